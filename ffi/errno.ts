@@ -1,0 +1,76 @@
+import { libc } from "./libc.ts";
+
+/** The error numbers that callers decide on, as x86_64 Linux numbers them (errno(3)). */
+export const ERRNO = {
+  ESRCH: 3,
+  EINTR: 4,
+  EIO: 5,
+  EBADF: 9,
+  EAGAIN: 11,
+  EINVAL: 22,
+  EPIPE: 32,
+} as const;
+
+/** What was being done when a libc call failed. */
+export interface Attempt {
+  /** Name of the libc function. */
+  readonly call: string;
+  /** What it was to do, as in `Cannot <action>`; a path is added behind it. */
+  readonly action: string;
+  /** The file the call was about. */
+  readonly path?: string;
+}
+
+/** A libc call failed: which one, with what error number, and on which file. */
+export class LibcError extends Error {
+  override readonly name = "LibcError";
+  /** The libc function, such as "open". */
+  readonly call: string;
+  /** The error number, such as 2. */
+  readonly errno: number;
+  /** The name of the error number, such as "ENOENT". */
+  readonly code: string;
+  /** The file the call was about, if it was about one. */
+  readonly path?: string;
+
+  constructor(errno: number, attempt: Attempt) {
+    const { call, action, path } = attempt;
+    const code = errnoText(libc().strerrorname_np(errno)) ?? `errno ${errno}`;
+    const description = errnoText(libc().strerrordesc_np(errno)) ?? "Unknown error";
+    const subject = path === undefined ? "" : ` "${path}"`;
+    super(`Cannot ${action}${subject}: ${description} (${call}: ${code})`);
+    this.call = call;
+    this.errno = errno;
+    this.code = code;
+    if (path !== undefined) this.path = path;
+  }
+}
+
+/** Passes the result of a libc call on, or throws the errno behind a -1 as a LibcError. */
+export function checked(result: number, attempt: Attempt): number {
+  if (result === -1) throw new LibcError(lastErrno(), attempt);
+  return result;
+}
+
+let location: Deno.UnsafePointerView | undefined;
+
+/**
+ * The error number of this thread's last failed libc call.
+ *
+ * Only valid right after a synchronous call that said it failed: a nonblocking call leaves its
+ * errno on the thread that ran it. The address is constant for a thread, so it is asked for once.
+ */
+export function lastErrno(): number {
+  location ??= errnoLocation();
+  return location.getInt32();
+}
+
+function errnoLocation(): Deno.UnsafePointerView {
+  const pointer = libc().__errno_location();
+  if (pointer === null) throw new TypeError("Cannot read errno: __errno_location returned NULL");
+  return new Deno.UnsafePointerView(pointer);
+}
+
+function errnoText(pointer: Deno.PointerValue): string | undefined {
+  return pointer === null ? undefined : Deno.UnsafePointerView.getCString(pointer);
+}

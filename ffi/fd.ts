@@ -1,0 +1,75 @@
+import { checked, ERRNO, lastErrno, LibcError } from "./errno.ts";
+import { libc } from "./libc.ts";
+
+/** "again": nothing can be done now, poll first. "end": the other side is gone for good. */
+export type Blocked = "again" | "end";
+
+/**
+ * How often a call is repeated whose error nobody expects.
+ *
+ * Once in some hundred thousand failing calls, most often while the program is young, errno is that of an
+ * earlier call by the time it can be read (Deno 2.9.6). A call that failed has done nothing, so it may be made
+ * again; a real error comes again.
+ */
+const REPEATS = 2;
+
+/**
+ * Reads into `buffer` from a nonblocking fd and says how many bytes arrived.
+ *
+ * A pty master whose last slave is closed answers EIO, which is as much the end as 0 bytes are.
+ * What was written before that is always delivered first. One read of a pty gives about 4 KB at
+ * most.
+ *
+ * @throws RangeError for an empty buffer: its 0 bytes would look like the end.
+ * @throws LibcError for any error but EAGAIN, EINTR and EIO.
+ */
+export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Blocked {
+  if (buffer.length === 0) throw new RangeError("Cannot read: the buffer is empty");
+  const { read } = libc();
+  for (let unexpected = 0;;) {
+    const count = Number(read(fd, buffer, BigInt(buffer.length)));
+    if (count > 0) return count;
+    if (count === 0) return "end";
+    const errno = lastErrno();
+    if (errno === ERRNO.EAGAIN) return "again";
+    if (errno === ERRNO.EIO) return "end";
+    if (errno !== ERRNO.EINTR && unexpected++ >= REPEATS) {
+      throw new LibcError(errno, { call: "read", action: `read fd ${fd}` });
+    }
+  }
+}
+
+/**
+ * Writes to a nonblocking fd and says how many bytes were accepted, which may be only the first
+ * few.
+ *
+ * EIO (a slave whose master is closed) and EPIPE (a pipe nobody reads) are the end. A pty master
+ * whose last slave is closed still takes bytes: there only reading tells the end.
+ *
+ * @throws LibcError for any error but EAGAIN, EINTR, EIO and EPIPE.
+ */
+export function writeFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blocked {
+  if (bytes.length === 0) return 0;
+  const { write } = libc();
+  for (let unexpected = 0;;) {
+    const count = Number(write(fd, bytes, BigInt(bytes.length)));
+    if (count >= 0) return count;
+    const errno = lastErrno();
+    if (errno === ERRNO.EAGAIN) return "again";
+    if (errno === ERRNO.EIO || errno === ERRNO.EPIPE) return "end";
+    if (errno !== ERRNO.EINTR && unexpected++ >= REPEATS) {
+      throw new LibcError(errno, { call: "write", action: `write to fd ${fd}` });
+    }
+  }
+}
+
+/**
+ * Closes `fd`. EINTR is not retried, since Linux has closed the fd by then (close(2)).
+ *
+ * @throws LibcError for any other error; EBADF says that the fd was not the caller's to close.
+ */
+export function closeFd(fd: number): void {
+  const result = libc().close(fd);
+  if (result === -1 && lastErrno() === ERRNO.EINTR) return;
+  checked(result, { call: "close", action: `close fd ${fd}` });
+}

@@ -1,0 +1,96 @@
+import { LibcUnavailableError, platformProblem } from "./platform.ts";
+
+const LIBRARY = "libc.so.6";
+
+/**
+ * Every libc function the program calls.
+ *
+ * `ioctl`, `open` and `syscall` are variadic in C; on x86_64 System V a fixed prototype passes its
+ * arguments in the same registers. Only `poll` is nonblocking: its errno is that of another thread,
+ * and it is the one call whose news comes in a buffer.
+ */
+const TABLE = {
+  __errno_location: { parameters: [], result: "pointer" },
+  close: { parameters: ["i32"], result: "i32" },
+  eventfd: { parameters: ["u32", "i32"], result: "i32" },
+  grantpt: { parameters: ["i32"], result: "i32" },
+  ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
+  kill: { parameters: ["i32", "i32"], result: "i32" },
+  mkfifo: { parameters: ["buffer", "u32"], result: "i32" },
+  open: { parameters: ["buffer", "i32"], result: "i32" },
+  poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  posix_openpt: { parameters: ["i32"], result: "i32" },
+  posix_spawn_file_actions_addclosefrom_np: { parameters: ["buffer", "i32"], result: "i32" },
+  posix_spawn_file_actions_adddup2: { parameters: ["buffer", "i32", "i32"], result: "i32" },
+  posix_spawn_file_actions_addfchdir_np: { parameters: ["buffer", "i32"], result: "i32" },
+  posix_spawn_file_actions_addopen: {
+    parameters: ["buffer", "i32", "buffer", "i32", "u32"],
+    result: "i32",
+  },
+  posix_spawn_file_actions_destroy: { parameters: ["buffer"], result: "i32" },
+  posix_spawn_file_actions_init: { parameters: ["buffer"], result: "i32" },
+  posix_spawnattr_destroy: { parameters: ["buffer"], result: "i32" },
+  posix_spawnattr_init: { parameters: ["buffer"], result: "i32" },
+  posix_spawnattr_setflags: { parameters: ["buffer", "i16"], result: "i32" },
+  posix_spawnattr_setsigdefault: { parameters: ["buffer", "buffer"], result: "i32" },
+  posix_spawnattr_setsigmask: { parameters: ["buffer", "buffer"], result: "i32" },
+  posix_spawnp: {
+    parameters: ["buffer", "buffer", "buffer", "buffer", "buffer", "buffer"],
+    result: "i32",
+  },
+  ptsname_r: { parameters: ["i32", "buffer", "usize"], result: "i32" },
+  read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  strerrordesc_np: { parameters: ["i32"], result: "pointer" },
+  strerrorname_np: { parameters: ["i32"], result: "pointer" },
+  syscall: { parameters: ["i64", "i64", "i64"], result: "i64" },
+  unlockpt: { parameters: ["i32"], result: "i32" },
+  waitpid: { parameters: ["i32", "buffer", "i32"], result: "i32" },
+  write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+} as const;
+
+/** The functions of libc, by their C names. */
+export type Libc = Deno.DynamicLibrary<typeof TABLE>["symbols"];
+
+const loaded = load();
+
+/**
+ * The table of libc functions, opened once and kept for the life of the program.
+ *
+ * It is opened when this module is loaded, but what goes wrong then is thrown only here, so that a
+ * program which merely imports this folder still runs where libc cannot be used.
+ *
+ * @throws LibcUnavailableError on anything but x86_64 Linux with glibc 2.34 or newer and `-A`.
+ */
+export function libc(): Libc {
+  if (loaded instanceof LibcUnavailableError) throw loaded;
+  return loaded;
+}
+
+function load(): Libc | LibcUnavailableError {
+  const { os, arch, env } = Deno.build;
+  const ffiPermission = Deno.permissions.querySync({ name: "ffi" }).state;
+  const platform = { os, arch, env, ffiPermission };
+  const problem = platformProblem(platform);
+  if (problem !== undefined) return problem;
+  try {
+    return Deno.dlopen(LIBRARY, TABLE).symbols;
+  } catch (cause) {
+    return platformProblem({ ...platform, glibc: glibcVersion() }) ??
+      new LibcUnavailableError(`${LIBRARY} lacks a function or cannot be loaded`, {
+        suggestion: "Use a system with an unmodified glibc, such as Debian 12",
+        cause,
+      });
+  }
+}
+
+function glibcVersion(): string | undefined {
+  try {
+    const { symbols } = Deno.dlopen(LIBRARY, {
+      gnu_get_libc_version: { parameters: [], result: "pointer" },
+    });
+    const version = symbols.gnu_get_libc_version();
+    return version === null ? undefined : Deno.UnsafePointerView.getCString(version);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { writeFd } from "./fd.ts";
+
+/**
+ * Bytes on their way to a nonblocking fd, in order and complete.
+ *
+ * A pty takes some KB and then says EAGAIN. Whoever owns the fd calls `flush` after each `push`,
+ * and again at each poll that says writable, for as long as `pending` is above 0.
+ */
+export class WriteQueue {
+  #chunks: Uint8Array<ArrayBuffer>[] = [];
+  #pending = 0;
+
+  /** Bytes not yet accepted by the fd. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Adds a copy of `bytes` behind what is already waiting. */
+  push(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#chunks.push(Uint8Array.from(bytes));
+    this.#pending += bytes.length;
+  }
+
+  /**
+   * Writes until everything is accepted ("done"), the fd takes no more for now ("again"), or its
+   * reader is gone ("end", as writeFd knows it). At the end what is left can reach nobody and is
+   * dropped.
+   *
+   * @throws LibcError as writeFd does.
+   */
+  flush(fd: number): "done" | "again" | "end" {
+    for (let chunk = this.#chunks[0]; chunk !== undefined; chunk = this.#chunks[0]) {
+      const count = writeFd(fd, chunk);
+      if (count === "again") return "again";
+      if (count === "end") {
+        this.#chunks = [];
+        this.#pending = 0;
+        return "end";
+      }
+      this.#pending -= count;
+      if (count === chunk.length) this.#chunks.shift();
+      else this.#chunks[0] = chunk.subarray(count);
+    }
+    return "done";
+  }
+}

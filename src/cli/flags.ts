@@ -1,0 +1,360 @@
+/**
+ * Whether a flag takes a value, as Claude Code's own parser (Commander) understands it.
+ *
+ * - `none`: a switch.
+ * - `required`: the next argument, whatever it looks like.
+ * - `optional`: the next argument unless it looks like a flag.
+ * - `variadic`: the next argument, and all that follow it up to one that looks like a flag.
+ */
+export type FlagValue = "none" | "required" | "optional" | "variadic";
+
+/** Why a flag is refused: a later version will do what it asks, or it has no meaning when printing. */
+export type Refusal = {
+  readonly sort: "not yet" | "cannot";
+  /** A clause that finishes "Cannot honour --flag: ". */
+  readonly reason: string;
+};
+
+/**
+ * How a flag is honoured.
+ *
+ * - `own`: a flag of `claude-print` that `claude -p` does not have.
+ * - `output`: done by `claude-print` itself; Claude Code never sees it.
+ * - `forwarded`: given to Claude Code as it was typed.
+ * - `merged`: joined with what `claude-print` itself asks of Claude Code.
+ * - `refused`: an error that names the flag.
+ */
+export type FlagClass = "own" | "output" | "forwarded" | "merged" | "refused";
+
+/** One row of the table of flags. */
+export type Flag =
+  & {
+    /** The spelling used in messages and on Claude Code's command line. */
+    readonly name: string;
+    /** The other spellings, short ones included. */
+    readonly aliases: readonly string[];
+    readonly value: FlagValue;
+    /** What stands for the value in the help text; empty for a switch. */
+    readonly placeholder: string;
+    /** The only values allowed, where they are fixed. */
+    readonly choices?: readonly string[];
+    /** Allowed values of an honoured flag that are refused all the same. */
+    readonly refusedValues?: Readonly<Record<string, Refusal>>;
+    /** Whether a second use adds to the first instead of replacing it. */
+    readonly repeatable: boolean;
+    /** One line for the help text. */
+    readonly help: string;
+    /** Left out of the help text, as in `claude --help`. */
+    readonly hidden: boolean;
+  }
+  & (
+    | { readonly class: Exclude<FlagClass, "refused"> }
+    | { readonly class: "refused"; readonly refusal: Refusal }
+  );
+
+/** What a row may say beyond its spelling, class and help. */
+type RowOptions = {
+  readonly choices?: readonly string[];
+  readonly refusedValues?: Readonly<Record<string, Refusal>>;
+  readonly repeatable?: boolean;
+  readonly hidden?: boolean;
+};
+
+/**
+ * Reads a spelling such as `-r, --resume [value]`: the first long form is the name, `<x>` a
+ * required, `[x]` an optional and `<x...>` a variadic value.
+ */
+function shape(spelling: string, options: RowOptions) {
+  const placeholder = /[<[].*$/.exec(spelling)?.[0] ?? "";
+  const spellings = spelling.slice(0, spelling.length - placeholder.length).trim().split(", ");
+  const name = spellings.find((one) => one.startsWith("--")) ?? spelling;
+  const value: FlagValue = placeholder === ""
+    ? "none"
+    : placeholder.startsWith("[")
+    ? "optional"
+    : placeholder.endsWith("...>")
+    ? "variadic"
+    : "required";
+  return {
+    name,
+    aliases: spellings.filter((one) => one !== name),
+    value,
+    placeholder,
+    repeatable: options.repeatable ?? value === "variadic",
+    hidden: options.hidden ?? false,
+    ...(options.choices === undefined ? {} : { choices: options.choices }),
+    ...(options.refusedValues === undefined ? {} : { refusedValues: options.refusedValues }),
+  };
+}
+
+function own(spelling: string, help: string, options: RowOptions = {}): Flag {
+  return { ...shape(spelling, options), class: "own", help };
+}
+
+function output(spelling: string, help: string, options: RowOptions = {}): Flag {
+  return { ...shape(spelling, options), class: "output", help };
+}
+
+function forwarded(spelling: string, help: string, options: RowOptions = {}): Flag {
+  return { ...shape(spelling, options), class: "forwarded", help };
+}
+
+function merged(spelling: string, help: string, options: RowOptions = {}): Flag {
+  return { ...shape(spelling, options), class: "merged", help };
+}
+
+function notYet(spelling: string, reason: string, options: RowOptions = {}): Flag {
+  const refusal: Refusal = { sort: "not yet", reason };
+  return { ...shape(spelling, options), class: "refused", refusal, help: reason };
+}
+
+function cannot(spelling: string, reason: string, options: RowOptions = {}): Flag {
+  const refusal: Refusal = { sort: "cannot", reason };
+  return { ...shape(spelling, options), class: "refused", refusal, help: reason };
+}
+
+const HIDDEN: RowOptions = { hidden: true };
+const NO_HOOKS = "it turns off the hooks by which claude-print follows a run";
+const OTHER_HOST = "it is for a program that hosts Claude Code over the control protocol";
+const CLOUD = "it concerns a session that runs elsewhere, and there is nothing to print here";
+const TEAMMATE = "it describes a teammate that another session starts";
+const SCREEN = "it changes only what the screen shows";
+const DEEP_LINK = "it is set by the handler of links that open Claude Code";
+
+/**
+ * Every flag of `claude -p` up to Claude Code 2.1.330, hidden ones included, and those of
+ * `claude-print`, in the order of the help text.
+ */
+export const FLAGS: readonly Flag[] = [
+  own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
+  own("--timeout <seconds>", "Give up after this long (default 3600; decimals allowed)"),
+  own("--start-timeout <seconds>", "Give up when no turn has begun by then (default 120)"),
+  own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
+  own("--trace", "Say on stderr what the run does and how long each step takes"),
+  own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
+    choices: ["stdin", "paste"],
+  }),
+  own("-v, --version", "Print both versions and exit; -v prints Claude Code's alone"),
+  own("-h, --help", "Print this text and exit"),
+
+  output("-p, --print", "Accepted, without effect: claude-print always prints"),
+  output("--output-format <format>", "text (default), json, or stream-json", {
+    choices: ["text", "json", "stream-json"],
+  }),
+  output("--input-format <format>", "text (default); stream-json is not supported yet", {
+    choices: ["text", "stream-json"],
+    refusedValues: {
+      "stream-json": {
+        sort: "not yet",
+        reason: "claude-print does not read a stream of messages yet",
+      },
+    },
+  }),
+  output("--verbose", "Needed by stream-json; with json prints every event"),
+  output("--no-session-persistence", "Keep no transcript of this run"),
+  output("--ax-screen-reader", "Accepted, without effect when printing"),
+
+  forwarded("--model <model>", "Model: an alias or a full name"),
+  forwarded("--fallback-model <model>", "Models to fall back to, separated by commas"),
+  forwarded("--effort <level>", "Effort: low, medium, high, xhigh or max"),
+  forwarded("--system-prompt <prompt>", "Replace the system prompt"),
+  forwarded("--system-prompt-file <file>", "Replace the system prompt by a file's text"),
+  forwarded("--append-system-prompt <prompt>", "Add to the end of the system prompt"),
+  forwarded("--append-system-prompt-file <file>", "Add a file's text to the system prompt"),
+  forwarded("--system-prompt-snapshot <on|off>", "Reuse the first system prompt on resume", {
+    choices: ["on", "off"],
+  }),
+  merged(
+    "--permission-mode <mode>",
+    "default (without this flag), acceptEdits, plan, dontAsk, auto or bypassPermissions",
+    {
+      choices: [
+        "acceptEdits",
+        "auto",
+        "bypassPermissions",
+        "default",
+        "dontAsk",
+        "manual",
+        "plan",
+      ],
+    },
+  ),
+  forwarded("--dangerously-skip-permissions", "Run every tool without asking"),
+  forwarded("--allow-dangerously-skip-permissions", "Allow, but do not start in, that mode"),
+  forwarded("--allowedTools, --allowed-tools <tools...>", "Tools that run without asking"),
+  merged("--disallowedTools, --disallowed-tools <tools...>", "Tools that never run"),
+  forwarded("--tools <tools...>", 'Built-in tools on offer; "" is none, "default" is all'),
+  forwarded("--add-dir <directories...>", "More directories Claude may work in"),
+  forwarded("--mcp-config <configs...>", "MCP servers, from JSON files or JSON text"),
+  forwarded("--strict-mcp-config", "Only the MCP servers of --mcp-config"),
+  merged("--settings <file-or-json>", "More settings, from a file or JSON text"),
+  forwarded("--setting-sources <sources>", "Settings to load: user, project, local"),
+  forwarded("--agent <agent>", "Agent for the session"),
+  forwarded("--agents <json>", "Custom agents, as a JSON object"),
+  forwarded("--plugin-dir <path>", "Load a plugin from a directory or .zip", { repeatable: true }),
+  forwarded("--plugin-dir-no-mcp <path>", "The same without the plugin's MCP servers", {
+    repeatable: true,
+    hidden: true,
+  }),
+  forwarded("--plugin-url <url>", "Load a plugin from a URL", { repeatable: true }),
+  forwarded("--disable-slash-commands", "Turn off skills and slash commands"),
+  forwarded("--session-id <uuid>", "Use this id for a new session"),
+  forwarded("-r, --resume [id]", "Resume the session with this id"),
+  forwarded("--fork-session", "Give the resumed session a new id"),
+  forwarded("-n, --name <name>", "Name the session"),
+  forwarded("-w, --worktree [name]", "Work in a new git worktree"),
+  forwarded("--brief", "Turn on the SendUserMessage tool"),
+  forwarded("--autocompact <auto|tokens>", "Size at which the conversation is compacted"),
+  forwarded("--ide", "Connect to the IDE"),
+  forwarded("--chrome", "Turn on Claude in Chrome"),
+  forwarded("--no-chrome", "Turn off Claude in Chrome"),
+  forwarded("-d, --debug [filter]", "Debug mode, with an optional filter of categories"),
+  forwarded("--debug-file <path>", "Write the debug log to this file"),
+  forwarded("--thinking <mode>", "Thinking: enabled, adaptive or disabled", {
+    choices: ["enabled", "adaptive", "disabled"],
+    hidden: true,
+  }),
+  forwarded("--thinking-display <display>", "How thinking appears in the response", HIDDEN),
+  forwarded("--max-thinking-tokens <tokens>", "Most tokens to think with", HIDDEN),
+  forwarded("--advisor <model>", "Turn on the advisor tool with this model", HIDDEN),
+  forwarded("--fast-mode <on|off>", "Turn fast mode on or off", HIDDEN),
+  forwarded("--include-unsupported-models", "Offer models this version does not know", HIDDEN),
+
+  notYet("-c, --continue", "claude-print does not look up the latest conversation yet"),
+  notYet("--max-turns <turns>", "claude-print does not limit turns yet"),
+  notYet("--max-budget-usd <amount>", "claude-print does not watch a budget yet"),
+  notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
+  notYet("--include-partial-messages", "claude-print does not print partial messages yet"),
+  notYet("--include-hook-events", "claude-print does not print hook events yet"),
+  notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
+  notYet("--replay-user-messages", "claude-print does not read a stream of messages yet"),
+  notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),
+  notYet("--permission-prompt-tool <tool>", "claude-print does not pass on permission prompts yet"),
+  notYet("--betas <betas...>", "the interactive Claude Code ignores it"),
+  notYet("--task-budget <tokens>", "the interactive Claude Code ignores it", HIDDEN),
+  notYet(
+    "--resume-session-at <message>",
+    "claude-print does not resume part of a session yet",
+    HIDDEN,
+  ),
+  notYet(
+    "--resume-drops-turn <message>",
+    "claude-print does not resume part of a session yet",
+    HIDDEN,
+  ),
+  notYet("--reply-on-resume", "claude-print does not answer an unfinished turn yet", HIDDEN),
+  notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
+  notYet("--session-mirror", "claude-print does not mirror transcripts yet", HIDDEN),
+  notYet("--await-initialize", "claude-print does not speak the control protocol yet", HIDDEN),
+  notYet("--enable-auth-status", "claude-print does not speak the control protocol yet", HIDDEN),
+  notYet("--bare", NO_HOOKS),
+  notYet("--safe-mode", NO_HOOKS),
+  notYet("--restricted", "claude-print does not follow a restricted session yet"),
+  notYet("--init", "claude-print does not run Setup hooks yet", HIDDEN),
+  notYet("--init-only", "claude-print does not run Setup hooks yet", HIDDEN),
+  notYet("--maintenance", "claude-print does not run Setup hooks yet", HIDDEN),
+  notYet(
+    "-d2e, --debug-to-stderr",
+    "claude-print does not copy the debug log to stderr yet; --debug-file writes it to a file",
+    HIDDEN,
+  ),
+  notYet(
+    "--mcp-debug",
+    "claude-print does not copy the debug log to stderr yet; --debug-file writes it to a file",
+    HIDDEN,
+  ),
+
+  cannot(
+    "--exclude-dynamic-system-prompt-sections",
+    "the interactive Claude Code always puts these sections into its system prompt",
+  ),
+  cannot("--prompt-suggestions [value]", "the interactive Claude Code only draws suggestions"),
+  cannot(
+    "--plan-mode-instructions <instructions>",
+    "the interactive Claude Code has its own plan mode",
+    HIDDEN,
+  ),
+  cannot(
+    "--append-subagent-system-prompt <prompt>",
+    "the interactive Claude Code does not pass it to subagents",
+    HIDDEN,
+  ),
+  cannot(
+    "--append-subagent-system-prompt-file <file>",
+    "the interactive Claude Code does not pass it to subagents",
+    HIDDEN,
+  ),
+  cannot("--bg, --background", "it leaves no answer to print: it returns before the turn ends"),
+  cannot("--tmux", "it moves the session into a tmux window of its own"),
+  cannot("--desktop", "it moves the session into another program"),
+  cannot("--remote-control [name]", "it hands the session to somebody else's keyboard"),
+  cannot("--rc [name]", "it hands the session to somebody else's keyboard", HIDDEN),
+  cannot(
+    "--remote-control-session-name-prefix <prefix>",
+    "it hands the session to somebody else's keyboard",
+  ),
+  cannot("--cloud [session]", CLOUD),
+  cannot("--teleport [session]", CLOUD),
+  cannot("--environment <id>", CLOUD),
+  cannot("--remote [session]", CLOUD, HIDDEN),
+  cannot("--pool <id>", CLOUD, HIDDEN),
+  cannot("--attach-serve <session>", CLOUD, HIDDEN),
+  cannot("--correlation-id <id>", CLOUD, HIDDEN),
+  cannot("--metadata <pair>", CLOUD, HIDDEN),
+  cannot("--ref <ref>", CLOUD, HIDDEN),
+  cannot("--on-branch <branch>", CLOUD, HIDDEN),
+  cannot("--forward-home-settings <yes>", CLOUD, HIDDEN),
+  cannot("--from-pr [value]", "it opens a list to choose from"),
+  cannot("--file <specs...>", "it needs a session of the hosted Claude Code"),
+  cannot("--channels <servers...>", "it asks a question on the screen", HIDDEN),
+  cannot(
+    "--dangerously-load-development-channels <servers...>",
+    "it asks a question on the screen",
+    HIDDEN,
+  ),
+  cannot("--enable-auto-mode", "Claude Code dropped it for --permission-mode=auto", HIDDEN),
+  cannot("--inherit-permission-mode <mode>", "claude-print always sets the mode itself", HIDDEN),
+  cannot("--workload <tag>", "claude-print does not label its requests", HIDDEN),
+  cannot("--sdk-url <url>", OTHER_HOST, HIDDEN),
+  cannot("--await-claim", OTHER_HOST, HIDDEN),
+  cannot("--initialize-fields <names>", OTHER_HOST, HIDDEN),
+  cannot("--managed-settings <json>", OTHER_HOST, HIDDEN),
+  cannot("--managed-settings-in-initialize", OTHER_HOST, HIDDEN),
+  cannot("--project-config-root <dir>", OTHER_HOST, HIDDEN),
+  cannot("--client-data-url <url>", OTHER_HOST, HIDDEN),
+  cannot("--allow-other-models", OTHER_HOST, HIDDEN),
+  cannot("--host-auth-is-org-sign-in", OTHER_HOST, HIDDEN),
+  cannot("--hold-repository-while-parked", OTHER_HOST, HIDDEN),
+  cannot("--session-began-as-copy <value>", OTHER_HOST, HIDDEN),
+  cannot("--runner-declares <names>", OTHER_HOST, HIDDEN),
+  cannot("--messaging-socket-path <path>", OTHER_HOST, HIDDEN),
+  cannot("--ignore-persisted-trust", OTHER_HOST, HIDDEN),
+  cannot("--agents-view-if-allowed", SCREEN, HIDDEN),
+  cannot("--proactivity <level>", SCREEN, HIDDEN),
+  cannot("--watch-artifact <artifact>", SCREEN, HIDDEN),
+  cannot("--watch-artifact-no-autoreact <artifact>", SCREEN, HIDDEN),
+  cannot("--prefill <text>", SCREEN, HIDDEN),
+  cannot("--prefill-b64 <text>", SCREEN, HIDDEN),
+  cannot("--deep-link-origin", DEEP_LINK, HIDDEN),
+  cannot("--deep-link-repo <slug>", DEEP_LINK, HIDDEN),
+  cannot("--deep-link-last-fetch <ms>", DEEP_LINK, HIDDEN),
+  cannot("--deep-link-cwd-b64 <path>", DEEP_LINK, HIDDEN),
+  cannot("--agent-id <id>", TEAMMATE, HIDDEN),
+  cannot("--agent-name <name>", TEAMMATE, HIDDEN),
+  cannot("--agent-color <color>", TEAMMATE, HIDDEN),
+  cannot("--agent-type <type>", TEAMMATE, HIDDEN),
+  cannot("--team-name <name>", TEAMMATE, HIDDEN),
+  cannot("--teammate-mode <mode>", TEAMMATE, HIDDEN),
+  cannot("--plan-mode-required", TEAMMATE, HIDDEN),
+  cannot("--parent-session-id <id>", TEAMMATE, HIDDEN),
+  cannot("--lead-verify-key <key>", TEAMMATE, HIDDEN),
+];
+
+const BY_SPELLING: ReadonlyMap<string, Flag> = new Map(
+  FLAGS.flatMap((flag) => [flag.name, ...flag.aliases].map((one) => [one, flag] as const)),
+);
+
+/** The row with this exact spelling (`--allowed-tools`, `-p`), or undefined. */
+export function findFlag(spelling: string): Flag | undefined {
+  return BY_SPELLING.get(spelling);
+}

@@ -1,0 +1,64 @@
+/** The shape of what a run prints, as `claude -p --output-format` names it. */
+export type OutputFormat = "text" | "json" | "stream-json";
+
+/** The permission modes that every supported Claude Code accepts on its command line. */
+export type PermissionMode =
+  | "acceptEdits"
+  | "auto"
+  | "bypassPermissions"
+  | "default"
+  | "dontAsk"
+  | "plan";
+
+/** One run as the user asked for it on the command line. A field that was not given is absent. */
+export type RunRequest = {
+  /** The prompt argument, which may be empty. */
+  readonly promptArgument?: string;
+  /** Further arguments. `claude -p` uses the first and drops these. */
+  readonly ignoredArguments: readonly string[];
+  /** `--input-file`; `-` means stdin. */
+  readonly inputFile?: string;
+
+  readonly outputFormat: OutputFormat;
+  readonly verbose: boolean;
+  /** False after `--no-session-persistence`: the user gets no transcript of the run. */
+  readonly persistSession: boolean;
+  readonly trace: boolean;
+  /** Wall-clock limit in milliseconds, from 1 to 2147483647. */
+  readonly timeoutMs: number;
+  /** Limit for the turn to begin, in milliseconds, in the same range. */
+  readonly startTimeoutMs: number;
+  readonly inject: "stdin" | "paste";
+  readonly claudeBinary?: string;
+
+  /** A file name or JSON text; the last one given, as in Claude Code 2.1.197 and later. */
+  readonly settings?: string;
+  /** The mode, with the newer name `manual` turned into `default`. */
+  readonly permissionMode?: PermissionMode;
+  /** Values as typed; each may name several tools. */
+  readonly disallowedTools: readonly string[];
+
+  // The rest is also in `forwarded`; these are the values that decide how a run is set up.
+  readonly settingSources?: string;
+  readonly dangerouslySkipPermissions: boolean;
+  readonly allowDangerouslySkipPermissions: boolean;
+  readonly allowedTools: readonly string[];
+  readonly addDirs: readonly string[];
+  readonly mcpConfigs: readonly string[];
+  readonly strictMcpConfig: boolean;
+  /** A UUID, in the case it was typed. */
+  readonly sessionId?: string;
+  /** The id of the session to resume: a UUID. */
+  readonly resume?: string;
+  readonly forkSession: boolean;
+  readonly model?: string;
+  readonly debug: boolean;
+  readonly debugFile?: string;
+
+  /**
+   * Arguments for Claude Code, in the order typed: one `--flag` or `--flag=value` for each value.
+   * What `claude-print` merges with its own (`settings`, `permissionMode`, `disallowedTools`) is
+   * left out, and of a flag that counts once only the last use is kept.
+   */
+  readonly forwarded: readonly string[];
+};

@@ -1,0 +1,28 @@
+import { CliError } from "../cli/cli_error.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * Writes all of a text to stdout or stderr before it returns; a reader that is gone is nobody to tell.
+ *
+ * @throws {CliError} when the text cannot be written to stdout; a failing stderr leaves nowhere to say so
+ */
+export function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  let bytes = encoder.encode(text);
+  while (bytes.length > 0) {
+    try {
+      bytes = bytes.subarray(stream.writeSync(bytes));
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) return;
+      if (!(error instanceof Deno.errors.WouldBlock)) {
+        if (stream === Deno.stderr) return;
+        const why = error instanceof Error ? error.message : String(error);
+        throw new CliError(`Cannot write the output: ${why}`, {
+          suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
+          cause: error,
+        });
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}

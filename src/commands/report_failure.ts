@@ -1,0 +1,26 @@
+import type { OutputWriter } from "../wire/output_writer.ts";
+import { resultFrame } from "../wire/result_frame.ts";
+import { reportError } from "./report_error.ts";
+
+/**
+ * Tells a failure that kept a run from its turn on stderr, and where a format promises a result, in a result.
+ *
+ * @returns the exit code
+ */
+export function reportFailure(
+  error: unknown,
+  options: { readonly writer: OutputWriter; readonly sessionId?: string | undefined },
+): number {
+  const exitCode = reportError(error);
+  options.writer.result(resultFrame({
+    version: "unknown",
+    sessionId: options.sessionId ?? crypto.randomUUID(),
+    uuid: crypto.randomUUID(),
+    outcome: {
+      kind: "internal_error",
+      message: error instanceof Error ? error.message : String(error),
+    },
+    turns: [],
+  }));
+  return exitCode;
+}

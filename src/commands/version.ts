@@ -1,0 +1,35 @@
+import deno from "../../deno.json" with { type: "json" };
+import { claudeVersion } from "../driver/claude_version.ts";
+import { DriverError } from "../driver/driver_error.ts";
+import { findClaude } from "../driver/find_claude.ts";
+
+/**
+ * The line that `--version` prints, or with `short` the one of `-v`: exactly Claude Code's own, because the Agent
+ * SDKs run `-v` and read the version from it.
+ *
+ * @throws {DriverError} with `short`, when there is no Claude Code
+ */
+export async function versionLine(options: {
+  readonly short: boolean;
+  readonly claudeBinary?: string;
+}): Promise<string> {
+  const env = Deno.env.toObject();
+  let version: string | undefined;
+  let problem: unknown;
+  try {
+    const binary = findClaude({ named: options.claudeBinary, env, cwd: Deno.cwd() });
+    version = await claudeVersion(binary, env);
+    if (version === undefined) {
+      problem = new DriverError(`Cannot use "${binary}": it is not Claude Code`, {
+        suggestion: "Name Claude Code's executable with --claude-binary",
+      });
+    }
+  } catch (error) {
+    problem = error;
+  }
+  if (!options.short) {
+    return `claude-print ${deno.version} (wrapping claude ${version ?? "not found"})`;
+  }
+  if (version === undefined) throw problem;
+  return `${version} (Claude Code)`;
+}

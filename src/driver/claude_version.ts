@@ -1,0 +1,40 @@
+/** Time `--version` may take, in milliseconds: measured 8 (2.1.330) to 90 (2.1.197). */
+const LIMIT_MS = 5000;
+
+/**
+ * The version Claude Code gives itself with `--version`, such as `2.1.330`.
+ *
+ * @returns `undefined` when the executable is not Claude Code, or does not answer in time
+ */
+export async function claudeVersion(
+  binary: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  try {
+    const child = new Deno.Command(binary, {
+      args: ["--version"],
+      env,
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+      detached: true,
+    }).spawn();
+    // Whatever it started goes with it: an orphan would hold the pipe open for as long as it likes.
+    const timer = setTimeout(() => killGroup(child.pid), LIMIT_MS);
+    const { stdout } = await child.output().finally(() => clearTimeout(timer));
+    const text = new TextDecoder().decode(stdout);
+    return /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/u.exec(text)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** A detached child leads its process group: a negative id reaches all of it, kill(2). */
+function killGroup(pid: number): void {
+  try {
+    Deno.kill(-pid, "SIGKILL");
+  } catch {
+    // It has just ended.
+  }
+}

@@ -1,0 +1,25 @@
+import { DENIAL_MESSAGE } from "../sandbox/hooks.ts";
+import type { Frame } from "../wire/frame.ts";
+import { claudeVersion } from "./claude_version.ts";
+import { FrameStream } from "./frame_stream.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+
+/** The frames of a prepared run. */
+export function createFrameStream(
+  prepared: PreparedRun,
+  emit: (frame: Frame) => void,
+): FrameStream {
+  const { options, binary, env } = prepared;
+  return new FrameStream({
+    sessionId: prepared.sessionId,
+    cwd: options.cwd,
+    permissionMode: options.permissionMode ??
+      (options.dangerouslySkipPermissions ? "bypassPermissions" : undefined),
+    apiKeySource: prepared.apiKeySource,
+    memoryPath: prepared.memoryPath,
+    servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
+    fallbackVersion: async () => await claudeVersion(binary, env) ?? "unknown",
+    denialMessages: [DENIAL_MESSAGE],
+    emit,
+  });
+}

@@ -1,0 +1,79 @@
+import type { HookPayload } from "../session/input.ts";
+import { type Cost, costOfClaudeJson, costOfEntries } from "../transcript/cost.ts";
+import { type Entry, parseEntry } from "../transcript/entry.ts";
+import { createLineSplitter } from "../transcript/line_splitter.ts";
+import { sessionListingOf } from "../transcript/session_listing.ts";
+import { type Turn, turnsOf } from "../transcript/turn.ts";
+
+/** What the child left about its session. */
+export interface FinalTurn {
+  readonly entries: readonly Entry[];
+  readonly turns: readonly Turn[];
+  readonly cost: Cost | undefined;
+  readonly maxOutputTokens: ReadonlyMap<string, number>;
+}
+
+/** The transcript lags behind Stop by up to 143 ms, and at a clean exit not at all; this is far beyond. */
+const TRIES = 40;
+const PAUSE_MS = 50;
+
+/**
+ * Reads a session's transcript and cost once the child is gone, until the transcript holds the answer that the
+ * Stop hook announced; after 2 s what is there has to do.
+ *
+ * @param options.stop the Stop payload, whose last message tells a complete transcript from an older turn's end
+ * @param options.known ids of the lines an earlier run of the session wrote
+ */
+export async function readFinalTurn(options: {
+  readonly configDir: string;
+  readonly sessionId: string;
+  readonly transcriptPath: () => string | undefined;
+  readonly known: ReadonlySet<string>;
+  readonly stop: HookPayload | undefined;
+}): Promise<FinalTurn> {
+  for (let tries = 1;; tries++) {
+    const path = options.transcriptPath();
+    const entries = path === undefined ? [] : readEntries(path);
+    const turns = turnsOf(entries, { known: options.known });
+    if (tries === TRIES || isComplete(turns.at(-1), options.stop)) {
+      const sessionId = turns.at(-1)?.sessionId ?? options.sessionId;
+      return {
+        entries,
+        turns,
+        cost: costOfEntries(entries) ??
+          costOfClaudeJson(readJson(`${options.configDir}/.claude.json`), sessionId),
+        maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
+      };
+    }
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
+  }
+}
+
+/** Whether the turn's last answer is the one that Stop spoke of; without a Stop there is nothing to wait for. */
+function isComplete(turn: Turn | undefined, stop: HookPayload | undefined): boolean {
+  const announced = stop?.["last_assistant_message"];
+  if (stop === undefined) return true;
+  if (turn === undefined) return false;
+  if (typeof announced !== "string" || announced === "") {
+    return turn.answers > 0 || turn.end !== undefined;
+  }
+  const text = turn.text.trim();
+  return text !== "" && announced.trim().endsWith(text);
+}
+
+function readEntries(path: string): readonly Entry[] {
+  try {
+    return createLineSplitter().push(Deno.readFileSync(path)).map(parseEntry)
+      .filter((entry) => entry !== undefined);
+  } catch {
+    return [];
+  }
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(Deno.readTextFileSync(path));
+  } catch {
+    return undefined;
+  }
+}

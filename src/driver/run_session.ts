@@ -1,0 +1,261 @@
+import { Poller } from "../../ffi/poll.ts";
+import { drainFd } from "../../ffi/drain_fd.ts";
+import { closeFd } from "../../ffi/fd.ts";
+import { kill, killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
+import { openPty, type WindowSize } from "../../ffi/pty.ts";
+import { spawn } from "../../ffi/spawn.ts";
+import { WriteQueue } from "../../ffi/write_queue.ts";
+import type { Effect, Ending } from "../session/effect.ts";
+import type { DeadlineName, Exit, Input } from "../session/input.ts";
+import { step } from "../session/machine.ts";
+import type { Screen } from "../session/screen.ts";
+import { type SessionOptions, startSession } from "../session/session_state.ts";
+import { HookSource } from "./hook_source.ts";
+import { descendantsOf, isAlive, processesWith, type ProcessId } from "./process_tree.ts";
+import { renderScreen } from "./render_screen.ts";
+import { StatusSource } from "./status_source.ts";
+import type { StopSignals } from "./stop_signals.ts";
+import { TerminalRing } from "./terminal_ring.ts";
+import { readTranscriptSign } from "./transcript_sign.ts";
+import { TranscriptSource } from "./transcript_source.ts";
+
+/** The child to start and how to watch it. */
+export interface RunSessionOptions {
+  /** Path of the claude executable, its arguments, environment and working directory. */
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** What the session machine is told. */
+  readonly session: SessionOptions;
+  /** The run's private folder. */
+  readonly sandbox: {
+    readonly configDir: string;
+    readonly fifoPath: string;
+    readonly payloadDir: string;
+    readonly secret: string;
+    readonly stdinPath: string | undefined;
+    readonly resumed: ReadonlyMap<string, number>;
+  };
+  /** The signals that ask this run to stop. */
+  readonly signals: StopSignals;
+  /** Ids of transcript lines that are not this run's. */
+  readonly known: ReadonlySet<string>;
+  /** Called with every new line of the transcript, as soon as it is seen. */
+  readonly onTranscriptLine: (line: string) => void;
+  /** Called with every hook of ours. */
+  readonly onHook: (event: string, payload: Readonly<Record<string, unknown>>) => void;
+  /** Called once when the ending is known and the child is told to go. */
+  readonly onEnding: () => void;
+  /**
+   * Called with every input before the machine takes it: written down, they are a recording of the session. The
+   * bytes of a `terminal` input are good only until it returns.
+   */
+  readonly onInput?: (input: Input) => void;
+  /** Called with a line worth reading under `--trace`. */
+  readonly trace: (text: string) => void;
+}
+
+/** How a session went. */
+export interface SessionRun {
+  readonly ending: Ending;
+  /** How the child ended; absent when it could not even be killed. */
+  readonly exit?: Exit;
+  /** Milliseconds from the spawn to the ending and to the child's end. */
+  readonly endingAfterMs: number;
+  readonly endedAfterMs: number;
+  /** Path of the session's transcript inside the sandbox, once there is one. */
+  readonly transcriptPath: () => string | undefined;
+  /** What the child's terminal showed last. */
+  readonly lastScreen: () => Promise<Screen>;
+}
+
+/** How often files the child writes are looked at, in milliseconds. */
+const TICK_MS = 50;
+/** The same while only the child's idle status is missing, which the user waits for. */
+const SETTLING_TICK_MS = 5;
+/** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
+const MAX_LAST_PORTIONS = 512;
+
+/**
+ * Runs a child in a pseudo-terminal to its end: the one place that waits.
+ *
+ * Turns the world into inputs in the order in which it is heard, hands them to the session machine, and carries
+ * out the machine's effects. When it returns, the child has been reaped and every fd is closed.
+ *
+ * @throws {LibcError} when the pseudo-terminal or the child cannot be had
+ */
+export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
+  const { sandbox, session } = options;
+  const size: WindowSize = session.size;
+  using stack = new DisposableStack();
+  const poller = stack.use(new Poller());
+  const hooks = stack.use(new HookSource(sandbox));
+  const pty = stack.use(openPty(size));
+  const transcript = new TranscriptSource(sandbox);
+  const ring = new TerminalRing();
+  const typed = new WriteQueue();
+  const buffer = new Uint8Array(64 * 1024);
+  const deadlines = new Map<DeadlineName, number>();
+  options.signals.onArrival = () => poller.wake();
+  stack.defer(() => options.signals.onArrival = undefined);
+
+  const startedAt = performance.now();
+  const pid = spawn(options.binary, {
+    args: options.args,
+    env: options.env,
+    cwd: options.cwd,
+    pty,
+    ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
+  });
+  let exited = false;
+  // Whatever goes wrong here, no child is left without somebody to watch it.
+  stack.defer(() => {
+    if (!exited) killGroup(pid, "SIGKILL");
+  });
+  const pidfd = openPidfd(pid);
+  stack.defer(() => closeFd(pidfd));
+  const status = new StatusSource({ configDir: sandbox.configDir, pid });
+
+  let state = startSession(session);
+  let tree: readonly ProcessId[] = [];
+  let looking = false;
+  let terminalOpen = true;
+  let endingAt: number | undefined;
+  let ended: Extract<Effect, { type: "end" }> | undefined;
+  const elapsed = () => performance.now() - startedAt;
+
+  const give = (input: Input) => {
+    options.onInput?.(input);
+    const next = step(state, input);
+    state = next.state;
+    for (const effect of next.effects) carryOut(effect);
+  };
+
+  const carryOut = (effect: Effect): void => {
+    switch (effect.type) {
+      case "write":
+        typed.push(effect.bytes);
+        if (terminalOpen) typed.flush(pty.fd);
+        break;
+      case "deadline":
+        if (effect.afterMs === undefined) deadlines.delete(effect.name);
+        else deadlines.set(effect.name, elapsed() + effect.afterMs);
+        break;
+      case "look":
+        looking = true;
+        break;
+      case "kill":
+        if (endingAt === undefined) options.onEnding();
+        endingAt ??= elapsed();
+        if (effect.tree) tree = descendantsOf(pid);
+        if (!exited) killGroup(pid, effect.signal);
+        if (effect.signal === "SIGKILL") killTree(tree);
+        break;
+      case "trace":
+        options.trace(effect.text);
+        break;
+      case "end":
+        ended = effect;
+        break;
+      default:
+        effect satisfies never;
+    }
+  };
+
+  const readFiles = () => {
+    const changed = status.read();
+    if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
+    for (const line of transcript.read()) {
+      const sign = readTranscriptSign(line);
+      if (sign === undefined || options.known.has(sign.uuid)) continue;
+      options.onTranscriptLine(line);
+      give({ at: elapsed(), type: "transcript", entry: sign.entry });
+    }
+  };
+  const readHooks = () => {
+    for (const call of hooks.read()) {
+      options.onHook(call.event, call.payload);
+      give({ at: elapsed(), type: "hook", ...call });
+    }
+  };
+  /** Reads what the terminal holds, a flood in portions, so that everything else is heard in between. */
+  const readTerminal = (portions: number) => {
+    const onBytes = (bytes: Uint8Array<ArrayBuffer>) => {
+      ring.push(bytes);
+      give({ at: elapsed(), type: "terminal", bytes });
+    };
+    let outcome: ReturnType<typeof drainFd> = "more";
+    for (let portion = 0; portion < portions && outcome === "more"; portion++) {
+      outcome = drainFd(pty.fd, { buffer, onBytes });
+    }
+    if (outcome === "end") terminalOpen = false;
+  };
+
+  give({ at: elapsed(), type: "spawned" });
+  let lastTick = elapsed();
+  while (ended === undefined) {
+    const nextTick = lastTick + (state.phase === "settling" ? SETTLING_TICK_MS : TICK_MS);
+    const until = Math.min(nextTick, ...deadlines.values());
+    const ready = await poller.wait(
+      [
+        { fd: hooks.fd, read: true },
+        ...(exited ? [] : [{ fd: pidfd, read: true }]),
+        ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
+      ],
+      Math.max(0, Math.ceil(until - elapsed())),
+    );
+    for (const signal of options.signals.take()) {
+      give({ at: elapsed(), type: "signal", signal });
+    }
+    if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
+    if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
+      readTerminal(1);
+    }
+    if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
+    if (elapsed() >= nextTick) {
+      readFiles();
+      lastTick = elapsed();
+    }
+    if (looking) {
+      looking = false;
+      const screen = await renderScreen(ring.chunks(), size);
+      give({ at: elapsed(), type: "screen", screen });
+    }
+    for (const [name, due] of [...deadlines]) {
+      if (due > elapsed() || deadlines.get(name) !== due) continue;
+      deadlines.delete(name);
+      give({ at: elapsed(), type: "deadline", name });
+    }
+    if (ready.some(({ fd }) => fd === pidfd)) {
+      const exit = waitFor(pid);
+      if (exit !== undefined) {
+        exited = true;
+        // Everything the child said before it ended is heard before its end.
+        if (terminalOpen) readTerminal(MAX_LAST_PORTIONS);
+        readHooks();
+        readFiles();
+        give({ at: elapsed(), type: "exit", exit });
+      }
+    }
+  }
+  // A child that ended by itself had no time to end its tools.
+  if (ended.ending.kind === "exited") {
+    tree = processesWith(`CLAUDE_CONFIG_DIR=${sandbox.configDir}`);
+  }
+  killTree(tree);
+  const endedAfterMs = elapsed();
+  return {
+    ending: ended.ending,
+    ...(ended.exit === undefined ? {} : { exit: ended.exit }),
+    endingAfterMs: endingAt ?? endedAfterMs,
+    endedAfterMs,
+    transcriptPath: () => transcript.path,
+    lastScreen: () => renderScreen(ring.chunks(), size),
+  };
+}
+
+/** Ends what a stopped turn's tools left running. */
+function killTree(tree: readonly ProcessId[]): void {
+  for (const process of tree) if (isAlive(process)) kill(process.pid, "SIGKILL");
+}

@@ -1,0 +1,156 @@
+import { signalName } from "../../ffi/signals.ts";
+import type { Ending } from "../session/effect.ts";
+import type { Exit } from "../session/input.ts";
+import type { Outcome } from "../wire/outcome.ts";
+import type { Turn } from "../transcript/turn.ts";
+
+/** What a run's ending means to its user. */
+export interface Verdict {
+  readonly outcome: Outcome;
+  /** What can be done about a failure. */
+  readonly suggestion?: string;
+  /** Whether the last screen helps to understand a failure. */
+  readonly showScreen: boolean;
+}
+
+/**
+ * Says what an ending means.
+ *
+ * @param options.prompt the prompt, because some are commands of Claude Code's own
+ * @param options.turn the last turn of the transcript
+ * @param options.isClaude whether the executable says it is Claude Code; asked only when no turn began
+ */
+export function verdictOf(
+  ending: Ending,
+  options: {
+    readonly prompt: string;
+    readonly timeoutMs: number;
+    readonly startTimeoutMs: number;
+    readonly binary: string;
+    readonly isClaude: boolean;
+    readonly turn: Turn | undefined;
+    readonly altered: string | undefined;
+  },
+): Verdict {
+  const command = /^\s*(\/\S*)/u.exec(options.prompt)?.[1];
+  switch (ending.kind) {
+    case "answered":
+      return { outcome: { kind: "answered" }, showScreen: false };
+    case "failed": {
+      const { error, last_assistant_message: text } = ending.failure;
+      return {
+        outcome: {
+          kind: "failed",
+          error: typeof error === "string" ? error : "unknown",
+          text: typeof text === "string" ? text : "",
+        },
+        showScreen: false,
+      };
+    }
+    case "timeout":
+      return {
+        outcome: {
+          kind: "timeout",
+          message: `The run timed out after ${seconds(options.timeoutMs)}`,
+        },
+        suggestion: "Give it more time with --timeout SECONDS",
+        showScreen: false,
+      };
+    case "interrupted":
+      return {
+        outcome: {
+          kind: "interrupted",
+          signal: ending.signal,
+          message: `The run was interrupted by ${ending.signal}`,
+        },
+        showScreen: false,
+      };
+    case "idle":
+      if (command !== undefined) return ownCommand(command);
+      return {
+        outcome: {
+          kind: "assistant_error",
+          message: options.turn?.end?.startsWith("interrupted")
+            ? "The turn was interrupted inside Claude Code"
+            : "The turn ended without an answer: Claude Code is idle and no hook said why",
+        },
+        suggestion: "Look for hooks of the project that stop a turn",
+        showScreen: true,
+      };
+    case "dialog":
+      if (command !== undefined) return ownCommand(command);
+      return failure(
+        ending.name === undefined
+          ? "Claude Code waits for an answer to a dialog that claude-print does not know"
+          : `Claude Code waits for an answer to its ${ending.name} dialog`,
+        ending.name === "login"
+          ? "Log in once with: claude /login"
+          : "Run claude in this folder, answer the dialog there, and try again",
+      );
+    case "not-started":
+      if (!options.isClaude) return notClaude(options.binary);
+      return failure(
+        ending.silent
+          ? `Claude Code wrote nothing to its terminal in ${seconds(options.startTimeoutMs)}`
+          : `Claude Code did not take the prompt in ${seconds(options.startTimeoutMs)}`,
+        "Run claude in this folder to see what it waits for, or raise --start-timeout",
+      );
+    case "undelivered":
+      if (ending.taken === undefined) {
+        return failure(
+          "Cannot deliver the prompt: the paste did not appear in Claude Code's input box",
+          "Leave out --inject paste",
+        );
+      }
+      if (ending.taken.includes("<pasted_content")) {
+        return failure(
+          "Cannot paste the prompt as it is: Claude Code wraps a text of this size in tags",
+          "Leave out --inject paste: on stdin every size goes in as it is",
+          false,
+        );
+      }
+      return failure(
+        `Cannot deliver the prompt as it is: Claude Code would change it${
+          options.altered === undefined ? "" : `, beginning with ${options.altered}`
+        }`,
+        "Remove such characters from the prompt, or put the text into a file and name that file",
+        false,
+      );
+    case "exited":
+      if (!options.isClaude) return notClaude(options.binary);
+      return failure(
+        `Claude Code ended before the turn did: ${describeExit(ending.exit)}`,
+        "Its last screen may tell why; run claude in this folder to see more",
+      );
+    default:
+      return ending satisfies never;
+  }
+}
+
+/** A process's end in words. */
+function describeExit(exit: Exit): string {
+  return exit.kind === "exited" ? `exit code ${exit.code}` : signalName(exit.signal);
+}
+
+function ownCommand(command: string): Verdict {
+  return failure(
+    `Cannot print an answer to "${command}": the interactive Claude Code carries it out on its own screen`,
+    "Ask in words, or run the command in claude itself",
+    false,
+  );
+}
+
+function notClaude(binary: string): Verdict {
+  return failure(
+    `Cannot use "${binary}": it is not Claude Code, its --version says something else`,
+    "Name Claude Code's executable with --claude-binary",
+  );
+}
+
+function failure(message: string, suggestion: string, showScreen = true): Verdict {
+  return { outcome: { kind: "internal_error", message }, suggestion, showScreen };
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`;
+}

@@ -1,0 +1,82 @@
+import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { SandboxError } from "./sandbox_error.ts";
+
+/**
+ * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed.
+ *
+ * @throws {SandboxError} when it is no JSON object or the file cannot be read
+ */
+export async function parseCallerSettings(value: string): Promise<JsonObject> {
+  const inline = value.trimStart().startsWith("{");
+  const what = inline ? "--settings" : `the settings file "${value}"`;
+  let text = value;
+  if (!inline) {
+    try {
+      text = await Deno.readTextFile(value);
+    } catch (cause) {
+      throw new SandboxError(`Cannot read ${what}: ${(cause as Error).message}`, {
+        suggestion: "Give --settings a JSON object or the path of a file that holds one",
+        cause,
+      });
+    }
+  }
+  const { parse } = await import("@std/jsonc/parse");
+  let parsed: unknown;
+  try {
+    parsed = parse(text);
+  } catch (cause) {
+    throw new SandboxError(`Cannot parse ${what}: ${(cause as Error).message}`, {
+      suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
+      cause,
+    });
+  }
+  if (!isJsonObject(parsed)) {
+    throw new SandboxError(`Cannot use ${what}: it holds no JSON object`, {
+      suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
+    });
+  }
+  if (parsed["disableAllHooks"] === true) {
+    throw new SandboxError(
+      `Cannot honour "disableAllHooks" in ${what}: hooks tell when a turn ends`,
+      {
+        suggestion: "Remove it; your own hooks are not read anyway",
+      },
+    );
+  }
+  return parsed;
+}
+
+/**
+ * The one settings object a run is started with: the caller's, with our hooks added to the caller's own.
+ *
+ * - `disableAllHooks: false` keeps a project from silencing our hooks
+ * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking
+ * - `autoMemoryDirectory` keeps memory where it always is: its path stands in the system prompt, which the API's cache
+ *   would not know again if every run named another one
+ * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
+ * - the rest keeps dialogs and a desktop file away
+ */
+export function runSettings(
+  caller: JsonObject,
+  { hooks, memoryPath }: { readonly hooks: JsonObject; readonly memoryPath: string },
+): JsonObject {
+  const callerHooks = isJsonObject(caller["hooks"]) ? caller["hooks"] : {};
+  const merged: Record<string, unknown> = { ...callerHooks };
+  for (const [event, ours] of Object.entries(hooks)) {
+    const theirs = merged[event];
+    merged[event] = [
+      ...(Array.isArray(ours) ? ours : []),
+      ...(Array.isArray(theirs) ? theirs : []),
+    ];
+  }
+  return {
+    enableAllProjectMcpServers: true,
+    autoMemoryDirectory: memoryPath,
+    ...caller,
+    hooks: merged,
+    disableAllHooks: false,
+    skipDangerousModePermissionPrompt: true,
+    disableDeepLinkRegistration: "disable",
+    workflowKeywordTriggerEnabled: false,
+  };
+}

@@ -1,0 +1,244 @@
+import { makeFifo } from "../../ffi/fifo.ts";
+import { type HookEvent, hookScript, hookSettings } from "./hooks.ts";
+import type { JsonObject } from "./json_object.ts";
+import { removeFolder } from "./remove_folder.ts";
+import { runSettings } from "./run_settings.ts";
+import { SandboxError } from "./sandbox_error.ts";
+import { seededClaudeJson } from "./seeded_claude_json.ts";
+import type { Environment, UserConfig } from "./user_config.ts";
+
+/** What a sandbox is made of. */
+export interface SandboxOptions {
+  /** The caller's environment. */
+  readonly env: Environment;
+  readonly userConfig: UserConfig;
+  /** The user's own `.claude.json` and `settings.json`, where they exist. */
+  readonly userClaudeJson: JsonObject | undefined;
+  readonly userSettings: JsonObject | undefined;
+  /** The caller's `--settings`. */
+  readonly callerSettings: JsonObject;
+  /** Where the project's automatic memory is kept, unless settings name another place. */
+  readonly memoryPath: string;
+  /** Real paths of the working directory, first, and of every added directory. */
+  readonly trusted: readonly string[];
+  /** The hooks this run needs. */
+  readonly hooks: readonly HookEvent[];
+  /** How many MCP servers the first request has to wait for, and where the debug log goes if not into the sandbox. */
+  readonly mcpServers: number;
+  readonly debugFile?: string;
+  /** The prompt that the child reads as its fd 0; absent when it is pasted. */
+  readonly stdin?: string;
+  /** The session to be resumed: its transcript is copied in. */
+  readonly resume?: string;
+}
+
+/**
+ * Folders of the user's config dir that `claude -p` reads and a run only reads: linked, not copied. So are
+ * `CLAUDE.md` and the other Markdown files beside it, which it may include.
+ */
+const LINKED_FOLDERS = [
+  "agents",
+  "commands",
+  "output-styles",
+  "plugins",
+  "routines",
+  "rules",
+  "skills",
+  "workflows",
+];
+
+/** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
+const DROPPED_SETTINGS = ["hooks", "statusLine"];
+
+/** The private folder of one run: the child's config dir, our settings and hooks, the prompt, a temp folder. */
+export class Sandbox implements Disposable {
+  readonly path: string;
+  /** The child's `CLAUDE_CONFIG_DIR`. */
+  readonly configDir: string;
+  /** The file given to the child as `--settings`. */
+  readonly settingsPath: string;
+  /** The child's `CLAUDE_CODE_TMPDIR`. */
+  readonly tempDir: string;
+  /** The FIFO on which hooks announce themselves. */
+  readonly fifoPath: string;
+  /** Holds a file for each announced hook: its payload. */
+  readonly payloadDir: string;
+  /** The child's debug log, when there are MCP servers to wait for or the caller wants one. */
+  readonly debugFile: string | undefined;
+  /** What every line on the FIFO begins with. */
+  readonly secret: string;
+  /** The prompt as a file, when it goes in on fd 0. */
+  readonly stdinPath: string | undefined;
+  /** Bytes of transcripts that were copied in, by their path below `projects/`. */
+  readonly resumed: ReadonlyMap<string, number>;
+  /** A folder that 2.1.197 makes beside the sandbox, whatever it is told; absent if it was there before. */
+  readonly #litter: string | undefined;
+
+  /**
+   * Builds the folder in `$TMPDIR`, readable by nobody else.
+   *
+   * @throws {SandboxError} when the folder cannot be made or the session to resume does not exist
+   */
+  constructor(options: SandboxOptions) {
+    const tmp = options.env["TMPDIR"] || "/tmp";
+    try {
+      this.path = makePrivateFolder(tmp);
+    } catch (cause) {
+      throw new SandboxError(`Cannot create a private folder in ${tmp}: ${reason(cause)}`, {
+        suggestion: "Set TMPDIR to a folder you can write to",
+        cause,
+      });
+    }
+    const litter = `${tmp}/claude-${Deno.uid()}`;
+    this.#litter = exists(litter) ? undefined : litter;
+    this.configDir = `${this.path}/config`;
+    this.settingsPath = `${this.path}/settings.json`;
+    this.tempDir = `${this.path}/tmp`;
+    this.fifoPath = `${this.path}/hooks.fifo`;
+    this.payloadDir = `${this.path}/payloads`;
+    this.secret = crypto.randomUUID();
+    const gated = options.mcpServers > 0;
+    this.debugFile = options.debugFile ?? (gated ? `${this.path}/debug.log` : undefined);
+    const gate = gated && this.debugFile !== undefined
+      ? { servers: options.mcpServers, log: this.debugFile }
+      : undefined;
+    this.stdinPath = options.stdin === undefined ? undefined : `${this.path}/prompt`;
+    try {
+      for (const dir of [this.configDir, this.tempDir, this.payloadDir]) {
+        Deno.mkdirSync(dir, { mode: 0o700 });
+      }
+      const scriptPath = `${this.path}/hook`;
+      write(scriptPath, hookScript(this.secret));
+      write(
+        this.settingsPath,
+        JSON.stringify(
+          runSettings(options.callerSettings, {
+            hooks: hookSettings(scriptPath, { events: options.hooks, gate }),
+            memoryPath: options.memoryPath,
+          }),
+        ),
+      );
+      write(
+        `${this.configDir}/.claude.json`,
+        JSON.stringify(seededClaudeJson(options.userClaudeJson, {
+          trusted: options.trusted,
+          apiKey: options.env["ANTHROPIC_API_KEY"],
+        })),
+      );
+      if (options.userSettings !== undefined) {
+        const kept = Object.entries(options.userSettings)
+          .filter(([name]) => !DROPPED_SETTINGS.includes(name));
+        write(`${this.configDir}/settings.json`, JSON.stringify(Object.fromEntries(kept)));
+      }
+      if (this.stdinPath !== undefined) write(this.stdinPath, options.stdin ?? "");
+      makeFifo(this.fifoPath);
+      linkUserFiles(options.userConfig.dir, this.configDir);
+      this.resumed = options.resume === undefined
+        ? new Map()
+        : copySession(options.userConfig.dir, this.configDir, options.resume);
+    } catch (cause) {
+      this[Symbol.dispose]();
+      if (cause instanceof SandboxError) throw cause;
+      throw new SandboxError(`Cannot fill the private folder ${this.path}: ${reason(cause)}`, {
+        suggestion: `Look for free space and permissions in ${tmp}, or set TMPDIR`,
+        cause,
+      });
+    }
+  }
+
+  /** Removes the folder and everything in it, as far as it can be removed; a second call does nothing. */
+  [Symbol.dispose](): void {
+    this.remove();
+  }
+
+  /** Removes the folder and says why it could not, if it could not. */
+  remove(): Error | undefined {
+    const problem = removeFolder(this.path);
+    try {
+      if (this.#litter !== undefined) Deno.removeSync(this.#litter);
+    } catch {
+      // It was not made, or somebody else has put something into it since.
+    }
+    return problem;
+  }
+}
+
+/** A folder named with pid and start time of its owner, so that a later run can tell whether the owner lives. */
+function makePrivateFolder(tmp: string): string {
+  const random = crypto.randomUUID().slice(0, 8);
+  const path = `${tmp}/claude-print-${Deno.pid}-${startTime()}-${random}`;
+  Deno.mkdirSync(path, { mode: 0o700 });
+  return path;
+}
+
+/** When this process started, in clock ticks since boot: field 22 of `/proc/self/stat` (proc(5)). */
+function startTime(): string {
+  const stat = Deno.readTextFileSync("/proc/self/stat");
+  // The second field, the command's name in parentheses, may hold blanks.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+}
+
+function write(path: string, text: string): void {
+  Deno.writeTextFileSync(path, text, { mode: 0o600 });
+}
+
+function linkUserFiles(from: string, to: string): void {
+  for (const name of namesIn(from)) {
+    const linked = LINKED_FOLDERS.includes(name) || name.endsWith(".md");
+    if (!linked || !exists(`${from}/${name}`)) continue;
+    Deno.symlinkSync(Deno.realPathSync(`${from}/${name}`), `${to}/${name}`);
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Copies a session's transcript, and its folder of subagents and results, into the sandbox. */
+function copySession(from: string, to: string, session: string): ReadonlyMap<string, number> {
+  const copied = new Map<string, number>();
+  for (const slug of namesIn(`${from}/projects`)) {
+    const source = `${from}/projects/${slug}/${session}.jsonl`;
+    if (!exists(source)) continue;
+    copyTree(`${from}/projects`, `${to}/projects`, `${slug}/${session}.jsonl`, copied);
+    if (exists(`${from}/projects/${slug}/${session}`)) {
+      copyTree(`${from}/projects`, `${to}/projects`, `${slug}/${session}`, copied);
+    }
+  }
+  if (copied.size === 0) {
+    throw new SandboxError(`Cannot resume the session "${session}": it has no transcript`, {
+      suggestion: `Look for its id in ${from}/projects`,
+    });
+  }
+  return copied;
+}
+
+function copyTree(from: string, to: string, path: string, copied: Map<string, number>): void {
+  if (Deno.statSync(`${from}/${path}`).isDirectory) {
+    Deno.mkdirSync(`${to}/${path}`, { recursive: true, mode: 0o700 });
+    for (const name of namesIn(`${from}/${path}`)) copyTree(from, to, `${path}/${name}`, copied);
+    return;
+  }
+  Deno.mkdirSync(`${to}/${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true, mode: 0o700 });
+  Deno.copyFileSync(`${from}/${path}`, `${to}/${path}`);
+  copied.set(path, Deno.statSync(`${to}/${path}`).size);
+}
+
+function namesIn(dir: string): readonly string[] {
+  try {
+    return [...Deno.readDirSync(dir)].map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+function reason(cause: unknown): string {
+  if (cause instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (cause instanceof Deno.errors.NotFound) return "no such folder";
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,38 @@
+import type { DeadlineName, Exit, HookPayload, StopSignal } from "./input.ts";
+import type { Screen } from "./screen.ts";
+
+/** How a turn, and with it the run, ended. */
+export type Ending =
+  /** The Stop hook: the assistant is done. */
+  | { readonly kind: "answered"; readonly stop: HookPayload }
+  /** The StopFailure hook: the API failed. */
+  | { readonly kind: "failed"; readonly failure: HookPayload }
+  /** The child is idle again and no hook said so: an interrupted turn, or a command it carried out by itself. */
+  | { readonly kind: "idle"; readonly prompted: boolean }
+  /** The child ended by itself before the turn did. */
+  | { readonly kind: "exited"; readonly exit: Exit }
+  /** The wall clock ran out. */
+  | { readonly kind: "timeout" }
+  /** This program was asked to stop. */
+  | { readonly kind: "interrupted"; readonly signal: StopSignal }
+  /** A screen waits for a choice that this program does not know, or does not take. */
+  | { readonly kind: "dialog"; readonly name?: string; readonly screen: Screen }
+  /** No turn began in time; `silent` when the child wrote nothing at all. */
+  | { readonly kind: "not-started"; readonly silent: boolean }
+  /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen. */
+  | { readonly kind: "undelivered"; readonly taken?: string };
+
+/** Whatever a run does. */
+export type Effect =
+  /** Type to the child's terminal, completely and in order. */
+  | { readonly type: "write"; readonly bytes: Uint8Array }
+  /** Set a deadline anew, or clear it when `afterMs` is absent. */
+  | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
+  /** Render the terminal and answer with a `screen` input. */
+  | { readonly type: "look" }
+  /** Signal the child; with `tree`, the processes its tools started as well. */
+  | { readonly type: "kill"; readonly signal: "SIGTERM" | "SIGKILL"; readonly tree: boolean }
+  /** Something worth a line under `--trace`. */
+  | { readonly type: "trace"; readonly text: string }
+  /** Nothing more will happen; `exit` is absent when the child could not even be killed. */
+  | { readonly type: "end"; readonly ending: Ending; readonly exit?: Exit };

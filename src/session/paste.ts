@@ -1,0 +1,96 @@
+const encoder = new TextEncoder();
+
+/** The keys that submit what stands in the input box. */
+export const ENTER: Uint8Array = encoder.encode("\r");
+
+/** The terminal mode Claude Code switches on when its input box can take a paste (bracketed paste). */
+export const PASTE_MODE = "?2004";
+
+/**
+ * Why a paste would not deliver a prompt as it is, if it would not (2.1.168 to 2.1.330).
+ *
+ * The input box interprets escapes and controls, turns a tab into four spaces and a carriage return into a
+ * newline, trims the end, takes Enter after a backslash as a newline, and runs what begins with `!` in a shell.
+ */
+export function pasteRefusal(prompt: string): string | undefined {
+  // deno-lint-ignore no-control-regex
+  const control = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/u.exec(prompt);
+  if (control !== null) {
+    const code = (control[0].codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
+    return `the control character U+${code} at offset ${control.index} would be taken as a key`;
+  }
+  if (prompt.startsWith("!")) return 'a paste that begins with "!" is run as a shell command';
+  if (prompt.endsWith("\\")) return "a backslash at its end turns Enter into a newline";
+  if (prompt !== prompt.trimEnd()) return "white space at its end is trimmed";
+  return undefined;
+}
+
+/** 2.1.330 wraps a paste of 4 or more lines, or of more than 800 characters, in tags that the model sees. */
+const PIECE_NEWLINES = 2;
+const PIECE_LENGTH = 600;
+/** The input box takes time for every paste; beyond this many one is better than none. */
+const MAX_PIECES = 100;
+
+/**
+ * A prompt as bracketed pastes, without the Enter that submits it.
+ *
+ * Several small pastes in a row make up one text in the input box, and each stays below the size that 2.1.330 wraps.
+ * A prompt of too many pieces is one paste: 2.1.168 and 2.1.197 take it as it is.
+ */
+export function encodePaste(prompt: string): Uint8Array {
+  const pieces = piecesOf(prompt);
+  const pastes = pieces.length > MAX_PIECES ? [prompt] : pieces;
+  return encoder.encode(pastes.map((piece) => `\x1b[200~${piece}\x1b[201~`).join(""));
+}
+
+/** Cuts a text where two ASCII characters meet: nothing there belongs together, as in an emoji's sequence. */
+function piecesOf(prompt: string): readonly string[] {
+  const pieces: string[] = [];
+  let from = 0;
+  let newlines = 0;
+  for (let at = 1; at < prompt.length; at++) {
+    if (prompt[at - 1] === "\n") newlines++;
+    const full = newlines >= PIECE_NEWLINES || at - from >= PIECE_LENGTH;
+    if (!full || prompt.charCodeAt(at - 1) > 0x7e || prompt.charCodeAt(at) > 0x7e) continue;
+    pieces.push(prompt.slice(from, at));
+    from = at;
+    newlines = 0;
+  }
+  return [...pieces, prompt.slice(from)];
+}
+
+/** Collects what the terminal shows after a paste until the paste can be seen in it. */
+export interface EchoState {
+  /** The last visible bytes without blanks, a character each; enough to find the sample across chunks. */
+  readonly seen: string;
+}
+
+/** Nothing seen yet. */
+export const ECHO_START: EchoState = { seen: "" };
+
+/** How many bytes of the prompt's end must be seen; a longer paste is shown as a placeholder. */
+const SAMPLE = 8;
+const PLACEHOLDER = "[Pasted";
+
+/**
+ * Whether the input box shows the pasted prompt: its last characters, or the placeholder of a long paste.
+ *
+ * Blanks are left out of the comparison, because the TUI may move the cursor instead of writing them; bytes
+ * are compared, not characters, because a chunk may end inside one.
+ */
+export function seeEcho(
+  state: EchoState,
+  options: { readonly visible: Uint8Array; readonly prompt: string },
+): { readonly state: EchoState; readonly echoed: boolean } {
+  const seen = state.seen + inkOf(options.visible);
+  const sample = inkOf(encoder.encode(options.prompt)).slice(-SAMPLE);
+  const echoed = seen.includes(PLACEHOLDER) || (sample !== "" && seen.includes(sample));
+  return { state: { seen: seen.slice(-64) }, echoed };
+}
+
+/** Bytes as characters, without ASCII blanks and controls. */
+function inkOf(bytes: Uint8Array): string {
+  let ink = "";
+  for (const byte of bytes) if (byte > 0x20) ink += String.fromCharCode(byte);
+  return ink;
+}

@@ -1,0 +1,117 @@
+/**
+ * One thing found in a terminal's output: an escape sequence, or visible text.
+ *
+ * `csi` carries parameters and intermediates as written (`?2004`) and the final byte (`h`); `string` is an
+ * OSC, DCS, APC, PM or SOS with its introducer; `esc` is every other two-byte escape.
+ */
+export type TerminalToken =
+  | { readonly kind: "csi"; readonly parameters: string; readonly final: string }
+  | { readonly kind: "string"; readonly introducer: string; readonly content: string }
+  | { readonly kind: "esc"; readonly final: string }
+  | { readonly kind: "text"; readonly bytes: Uint8Array };
+
+/** Where the scanner stands between two chunks. */
+export interface ScannerState {
+  readonly mode: "ground" | "escape" | "csi" | "string" | "string-escape";
+  readonly introducer: string;
+  readonly collected: string;
+}
+
+/** The scanner at the beginning of a terminal's output. */
+export const SCANNER_START: ScannerState = { mode: "ground", introducer: "", collected: "" };
+
+/** Longest part of one sequence that is kept; what exceeds it is dropped, the sequence still ends where it ends. */
+const MAX_COLLECTED = 4096;
+
+const ESC = 0x1b;
+const BEL = 0x07;
+const CAN = 0x18;
+const SUB = 0x1a;
+const STRING_INTRODUCERS = "]PX^_";
+
+/**
+ * Splits terminal output into escape sequences and text, across any chunk boundary (ECMA-48).
+ *
+ * 8-bit C1 controls are text here: Claude Code writes UTF-8, where those bytes continue a character.
+ *
+ * @returns the tokens of this chunk in order, and the state to give with the next chunk
+ */
+export function scanTerminal(
+  state: ScannerState,
+  bytes: Uint8Array,
+): { readonly state: ScannerState; readonly tokens: readonly TerminalToken[] } {
+  const tokens: TerminalToken[] = [];
+  let { mode, introducer, collected } = state;
+  let at = 0;
+  const collect = (byte: number) => {
+    if (collected.length < MAX_COLLECTED) collected += String.fromCharCode(byte);
+  };
+  while (at < bytes.length) {
+    if (mode === "ground") {
+      const next = bytes.indexOf(ESC, at);
+      const end = next < 0 ? bytes.length : next;
+      if (end > at) tokens.push({ kind: "text", bytes: bytes.subarray(at, end) });
+      if (next < 0) break;
+      mode = "escape";
+      at = end + 1;
+      continue;
+    }
+    const byte = bytes[at] as number;
+    at++;
+    if (byte === CAN || byte === SUB) {
+      mode = "ground";
+      continue;
+    }
+    switch (mode) {
+      case "escape": {
+        const char = String.fromCharCode(byte);
+        collected = "";
+        if (byte === ESC) break;
+        if (char === "[") {
+          mode = "csi";
+        } else if (STRING_INTRODUCERS.includes(char)) {
+          mode = "string";
+          introducer = char;
+        } else if (byte >= 0x20 && byte < 0x30) {
+          collect(byte);
+        } else {
+          tokens.push({ kind: "esc", final: char });
+          mode = "ground";
+        }
+        break;
+      }
+      case "csi":
+        if (byte === ESC) {
+          mode = "escape";
+        } else if (byte >= 0x40 && byte <= 0x7e) {
+          tokens.push({ kind: "csi", parameters: collected, final: String.fromCharCode(byte) });
+          mode = "ground";
+        } else if (byte >= 0x20 && byte < 0x40) {
+          collect(byte);
+        }
+        break;
+      case "string":
+        if (byte === BEL) {
+          tokens.push({ kind: "string", introducer, content: collected });
+          mode = "ground";
+        } else if (byte === ESC) {
+          mode = "string-escape";
+        } else {
+          collect(byte);
+        }
+        break;
+      case "string-escape":
+        tokens.push({ kind: "string", introducer, content: collected });
+        mode = "ground";
+        // Only a backslash belongs to the terminator; anything else begins a new escape.
+        if (byte !== 0x5c) {
+          mode = "escape";
+          at--;
+        }
+        break;
+      default:
+        mode satisfies never;
+    }
+  }
+  return { state: { mode, introducer, collected }, tokens };
+}

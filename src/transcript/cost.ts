@@ -1,0 +1,67 @@
+import type { Entry } from "./entry.ts";
+import { isJsonObject, type JsonObject } from "./json_object.ts";
+
+/** What a session cost, as the child itself accounts for it. Subagents are included. */
+export interface Cost {
+  /** US dollars. */
+  readonly totalUsd: number;
+  /** Milliseconds spent in API requests, retries included. */
+  readonly apiDurationMs: number;
+  /** Counts and cost by model, in Claude Code's own field names (`inputTokens`, `costUSD`, …). */
+  readonly modelUsage: Readonly<Record<string, JsonObject>>;
+  /** True if the child had no price for one of the models; undefined where it does not say. */
+  readonly hasUnknownPrice: boolean | undefined;
+}
+
+/**
+ * Reads the cost that a child leaves in `.claude.json` when it ends in an orderly way: the `last…`
+ * fields of the project whose `lastSessionId` is the session's. Undefined if there is none, as after
+ * SIGKILL.
+ *
+ * The numbers are those of the process in Claude Code 2.1.168 and 2.1.197; 2.1.330 carries on those
+ * of a resumed session. `claude -p` of the same version counts alike.
+ */
+export function costOfClaudeJson(json: unknown, sessionId: string): Cost | undefined {
+  if (!isJsonObject(json) || !isJsonObject(json.projects)) return undefined;
+  for (const project of Object.values(json.projects)) {
+    if (!isJsonObject(project) || project.lastSessionId !== sessionId) continue;
+    return costFrom({
+      totalUsd: project.lastCost,
+      apiDurationMs: project.lastAPIDuration,
+      modelUsage: project.lastModelUsage,
+      hasUnknownPrice: undefined,
+    });
+  }
+  return undefined;
+}
+
+/**
+ * Reads the cost from the last `cost-state` line of a transcript, which a child writes at its end
+ * since Claude Code 2.1.330. It says more than `.claude.json`: the two lifetimes of cache writes.
+ */
+export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
+  const line = entries.findLast((entry) =>
+    entry.type === "other" && entry.line.type === "cost-state"
+  );
+  if (line?.type !== "other") return undefined;
+  return costFrom({
+    totalUsd: line.line.totalCostUSD,
+    apiDurationMs: line.line.totalAPIDuration,
+    modelUsage: line.line.modelUsage,
+    hasUnknownPrice: line.line.hasUnknownModelCost,
+  });
+}
+
+function costFrom(fields: { readonly [Field in keyof Cost]: unknown }): Cost | undefined {
+  const { totalUsd, apiDurationMs, modelUsage, hasUnknownPrice } = fields;
+  if (typeof totalUsd !== "number" || typeof apiDurationMs !== "number") return undefined;
+  const models = isJsonObject(modelUsage) ? Object.entries(modelUsage) : [];
+  return {
+    totalUsd,
+    apiDurationMs,
+    modelUsage: Object.fromEntries(
+      models.flatMap(([model, usage]) => isJsonObject(usage) ? [[model, usage]] : []),
+    ),
+    hasUnknownPrice: typeof hasUnknownPrice === "boolean" ? hasUnknownPrice : undefined,
+  };
+}

@@ -1,0 +1,234 @@
+import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
+import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { summedUsage } from "./summed_usage.ts";
+
+/** A tool that the model called. */
+export interface ToolUse {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What the model got back for a call. */
+export interface ToolResult {
+  readonly toolUseId: string;
+  readonly isError: boolean;
+  /** The text of the result; empty for images. */
+  readonly text: string;
+  readonly entry: UserEntry;
+}
+
+/** An API error that Claude Code turned into an answer of its own. */
+export interface TurnError {
+  /** `rate_limit`, `authentication_failed`, …; `unknown` where Claude Code says nothing. */
+  readonly kind: string;
+  readonly status: number | null;
+  /** The API's own name of the error, since 2.1.330. */
+  readonly type: string | undefined;
+}
+
+/** From one prompt to the end of the answer to it. */
+export interface Turn {
+  /** Undefined while the prompt's own line has not been seen. */
+  readonly prompt: UserEntry | undefined;
+  readonly sessionId: string | undefined;
+  readonly version: string | undefined;
+  readonly cwd: string | undefined;
+  /** The model of the last real answer, as the API names it. */
+  readonly model: string | undefined;
+  /** How many answers the API gave: distinct ids of real messages. */
+  readonly answers: number;
+  /** How many of them the API stopped as a refusal. */
+  readonly refusals: number;
+  /** What `claude -p` prints: the last text block, "" if the last answer ended on another block. */
+  readonly text: string;
+  readonly stopReason: string | null;
+  /** The sum over all answers; an empty object when there was none. */
+  readonly usage: JsonObject;
+  /** 1 + the user lines after the prompt, as `claude -p` counts. */
+  readonly numTurns: number;
+  readonly error: TurnError | undefined;
+  /** The end as the transcript tells it; undefined while there is no mark. An API error may leave none. */
+  readonly end: "completed" | "interrupted" | "interrupted-tool" | undefined;
+  /** Milliseconds from the prompt to the last message. */
+  readonly durationMs: number | undefined;
+  readonly toolUses: readonly ToolUse[];
+  readonly toolResults: readonly ToolResult[];
+}
+
+/** Which lines belong to an earlier run. */
+export interface TurnOptions {
+  /**
+   * The ids of lines that were there before the run. A resumed session starts with them; a forked
+   * one has them somewhere in the file, not always in front.
+   */
+  readonly known?: ReadonlySet<string>;
+}
+
+const SYNTHETIC_MODEL = "<synthetic>";
+
+/**
+ * Folds the lines of a session into its turns, oldest first. Subagents' lines are left out.
+ *
+ * A line belongs to the prompt it descends from, whatever the order in the file: Claude Code 2.1.168
+ * and 2.1.197 now and then write the prompt after the answer. Lines without a traceable ancestor
+ * count to the prompt before them.
+ */
+export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): readonly Turn[] {
+  const parents = new Map<string, string | null | undefined>();
+  const prompts = new Map<string, UserEntry>();
+  const fresh: Exclude<Entry, { type: "other" }>[] = [];
+  for (const entry of entries) {
+    if (entry.type === "other") continue;
+    if (entry.uuid !== undefined) {
+      parents.set(entry.uuid, entry.parentUuid ?? entry.logicalParentUuid);
+    }
+    if (entry.isSidechain === true) continue;
+    if (entry.uuid !== undefined && options.known?.has(entry.uuid) === true) continue;
+    fresh.push(entry);
+    if (entry.type === "user" && entry.uuid !== undefined && entry.meaning === "prompt") {
+      prompts.set(entry.uuid, entry);
+    }
+  }
+
+  const found = new Map<string, UserEntry | undefined>(prompts);
+  const promptOf = (uuid: string | undefined): UserEntry | undefined => {
+    const path = new Set<string>();
+    let at: string | null | undefined = uuid;
+    while (at && !found.has(at) && !path.has(at)) {
+      path.add(at);
+      at = parents.get(at);
+    }
+    const prompt = at ? found.get(at) : undefined;
+    for (const passed of path) found.set(passed, prompt);
+    return prompt;
+  };
+
+  const groups = new Map<UserEntry | undefined, typeof fresh>();
+  for (const prompt of prompts.values()) groups.set(prompt, []);
+  let latest = prompts.values().next().value;
+  for (const entry of fresh) {
+    const prompt = promptOf(entry.uuid) ?? latest;
+    latest = prompt;
+    const group = groups.get(prompt);
+    if (group === undefined) groups.set(prompt, [entry]);
+    else group.push(entry);
+  }
+  const turns: Turn[] = [];
+  for (const [prompt, group] of groups) {
+    if (prompt !== undefined || group.some(isMessage)) turns.push(turnOf(prompt, group));
+  }
+  return turns;
+}
+
+function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn {
+  const assistants = entries.filter((entry) => entry.type === "assistant");
+  const followers = entries.filter((entry) => entry.type === "user").filter((entry) =>
+    entry !== prompt &&
+    // Claude Code 2.1.330 writes remarks for the next prompt before that prompt.
+    (entry.promptId === undefined || prompt?.promptId === undefined ||
+      entry.promptId === prompt.promptId)
+  );
+  const last = assistants.reduce<AssistantEntry | undefined>(
+    (latest, entry) => latest !== undefined && isBefore(entry, latest) ? latest : entry,
+    undefined,
+  );
+  const answers = new Map<string, AssistantEntry>();
+  for (const entry of assistants) {
+    if (entry.message.model !== SYNTHETIC_MODEL) answers.set(entry.message.id, entry);
+  }
+  const lastBlock = last?.message.content.at(-1);
+  const lastAnswer = [...answers.values()].at(-1);
+  const context = prompt ?? entries.find((entry) => entry.type !== "other");
+
+  return {
+    prompt,
+    sessionId: context?.sessionId,
+    version: context?.version,
+    cwd: context?.cwd,
+    model: lastAnswer?.message.model,
+    answers: answers.size,
+    refusals: [...answers.values()].filter((entry) => entry.message.stop_reason === "refusal")
+      .length,
+    text: lastBlock?.type === "text" && typeof lastBlock.text === "string" ? lastBlock.text : "",
+    stopReason: last?.message.stop_reason ?? null,
+    usage: summedUsage([...answers.values()].map((entry) => entry.message.usage ?? {})),
+    numTurns: 1 + followers.length,
+    error: last?.isApiErrorMessage === true
+      ? {
+        kind: last.error ?? "unknown",
+        status: last.apiErrorStatus ?? null,
+        type: last.apiErrorType ?? undefined,
+      }
+      : undefined,
+    end: endOf(entries),
+    durationMs: durationOf(prompt, [...assistants, ...followers]),
+    toolUses: assistants.flatMap((entry) => entry.message.content.flatMap(toolUseOf)),
+    toolResults: followers.flatMap(toolResultsOf),
+  };
+}
+
+function isMessage(entry: Entry): boolean {
+  return entry.type === "user" || entry.type === "assistant";
+}
+
+function endOf(entries: readonly Entry[]): Turn["end"] {
+  const interrupt = entries.find((entry) => entry.type === "user" && entry.meaning === "interrupt");
+  if (interrupt !== undefined) {
+    return JSON.stringify(interrupt).includes("by user for tool use]")
+      ? "interrupted-tool"
+      : "interrupted";
+  }
+  return entries.some((entry) => entry.type === "system" && entry.subtype === "turn_duration")
+    ? "completed"
+    : undefined;
+}
+
+function isBefore(entry: AssistantEntry, other: AssistantEntry): boolean {
+  const [time, otherTime] = [millisecondsOf(entry.timestamp), millisecondsOf(other.timestamp)];
+  return time !== undefined && otherTime !== undefined && time < otherTime;
+}
+
+function durationOf(
+  prompt: UserEntry | undefined,
+  messages: readonly (AssistantEntry | UserEntry)[],
+): number | undefined {
+  const start = millisecondsOf(prompt?.timestamp);
+  const times = messages.map((entry) => millisecondsOf(entry.timestamp))
+    .filter((time) => time !== undefined);
+  if (start === undefined || times.length === 0) return undefined;
+  return Math.max(0, times.reduce((latest, time) => Math.max(latest, time)) - start);
+}
+
+function millisecondsOf(timestamp: string | undefined): number | undefined {
+  const time = timestamp === undefined ? NaN : Date.parse(timestamp);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function toolUseOf(block: ContentBlock): readonly ToolUse[] {
+  return block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
+    ? [{ id: block.id, name: block.name, input: block.input }]
+    : [];
+}
+
+function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
+  const { content } = entry.message;
+  if (typeof content === "string") return [];
+  return content.flatMap((block) =>
+    block.type === "tool_result" && typeof block.tool_use_id === "string"
+      ? [{
+        toolUseId: block.tool_use_id,
+        isError: block.is_error === true,
+        text: textOf(block.content),
+        entry,
+      }]
+      : []
+  );
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => isJsonObject(part) && typeof part.text === "string" ? part.text : "")
+    .join("");
+}

@@ -1,0 +1,243 @@
+/** A kind of object whose set of keys depends on the version of Claude Code. */
+export type WireObject = "init" | "assistant" | "user" | "result" | "usage" | "modelUsage";
+
+type Table = Readonly<Record<WireObject, readonly Since[]>>;
+
+interface Since {
+  /** The oldest version in which the keys were seen. */
+  readonly version: string;
+  readonly keys: readonly string[];
+}
+
+/**
+ * The keys `claude -p` prints, by the version since which it does; measured on 2.1.168, 2.1.197 and
+ * 2.1.330. 2.1.168 and 2.1.197 print the same ones. In between and after, the last measured version
+ * before holds: what a version may not know is not printed.
+ */
+const TABLE: Table = {
+  init: [
+    {
+      version: "2.1.168",
+      keys: [
+        "type",
+        "subtype",
+        "cwd",
+        "session_id",
+        "tools",
+        "mcp_servers",
+        "model",
+        "permissionMode",
+        "slash_commands",
+        "apiKeySource",
+        "claude_code_version",
+        "output_style",
+        "agents",
+        "skills",
+        "plugins",
+        "analytics_disabled",
+        "product_feedback_disabled",
+        "uuid",
+        "memory_paths",
+        "fast_mode_state",
+      ],
+    },
+    {
+      version: "2.1.330",
+      keys: [
+        "terminal_slash_commands",
+        "capabilities",
+        "served_by_anthropic",
+        "original_cwd",
+        "additional_directories",
+        "messaging_socket_path",
+        "fast_mode_disabled_reason",
+        "per_turn_effort_active",
+        "ultrathink_available",
+        "ultrathink_typed_raises",
+        "view_mode",
+      ],
+    },
+  ],
+  assistant: [
+    {
+      version: "2.1.168",
+      keys: [
+        "type",
+        "message",
+        "parent_tool_use_id",
+        "session_id",
+        "uuid",
+        "error",
+        "request_id",
+        "tool_use_meta",
+        "subagent_type",
+        "task_description",
+      ],
+    },
+    {
+      version: "2.1.330",
+      keys: [
+        "timestamp",
+        "is_api_error_message",
+        "api_error_status",
+        "api_error_type",
+        "refused_message_id",
+        "thinking_duration_ms",
+        "thinking_display",
+        "agent_id",
+      ],
+    },
+  ],
+  user: [
+    {
+      version: "2.1.168",
+      keys: [
+        "type",
+        "message",
+        "parent_tool_use_id",
+        "session_id",
+        "uuid",
+        "timestamp",
+        "tool_use_result",
+        "isSynthetic",
+        "subagent_type",
+        "task_description",
+      ],
+    },
+    { version: "2.1.330", keys: ["tool_result_meta", "refused_message_id", "agent_id"] },
+  ],
+  result: [
+    {
+      version: "2.1.168",
+      keys: [
+        "type",
+        "subtype",
+        "is_error",
+        "api_error_status",
+        "duration_ms",
+        "duration_api_ms",
+        "ttft_ms",
+        "ttft_stream_ms",
+        "time_to_request_ms",
+        "num_turns",
+        "result",
+        "errors",
+        "stop_reason",
+        "session_id",
+        "total_cost_usd",
+        "usage",
+        "modelUsage",
+        "permission_denials",
+        "terminal_reason",
+        "fast_mode_state",
+        "origin",
+        "uuid",
+      ],
+    },
+    {
+      version: "2.1.330",
+      keys: [
+        "api_error_type",
+        "fast_mode_disabled_reason",
+        "subagent_stats",
+        "safety_stops",
+        "first_content_frame_ms",
+        "queued_turn_count",
+        "result_index",
+        "model_usage_since_last_result",
+      ],
+    },
+  ],
+  usage: [
+    {
+      version: "2.1.168",
+      keys: [
+        "input_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+        "server_tool_use",
+        "service_tier",
+        "cache_creation",
+        "inference_geo",
+        "iterations",
+        "speed",
+      ],
+    },
+    { version: "2.1.330", keys: ["output_tokens_details", "fallback_credit"] },
+  ],
+  modelUsage: [
+    {
+      version: "2.1.168",
+      keys: [
+        "inputTokens",
+        "outputTokens",
+        "cacheReadInputTokens",
+        "cacheCreationInputTokens",
+        "webSearchRequests",
+        "costUSD",
+        "contextWindow",
+        "maxOutputTokens",
+      ],
+    },
+    {
+      version: "2.1.330",
+      keys: [
+        "thinkingTokens",
+        "cacheCreationEphemeral5mInputTokens",
+        "cacheCreationEphemeral1hInputTokens",
+        "canonicalModel",
+        "provider",
+        "costBasis",
+      ],
+    },
+  ],
+};
+
+/**
+ * Lists the keys that an object may have in the output of a version, in order.
+ *
+ * A version older than all measured ones counts as the oldest of them.
+ */
+export function wireKeys(object: WireObject, version: string): readonly string[] {
+  return TABLE[object].filter((since, index) =>
+    index === 0 || isVersionAtLeast(version, since.version)
+  ).flatMap((since) => since.keys);
+}
+
+/**
+ * Keeps of an object what a version prints, in the version's order, and drops undefined values.
+ * With `extra`, keys outside every table stay too, at the end: fields of the API that Claude Code
+ * passes on as they come.
+ */
+export function onlyWireKeys(
+  object: WireObject,
+  fields: Readonly<Record<string, unknown>>,
+  options: { readonly version: string; readonly extra?: boolean },
+): Record<string, unknown> {
+  const keys = wireKeys(object, options.version);
+  const all = options.extra === true
+    ? [...keys, ...Object.keys(fields).filter((key) => !isTabled(object, key))]
+    : keys;
+  return Object.fromEntries(
+    all.flatMap((key) => fields[key] === undefined ? [] : [[key, fields[key]]]),
+  );
+}
+
+/** Tells whether a version `a.b.c` is another one or newer. Suffixes do not count, text is 0. */
+export function isVersionAtLeast(version: string, minimum: string): boolean {
+  const [numbers, minima] = [numbersOf(version), numbersOf(minimum)];
+  for (const [index, least] of minima.entries()) {
+    const number = numbers[index] ?? 0;
+    if (number !== least) return number > least;
+  }
+  return true;
+}
+
+function isTabled(object: WireObject, key: string): boolean {
+  return TABLE[object].some((since) => since.keys.includes(key));
+}
+
+function numbersOf(version: string): readonly number[] {
+  return version.split(".").slice(0, 3).map((part) => Number.parseInt(part, 10) || 0);
+}

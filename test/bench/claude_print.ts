@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { PROMPT } from "./prompt.ts";
+import type { World } from "./world.ts";
+
+/** What one run of claude-print took. */
+export interface ClaudePrintRun {
+  /** From its start to its end, in milliseconds. */
+  readonly wallMs: number;
+  /** From its start to the Stop hook's news, in milliseconds. */
+  readonly stopMs: number;
+  /** The most memory its own process held, in MB of 1 000 000 bytes; its children do not count. */
+  readonly peakMb: number;
+}
+
+const MAIN = join(import.meta.dirname ?? ".", "..", "..", "src", "main.ts");
+
+/** How often the process is asked for its peak; the kernel's high-water mark forgets nothing in between. */
+const MEMORY_TICK_MS = 5;
+
+/**
+ * Runs claude-print from this checkout as its user would.
+ *
+ * @param options.watchMemory whether the peak is looked for, which costs some time
+ * @throws {Error} when the run fails
+ */
+export async function runClaudePrint(
+  world: World,
+  options: { readonly args?: readonly string[]; readonly watchMemory?: boolean } = {},
+): Promise<ClaudePrintRun> {
+  const { env, project } = world.homes.claudePrint;
+  const startedAt = performance.now();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--frozen", "--quiet", MAIN, "--trace", "--claude-binary", world.claude],
+      ...["-p", ...options.args ?? [], PROMPT],
+    ],
+    cwd: project,
+    clearEnv: true,
+    env: { ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let peakMb = 0;
+  const memory = options.watchMemory === true
+    ? setInterval(() => peakMb = peakOf(child.pid) ?? peakMb, MEMORY_TICK_MS)
+    : undefined;
+  const [stdout, stderr, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    readTrace(child.stderr, startedAt),
+    child.status,
+  ]);
+  const wallMs = performance.now() - startedAt;
+  clearInterval(memory);
+  if (!status.success || stdout === "" || stderr.stopMs === undefined) {
+    throw new Error(`claude-print failed with exit code ${status.code}:\n${stderr.text}${stdout}`);
+  }
+  return { wallMs, stopMs: stderr.stopMs, peakMb };
+}
+
+/** Reads what `--trace` says, and when it told of Stop. */
+async function readTrace(stream: ReadableStream<Uint8Array>, startedAt: number) {
+  let text = "";
+  let stopMs: number | undefined;
+  for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (stopMs === undefined && text.includes("hook Stop\n")) {
+      stopMs = performance.now() - startedAt;
+    }
+  }
+  return { text, stopMs };
+}
+
+/** `VmHWM` of proc_pid_status(5); `undefined` when the process is gone. */
+function peakOf(pid: number): number | undefined {
+  try {
+    const kibibytes = /^VmHWM:\s+(\d+) kB$/mu.exec(Deno.readTextFileSync(`/proc/${pid}/status`));
+    return kibibytes === null ? undefined : Number(kibibytes[1]) * 1024 / 1_000_000;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,2 @@
+/** The prompt of every run of the bench. */
+export const PROMPT = "hi";

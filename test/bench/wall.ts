@@ -1,0 +1,73 @@
+import { runBareTui } from "./bare_tui.ts";
+import { runClaudePrint } from "./claude_print.ts";
+import { median } from "./median.ts";
+import { runPrintMode } from "./print_mode.ts";
+import type { Row } from "./row.ts";
+import type { World } from "./world.ts";
+
+const MAX_OVERHEAD_MS = 100;
+const MAX_RATIO = 1.7;
+
+/** Measures single runs of the three contenders in turn; a first round does not count. */
+export async function measureWall(
+  world: World,
+  options: { readonly runs: number; readonly onRound: (text: string) => void },
+): Promise<readonly Row[]> {
+  const ours: { readonly wallMs: number; readonly stopMs: number }[] = [];
+  const bare: { readonly wallMs: number; readonly stopMs: number }[] = [];
+  const print: number[] = [];
+  for (let round = 0; round <= options.runs; round++) {
+    options.onRound(`single runs, round ${round} of ${options.runs}`);
+    const a = await runClaudePrint(world);
+    const b = await runPrintMode(world.claude, world.homes.printMode);
+    const c = await runBareTui(world, 1);
+    if (round === 0) continue;
+    ours.push(a);
+    print.push(b);
+    bare.push(c);
+  }
+  const wall = median(ours.map(({ wallMs }) => wallMs));
+  const bareWall = median(bare.map(({ wallMs }) => wallMs));
+  const printWall = median(print);
+  const stop = median(ours.map(({ stopMs }) => stopMs));
+  const bareStop = median(bare.map(({ stopMs }) => stopMs));
+  const overhead = wall - bareWall;
+  return [
+    {
+      what: "wall time",
+      value: ms(wall),
+      against: `claude -p, ${ms(printWall)}`,
+      ratio: wall / printWall,
+      target: { text: `<= ${MAX_RATIO} x`, ok: wall / printWall <= MAX_RATIO },
+    },
+    {
+      what: "wall time",
+      value: ms(wall),
+      against: `bare TUI, ${ms(bareWall)}`,
+      ratio: wall / bareWall,
+    },
+    {
+      what: "own overhead",
+      value: ms(overhead),
+      against: `bare TUI, ${ms(bareWall)}`,
+      ratio: overhead / bareWall,
+      target: { text: `<= ${MAX_OVERHEAD_MS} ms`, ok: overhead <= MAX_OVERHEAD_MS },
+    },
+    {
+      what: "  of it before Stop",
+      value: ms(stop - bareStop),
+      against: `bare TUI's Stop, ${ms(bareStop)}`,
+      ratio: (stop - bareStop) / bareStop,
+    },
+    {
+      what: "the bare TUI itself",
+      value: ms(bareWall),
+      against: `claude -p, ${ms(printWall)}`,
+      ratio: bareWall / printWall,
+    },
+  ];
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(0)} ms`;
+}

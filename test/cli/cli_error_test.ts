@@ -1,0 +1,17 @@
+import { assertEquals, assertInstanceOf } from "@std/assert";
+import { CliError } from "../../src/cli/cli_error.ts";
+
+Deno.test("CliError exits with 2 and has neither suggestion nor cause unless given", () => {
+  const error = new CliError("Cannot start");
+  assertInstanceOf(error, Error);
+  assertEquals(
+    [error.name, error.message, error.exitCode, error.suggestion, error.cause],
+    ["CliError", "Cannot start", 2, undefined, undefined],
+  );
+});
+
+Deno.test("CliError keeps its exit code, suggestion and cause", () => {
+  const cause = new Error("below");
+  const error = new CliError("Cannot start", { exitCode: 124, suggestion: "Wait", cause });
+  assertEquals([error.exitCode, error.suggestion, error.cause], [124, "Wait", cause]);
+});

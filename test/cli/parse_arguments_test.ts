@@ -1,0 +1,371 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import fc from "fast-check";
+import { CliError } from "../../src/cli/cli_error.ts";
+import { findFlag, FLAGS } from "../../src/cli/flags.ts";
+import { parseArguments } from "../../src/cli/parse_arguments.ts";
+import type { RunRequest } from "../../src/cli/run_request.ts";
+
+const ID = "123e4567-e89b-42d3-a456-426614174000";
+
+async function requestOf(...argv: readonly string[]): Promise<RunRequest> {
+  const parsed = await parseArguments(argv);
+  if (parsed.kind !== "run") throw new Error(`not a run but ${parsed.kind}`);
+  return parsed.request;
+}
+
+/** The error a command line gives, which must be a usage error with a suggestion. */
+async function errorOf(...argv: readonly string[]): Promise<CliError> {
+  const error = await assertRejects(() => parseArguments(argv), CliError);
+  assertEquals(error.exitCode, 2);
+  assert((error.suggestion ?? "").length > 3, `no suggestion: ${error.message}`);
+  assert(!error.message.endsWith("."), error.message);
+  return error;
+}
+
+Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", async () => {
+  assertEquals(await requestOf("-p", "hello"), {
+    promptArgument: "hello",
+    ignoredArguments: [],
+    outputFormat: "text",
+    verbose: false,
+    persistSession: true,
+    trace: false,
+    timeoutMs: 3_600_000,
+    startTimeoutMs: 120_000,
+    inject: "stdin",
+    disallowedTools: [],
+    dangerouslySkipPermissions: false,
+    allowDangerouslySkipPermissions: false,
+    allowedTools: [],
+    addDirs: [],
+    mcpConfigs: [],
+    strictMcpConfig: false,
+    forkSession: false,
+    debug: false,
+    forwarded: [],
+  });
+  assertEquals((await requestOf()).promptArgument, undefined);
+});
+
+Deno.test("parseArguments fills every field that has a flag", async () => {
+  const argv = [
+    ..."--output-format json --verbose --no-session-persistence --trace --timeout 1.5".split(" "),
+    ..."--inject paste --claude-binary /bin/claude --settings {} --permission-mode plan".split(" "),
+    ..."--setting-sources user,local --dangerously-skip-permissions --strict-mcp-config".split(" "),
+    ..."--allow-dangerously-skip-permissions --session-id".split(" "),
+    ID,
+    ..."--resume".split(" "),
+    ID,
+    ..."--fork-session --model opus --debug-file d.log --input-file p.md".split(" "),
+    ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
+  ];
+  assertEquals(await requestOf(...argv), {
+    ignoredArguments: [],
+    inputFile: "p.md",
+    outputFormat: "json",
+    verbose: true,
+    persistSession: false,
+    trace: true,
+    timeoutMs: 1500,
+    startTimeoutMs: 120_000,
+    inject: "paste",
+    claudeBinary: "/bin/claude",
+    settings: "{}",
+    permissionMode: "plan",
+    disallowedTools: ["B"],
+    settingSources: "user,local",
+    dangerouslySkipPermissions: true,
+    allowDangerouslySkipPermissions: true,
+    allowedTools: ["A"],
+    addDirs: ["C"],
+    mcpConfigs: ["D"],
+    strictMcpConfig: true,
+    sessionId: ID,
+    resume: ID,
+    forkSession: true,
+    model: "opus",
+    debug: true,
+    debugFile: "d.log",
+    forwarded: [
+      "--setting-sources=user,local",
+      "--dangerously-skip-permissions",
+      "--strict-mcp-config",
+      "--allow-dangerously-skip-permissions",
+      `--session-id=${ID}`,
+      `--resume=${ID}`,
+      "--fork-session",
+      "--model=opus",
+      "--debug-file=d.log",
+      "--allowedTools=A",
+      "--add-dir=C",
+      "--mcp-config=D",
+    ],
+  });
+});
+
+Deno.test("parseArguments tells help and the two kinds of version from a run", async () => {
+  assertEquals(await parseArguments(["--help"]), { kind: "help" });
+  assertEquals(await parseArguments(["-h"]), { kind: "help" });
+  assertEquals(await parseArguments(["--version"]), { kind: "version", short: false });
+  assertEquals(await parseArguments(["-v"]), { kind: "version", short: true });
+  assertEquals(await parseArguments(["-pv"]), { kind: "version", short: true });
+  assertEquals(await parseArguments(["--nonsense", "--timeout", "x", "--help"]), { kind: "help" });
+  assertEquals((await requestOf("--", "--help")).promptArgument, "--help");
+  assertEquals((await requestOf("--model", "--help")).model, "--help");
+});
+
+Deno.test("parseArguments lets a variadic flag take all up to the next flag or --", async () => {
+  const tools = async (...argv: readonly string[]) => {
+    const request = await requestOf(...argv);
+    return [request.allowedTools, request.promptArgument];
+  };
+  assertEquals(await tools("--allowedTools", "A", "B", "-p", "hi"), [["A", "B"], "hi"]);
+  assertEquals(await tools("-p", "--allowed-tools", "Bash", "hi"), [["Bash", "hi"], undefined]);
+  assertEquals(await tools("--allowedTools", "A", "-", "--", "hi"), [["A", "-"], "hi"]);
+  assertEquals(await tools("--allowedTools=A", "hi"), [["A"], "hi"]);
+  assertEquals(await tools("--allowedTools", "--verbose", "B"), [["--verbose", "B"], undefined]);
+  assertEquals(await tools("--allowedTools", "A", "--allowed-tools=B,C"), [
+    ["A", "B,C"],
+    undefined,
+  ]);
+  assertEquals((await requestOf("--tools", "", "--", "hi")).forwarded, ["--tools="]);
+});
+
+Deno.test("parseArguments gives an optional value only what does not look like a flag", async () => {
+  assertEquals((await requestOf("-d", "hooks", "hi")).forwarded, ["--debug=hooks"]);
+  assertEquals((await requestOf("-d", "-p", "hi")).forwarded, ["--debug"]);
+  assertEquals((await requestOf("-dhooks")).forwarded, ["--debug=hooks"]);
+  assertEquals((await requestOf("hi", "--debug")).debug, true);
+  assertEquals((await requestOf("-w", "--", "hi")).forwarded, ["--worktree"]);
+  assertEquals((await requestOf(`-r${ID}`)).resume, ID);
+});
+
+Deno.test("parseArguments takes a required value whatever it looks like", async () => {
+  assertEquals((await requestOf("--append-system-prompt", "- be brief")).forwarded, [
+    "--append-system-prompt=- be brief",
+  ]);
+  assertEquals((await requestOf("--system-prompt", "")).forwarded, ["--system-prompt="]);
+  assertEquals((await requestOf("--system-prompt=a=b\n--c")).forwarded, [
+    "--system-prompt=a=b\n--c",
+  ]);
+  assertEquals((await requestOf("-nme")).forwarded, ["--name=me"]);
+});
+
+Deno.test("parseArguments reads clustered short flags", async () => {
+  assertEquals((await requestOf("-pnme", "hi")).forwarded, ["--name=me"]);
+  assertEquals((await requestOf("-pp", "hi")).promptArgument, "hi");
+  assertStringIncludes((await errorOf("-pc", "hi")).message, "Cannot honour --continue");
+  assertStringIncludes((await errorOf("-pz", "hi")).message, "unknown flag -z");
+});
+
+Deno.test("parseArguments uses the first prompt and reports the others", async () => {
+  const request = await requestOf("a", "-p", "b", "--", "-c");
+  assertEquals([request.promptArgument, request.ignoredArguments], ["a", ["b", "-c"]]);
+  assertEquals((await requestOf("-p", "-")).promptArgument, "-");
+  assertEquals((await requestOf("-p", "")).promptArgument, "");
+});
+
+Deno.test("parseArguments lets the last use of a flag that counts once win", async () => {
+  const request = await requestOf(
+    ..."--model a --settings x --timeout 1 --chrome --model b --settings y --timeout 2".split(" "),
+  );
+  assertEquals([request.model, request.settings, request.timeoutMs], ["b", "y", 2000]);
+  assertEquals(request.forwarded, ["--chrome", "--model=b"]);
+  assertEquals((await requestOf("--plugin-dir=a", "--plugin-dir", "b")).forwarded, [
+    "--plugin-dir=a",
+    "--plugin-dir=b",
+  ]);
+});
+
+Deno.test("parseArguments keeps what it merges out of the forwarded flags", async () => {
+  const request = await requestOf(
+    ..."--settings {} --disallowed-tools A B --permission-mode manual --effort low".split(" "),
+  );
+  assertEquals(request.forwarded, ["--effort=low"]);
+  assertEquals(
+    [request.settings, request.disallowedTools, request.permissionMode],
+    ["{}", ["A", "B"], "default"],
+  );
+});
+
+Deno.test("parseArguments takes empty ids and settings for none, as claude -p does", async () => {
+  const request = await requestOf("--session-id", ID, "--session-id=", "--settings", "");
+  assertEquals([request.sessionId, request.settings, request.forwarded], [
+    undefined,
+    undefined,
+    [],
+  ]);
+});
+
+Deno.test("parseArguments refuses every refused flag by name, with and without a value", async () => {
+  for (const flag of FLAGS) {
+    if (flag.class !== "refused") continue;
+    for (const spelling of [flag.name, ...flag.aliases]) {
+      const error = await errorOf("-p", "hi", spelling);
+      assertEquals(error.message, `Cannot honour ${flag.name}: ${flag.refusal.reason}`);
+      assertMatch(
+        error.suggestion ?? "",
+        flag.refusal.sort === "not yet" ? /claude -p/ : /^Leave it out$/,
+      );
+    }
+    assertEquals(
+      (await errorOf(`${flag.name}=x`)).message.split(":")[0],
+      `Cannot honour ${flag.name}`,
+    );
+  }
+  assertStringIncludes(
+    (await errorOf("--input-format", "stream-json")).message,
+    "Cannot honour --input-format=stream-json",
+  );
+  assertEquals((await requestOf("--input-format", "text")).forwarded, []);
+});
+
+Deno.test("parseArguments accepts every flag that is not refused and forwards its class alone", async () => {
+  const values: Readonly<Record<string, string>> = {
+    "--start-timeout": "5",
+    "--timeout": "5",
+    "--session-id": ID,
+    "--resume": ID,
+    "--setting-sources": "user",
+    "--agents": "{}",
+  };
+  for (const flag of FLAGS) {
+    if (flag.class === "refused" || flag.name === "--help" || flag.name === "--version") continue;
+    const value = values[flag.name] ?? flag.choices?.[0] ?? "x";
+    const token = flag.value === "none" ? flag.name : `${flag.name}=${value}`;
+    const { forwarded } = await requestOf(token);
+    assertEquals(forwarded, flag.class === "forwarded" ? [token] : [], flag.name);
+  }
+});
+
+Deno.test("parseArguments names an unknown flag and the nearest known one", async () => {
+  const error = await errorOf("--outputformat=json");
+  assertEquals(error.message, "Cannot read the command line: unknown flag --outputformat");
+  assertEquals(
+    error.suggestion,
+    'Did you mean --output-format? "claude-print --help" lists all flags',
+  );
+  assertStringIncludes((await errorOf("--modle", "x")).suggestion ?? "", "--model?");
+  assertStringIncludes((await errorOf("-output-format")).suggestion ?? "", "--output-format?");
+  assertEquals((await errorOf("-x")).suggestion, '"claude-print --help" lists all flags');
+});
+
+Deno.test("parseArguments says how to send a prompt that begins with a dash", async () => {
+  const error = await errorOf("- one\n- two");
+  assertStringIncludes(error.suggestion ?? "", '"--" before the prompt');
+  assertStringIncludes((await errorOf("--bogus=two words")).message, "unknown flag --bogus");
+});
+
+Deno.test("parseArguments has a sentence for each kind of wrong value", async () => {
+  const messages: readonly (readonly [readonly string[], string])[] = [
+    [["--model"], "Cannot read the command line: --model needs a value"],
+    [["--tools"], "Cannot read the command line: --tools needs a value"],
+    [["--verbose=1"], "Cannot read the command line: --verbose takes no value"],
+    [
+      ["--output-format", "xml"],
+      'Cannot read the command line: --output-format does not take "xml"',
+    ],
+    [["--inject="], 'Cannot read the command line: --inject does not take ""'],
+    [
+      ["--permission-mode=no"],
+      'Cannot read the command line: --permission-mode does not take "no"',
+    ],
+    [
+      ["--setting-sources", "user,none"],
+      'Cannot read the command line: --setting-sources does not take "none"',
+    ],
+    [["--session-id", "x"], 'Cannot read the command line: --session-id "x" is not a UUID'],
+    [
+      ["--session-id", ID, "-r", ID],
+      "Cannot read the command line: --session-id with --resume needs --fork-session",
+    ],
+    [["hi", "--resume"], "Cannot resume a session: --resume needs a session id when printing"],
+    [["--resume", "my title"], 'Cannot resume a session: "my title" is not a session id'],
+    [["--agents", "agents.json"], 'Cannot honour --agents: "agents.json" is not a JSON object'],
+    [
+      ["--output-format", "stream-json"],
+      "Cannot read the command line: --output-format=stream-json needs --verbose",
+    ],
+  ];
+  for (const [argv, message] of messages) assertEquals((await errorOf(...argv)).message, message);
+});
+
+Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", async () => {
+  const timeout = async (value: string) => (await requestOf("--timeout", value)).timeoutMs;
+  assertEquals(await timeout("1"), 1000);
+  assertEquals(await timeout(".25"), 250);
+  assertEquals(await timeout("0.001"), 1);
+  assertEquals(await timeout("2147483.647"), 2147483647);
+  for (
+    const wrong of ["0", "-1", "0.0001", "", "1e3", "0x10", "Infinity", "NaN", "5s", "2147484"]
+  ) {
+    assertEquals(
+      (await errorOf("--timeout", wrong)).message,
+      `Cannot read the command line: --timeout does not take "${wrong}"`,
+    );
+  }
+});
+
+Deno.test("parseArguments reports the first of several mistakes", async () => {
+  assertStringIncludes((await errorOf("--max-turns", "3", "--bogus")).message, "--max-turns");
+  assertStringIncludes((await errorOf("--bogus", "--max-turns", "3")).message, "--bogus");
+});
+
+/** Uses of forwarded flags with free values, each as a token in `=` form. */
+const forwardedToken = fc.constantFrom(
+  ...FLAGS.filter((flag) =>
+    flag.class === "forwarded" && flag.choices === undefined && flag.value !== "optional" &&
+    !["--session-id", "--setting-sources", "--agents"].includes(flag.name)
+  ),
+).chain((flag) =>
+  (flag.value === "none" ? fc.constant(undefined) : fc.string({ maxLength: 8 }))
+    .map((value) => ({ flag, value }))
+);
+
+Deno.test("parseArguments forwards in the order typed, whether joined by = or not", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(forwardedToken, { maxLength: 12 }), async (uses) => {
+      const joined = uses.map(({ flag, value }) =>
+        value === undefined ? flag.name : `${flag.name}=${value}`
+      );
+      const apart = uses.flatMap(({ flag, value }) =>
+        value === undefined ? [flag.name] : [flag.name, value]
+      );
+      const expected = joined.filter((_, index) =>
+        uses[index]?.flag.repeatable === true ||
+        !uses.slice(index + 1).some((later) => later.flag === uses[index]?.flag)
+      );
+      const first = await requestOf(...joined, "--", "prompt");
+      assertEquals(first.forwarded, expected);
+      assertEquals(await requestOf(...apart, "--", "prompt"), first);
+    }),
+  );
+});
+
+Deno.test("parseArguments lets no unknown flag pass", async () => {
+  const unknown = fc.stringMatching(/^--?[a-zA-Z][a-zA-Z0-9-]{1,12}$/).filter((flag) =>
+    findFlag(flag) === undefined &&
+    (flag.startsWith("--") || findFlag(flag.slice(0, 2)) === undefined)
+  );
+  await fc.assert(
+    fc.asyncProperty(unknown, fc.boolean(), async (flag, valued) => {
+      const error = await errorOf("-p", "hi", valued ? `${flag}=1` : flag);
+      assertEquals(error.message, `Cannot read the command line: unknown flag ${flag}`);
+    }),
+  );
+});
+
+Deno.test("parseArguments takes everything behind -- for prompts", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string(), { minLength: 1 }), async (operands) => {
+      const request = await requestOf("--model=a", "--", ...operands);
+      assertEquals([request.promptArgument, ...request.ignoredArguments], operands);
+    }),
+  );
+});

@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { makeFifo } from "../../ffi/fifo.ts";
+import { HookSource } from "../../src/driver/hook_source.ts";
+
+/** A FIFO, a folder for payloads, and what reads them. */
+class Ground implements Disposable {
+  readonly path = Deno.makeTempDirSync();
+  readonly source: HookSource;
+
+  constructor() {
+    makeFifo(`${this.path}/fifo`);
+    Deno.mkdirSync(`${this.path}/payloads`);
+    this.source = new HookSource({
+      fifoPath: `${this.path}/fifo`,
+      payloadDir: `${this.path}/payloads`,
+      secret: "s3",
+    });
+  }
+
+  payload(name: string, text: string): void {
+    Deno.writeTextFileSync(`${this.path}/payloads/${name}`, text);
+  }
+
+  announce(text: string): void {
+    Deno.writeTextFileSync(`${this.path}/fifo`, text, { create: false });
+  }
+
+  [Symbol.dispose](): void {
+    this.source[Symbol.dispose]();
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+Deno.test("HookSource reads announced payloads in order and removes them", () => {
+  using ground = new Ground();
+  ground.payload("1", '{"hook_event_name":"SessionStart","model":"m"}');
+  ground.payload("2", '{"hook_event_name":"Stop"}');
+  ground.announce("s3 1\ns3 2\n");
+  assertEquals(ground.source.read().map(({ event }) => event), ["SessionStart", "Stop"]);
+  assertEquals(ground.source.read(), []);
+  assertEquals([...Deno.readDirSync(`${ground.path}/payloads`)], []);
+});
+
+Deno.test("HookSource puts a line together that comes in pieces", () => {
+  using ground = new Ground();
+  ground.payload("12", '{"hook_event_name":"Stop"}');
+  for (const piece of ["s", "3 1", "2"]) {
+    ground.announce(piece);
+    assertEquals(ground.source.read(), []);
+  }
+  ground.announce("\n");
+  assertEquals(ground.source.read().length, 1);
+});
+
+Deno.test("HookSource leaves out strangers, garbage and paths", () => {
+  using ground = new Ground();
+  ground.payload("1", '{"hook_event_name":"Stop"}');
+  ground.payload("2", "no json");
+  ground.payload("3", '"a string"');
+  ground.payload("4", "{}");
+  ground.announce("wrong 1\n\nnonsense\ns3 2\ns3 3\ns3 4\ns3 99\ns3 ../fifo\ns3\n");
+  assertEquals(ground.source.read(), []);
+});

@@ -1,0 +1,16 @@
+import { assertEquals } from "@std/assert";
+import { signalName, SIGNALS } from "../../ffi/signals.ts";
+import { runScript } from "./pty_child.ts";
+
+Deno.test("SIGNALS has the shell's own numbers", async () => {
+  const names = Object.keys(SIGNALS).map((name) => name.slice("SIG".length));
+  const numbers = Object.values(SIGNALS).join(" ");
+  const { text } = await runScript(`for number in ${numbers}; do kill -l $number; done`);
+  const known = text.trim().split("\r\n").map((name) => name === "POLL" ? "IO" : name);
+  assertEquals(known, names);
+});
+
+Deno.test("signalName finds the name, or shows the number", () => {
+  assertEquals(signalName(SIGNALS.SIGTERM), "SIGTERM");
+  assertEquals(signalName(16), "signal 16");
+});

@@ -1,0 +1,46 @@
+import type { ThrowawayHome } from "../fixtures/throwaway_home.ts";
+
+/** How long a killed process may take to disappear from `/proc`, in milliseconds. */
+const PATIENCE_MS = 3000;
+const LOOK_MS = 10;
+
+/**
+ * Lists what a run left behind: files in TMPDIR, and processes whose environment, command line or
+ * working directory belongs to the throw-away home.
+ *
+ * A process that is being killed gets a moment to go.
+ */
+export async function leftovers(home: ThrowawayHome): Promise<readonly string[]> {
+  const deadline = performance.now() + PATIENCE_MS;
+  let processes = processesOf(home.path);
+  while (processes.length > 0 && performance.now() < deadline) {
+    await new Promise((done) => setTimeout(done, LOOK_MS));
+    processes = processesOf(home.path);
+  }
+  return [...filesBelow(home.tmp), ...processes];
+}
+
+/** The living processes that belong to a folder, in words. */
+export function processesOf(path: string): readonly string[] {
+  const found: string[] = [];
+  for (const { name: pid } of Deno.readDirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      const commandLine = Deno.readTextFileSync(`/proc/${pid}/cmdline`);
+      const belongs = commandLine.includes(path) ||
+        Deno.readTextFileSync(`/proc/${pid}/environ`).includes(path) ||
+        Deno.readLinkSync(`/proc/${pid}/cwd`).startsWith(path);
+      if (belongs) found.push(`process ${pid}: ${commandLine.replaceAll("\0", " ").trim()}`);
+    } catch {
+      // It ended meanwhile, or is nobody's to look at.
+    }
+  }
+  return found;
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    return isDirectory ? [path, ...filesBelow(path)] : [path];
+  });
+}

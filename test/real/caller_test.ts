@@ -1,0 +1,138 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { filesBelow } from "./files_below.ts";
+import { forEachVersion } from "./for_each_version.ts";
+import { parseObject } from "./print_mode_facts.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import type { RealClaude } from "./real_claude.ts";
+
+/** Who the API was told is asking, for every request. */
+function entrypoints(real: RealClaude): readonly (string | undefined)[] {
+  return real.api.turns.map(({ text }) => /cc_entrypoint=([\w-]+)/.exec(text)?.[1]);
+}
+
+/** A field of a request's body. */
+function bodyOf(real: RealClaude, index: number): Readonly<Record<string, unknown>> {
+  return parseObject(real.api.turns[index]?.text ?? "");
+}
+
+forEachVersion("a caller inside Claude Code is served like any other", async (real) => {
+  const run = await real.print(["--output-format", "json", "--", "Hi [[say yes]]"], {
+    env: {
+      AI_AGENT: "claude-code_agent",
+      CLAUDECODE: "1",
+      CLAUDE_CODE_CHILD_SESSION: "1",
+      CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
+      CLAUDE_CODE_EXECPATH: "/no/such/claude",
+      CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
+      CLAUDE_CODE_SIMPLE: "1",
+      CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
+      CLAUDE_AGENT_SDK_VERSION: "0.3.330",
+    },
+  });
+  assertEquals([run.code, run.stderr], [0, ""]);
+  const { result, session_id } = parseObject(run.stdout);
+  assertEquals(result, "yes");
+  assertEquals(entrypoints(real), ["cli"]);
+  const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
+  assertEquals(transcripts.length, 1);
+  assertStringIncludes(transcripts[0] ?? "", `${session_id}.jsonl`);
+});
+
+forEachVersion("a claude-print started by a tool of a claude-print run works", async (real) => {
+  const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
+    .map((word) => `'${word}'`).join(" ");
+  const prompt = `Nest. [[bash ${inner} -p -- 'Inner [[say inner answer]]']] [[say outer answer]]`;
+  const run = await real.print(["--allowedTools", "Bash", "--", prompt]);
+  assertEquals(run, { code: 0, stdout: "outer answer\n", stderr: "" });
+  assertEquals(entrypoints(real), ["cli", "cli", "cli"]);
+  assertEquals(real.api.turns[1]?.prompt, "Inner [[say inner answer]]");
+  assertStringIncludes(JSON.stringify(bodyOf(real, 2).messages), '"content":"inner answer"');
+  assertEquals(filesBelow(`${real.home.config}/projects`).size, 2, "both transcripts are home");
+});
+
+forEachVersion("CLAUDE_CONFIG_DIR of the caller is where everything is", async (real) => {
+  const config = `${real.home.path}/another config`;
+  await Deno.rename(real.home.config, config);
+  await Deno.rename(`${real.home.path}/.claude.json`, `${config}/.claude.json`);
+  await Deno.writeTextFile(`${config}/CLAUDE.md`, "From the other config dir.\n");
+  const run = await real.print(["--", "Hi [[say yes]]"], { env: { CLAUDE_CONFIG_DIR: config } });
+  assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
+  assertStringIncludes(real.api.turns[0]?.text ?? "", "From the other config dir.");
+  assertEquals(filesBelow(`${config}/projects`).size, 1);
+  const names = [...Deno.readDirSync(real.home.path)].map(({ name }) => name).sort();
+  assertEquals(names, ["another config", "project", "t", "tmp"]);
+});
+
+forEachVersion("the caller's --settings work beside ours, inline and from a file", async (real) => {
+  const stops = `${real.home.path}/stops`;
+  const settings = JSON.stringify({
+    env: { FROM_CALLER: "seen by tools" },
+    permissions: { allow: ["Bash(printenv:*)"] },
+    hooks: { Stop: [{ hooks: [{ type: "command", command: `echo stopped >> ${stops}` }] }] },
+  });
+  const file = `${real.home.path}/settings of mine.json`;
+  await Deno.writeTextFile(file, settings);
+  const prompt = "Hi [[bash printenv FROM_CALLER]] [[say yes]]";
+  for (const value of [settings, file]) {
+    const run = await real.print(["--settings", value, "--", prompt]);
+    assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
+    assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "seen by tools");
+  }
+  assertEquals(await Deno.readTextFile(stops), "stopped\nstopped\n");
+});
+
+forEachVersion("prompts, model and tools of the system are forwarded", async (real) => {
+  const added = await real.print([
+    ...["--append-system-prompt", 'Added at the end, "quoted".'],
+    ...["--model", "claude-haiku-4-5", "--tools", "", "--", "Hi"],
+  ]);
+  assertEquals(added.code, 0, added.stderr);
+  const first = bodyOf(real, 0);
+  assertStringIncludes(
+    JSON.stringify(first.system),
+    JSON.stringify('Added at the end, "quoted".').slice(1, -1),
+  );
+  assertStringIncludes(`${first.model}`, "claude-haiku-4-5");
+  const replaced = await real.print([
+    "--system-prompt",
+    "Replaced all.",
+    "--tools",
+    "Read",
+    "--",
+    "Hi",
+  ]);
+  assertEquals(replaced.code, 0, replaced.stderr);
+  const theirs = await real.claudeP([
+    "--system-prompt",
+    "Replaced all.",
+    "--tools",
+    "Read",
+    "--",
+    "Hi",
+  ]);
+  assertEquals(theirs.code, 0, theirs.stderr);
+  const [second, third] = [bodyOf(real, 1), bodyOf(real, 2)];
+  assertStringIncludes(JSON.stringify(second.system), "Replaced all.");
+  const names = ({ tools }: typeof second) => {
+    assert(Array.isArray(tools));
+    return tools.map(({ name }) => name);
+  };
+  assertEquals(names(first), []);
+  assertEquals(names(second), names(third));
+  assertEquals(second.model, third.model);
+});
+
+forEachVersion("a directory of --add-dir is trusted without a question", async (real) => {
+  const other = `${real.home.path}/other`;
+  await Deno.mkdir(other);
+  await Deno.writeTextFile(`${other}/note.txt`, "written elsewhere\n");
+  const input = JSON.stringify({ file_path: `${other}/note.txt` });
+  const run = await real.print([
+    "--add-dir",
+    other,
+    "--",
+    `Look. [[tool Read ${input}]] [[say read]]`,
+  ]);
+  assertEquals(run, { code: 0, stdout: "read\n", stderr: "" });
+  assertStringIncludes(real.api.turns[1]?.text ?? "", "written elsewhere");
+});

@@ -1,0 +1,22 @@
+import type { ClaudeVersion } from "../../fixtures/claude_binary.ts";
+import { RealClaude, type RealClaudeOptions } from "./real_claude.ts";
+
+/** The versions of Claude Code that the real layer runs. */
+export const REAL_VERSIONS: readonly ClaudeVersion[] = ["2.1.197", "2.1.330"];
+
+/**
+ * Registers a test for each of the versions, with surroundings of its own; afterwards nothing of
+ * `claude-print` may be left in TMPDIR or among the processes.
+ */
+export function forEachVersion(
+  name: string,
+  test: (real: RealClaude) => Promise<void>,
+  options: RealClaudeOptions = {},
+): void {
+  for (const version of REAL_VERSIONS) {
+    Deno.test(`${version}: ${name}`, async () => {
+      await using real = await RealClaude.set(version, options);
+      await test(real);
+    });
+  }
+}

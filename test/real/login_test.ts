@@ -1,0 +1,76 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../fixtures/https_proxy.ts";
+import { forEachVersion } from "./for_each_version.ts";
+
+/** Variables that log in by themselves, and the header in which the API sees them. */
+const VARIABLES = [
+  {
+    variable: "ANTHROPIC_API_KEY",
+    value: "sk-ant-api03-throwaway-key-of-a-test",
+    header: "x-api-key",
+    sent: "sk-ant-api03-throwaway-key-of-a-test",
+  },
+  {
+    variable: "ANTHROPIC_AUTH_TOKEN",
+    value: "throwaway-token",
+    header: "authorization",
+    sent: "Bearer throwaway-token",
+  },
+  {
+    variable: "CLAUDE_CODE_OAUTH_TOKEN",
+    value: "sk-ant-oat01-throwaway-token",
+    header: "authorization",
+    sent: "Bearer sk-ant-oat01-throwaway-token",
+  },
+] as const;
+
+for (const { variable, value, header, sent } of VARIABLES) {
+  forEachVersion(`${variable} logs in without a file and without a dialog`, async (real) => {
+    const run = await real.print(["--trace", "--", "Hi [[say yes]]"], {
+      env: { [variable]: value },
+    });
+    assertEquals([run.code, run.stdout], [0, "yes\n"], run.stderr);
+    assertEquals(run.stderr.includes("dialog"), false, run.stderr);
+    assertEquals(real.api.turns.map(({ headers }) => headers[header]), [sent]);
+  }, { home: { loggedIn: false } });
+}
+
+forEachVersion("without a login a run ends at once and says how to log in", async (real) => {
+  const run = await real.print(["--", "Hi"]);
+  assertEquals([run.code, run.stdout], [2, ""]);
+  assertStringIncludes(run.stderr, "claude /login");
+  assertStringIncludes(run.stderr, "CLAUDE_CODE_OAUTH_TOKEN");
+  assertEquals(real.api.requests, []);
+}, { home: { loggedIn: false } });
+
+forEachVersion(
+  "four runs with an expired login refresh it once, in the user's file",
+  async (real) => {
+    await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
+    const authorities = `${real.home.path}/authorities.pem`;
+    await Deno.writeTextFile(authorities, proxy.certificate);
+    const env = {
+      ANTHROPIC_BASE_URL: undefined,
+      HTTPS_PROXY: proxy.url,
+      NODE_EXTRA_CA_CERTS: authorities,
+    };
+    const runs = await Promise.all(
+      [1, 2, 3, 4].map((number) => real.print(["--", `Hi [[say run ${number}]]`], { env })),
+    );
+    assertEquals(
+      runs,
+      [1, 2, 3, 4].map((number) => ({ code: 0, stdout: `run ${number}\n`, stderr: "" })),
+    );
+    assertEquals(real.api.refreshes, 1);
+    assertEquals(
+      real.api.turns.map(({ headers }) => headers.authorization),
+      Array(4).fill("Bearer sk-ant-oat01-refreshed-1"),
+    );
+    const { claudeAiOauth } = JSON.parse(await Deno.readTextFile(real.home.credentials));
+    assertEquals(claudeAiOauth.accessToken, "sk-ant-oat01-refreshed-1");
+    assertEquals(claudeAiOauth.refreshToken, "sk-ant-ort01-refreshed-1");
+    const { mode, isFile } = await Deno.lstat(real.home.credentials);
+    assertEquals([isFile, (mode ?? 0) & 0o777], [true, 0o600]);
+  },
+  { home: { expiresAt: Date.now() - 1000 } },
+);

@@ -1,0 +1,31 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { forEachVersion } from "./for_each_version.ts";
+
+const SERVER = join(import.meta.dirname ?? ".", "..", "..", "fixtures", "mcp_server.ts");
+
+/** A configuration with a server that works and one that ends at once. */
+const CONFIG = JSON.stringify({
+  mcpServers: {
+    loud: { command: Deno.execPath(), args: ["run", "--no-config", "--no-lock", SERVER] },
+    broken: { command: "/bin/false" },
+  },
+});
+
+forEachVersion("the first request knows the tools of MCP servers", async (real) => {
+  const run = await real.print([`--mcp-config=${CONFIG}`, "[[say ok]]"]);
+  assertEquals([run.code, run.stdout, run.stderr], [0, "ok\n", ""]);
+  assertEquals(real.api.turns.length, 1);
+  assert(real.api.turns[0]?.text.includes("mcp__loud__shout"), "the tool is on offer");
+});
+
+forEachVersion("a tool of an MCP server is called", async (real) => {
+  const tool = "mcp__loud__shout";
+  const run = await real.print([
+    `--mcp-config=${CONFIG}`,
+    `--allowedTools=${tool}`,
+    `[[tool ${tool} {"text":"hello there"}]] [[say ok]]`,
+  ]);
+  assertEquals([run.code, run.stdout, run.stderr], [0, "ok\n", ""]);
+  assertStringIncludes(real.api.turns[1]?.text ?? "", "HELLO THERE");
+});

@@ -1,0 +1,45 @@
+import { parseArguments } from "../../src/cli/parse_arguments.ts";
+import { performRun } from "../../src/driver/perform_run.ts";
+import { type PreparedRun, prepareRun } from "../../src/driver/prepare_run.ts";
+import { StopSignals } from "../../src/driver/stop_signals.ts";
+import type { RunReport } from "../../src/driver/run_report.ts";
+import type { RealClaude } from "./real_claude.ts";
+
+/**
+ * Runs a prompt inside the test's own process, with a look at the sandbox before the child starts
+ * and after it has ended; then the sandbox is gone.
+ */
+export async function performHere(
+  real: RealClaude,
+  options: {
+    readonly prompt: string;
+    /** Further arguments of `claude-print`. */
+    readonly args?: readonly string[];
+    readonly before?: (prepared: PreparedRun) => void;
+    readonly after?: (prepared: PreparedRun) => void;
+  },
+): Promise<{ readonly report: RunReport; readonly trace: readonly string[] }> {
+  const { prompt, args = [] } = options;
+  const command = await parseArguments(["--claude-binary", real.binary, ...args]);
+  if (command.kind !== "run") throw new Error(`${args.join(" ")} asks for no run`);
+  const prepared = await prepareRun({
+    ...command.request,
+    prompt,
+    cwd: real.home.project,
+    env: real.home.env,
+    frames: false,
+    mayBeAltered: false,
+  });
+  using _sandbox = prepared.sandbox;
+  using signals = new StopSignals();
+  options.before?.(prepared);
+  const trace: string[] = [];
+  const report = await performRun(prepared, {
+    signals,
+    altered: undefined,
+    emit: undefined,
+    trace: (text) => trace.push(text),
+  });
+  options.after?.(prepared);
+  return { report, trace };
+}

@@ -1,0 +1,119 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { messagesRequest } from "../../fixtures/messages_request.ts";
+import { forEachVersion } from "./for_each_version.ts";
+import { parseObject } from "./print_mode_facts.ts";
+import type { RealClaude, StartOptions } from "./real_claude.ts";
+
+/** Runs a prompt from stdin and returns what the API received as the user's text. */
+async function received(real: RealClaude, options: StartOptions, args: readonly string[] = []) {
+  const before = real.api.turns.length;
+  const run = await real.print(args, options);
+  assertEquals(run, { code: 0, stdout: "Hello from the scripted API\n", stderr: "" });
+  const [turn, ...more] = real.api.turns.slice(before);
+  assertEquals(more, [], "one request");
+  return userTextOf(turn?.body);
+}
+
+/** The last text of the user's own in a request: neither a reminder nor an attachment. */
+function userTextOf(body: unknown): string {
+  const message = messagesRequest(body)?.messages.findLast(({ role }) => role === "user");
+  assert(message !== undefined, "a request with a message of the user's");
+  const { content } = message;
+  if (typeof content === "string") return content;
+  const texts = content.flatMap(({ type, text }) =>
+    type === "text" && text !== undefined ? [text] : []
+  )
+    .filter((text) => !text.startsWith("<system-reminder>"));
+  assertEquals(texts.length, 1, "one text of the user's own");
+  return texts[0] ?? "";
+}
+
+/** A text of that many bytes in lines, with a number in each so that no piece can be mistaken for another. */
+function textOfBytes(bytes: number): string {
+  const lines: string[] = [];
+  for (let length = 0; length < bytes; length += 64) {
+    lines.push(`${`${lines.length}`.padStart(8, "0")} ünïcödé ${"x".repeat(40)}`);
+  }
+  return lines.join("\n").slice(0, bytes);
+}
+
+for (const [name, bytes] of [["33 KB", 33 * 1024], ["1 MB", 1024 * 1024]] as const) {
+  forEachVersion(`a prompt of ${name} reaches the API as it is`, async (real) => {
+    const prompt = textOfBytes(bytes);
+    assertEquals(await received(real, { stdin: prompt }) === prompt, true);
+  });
+}
+
+const AWKWARD: Readonly<Record<string, string>> = {
+  "white space at both ends": "\n\n  one\n\ttwo\n\n\n  three  \n\n",
+  "emoji and scripts": "❤️ 👩‍👩‍👧‍👦 🇩🇪🇫🇷 🏴󠁧󠁢󠁳󠁣󠁴󠁿 👍🏽 漢字 한국어 e\u0301 עברית می\u200cخواهم",
+  "CRLF line ends": "one\r\ntwo\r\n",
+  "a leading path": "/path/like/this is a path",
+  "a leading double slash": "//x",
+  "a leading exclamation mark": "!touch pressed",
+  "a leading number sign": "# remember this",
+  "a file that does not exist": "@nofile and @/no/such/file",
+  "a question mark": "?",
+  "leading dashes and a trailing backslash": "--help -p -- \\",
+  "shell syntax": "\"a\" 'b' `touch x` $(touch y) ${HOME} \\n %s [201~ ^[[201~",
+  "one very long line, and a word that means more on the screen": "ultracode, please: ".concat(
+    "word ".repeat(4000),
+  ),
+};
+
+forEachVersion("awkward prompts reach the API as they are", async (real) => {
+  for (const [name, prompt] of Object.entries(AWKWARD)) {
+    assertEquals(await received(real, { stdin: prompt }), prompt, name);
+  }
+  assertEquals([...Deno.readDirSync(real.home.project)], [], "nothing was carried out");
+});
+
+/** Prompts that 2.1.330 takes characters out of, or turns some into others, and how it names them. */
+const ALTERED: readonly { readonly prompt: string; readonly named: string }[] = [
+  { prompt: "zero width\u200bspace", named: "U+200B" },
+  { prompt: "byte order\ufeffmark", named: "U+FEFF" },
+  { prompt: "soft\u00adhyphen", named: "U+00AD" },
+  { prompt: "an escape \x1b[31msequence\x1b[0m", named: "U+001B" },
+  { prompt: "a bell \x07", named: "U+0007" },
+  { prompt: "a lone carriage\rreturn", named: "U+000D" },
+];
+
+forEachVersion("a prompt with characters that may be altered is exact or refused", async (real) => {
+  for (const { prompt, named } of ALTERED) {
+    if (real.version === "2.1.197") {
+      assertEquals(await received(real, { stdin: prompt }), prompt);
+      continue;
+    }
+    const run = await real.print(["--output-format", "json"], { stdin: prompt });
+    assertEquals(run.code, 2, named);
+    assertStringIncludes(run.stderr, named);
+    const result = parseObject(run.stdout);
+    assertEquals(result.subtype, "internal_error");
+    assertEquals(result.result, undefined, "no answer to another prompt");
+  }
+});
+
+forEachVersion("the prompt comes from the argument, stdin, both or a file", async (real) => {
+  const file = `${real.home.path}/prompt.txt`;
+  await Deno.writeTextFile(file, "from a file\n");
+  assertEquals(await received(real, {}, ["-p", "from the argument"]), "from the argument");
+  assertEquals(await received(real, { stdin: "from stdin\n" }, ["-p"]), "from stdin\n");
+  assertEquals(await received(real, { stdin: "stdin\n" }, ["-p", "argument"]), "argument\nstdin\n");
+  assertEquals(await received(real, {}, ["--input-file", file]), "from a file\n");
+});
+
+forEachVersion("words that are Claude Code's own are refused by name", async (real) => {
+  await Promise.all(["exit", " quit\n", "/cost", "/nonsense x", "/"].map(async (word) => {
+    const run = await real.print(["--timeout", "60"], { stdin: word });
+    assertEquals(run.code, 2, run.stderr);
+    assertStringIncludes(run.stderr, `"${word.trim().split(" ")[0]}"`);
+    assertEquals(run.stdout, "");
+  }));
+  assertEquals(real.api.turns, []);
+});
+
+forEachVersion("a prompt that is pasted is answered", async (real) => {
+  for (const prompt of ["one line", "three lines\nof which this is\nthe last"]) {
+    assertEquals(await received(real, { stdin: prompt }, ["--inject", "paste"]), prompt);
+  }
+});

@@ -1,0 +1,123 @@
+import { assertEquals } from "@std/assert";
+import { claudeBinary, type ClaudeVersion } from "../../fixtures/claude_binary.ts";
+import {
+  type MessagesApi,
+  type MessagesApiOptions,
+  startMessagesApi,
+} from "../../fixtures/messages_api.ts";
+import {
+  makeThrowawayHome,
+  type ThrowawayHome,
+  type ThrowawayHomeOptions,
+} from "../../fixtures/throwaway_home.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { leftovers } from "../leftovers.ts";
+import { type ProgramOutput, startProgram } from "../start_program.ts";
+
+/** What is unusual about one start of a program. */
+export interface StartOptions {
+  /** What it reads on stdin; nothing by default. */
+  readonly stdin?: string | Uint8Array<ArrayBuffer>;
+  /** Variables over those of the home; undefined removes one. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Working directory; the project of the home by default. */
+  readonly cwd?: string;
+}
+
+/** A program that is running. */
+export interface StartedRun {
+  readonly pid: number;
+  readonly kill: (signal: Deno.Signal) => void;
+  /** Its end, with all it wrote. */
+  readonly ended: Promise<ProgramOutput>;
+}
+
+/** What is unusual about a test's surroundings. */
+export interface RealClaudeOptions {
+  readonly home?: ThrowawayHomeOptions;
+  readonly api?: MessagesApiOptions;
+}
+
+/**
+ * The real Claude Code, a scripted Messages API in Anthropic's place and a throw-away HOME, for one test.
+ *
+ * Nothing of the caller's environment reaches the programs. Disposing it fails if `claude-print` has left
+ * anything behind.
+ */
+export class RealClaude implements AsyncDisposable {
+  readonly version: ClaudeVersion;
+  /** Path of Claude Code's executable. */
+  readonly binary: string;
+  readonly api: MessagesApi;
+  readonly home: ThrowawayHome;
+  readonly #running = new Set<Deno.ChildProcess>();
+
+  private constructor(
+    parts: Readonly<Pick<RealClaude, "version" | "binary" | "api" | "home">>,
+  ) {
+    this.version = parts.version;
+    this.binary = parts.binary;
+    this.api = parts.api;
+    this.home = parts.home;
+  }
+
+  /** Fetches that version, on the first use from npm, and sets the scene. */
+  static async set(version: ClaudeVersion, options: RealClaudeOptions = {}): Promise<RealClaude> {
+    const binary = await claudeBinary(version);
+    const api = startMessagesApi(options.api);
+    const home = await makeThrowawayHome({ apiUrl: api.url, ...options.home });
+    await Deno.mkdir(`${home.path}/t`);
+    return new RealClaude({ version, binary, api, home });
+  }
+
+  /** Runs `claude-print` from this checkout as its user would. */
+  async print(args: readonly string[], options: StartOptions = {}): Promise<ProgramOutput> {
+    return await this.start(args, options).ended;
+  }
+
+  /** Starts `claude-print` and lets it run. */
+  start(args: readonly string[], options: StartOptions = {}): StartedRun {
+    const [program = "", ...own] = CLAUDE_PRINT;
+    const allArgs = [...own, "--claude-binary", this.binary, ...args];
+    return this.#start(program, { ...options, args: allArgs });
+  }
+
+  /** Runs `claude -p` itself, for comparison; what it leaves in its own TMPDIR does not count. */
+  async claudeP(args: readonly string[], options: StartOptions = {}): Promise<ProgramOutput> {
+    const env = { TMPDIR: `${this.home.path}/t`, ...options.env };
+    return await this.#start(this.binary, { ...options, env, args: ["-p", ...args] }).ended;
+  }
+
+  /** What `claude-print` left behind so far; empty unless something is wrong. */
+  async leftovers(): Promise<readonly string[]> {
+    return await leftovers(this.home);
+  }
+
+  #start(
+    program: string,
+    { args, stdin, env, cwd }: StartOptions & { readonly args: readonly string[] },
+  ): StartedRun {
+    const { child, ended } = startProgram([program, ...args], {
+      stdin,
+      env: { ...this.home.env, ...env },
+      cwd: cwd ?? this.home.project,
+    });
+    this.#running.add(child);
+    return {
+      pid: child.pid,
+      kill: (signal) => child.kill(signal),
+      ended: ended.finally(() => this.#running.delete(child)),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Only a test that failed half-way leaves one.
+    for (const child of this.#running) child.kill("SIGTERM");
+    try {
+      assertEquals(await this.leftovers(), [], "claude-print left something behind");
+    } finally {
+      await this.api[Symbol.asyncDispose]();
+      await this.home[Symbol.asyncDispose]();
+    }
+  }
+}

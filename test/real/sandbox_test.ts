@@ -1,0 +1,202 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { forwardTranscripts } from "../../src/sandbox/forward_transcripts.ts";
+import { projectSlug } from "../../src/transcript/project_slug.ts";
+import { filesBelow } from "./files_below.ts";
+import { forEachVersion } from "./for_each_version.ts";
+import { performHere } from "./perform_here.ts";
+import { factsOfResult, parseObject } from "./print_mode_facts.ts";
+import type { RealClaude } from "./real_claude.ts";
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+/** A command hook for an event of Claude Code's settings. */
+function hook(command: string) {
+  return [{ hooks: [{ type: "command", command }] }];
+}
+
+/** Path of a session's transcript below the config dir. */
+function transcriptPath(real: RealClaude, session: unknown): string {
+  return `projects/${projectSlug(real.home.project)}/${session}.jsonl`;
+}
+
+forEachVersion(
+  "a run reads the user's settings and memory but changes nothing of theirs",
+  async (real) => {
+    const { config, path, project } = real.home;
+    const fired = `${path}/fired`;
+    const events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"];
+    await Deno.writeTextFile(
+      `${config}/settings.json`,
+      JSON.stringify({
+        hooks: Object.fromEntries(
+          events.map((event) => [event, hook(`echo ${event} >> ${fired}`)]),
+        ),
+        env: { FROM_USER_SETTINGS: "seen by tools" },
+        permissions: { allow: ["Bash(printenv:*)"] },
+      }),
+    );
+    await Deno.writeTextFile(`${config}/CLAUDE.md`, "The user always says moin.\n");
+    await Deno.writeTextFile(`${config}/history.jsonl`, '{"display":"before"}\n');
+    await Deno.mkdir(`${config}/sessions`);
+    await Deno.writeTextFile(`${config}/sessions/1.json`, '{"pid":1}');
+    const before = filesBelow(path);
+
+    const prompt = "Hi [[bash printenv FROM_USER_SETTINGS]] [[say moin]]";
+    const run = await real.print([...JSON_FORMAT, "--", prompt]);
+    assertEquals([run.code, run.stderr], [0, ""]);
+    const { session_id, result } = parseObject(run.stdout);
+    assertEquals(result, "moin");
+    const [first, second] = real.api.turns;
+    assertStringIncludes(first?.text ?? "", "The user always says moin.");
+    assertStringIncludes(second?.text ?? "", "seen by tools");
+
+    const after = new Map(filesBelow(path));
+    const transcript = `.claude/${transcriptPath(real, session_id)}`;
+    assert(after.delete(transcript), "the transcript is there");
+    assertEquals(after, before, "nothing else is new or changed");
+    assertEquals([...Deno.readDirSync(project)], []);
+  },
+);
+
+forEachVersion(
+  "hooks of the project fire, and one that blocks Stop makes the run go on",
+  async (real) => {
+    const { project, path } = real.home;
+    await Deno.mkdir(`${project}/.claude`);
+    const log = `${path}/stops`;
+    const block = JSON.stringify({ decision: "block", reason: "Not yet: count to two" });
+    const command = `if [ -e ${log} ]; then echo again >> ${log}; ` +
+      `else echo first > ${log}; echo '${block}'; fi`;
+    await Deno.writeTextFile(
+      `${project}/.claude/settings.json`,
+      JSON.stringify({ hooks: { Stop: hook(command) } }),
+    );
+    const args = [...JSON_FORMAT, "--", "Count. [[say one]] [[next]] [[say one, two]]"];
+    const ours = await real.print(args);
+    assertEquals([ours.code, ours.stderr], [0, ""]);
+    assertEquals(await Deno.readTextFile(log), "first\nagain\n");
+    await Deno.remove(log);
+    const result = parseObject(ours.stdout);
+    assertEquals(result.result, "one, two");
+    assertEquals(factsOfResult(result), {
+      ...factsOfResult(parseObject((await real.claudeP(args)).stdout)),
+      claude_version: real.version,
+    });
+    assertEquals(await Deno.readTextFile(log), "first\nagain\n");
+    assertStringIncludes(real.api.turns[1]?.text ?? "", "Not yet: count to two");
+  },
+);
+
+forEachVersion(
+  "two runs send the same system prompt and tools, which the API can cache",
+  async (real) => {
+    for (const prompt of ["One", "Two"]) assertEquals((await real.print([prompt])).code, 0);
+    const [first, second] = real.api.turns.map(({ body }) => body as Record<string, unknown>);
+    // The attribution block names each request's own version suffix and is not part of what is cached.
+    const system = (body: Record<string, unknown> | undefined) =>
+      JSON.stringify(body?.["system"]).replace(/cc_version=[^;]*;/u, "");
+    assertEquals(system(first), system(second));
+    assertEquals(first?.["tools"], second?.["tools"]);
+    assertStringIncludes(
+      system(first),
+      `${real.home.config}/projects/${projectSlug(real.home.project)}/memory/`,
+    );
+  },
+);
+
+forEachVersion("memory that the assistant writes is the user's", async (real) => {
+  const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
+  const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
+  const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
+  assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
+  assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
+});
+
+forEachVersion("the transcript is forwarded byte for byte", async (real) => {
+  const prompt = "Work. [[think hm]] [[bash echo hi]] [[say döne ❤️]]";
+  const { report } = await performHere(real, {
+    prompt,
+    args: ["--allowedTools=Bash"],
+    after: ({ sandbox, userConfig }) => {
+      const kept = filesBelow(`${sandbox.configDir}/projects`);
+      assertEquals([...kept.keys()].length, 1);
+      assertEquals(
+        forwardTranscripts({
+          from: sandbox.configDir,
+          to: userConfig.dir,
+          resumed: sandbox.resumed,
+        }),
+        [],
+      );
+      assertEquals(filesBelow(`${real.home.config}/projects`), kept);
+    },
+  });
+  const path = `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
+  assertStringIncludes(await Deno.readTextFile(path), "döne ❤️");
+  assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+});
+
+forEachVersion(
+  "a session is resumed by claude-print and by claude -p, and appended to",
+  async (real) => {
+    const first = parseObject((await real.print([...JSON_FORMAT, "--", "Remember 4711"])).stdout);
+    const session = `${first.session_id}`;
+    const path = `${real.home.config}/${transcriptPath(real, session)}`;
+    const written = await Deno.readTextFile(path);
+    const again = await real.print([...JSON_FORMAT, "--resume", session, "--", "And again"]);
+    assertEquals([again.code, again.stderr], [0, ""]);
+    const second = parseObject(again.stdout);
+    assertEquals([second.session_id, second.num_turns], [session, 1]);
+    assertStringIncludes(real.api.turns[1]?.text ?? "", "Remember 4711");
+    const appended = await Deno.readTextFile(path);
+    assert(appended.startsWith(written) && appended.length > written.length, "it was appended to");
+    const lines = appended.trimEnd().split("\n").map(parseObject);
+    const ids = lines.flatMap(({ uuid }) => typeof uuid === "string" ? [uuid] : []);
+    assertEquals(new Set(ids).size, ids.length, "no line is there twice");
+
+    const theirs = await real.claudeP(["--resume", session, "--", "Claude, go on"]);
+    assertEquals([theirs.code, theirs.stderr], [0, ""]);
+    assertStringIncludes(real.api.turns[2]?.text ?? "", "And again");
+  },
+);
+
+forEachVersion("a forked session gets an id and a transcript of its own", async (real) => {
+  const first = parseObject((await real.print([...JSON_FORMAT, "--", "Remember 4711"])).stdout);
+  const session = `${first.session_id}`;
+  const path = `${real.home.config}/${transcriptPath(real, session)}`;
+  const written = await Deno.readTextFile(path);
+  const args = [...JSON_FORMAT, "--resume", session, "--fork-session", "--", "Elsewhere"];
+  const fork = await real.print(args);
+  assertEquals([fork.code, fork.stderr], [0, ""]);
+  const { session_id } = parseObject(fork.stdout);
+  assert(session_id !== session, "it has an id of its own");
+  assertStringIncludes(real.api.turns[1]?.text ?? "", "Remember 4711");
+  assertEquals(await Deno.readTextFile(path), written);
+  const forked = await Deno.readTextFile(
+    `${real.home.config}/${transcriptPath(real, session_id)}`,
+  );
+  assertStringIncludes(forked, "Elsewhere");
+});
+
+forEachVersion("--session-id names the session and its transcript", async (real) => {
+  const id = crypto.randomUUID();
+  const run = await real.print([...JSON_FORMAT, "--session-id", id, "--", "Hi"]);
+  assertEquals(parseObject(run.stdout).session_id, id);
+  assert((await Deno.stat(`${real.home.config}/${transcriptPath(real, id)}`)).isFile);
+});
+
+forEachVersion("--no-session-persistence forwards nothing", async (real) => {
+  const before = filesBelow(real.home.path);
+  const run = await real.print(["--no-session-persistence", "--", "Hi [[say yes]]"]);
+  assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
+  assertEquals(filesBelow(real.home.path), before);
+});
+
+forEachVersion("a transcript that cannot be forwarded costs a warning", async (real) => {
+  await Deno.writeTextFile(`${real.home.config}/projects`, "not a folder");
+  const run = await real.print(["--", "Hi [[say yes]]"]);
+  assertEquals([run.code, run.stdout], [0, "yes\n"]);
+  const warnings = run.stderr.trimEnd().split("\n");
+  assertEquals(warnings.length, 1, run.stderr);
+  assertStringIncludes(warnings[0] ?? "", "claude-print: Warning: Cannot copy the transcript");
+});

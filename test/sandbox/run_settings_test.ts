@@ -1,0 +1,60 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { parseCallerSettings, runSettings } from "../../src/sandbox/run_settings.ts";
+import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
+
+Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
+  assertEquals(await parseCallerSettings('{"model":"opus"}'), { model: "opus" });
+  assertEquals(await parseCallerSettings(' { /* why */ "model": "opus", }'), { model: "opus" });
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  await Deno.writeTextFile(file, '{"env":{"A":"1"}}');
+  assertEquals(await parseCallerSettings(file), { env: { A: "1" } });
+  await Deno.remove(file);
+});
+
+Deno.test("parseCallerSettings() says what is wrong", async () => {
+  await assertRejects(
+    () => parseCallerSettings("{nonsense"),
+    SandboxError,
+    "Cannot parse --settings",
+  );
+  await assertRejects(
+    () => parseCallerSettings("/does/not/exist.json"),
+    SandboxError,
+    'Cannot read the settings file "/does/not/exist.json"',
+  );
+  const file = await Deno.makeTempFile();
+  await Deno.writeTextFile(file, "[1]");
+  await assertRejects(() => parseCallerSettings(file), SandboxError, "it holds no JSON object");
+  await Deno.remove(file);
+  await assertRejects(
+    () => parseCallerSettings('{"disableAllHooks":true}'),
+    SandboxError,
+    '"disableAllHooks"',
+  );
+});
+
+Deno.test("runSettings() adds our hooks to the caller's", () => {
+  const ours = { Stop: [{ hooks: ["ours"] }], StopFailure: [{ hooks: ["ours"] }] };
+  const caller = { model: "opus", hooks: { Stop: [{ hooks: ["theirs"] }], PreToolUse: ["p"] } };
+  const merged = runSettings(caller, { hooks: ours, memoryPath: "/m/" });
+  assertEquals(merged["model"], "opus");
+  assertEquals(merged["hooks"], {
+    Stop: [{ hooks: ["ours"] }, { hooks: ["theirs"] }],
+    PreToolUse: ["p"],
+    StopFailure: [{ hooks: ["ours"] }],
+  });
+  assertEquals(merged["disableAllHooks"], false);
+});
+
+Deno.test("runSettings() lets the caller decide on the project's MCP servers", () => {
+  const ours = { hooks: {}, memoryPath: "/m/" };
+  assertEquals(runSettings({}, ours)["enableAllProjectMcpServers"], true);
+  const caller = { enableAllProjectMcpServers: false };
+  assertEquals(runSettings(caller, ours)["enableAllProjectMcpServers"], false);
+});
+
+Deno.test("runSettings() keeps memory in its place unless the caller names another", () => {
+  const ours = { hooks: {}, memoryPath: "/m/" };
+  assertEquals(runSettings({}, ours)["autoMemoryDirectory"], "/m/");
+  assertEquals(runSettings({ autoMemoryDirectory: "~/x" }, ours)["autoMemoryDirectory"], "~/x");
+});

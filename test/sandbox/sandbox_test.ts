@@ -1,0 +1,171 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
+import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
+
+/** A temp folder with a user's config dir, removed at the end of the test. */
+class Ground implements Disposable {
+  readonly path = Deno.makeTempDirSync();
+  readonly user = `${this.path}/user`;
+  readonly tmp: string;
+
+  constructor(tmpName = "tmp") {
+    this.tmp = `${this.path}/${tmpName}`;
+    Deno.mkdirSync(this.user);
+    Deno.mkdirSync(this.tmp);
+  }
+
+  options(more: Partial<SandboxOptions> = {}): SandboxOptions {
+    return {
+      env: { TMPDIR: this.tmp },
+      userConfig: { dir: this.user, claudeJson: `${this.user}/.claude.json`, loginDir: this.user },
+      userClaudeJson: undefined,
+      userSettings: undefined,
+      callerSettings: {},
+      memoryPath: "/m/",
+      trusted: ["/w"],
+      hooks: ["Stop", "PermissionRequest"],
+      mcpServers: 0,
+      ...more,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o777).toString(8);
+const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));
+
+Deno.test("Sandbox is private, and gone when disposed, twice too", () => {
+  using ground = new Ground();
+  const sandbox = new Sandbox(ground.options({ stdin: "prompt\n" }));
+  assertEquals(mode(sandbox.path), "700");
+  assertEquals(mode(sandbox.configDir), "700");
+  for (const file of [sandbox.settingsPath, `${sandbox.path}/hook`, sandbox.stdinPath as string]) {
+    assertEquals(mode(file), "600", file);
+  }
+  assert(Deno.statSync(sandbox.fifoPath).isFifo);
+  assertEquals(Deno.readTextFileSync(sandbox.stdinPath as string), "prompt\n");
+  sandbox[Symbol.dispose]();
+  sandbox[Symbol.dispose]();
+  assertEquals([...Deno.readDirSync(ground.tmp)], []);
+});
+
+Deno.test("Sandbox names its folder with the pid and start time of its owner", () => {
+  using ground = new Ground();
+  using sandbox = new Sandbox(ground.options());
+  const [, pid, start] = /claude-print-(\d+)-(\d+)-[0-9a-f]{8}$/u.exec(sandbox.path) ?? [];
+  assertEquals(Number(pid), Deno.pid);
+  const stat = Deno.readTextFileSync(`/proc/${Deno.pid}/stat`);
+  assert(stat.split(" ").includes(start as string));
+});
+
+Deno.test("Sandbox keeps the user's settings but not the user's hooks", () => {
+  using ground = new Ground();
+  const userSettings = { model: "opus", hooks: { Stop: [] }, statusLine: {}, env: { A: "1" } };
+  using sandbox = new Sandbox(ground.options({ userSettings }));
+  assertEquals(readJson(`${sandbox.configDir}/settings.json`), { model: "opus", env: { A: "1" } });
+});
+
+Deno.test("Sandbox links what the user wrote for Claude, and nothing Claude writes", () => {
+  using ground = new Ground();
+  Deno.writeTextFileSync(`${ground.user}/CLAUDE.md`, "@more.md");
+  Deno.writeTextFileSync(`${ground.user}/more.md`, "be brief");
+  for (const name of ["agents", "skills", "projects", "sessions"]) {
+    Deno.mkdirSync(`${ground.user}/${name}`);
+  }
+  Deno.writeTextFileSync(`${ground.user}/history.jsonl`, "{}");
+  Deno.writeTextFileSync(`${ground.user}/.credentials.json`, "{}");
+  using sandbox = new Sandbox(ground.options());
+  const links = [...Deno.readDirSync(sandbox.configDir)].filter(({ isSymlink }) => isSymlink);
+  assertEquals(links.map(({ name }) => name).sort(), ["CLAUDE.md", "agents", "more.md", "skills"]);
+  assertEquals(Deno.readTextFileSync(`${sandbox.configDir}/more.md`), "be brief");
+});
+
+Deno.test("Sandbox copies the session to resume, its folder too", () => {
+  using ground = new Ground();
+  const slug = `${ground.user}/projects/-w`;
+  Deno.mkdirSync(`${slug}/s1/subagents`, { recursive: true });
+  Deno.writeTextFileSync(`${slug}/s1.jsonl`, "line\n");
+  Deno.writeTextFileSync(`${slug}/s1/subagents/a.jsonl`, "sub\n");
+  Deno.writeTextFileSync(`${slug}/s2.jsonl`, "other\n");
+  using sandbox = new Sandbox(ground.options({ resume: "s1" }));
+  assertEquals(Object.fromEntries(sandbox.resumed), {
+    "-w/s1.jsonl": 5,
+    "-w/s1/subagents/a.jsonl": 4,
+  });
+  const copied = [...Deno.readDirSync(`${sandbox.configDir}/projects/-w`)].map(({ name }) => name);
+  assertEquals(copied.sort(), ["s1", "s1.jsonl"]);
+});
+
+Deno.test("Sandbox says that a session to resume is not there, and leaves nothing", () => {
+  using ground = new Ground();
+  assertThrows(
+    () => new Sandbox(ground.options({ resume: "nope" })),
+    SandboxError,
+    'Cannot resume the session "nope"',
+  );
+  assertEquals([...Deno.readDirSync(ground.tmp)], []);
+});
+
+Deno.test("Sandbox says that TMPDIR cannot be used", () => {
+  using ground = new Ground();
+  const env = { TMPDIR: `${ground.path}/missing` };
+  const error = assertThrows(() => new Sandbox(ground.options({ env })), SandboxError);
+  assertEquals(error.message, `Cannot create a private folder in ${env.TMPDIR}: no such folder`);
+  assertEquals(error.suggestion, "Set TMPDIR to a folder you can write to");
+});
+
+for (const tmpName of ["plain", "with space", "q'uo\"te $x `y` \\z", "ünï😀"]) {
+  Deno.test(`the hook script works in a folder named ${JSON.stringify(tmpName)}`, async () => {
+    using ground = new Ground(tmpName);
+    using sandbox = new Sandbox(ground.options());
+    const { hooks } = readJson(sandbox.settingsPath);
+    using fifo = Deno.openSync(sandbox.fifoPath, { read: true, write: true });
+    const payload = JSON.stringify({ hook_event_name: "Stop", text: "x".repeat(100_000) });
+    for (const event of ["Stop", "PermissionRequest"]) {
+      const [{ hooks: [{ command }] }] = hooks[event];
+      const shell = new Deno.Command("sh", {
+        args: ["-c", command],
+        stdin: "piped",
+        stdout: "piped",
+      }).spawn();
+      const writer = shell.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(payload));
+      await writer.close();
+      const { code, stdout } = await shell.output();
+      assertEquals(code, 0);
+      const line = new Uint8Array(200);
+      const count = fifo.readSync(line) ?? 0;
+      const [secret, name] = new TextDecoder().decode(line.subarray(0, count)).trim().split(" ");
+      assertEquals(secret, sandbox.secret);
+      assertEquals(Deno.readTextFileSync(`${sandbox.payloadDir}/${name}`), payload);
+      const reply = new TextDecoder().decode(stdout);
+      if (event === "Stop") assertEquals(reply, "");
+      else assertEquals(JSON.parse(reply).hookSpecificOutput.decision.behavior, "deny");
+    }
+  });
+}
+
+Deno.test("the hook script waits for MCP servers as the debug log tells of them", async () => {
+  using ground = new Ground();
+  using sandbox = new Sandbox(ground.options({ hooks: ["SessionStart"], mcpServers: 2 }));
+  const log = sandbox.debugFile as string;
+  const line = (server: string, text: string) =>
+    Deno.writeTextFileSync(log, `T [DEBUG] MCP server "${server}": ${text}\n`, { append: true });
+  const [{ hooks: [{ command }] }] = readJson(sandbox.settingsPath).hooks.SessionStart;
+  line("a", "Starting connection with timeout of 30000ms");
+  line("b", "Starting connection with timeout of 30000ms");
+  line("a", "Successfully connected (transport: stdio) in 3ms");
+  let ended = false;
+  const shell = new Deno.Command("sh", { args: ["-c", command], stdin: "null" }).output()
+    .then(() => ended = true);
+  using fifo = Deno.openSync(sandbox.fifoPath, { read: true, write: true });
+  fifo.readSync(new Uint8Array(200));
+  assertEquals(ended, false);
+  line("a", "Channel notifications skipped: …");
+  line("b", "Connection failed after 5ms");
+  await shell;
+  assertEquals(ended, true);
+});

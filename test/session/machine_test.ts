@@ -1,0 +1,342 @@
+import { assertEquals } from "@std/assert";
+import { simulate } from "./simulation.ts";
+
+const EXIT = { type: "exit", exit: { kind: "exited", code: 143 } } as const;
+const stop = (
+  payload: Record<string, unknown> = {},
+) => ({ type: "hook", event: "Stop", payload } as const);
+const status = (
+  name: string,
+  waitingFor?: string,
+) => ({
+  type: "status",
+  status: name,
+  ...(waitingFor === undefined ? {} : { waitingFor }),
+} as const);
+const PROMPT = { type: "transcript", entry: { type: "user", prompt: true } } as const;
+
+Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  assertEquals(session.ending(), undefined);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "answered", stop: { last_assistant_message: "hi" } });
+});
+
+Deno.test("Stop with tasks in the background is not the end, nor is being idle meanwhile", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(stop({ background_tasks: [{ id: "b1", type: "shell", status: "running" }] }));
+  session.hear(status("idle"));
+  session.wait(60_000);
+  assertEquals(session.signals(), []);
+  session.hear({
+    type: "hook",
+    event: "UserPromptSubmit",
+    payload: { prompt: "<task-notification>" },
+  });
+  session.hear(stop({ background_tasks: [] }));
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("with other Stop hooks about, Stop counts once the child is idle", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop());
+  session.hear(status("busy"));
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("another Stop hook that makes the assistant go on takes the Stop back", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop({ n: 1 }));
+  session.hear({ type: "hook", event: "PermissionRequest", payload: {} });
+  session.wait(60_000);
+  assertEquals(session.signals(), []);
+  session.hear(stop({ n: 2, stop_hook_active: true }));
+  session.hear(status("idle"));
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "answered", stop: { n: 2, stop_hook_active: true } });
+});
+
+Deno.test("a fork ends once it is idle and its transcript holds the prompt, in either order", () => {
+  for (const order of [[status("idle"), PROMPT], [PROMPT, status("idle")]]) {
+    const session = simulate({ forked: true });
+    session.hear(status("busy"));
+    session.hear(stop());
+    for (const input of order) {
+      assertEquals(session.signals(), []);
+      session.hear(input);
+    }
+    assertEquals(session.signals(), ["SIGTERM"]);
+  }
+});
+
+Deno.test("a Stop whose idle status never comes is taken for the end after a while", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop());
+  session.wait(10_000);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+const FAILURE = { type: "hook", event: "StopFailure", payload: { error: "rate_limit" } } as const;
+
+Deno.test("StopFailure ends the turn once the child is idle", () => {
+  const session = simulate();
+  session.hear(FAILURE);
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "failed", failure: { error: "rate_limit" } });
+});
+
+Deno.test("StopFailure ends the turn though a menu waits on the screen", () => {
+  const session = simulate();
+  session.hear(FAILURE);
+  session.hear(status("waiting", "dialog open"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("a child that does not become idle after the end was announced is not waited for long", () => {
+  for (const announcement of [stop(), FAILURE]) {
+    const session = simulate();
+    session.hear(announcement);
+    session.wait(2000);
+    assertEquals(session.signals(), ["SIGTERM"]);
+  }
+});
+
+Deno.test("a child that ends right after StopFailure has failed", () => {
+  const session = simulate();
+  session.hear(FAILURE);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "failed");
+});
+
+Deno.test("a child that ends before Stop ends the session with its status", () => {
+  const session = simulate();
+  session.hear({ type: "exit", exit: { kind: "exited", code: 1 } });
+  assertEquals(session.ending(), { kind: "exited", exit: { kind: "exited", code: 1 } });
+});
+
+Deno.test("a child that ends right after a Stop that was still settling has answered", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop({ n: 1 }));
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("a child that never says anything is given up at the start deadline", () => {
+  const session = simulate({ startTimeoutMs: 5000 });
+  session.wait(4999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "not-started", silent: true });
+});
+
+Deno.test("a turn under way knows no start deadline, only the wall clock", () => {
+  const session = simulate({ startTimeoutMs: 5000, timeoutMs: 100_000 });
+  session.hear(status("busy"));
+  session.wait(99_999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "timeout" });
+});
+
+Deno.test("a child that ignores SIGTERM is killed, and one that hangs in the kernel is given up", () => {
+  const session = simulate();
+  session.hear(stop());
+  session.hear(status("idle"));
+  session.wait(5000);
+  assertEquals(session.signals(), ["SIGTERM", "SIGKILL tree"]);
+  session.wait(60_000);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("the first signal stops the child and its tools, the second kills them", () => {
+  const session = simulate();
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals(session.signals(), ["SIGTERM tree", "SIGKILL tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
+});
+
+Deno.test("a signal after the answer does not lose it", () => {
+  for (const last of [[stop()], [stop(), status("idle")]]) {
+    const session = simulate();
+    for (const input of last) session.hear(input);
+    session.hear({ type: "signal", signal: "SIGTERM" });
+    assertEquals(session.signals(), ["SIGTERM"]);
+    session.hear(EXIT);
+    assertEquals(session.ending()?.kind, "answered");
+  }
+});
+
+Deno.test("a prompted child that is idle without a hook has ended its turn", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  session.wait(10_000);
+  session.hear(status("idle"));
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "idle", prompted: true });
+});
+
+Deno.test("a command that Claude Code carries out by itself ends when the child is idle", () => {
+  const session = simulate({ prompt: "/nonsense" });
+  session.hear(status("idle"));
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "idle", prompted: false });
+});
+
+Deno.test("a prompt that is in the transcript of a child that stayed idle is no turn", () => {
+  const session = simulate({ prompt: "/" });
+  session.hear(status("idle"));
+  session.wait(100);
+  session.hear(PROMPT);
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "idle");
+});
+
+Deno.test("an idle child whose start hooks take long keeps the time the start deadline gives", () => {
+  const session = simulate({ startTimeoutMs: 60_000 });
+  session.hear(status("idle"));
+  session.wait(50_000);
+  assertEquals(session.signals(), []);
+  session.hear(status("busy"));
+  session.wait(50_000);
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a dialog is answered one key at a time, each after a look", () => {
+  const session = simulate();
+  session.draw("Do you trust this folder?", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.show("…");
+  session.wait(600);
+  assertEquals(session.typed(), "\x1b[A");
+  session.draw("Do you trust this folder?", "", " ❯ Yes, I trust this folder", "   No, exit", "");
+  session.wait(300);
+  assertEquals(session.typed(), "\x1b[A\r");
+  session.draw("❯ ");
+  session.hear(status("busy"));
+  session.wait(10_000);
+  assertEquals(session.typed(), "\x1b[A\r");
+});
+
+Deno.test("a dialog that does not react ends the run after a bounded number of keys", () => {
+  const session = simulate();
+  session.draw("Do you trust this folder?", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.show("…");
+  session.wait(30_000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "dialog");
+  assertEquals(session.typed(), "\x1b[A".repeat(20));
+});
+
+Deno.test("an unknown dialog ends the run without a key", () => {
+  const session = simulate();
+  session.draw("Shall we?", "", " ❯ 1. Now", "   2. Later", "");
+  session.show("…");
+  session.wait(600 + 3000 + 300);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "dialog");
+  assertEquals(session.typed(), "");
+});
+
+Deno.test("a child that waits on a screen without choices ends the run", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.draw("Something covers the input box");
+  session.hear(status("waiting", "dialog open"));
+  session.wait(10_000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "dialog");
+});
+
+Deno.test("a list in an answer is no dialog while the child is busy", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.draw("Pick one:", "", " ❯ 1. Now", "   2. Later", "");
+  session.show("…");
+  session.wait(100_000);
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a paste waits for the input box, its echo and the proof of its delivery", () => {
+  const session = simulate({ inject: "paste" });
+  session.show("\x1b[?1004h");
+  assertEquals(session.typed(), "");
+  session.show("\x1b[?2004h");
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~");
+  session.show("❯ hello");
+  session.show(" there");
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r");
+  session.wait(600);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r\r");
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
+  session.wait(10_000);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r\r");
+  session.hear(stop());
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("a Stop before the paste was submitted belongs to something else", () => {
+  const session = simulate({ inject: "paste" });
+  session.hear(stop());
+  session.show("\x1b[?2004h");
+  session.hear(stop());
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a paste whose echo was missed is found on the screen", () => {
+  const session = simulate({ inject: "paste" });
+  session.show("\x1b[?2004h");
+  session.draw("❯ hello there");
+  session.wait(3000);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r");
+});
+
+Deno.test("a paste that never shows ends the run without Enter", () => {
+  const session = simulate({ inject: "paste" });
+  session.show("\x1b[?2004h");
+  session.draw("❯ ");
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "undelivered" });
+  assertEquals(session.typed().includes("\r"), false);
+});
+
+Deno.test("a prompt that was taken as another text ends the run", () => {
+  for (const inject of ["stdin", "paste"] as const) {
+    const session = simulate({ inject, prompt: "x\u200by" });
+    session.show("\x1b[?2004h");
+    session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "xy" } });
+    session.hear(EXIT);
+    assertEquals(session.ending(), { kind: "undelivered", taken: "xy" });
+  }
+});
+
+Deno.test("unknown hooks, statuses and transcript lines change nothing but prove life", () => {
+  const session = simulate({ startTimeoutMs: 1000 });
+  session.hear({ type: "hook", event: "SomethingNew", payload: {} });
+  session.hear(status("dreaming"));
+  session.hear({ type: "transcript", entry: { type: "something-new", prompt: false } });
+  session.wait(100_000);
+  assertEquals(session.signals(), []);
+});

@@ -1,0 +1,110 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Effect } from "../../src/session/effect.ts";
+import type { Input } from "../../src/session/input.ts";
+import { step } from "../../src/session/machine.ts";
+import { type SessionOptions, startSession } from "../../src/session/session_state.ts";
+import { readRecording } from "./recording.ts";
+
+const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"] as const;
+
+const options = (prompt: string, inject: "stdin" | "paste"): SessionOptions => ({
+  inject,
+  prompt,
+  size: { rows: 50, cols: 220 },
+  timeoutMs: 60_000,
+  startTimeoutMs: 60_000,
+  otherStopHooks: false,
+  forked: false,
+});
+
+/** What a session did: keys typed in order, and how it ended. */
+function replay(inputs: readonly Input[], session: SessionOptions) {
+  let state = startSession(session);
+  const effects: Effect[] = [];
+  for (const input of inputs.flatMap(idleAfterStop)) {
+    const next = step(state, input);
+    state = next.state;
+    effects.push(...next.effects);
+  }
+  const typed = effects.filter((effect) => effect.type === "write")
+    .map((effect) => new TextDecoder().decode(effect.bytes)).join("");
+  const end = effects.find((effect) => effect.type === "end");
+  const kills = effects.filter((effect) => effect.type === "kill").map(({ signal }) => signal);
+  return { typed, ending: end?.ending.kind, exit: end?.exit, kills };
+}
+
+/** The recorded runs ended their child at Stop, before it could say that it is idle again. */
+function idleAfterStop(input: Input): readonly Input[] {
+  return input.type === "hook" && input.event === "Stop"
+    ? [input, { at: input.at, type: "status", status: "idle" }]
+    : [input];
+}
+
+/** The inputs with one terminal chunk cut in two. */
+function* everySplit(inputs: readonly Input[]): Generator<readonly Input[]> {
+  for (const [index, input] of inputs.entries()) {
+    if (input.type !== "terminal") continue;
+    for (let at = 1; at < input.bytes.length; at++) {
+      yield [
+        ...inputs.slice(0, index),
+        { ...input, bytes: input.bytes.subarray(0, at) },
+        { ...input, bytes: input.bytes.subarray(at) },
+        ...inputs.slice(index + 1),
+      ];
+    }
+  }
+}
+
+for (const version of VERSIONS) {
+  Deno.test(`a recorded ${version} session on stdin replays to its answer at every chunk split`, () => {
+    const inputs = readRecording(`${version}-hello`);
+    const session = options("hello there", "stdin");
+    const whole = replay(inputs, session);
+    assertEquals(whole.ending, "answered");
+    assertEquals(whole.kills, ["SIGTERM"]);
+    assertEquals(whole.exit, { kind: "exited", code: 143 });
+    // Nothing is typed but answers to DA1.
+    assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "");
+    assert(whole.typed !== "");
+    for (const split of everySplit(inputs)) assertEquals(replay(split, session), whole);
+  });
+
+  Deno.test(`a recorded ${version} session by paste replays to its answer at every chunk split`, () => {
+    const inputs = readRecording(`${version}-paste`);
+    const session = options("hello paste", "paste");
+    const whole = replay(inputs, session);
+    assertEquals(whole.ending, "answered");
+    assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
+    for (const split of everySplit(inputs)) {
+      const { typed, ending } = replay(split, session);
+      assertEquals(ending, "answered");
+      assertEquals(typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
+    }
+  });
+
+  Deno.test(`a recorded ${version} trust dialog is answered with the caret on Yes`, () => {
+    const { typed, ending } = replay(
+      readRecording(`${version}-trust`),
+      options("hello there", "stdin"),
+    );
+    assertEquals(ending, "answered");
+    assertEquals(typed.replaceAll("\x1b[?6c", ""), version === "2.1.330" ? "\x1b[B\r" : "\r");
+  });
+}
+
+Deno.test("a session that is cut off anywhere can still be told to stop, and ends with its child", () => {
+  const inputs = readRecording("2.1.330-hello");
+  for (let length = 1; length < inputs.length; length++) {
+    const at = inputs[length]?.at ?? 0;
+    const result = replay([
+      ...inputs.slice(0, length),
+      { at, type: "signal", signal: "SIGTERM" },
+      { at, type: "exit", exit: { kind: "exited", code: 143 } },
+    ], options("hello there", "stdin"));
+    assert(
+      result.ending === "interrupted" || result.ending === "answered",
+      `after ${length} inputs`,
+    );
+    assertEquals(result.kills.length, 1);
+  }
+});

@@ -1,0 +1,33 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Run } from "./run.ts";
+
+/** Exit codes of the subtypes that are not `success`. */
+const CODES: Readonly<Record<string, readonly number[]>> = {
+  assistant_error: [1],
+  internal_error: [2],
+  timeout: [124],
+  interrupted: [129, 130, 143],
+};
+
+/** Checks what holds for the output of every run, however it ended. */
+export function checkOutput(run: Run, { warns }: { readonly warns: boolean }): void {
+  const { code, stdout, stderr, format, frames, result } = run;
+  const isSuccess = code === 0;
+  if (isSuccess && !warns) assertEquals(stderr, "", "a success has nothing to say on stderr");
+  if (code > 1) {
+    assertMatch(stderr, /^(?:Warning: .*\n)*claude-print: [A-Z].*[^.\n]\n/, "stderr names a cause");
+  }
+  assert(!/^ +at .+:\d+/m.test(stderr), `a stack trace: ${stderr}`);
+  assert(!/(?!\n)\p{Cc}/u.test(stderr), `control characters: ${JSON.stringify(stderr)}`);
+  if (format === "text") {
+    assert(stdout === "" || stdout.endsWith("\n"), "text ends with a new line");
+    assert(code === 1 || isSuccess === (stdout !== ""), "only an answer is printed");
+    assert(code !== 1 || (stdout === "") !== (stderr === ""), "an error is told once");
+    return;
+  }
+  assertEquals(frames.filter(({ type }) => type === "result").length, 1, "one result");
+  assertEquals(result["type"], "result", "the result comes last");
+  assertEquals(result["is_error"], !isSuccess);
+  const subtype = String(result["subtype"]);
+  assert((CODES[subtype] ?? [0, 1]).includes(code), `${subtype} with exit code ${code}`);
+}

@@ -1,0 +1,56 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { StandIn } from "./stand_in.ts";
+
+const FORMATS = [[], ["--output-format", "json"], ["--output-format", "stream-json", "--verbose"]];
+
+/** A shell line around the run that notes its exit code. */
+function around(line: string) {
+  return (command: readonly string[]) => ["/bin/sh", "-c", line, "sh", ...command];
+}
+
+for (const format of FORMATS) {
+  Deno.test(`a reader that leaves early is no error: ${format[1] ?? "text"}`, async () => {
+    await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
+    const note = `${claude.home.path}/code`;
+    // The shell's own word at the end stands for the output that nobody reads.
+    const end = format.length === 0
+      ? "gone"
+      : '{"type":"result","subtype":"success","is_error":false}';
+    const wrap = around(`{ "$@"; echo $? > ${note}; } | head -c 1 > /dev/null; echo '${end}'`);
+    const run = await claude.print(format, { wrap, stdin: "0123456789\n".repeat(100_000) });
+    assertEquals([run.code, run.stdout, run.stderr], [0, `${end}\n`, ""]);
+    assertEquals(await Deno.readTextFile(note), "0\n");
+    assertEquals(claude.transcripts().size, 1);
+  });
+}
+
+Deno.test("a stdout that was closed before the start is no error", async () => {
+  await using claude = await StandIn.set();
+  const wrap = around('"$@" >&-; code=$?; echo gone; exit $code');
+  const run = await claude.print(["hello"], { wrap });
+  assertEquals([run.code, run.stderr], [0, ""]);
+});
+
+for (const format of FORMATS) {
+  Deno.test(`a stdout on a full disk is told, and the transcript kept: ${format[1] ?? "text"}`, async () => {
+    await using claude = await StandIn.set();
+    const end = format.length === 0
+      ? ":"
+      : `echo '{"type":"result","subtype":"internal_error","is_error":true}'`;
+    const wrap = around(`"$@" > /dev/full; code=$?; ${end}; exit $code`);
+    const run = await claude.print([...format, "hello"], { wrap });
+    assertEquals(run.code, 2);
+    assertMatch(
+      run.stderr,
+      /^claude-print: Cannot write the output: No space left on device.*\n {2}\S.*\n$/,
+    );
+    assertEquals(claude.transcripts().size, 1);
+  });
+}
+
+Deno.test("a stderr on a full disk leaves the exit code as it is", async () => {
+  await using claude = await StandIn.set({ crash: { at: "prompt", code: 7 } });
+  const wrap = around('"$@" 2> /dev/full; code=$?; echo "claude-print: Told" >&2; exit $code');
+  const run = await claude.print(["hello"], { wrap });
+  assertEquals([run.code, run.stdout], [2, ""]);
+});

@@ -1,0 +1,166 @@
+import { assertEquals } from "@std/assert";
+import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
+import { type JournalEntry, readJournal } from "../../fixtures/mock/journal.ts";
+import type { Scenario } from "../../fixtures/mock/scenario.ts";
+import {
+  makeThrowawayHome,
+  type ThrowawayHome,
+  type ThrowawayHomeOptions,
+} from "../../fixtures/throwaway_home.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { leftovers } from "../leftovers.ts";
+import { startProgram } from "../start_program.ts";
+import { checkOutput } from "./check_output.ts";
+import { parseOutput } from "./parse_output.ts";
+import type { Run } from "./run.ts";
+import { userFiles } from "./user_files.ts";
+
+/** What is unusual about one start of `claude-print`. */
+export interface StartOptions {
+  /** What it reads on stdin; nothing by default. */
+  readonly stdin?: string | Uint8Array<ArrayBuffer>;
+  /** Variables over those of the home; undefined removes one. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Working directory; the project of the home by default. */
+  readonly cwd?: string;
+  /** False leaves `--claude-binary` out. */
+  readonly namesBinary?: boolean;
+  /** Makes another command out of the one that would be run. */
+  readonly wrap?: (command: readonly string[]) => readonly string[];
+  /** True if a run that succeeds has something to say on stderr. */
+  readonly warns?: boolean;
+}
+
+/** A run under way. */
+export interface StartedRun {
+  readonly pid: number;
+  readonly kill: (signal: Deno.Signal) => void;
+  /** Its end, after the checks that every run has to pass. */
+  readonly ended: Promise<Run>;
+}
+
+/** A wait that takes this long fails its test, in milliseconds. */
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 5;
+
+/**
+ * The stand-in Claude as the executable that `claude-print` runs, in a throw-away HOME, for one test.
+ *
+ * After every run: nothing may be left in TMPDIR, no process may belong to the home, stdout has to be what its
+ * format promises, stderr has to be empty or an error to read, and the user's own files have to be untouched.
+ */
+export class StandIn implements AsyncDisposable {
+  readonly home: ThrowawayHome;
+  /** Path of the stand-in's executable. */
+  readonly binary: string;
+  readonly #running = new Set<Deno.ChildProcess>();
+  #files: ReadonlyMap<string, string> = new Map();
+
+  private constructor(parts: Pick<StandIn, "home" | "binary">) {
+    this.home = parts.home;
+    this.binary = parts.binary;
+  }
+
+  /** Sets the scene for a scenario, of which only what is unusual has to be named. */
+  static async set(
+    scenario: Partial<Scenario> = {},
+    options: ThrowawayHomeOptions = {},
+  ): Promise<StandIn> {
+    const home = await makeThrowawayHome(options);
+    const binary = await installMockClaude(home.path, {
+      scenario,
+      journal: `${home.path}/journal`,
+    });
+    return new StandIn({ home, binary });
+  }
+
+  /** Runs `claude-print` as its user would. */
+  async print(args: readonly string[], options: StartOptions = {}): Promise<Run> {
+    return await this.start(args, options).ended;
+  }
+
+  /** Starts `claude-print` and lets it run. */
+  start(args: readonly string[], options: StartOptions = {}): StartedRun {
+    const { stdin, env, cwd = this.home.project, namesBinary = true } = options;
+    const { wrap = (command: readonly string[]) => command } = options;
+    const named = namesBinary ? ["--claude-binary", this.binary] : [];
+    if (this.#running.size === 0) this.#files = userFiles(this.home);
+    const program = startProgram(wrap([...CLAUDE_PRINT, ...named, ...args]), {
+      stdin,
+      env: { ...this.home.env, ...env },
+      cwd,
+    });
+    const { child } = program;
+    this.#running.add(child);
+    const ended = async (): Promise<Run> => {
+      const output = await program.ended;
+      this.#running.delete(child);
+      // What another run is still at is no litter.
+      if (this.#running.size === 0) await this.#checkSurroundings();
+      const run = { ...output, ...parseOutput(output, args) };
+      checkOutput(run, { warns: options.warns ?? false });
+      return run;
+    };
+    return { pid: child.pid, kill: (signal) => child.kill(signal), ended: ended() };
+  }
+
+  /** What the stand-in noted of one kind. */
+  async journal<Kind extends JournalEntry["kind"]>(
+    kind: Kind,
+  ): Promise<readonly Extract<JournalEntry, { kind: Kind }>[]> {
+    const entries = await readJournal(`${this.home.path}/journal`);
+    return entries.filter((entry): entry is Extract<JournalEntry, { kind: Kind }> =>
+      entry.kind === kind
+    );
+  }
+
+  /** What was typed at the stand-in, one string a read, without the answers of a terminal to its probes. */
+  async keys(): Promise<readonly string[]> {
+    const reads = await this.journal("keys");
+    return reads.map(({ base64 }) => new TextDecoder().decode(Uint8Array.fromBase64(base64)))
+      .map((keys) => keys.replaceAll("\x1b[?6c", ""))
+      .filter((keys) => keys !== "");
+  }
+
+  /** Waits until the stand-in has noted something of a kind. */
+  async untilNoted(kind: JournalEntry["kind"]): Promise<void> {
+    await until(async () => (await this.journal(kind)).length > 0, `the stand-in notes "${kind}"`);
+  }
+
+  /** Waits until the stand-in's process has ended and been reaped. */
+  async untilGone(): Promise<void> {
+    await this.untilNoted("start");
+    const pids = (await this.journal("start")).map(({ pid }) => `${pid}`);
+    const isGone = () => [...Deno.readDirSync("/proc")].every(({ name }) => !pids.includes(name));
+    await until(() => Promise.resolve(isGone()), "the stand-in ends");
+  }
+
+  /** The user's transcripts, by path below `projects/`. */
+  transcripts(): ReadonlyMap<string, string> {
+    const projects = `${this.home.config}/projects/`;
+    return new Map(
+      [...userFiles(this.home, { projects: true })]
+        .filter(([path]) => path.startsWith(projects))
+        .map(([path, text]) => [path.slice(projects.length), text]),
+    );
+  }
+
+  async #checkSurroundings(): Promise<void> {
+    assertEquals(await leftovers(this.home), [], "claude-print left something behind");
+    assertEquals(userFiles(this.home), this.#files, "claude-print changed the user's own files");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Only a test that failed half-way leaves one.
+    for (const child of this.#running) child.kill("SIGTERM");
+    await this.home[Symbol.asyncDispose]();
+  }
+}
+
+async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!await condition()) {
+    if (performance.now() > deadline) throw new Error(`Cannot wait any longer until ${what}`);
+    await new Promise((done) => setTimeout(done, LOOK_MS));
+  }
+}

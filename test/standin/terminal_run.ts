@@ -1,0 +1,45 @@
+import { drainFd } from "../../ffi/drain_fd.ts";
+import { closeFd } from "../../ffi/fd.ts";
+import { Poller } from "../../ffi/poll.ts";
+import { type ExitStatus, openPidfd, waitFor } from "../../ffi/process.ts";
+import { openPty, type WindowSize } from "../../ffi/pty.ts";
+import { spawn } from "../../ffi/spawn.ts";
+
+/** A program that has ended, and what the terminal it ran in was sent. */
+export interface TerminalRun {
+  readonly exit: ExitStatus;
+  readonly output: string;
+}
+
+/** Runs a program as a person would: stdin, stdout and stderr are a terminal of this size. */
+export async function runInTerminal(
+  [program = "", ...args]: readonly string[],
+  { size, cwd, env }: {
+    readonly size: WindowSize;
+    readonly cwd: string;
+    readonly env: Readonly<Record<string, string>>;
+  },
+): Promise<TerminalRun> {
+  using stack = new DisposableStack();
+  const pty = stack.use(openPty(size));
+  const poller = stack.use(new Poller());
+  const pid = spawn(program, { args, env, cwd, pty });
+  const pidfd = openPidfd(pid);
+  stack.defer(() => closeFd(pidfd));
+  const buffer = new Uint8Array(65536);
+  const decoder = new TextDecoder();
+  let output = "";
+  const drain = () =>
+    drainFd(pty.fd, {
+      buffer,
+      onBytes: (bytes) => output += decoder.decode(bytes, { stream: true }),
+    });
+  let exit: ExitStatus | undefined;
+  while (exit === undefined) {
+    await poller.wait([{ fd: pty.fd, read: true }, { fd: pidfd, read: true }], 1000);
+    drain();
+    exit = waitFor(pid);
+  }
+  while (drain() === "more");
+  return { exit, output };
+}

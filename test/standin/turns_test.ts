@@ -1,0 +1,194 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Scenario } from "../../fixtures/mock/scenario.ts";
+import { StandIn } from "./stand_in.ts";
+import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
+
+const HELLO = "Hello from the stand-in.";
+const JSON_FORMAT = ["--output-format", "json"];
+const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
+
+/** Three model calls, the first two of which use tools, one of them in vain. */
+const THREE_CALLS: Scenario["turns"] = [[
+  { text: "I look.", tools: [{ name: "Bash", input: { command: "pwd" } }] },
+  {
+    tools: [
+      { name: "Read", input: { file_path: "/x" }, result: "content" },
+      { name: "Bash", input: { command: "echo oops; exit 3" } },
+    ],
+  },
+  { text: ["Not the answer.", "Found: {prompt}"] },
+]];
+
+for (const version of STAND_IN_VERSIONS) {
+  Deno.test(`${version}: a turn of three model calls with tools counts their results`, async () => {
+    await using claude = await StandIn.set({ version, turns: THREE_CALLS });
+    const { code, result } = await claude.print([...JSON_FORMAT, "look"]);
+    assertEquals([code, result["result"], result["num_turns"]], [0, "Found: look", 4]);
+    const { output_tokens } = result["usage"] as Readonly<Record<string, unknown>>;
+    assertEquals(output_tokens, 60, "the sum of all calls");
+  });
+
+  Deno.test(`${version}: tools and their results are frames in their order`, async () => {
+    await using claude = await StandIn.set({ version, turns: THREE_CALLS });
+    const { code, frames } = await claude.print([...STREAM_FORMAT, "look"]);
+    assertEquals(code, 0);
+    assertEquals(
+      frames.map(({ type }) => type).join(" "),
+      [
+        "system assistant assistant user",
+        "assistant assistant user user",
+        "assistant assistant result",
+      ].join(" "),
+    );
+    const results = frames.filter(({ type }) => type === "user")
+      .flatMap(({ message }) => (message as { readonly content: readonly ToolResult[] }).content);
+    assertEquals(results.map(({ content, is_error }) => [content, is_error ?? false]), [
+      [claude.home.project, false],
+      ["content", false],
+      ["Exit code 3\noops", true],
+    ]);
+  });
+}
+
+type ToolResult = { readonly content: string; readonly is_error?: boolean };
+
+Deno.test("a tool that needs permission is denied by our hook and listed", async () => {
+  for (const version of STAND_IN_VERSIONS) {
+    await using claude = await StandIn.set({
+      version,
+      turns: [[
+        { tools: [{ name: "Bash", input: { command: "touch made" }, asks: true }] },
+        { text: HELLO },
+      ]],
+    });
+    const { code, result } = await claude.print([...JSON_FORMAT, "make it"]);
+    assertEquals([code, result["result"]], [0, HELLO]);
+    const denials = result["permission_denials"] as readonly Readonly<Record<string, unknown>>[];
+    assertEquals(
+      denials.map(({ tool_name, tool_input }) => ({ tool_name, tool_input })),
+      [{ tool_name: "Bash", tool_input: { command: "touch made" } }],
+    );
+    assertEquals(await claude.keys(), [], "no dialog was answered");
+    assertEquals([...Deno.readDirSync(claude.home.project)], [], "the tool did not run");
+  }
+});
+
+const FAILURES = [
+  { error: "rate_limit", status: 429, message: "You've hit your limit" },
+  { error: "authentication_failed", status: 401, message: "Please run /login" },
+  { error: "invalid_request", status: 400, message: "API Error: 400 messages: too long" },
+  { error: "server_error", status: 529, message: "API Error: 529 Overloaded" },
+  { error: "unknown", status: null, message: "API Error: Connection error." },
+];
+
+for (const failure of FAILURES) {
+  Deno.test(`StopFailure of kind ${failure.error} is its sentence and exit code 1`, async () => {
+    for (const version of STAND_IN_VERSIONS) {
+      await using claude = await StandIn.set({ version, turns: [[{ failure }]] });
+      const text = await claude.print(["hello"]);
+      assertEquals([text.code, text.stdout, text.stderr], [1, `${failure.message}\n`, ""]);
+      const json = await claude.print([...JSON_FORMAT, "hello"]);
+      assertEquals([json.code, json.result["subtype"]], [1, "success"]);
+      assertEquals(json.result["result"], failure.message);
+      assertEquals(json.result["api_error_status"], failure.status);
+    }
+  });
+}
+
+Deno.test("an error without a transcript is the sentence of StopFailure", async () => {
+  const failure = { error: "server_error", status: 500, message: "API Error: 500" };
+  await using claude = await StandIn.set({ transcript: "never", turns: [[{ failure }]] });
+  const run = await claude.print(["hello"]);
+  assertEquals([run.code, run.stdout, run.stderr], [1, "API Error: 500\n", ""]);
+});
+
+Deno.test("an error after a tool's result ends the run with exit code 1", async () => {
+  const failure = { error: "server_error", status: 500, message: "API Error: 500" };
+  await using claude = await StandIn.set({
+    turns: [[{ text: "I look.", tools: [{ name: "Bash", input: { command: "pwd" } }] }, {
+      failure,
+    }]],
+  });
+  const { code, frames, result } = await claude.print([...STREAM_FORMAT, "look"]);
+  assertEquals([code, result["result"], result["num_turns"]], [1, "API Error: 500", 2]);
+  assertEquals(frames.map(({ type }) => type), [
+    "system",
+    "assistant",
+    "assistant",
+    "user",
+    "assistant",
+    "result",
+  ]);
+});
+
+for (const version of STAND_IN_VERSIONS) {
+  Deno.test(`${version}: a Stop with a background task is not the end, the next one is`, async () => {
+    await using claude = await StandIn.set({
+      version,
+      backgroundStops: 1,
+      backgroundMs: 50,
+      turns: [[{ text: "Started." }], [{ text: "Finished." }]],
+    });
+    const { code, result } = await claude.print([...JSON_FORMAT, "work"]);
+    assertEquals([code, result["result"]], [0, "Finished."]);
+    assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "task"]);
+  });
+}
+
+Deno.test("a project's Stop hook that blocks once makes the run wait for the second answer", async () => {
+  for (const version of STAND_IN_VERSIONS) {
+    await using claude = await StandIn.set({
+      version,
+      turns: [[{ text: "First." }], [{ text: "Second." }]],
+    });
+    const { project, path } = claude.home;
+    const command = `[ -e ${path}/once ] || echo '{"decision": "block", "reason": "more"}'; ` +
+      `touch ${path}/once`;
+    await Deno.mkdir(`${project}/.claude`);
+    await Deno.writeTextFile(
+      `${project}/.claude/settings.json`,
+      JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }),
+    );
+    const { code, stdout } = await claude.print(["work"]);
+    assertEquals([code, stdout], [0, "Second.\n"]);
+    assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "hook"]);
+  }
+});
+
+Deno.test("50 MB on the terminal change neither the answer nor the end", async () => {
+  await using claude = await StandIn.set({ floodMb: 50 });
+  const run = await claude.print(["hello"]);
+  assertEquals([run.code, run.stdout], [0, `${HELLO}\n`]);
+});
+
+Deno.test("an answer of 1 MB is printed whole", async () => {
+  const text = "0123456789 ünïcödé\n".repeat(50_000);
+  await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
+  const run = await claude.print([], { stdin: text });
+  assertEquals(run.code, 0);
+  assert(run.stdout === text, `${run.stdout.length} characters`);
+});
+
+const OWN_COMMANDS: readonly (readonly [string, string])[] = [
+  ["/cost", "/cost"],
+  ["/help", "/help"],
+  ["/nonsense", "/nonsense"],
+  ["/nonsense with words", "/nonsense"],
+  ["  /status", "/status"],
+];
+
+Deno.test("commands of Claude Code's own are refused by name", async () => {
+  await Promise.all(OWN_COMMANDS.map(async ([prompt, command]) => {
+    await using claude = await StandIn.set();
+    const { code, stderr } = await claude.print([prompt]);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, `Cannot print an answer to "${command}"`);
+    assertStringIncludes(stderr, "Ask in words");
+  }));
+});
+
+Deno.test("a path at the beginning of a prompt is no command", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
+  const { code, stdout } = await claude.print(["/etc/passwd is what?"]);
+  assertEquals([code, stdout], [0, "/etc/passwd is what?\n"]);
+});

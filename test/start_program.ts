@@ -1,0 +1,69 @@
+/** What a program is started with. */
+export interface ProgramOptions {
+  /** What it reads on stdin; nothing by default. */
+  readonly stdin?: string | Uint8Array<ArrayBuffer> | undefined;
+  /** Its whole environment; what is undefined is not in it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** A program that has ended. */
+export interface ProgramOutput {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A program under way. */
+export interface Program {
+  readonly child: Deno.ChildProcess;
+  /** Its end, with all it wrote. */
+  readonly ended: Promise<ProgramOutput>;
+}
+
+/** Starts a command, feeds it all of stdin and collects what it writes. */
+export function startProgram(command: readonly string[], options: ProgramOptions): Program {
+  const { stdin, env, cwd } = options;
+  const [program = "", ...args] = command;
+  const child = new Deno.Command(program, {
+    args,
+    cwd,
+    clearEnv: true,
+    env: definedOnly(env),
+    stdin: stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const collect = async (): Promise<ProgramOutput> => {
+    const [{ code }, stdout, stderr] = await Promise.all([
+      child.status,
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      ...(stdin === undefined ? [] : [feed(child.stdin, stdin)]),
+    ]);
+    return { code, stdout, stderr };
+  };
+  return { child, ended: collect() };
+}
+
+/** Writes all of stdin; a program that ends without reading it is free to. */
+async function feed(
+  stdin: WritableStream<Uint8Array>,
+  input: string | Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  try {
+    await new Blob([input]).stream().pipeTo(stdin);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
+
+function definedOnly(
+  variables: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]]
+    ),
+  );
+}

@@ -1,0 +1,75 @@
+import { assert, assertEquals } from "@std/assert";
+import * as fc from "fast-check";
+import { parseEntry } from "../../src/transcript/entry.ts";
+import { sessionListingOf } from "../../src/transcript/session_listing.ts";
+import { readRecording } from "./recording.ts";
+
+Deno.test("sessionListingOf: reads what 2.1.330 writes down", () => {
+  const { maxOutputTokens, ...listing } = sessionListingOf(readRecording("2.1.330/mcp").entries);
+  assert(listing.tools.includes("Agent") && listing.tools.includes("mcp__lab__hello"));
+  assert(!listing.tools.includes("DeferredToolPlaceholder"));
+  assertEquals(listing.mcpServers, [{ name: "lab", status: "connected" }]);
+  assertEquals(listing.model, "claude-opus-5-5");
+  assertEquals(listing.permissionMode, "default");
+  assertEquals([...maxOutputTokens], [["claude-opus-5-5", 128_000]]);
+});
+
+Deno.test("sessionListingOf: knows no tools before 2.1.330, but agents and skills", () => {
+  const listing = sessionListingOf(readRecording("2.1.197/plain").entries);
+  assertEquals(listing.tools, []);
+  assert(listing.agents.includes("general-purpose"));
+  assert(listing.skills.includes("code-review"));
+});
+
+Deno.test("sessionListingOf: takes the tools of the first request of the run", () => {
+  const shape = (shapeHash: string) => ({
+    type: "api-request-shape",
+    shapeHash,
+    shape: { tools: [{ name: `tool-of-${shapeHash}` }] },
+  });
+  const request = (shapeHash: string) => ({
+    type: "api-request",
+    shapeHash,
+    querySource: "repl_main_thread",
+  });
+  const entries = [shape("a"), request("a"), shape("b"), request("b"), request("a")]
+    .map((line) => parseEntry(JSON.stringify(line))).filter((entry) => entry !== undefined);
+  assertEquals(sessionListingOf(entries).tools, ["tool-of-a"]);
+  assertEquals(sessionListingOf(entries, 3).tools, ["tool-of-b"]);
+  assertEquals(sessionListingOf(entries, 4).tools, ["tool-of-a"]);
+  assertEquals(sessionListingOf(entries, 5).tools, []);
+});
+
+Deno.test("sessionListingOf: never throws on lines of any content", () => {
+  const type = fc.constantFrom(
+    "deferred_tools_delta",
+    "agent_listing_delta",
+    "skill_listing",
+    "environment",
+    "model",
+  );
+  const names = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
+  const attachment = fc.record({
+    type,
+    addedNames: names,
+    addedTypes: names,
+    names,
+    snapshot: names,
+  });
+  const request = fc.record({
+    type: fc.constantFrom("api-request", "api-request-shape", "permission-mode"),
+    querySource: fc.constantFrom("repl_main_thread", 1),
+    shapeHash: names,
+    shape: fc.oneof(names, fc.record({ tools: names })),
+    params: names,
+  });
+  const line = fc.oneof(
+    request,
+    attachment.map((attachment) => ({ type: "attachment", attachment })),
+  );
+  fc.assert(fc.property(fc.array(line), (lines) => {
+    const entries = lines.map((line) => parseEntry(JSON.stringify(line)));
+    const { tools } = sessionListingOf(entries.filter((entry) => entry !== undefined));
+    assert(tools.every((tool) => typeof tool === "string"));
+  }));
+});

@@ -1,0 +1,40 @@
+import { assert, assertEquals } from "@std/assert";
+import { isVersionAtLeast, onlyWireKeys, wireKeys } from "../../src/wire/wire_keys.ts";
+
+Deno.test("isVersionAtLeast: compares numbers, not text", () => {
+  for (
+    const [version, minimum, expected] of [
+      ["2.1.330", "2.1.330", true],
+      ["2.1.99", "2.1.330", false],
+      ["2.10.0", "2.9.9", true],
+      ["3.0.0", "2.1.330", true],
+      ["2.1", "2.1.1", false],
+      ["2.1.330-beta.1", "2.1.330", true],
+      ["", "2.1.168", false],
+      ["nonsense", "0.0.0", true],
+    ] as const
+  ) {
+    assertEquals(isVersionAtLeast(version, minimum), expected, `${version} >= ${minimum}`);
+  }
+});
+
+Deno.test("wireKeys: of a version in between are those of the measured version before", () => {
+  assertEquals(wireKeys("result", "2.1.329"), wireKeys("result", "2.1.197"));
+  assertEquals(wireKeys("result", "2.2.0"), wireKeys("result", "2.1.330"));
+  assertEquals(wireKeys("result", "1.0.0"), wireKeys("result", "2.1.168"));
+  assert(wireKeys("result", "2.1.330").includes("subagent_stats"));
+  assert(!wireKeys("result", "2.1.197").includes("subagent_stats"));
+});
+
+Deno.test("onlyWireKeys: drops what a version does not know and what is undefined", () => {
+  const fields = { input_tokens: 1, speed: undefined, fallback_credit: null, brand_new: 2 };
+  assertEquals(onlyWireKeys("usage", fields, { version: "2.1.197" }), { input_tokens: 1 });
+  assertEquals(onlyWireKeys("usage", fields, { version: "2.1.330" }), {
+    input_tokens: 1,
+    fallback_credit: null,
+  });
+  assertEquals(onlyWireKeys("usage", fields, { version: "2.1.197", extra: true }), {
+    input_tokens: 1,
+    brand_new: 2,
+  });
+});
