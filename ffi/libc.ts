@@ -1,4 +1,4 @@
-import { LibcUnavailableError, platformProblem } from "./platform.ts";
+import { LibcUnavailableError, type Platform, platformProblem } from "./platform.ts";
 
 const LIBRARY = "libc.so.6";
 
@@ -18,6 +18,7 @@ const TABLE = {
   kill: { parameters: ["i32", "i32"], result: "i32" },
   mkfifo: { parameters: ["buffer", "u32"], result: "i32" },
   open: { parameters: ["buffer", "i32"], result: "i32" },
+  pipe2: { parameters: ["buffer", "i32"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
   posix_openpt: { parameters: ["i32"], result: "i32" },
   posix_spawn_file_actions_addclosefrom_np: { parameters: ["buffer", "i32"], result: "i32" },
@@ -67,9 +68,7 @@ export function libc(): Libc {
 }
 
 function load(): Libc | LibcUnavailableError {
-  const { os, arch, env } = Deno.build;
-  const ffiPermission = Deno.permissions.querySync({ name: "ffi" }).state;
-  const platform = { os, arch, env, ffiPermission };
+  const platform = thisPlatform();
   const problem = platformProblem(platform);
   if (problem !== undefined) return problem;
   try {
@@ -83,12 +82,49 @@ function load(): Libc | LibcUnavailableError {
   }
 }
 
+/** What this machine offers of what the program needs of it. */
+export interface LibcInventory {
+  /** The platform, with the version of its glibc if that can be asked. */
+  readonly platform: Platform;
+  /** How many functions the table has. */
+  readonly functions: number;
+  /** Those that the library lacks, by their C names: all of them when it cannot be loaded. */
+  readonly missing: readonly string[];
+}
+
+/** Looks for every function of the table; unlike `libc()` it says what is missing, and never throws. */
+export function libcInventory(): LibcInventory {
+  const names = Object.keys(TABLE);
+  const optional = Object.fromEntries(
+    Object.entries(TABLE).map(([name, row]) => [name, { ...row, optional: true }]),
+  );
+  let missing: readonly string[] = names;
+  try {
+    const library = Deno.dlopen(LIBRARY, optional);
+    missing = names.filter((name) => library.symbols[name] === null);
+    library.close();
+  } catch {
+    // No such library, or no permission: then there is no function either.
+  }
+  return {
+    platform: { ...thisPlatform(), glibc: glibcVersion() },
+    functions: names.length,
+    missing,
+  };
+}
+
+function thisPlatform(): Platform {
+  const { os, arch, env } = Deno.build;
+  return { os, arch, env, ffiPermission: Deno.permissions.querySync({ name: "ffi" }).state };
+}
+
 function glibcVersion(): string | undefined {
   try {
-    const { symbols } = Deno.dlopen(LIBRARY, {
+    const library = Deno.dlopen(LIBRARY, {
       gnu_get_libc_version: { parameters: [], result: "pointer" },
     });
-    const version = symbols.gnu_get_libc_version();
+    const version = library.symbols.gnu_get_libc_version();
+    library.close();
     return version === null ? undefined : Deno.UnsafePointerView.getCString(version);
   } catch {
     return undefined;

@@ -39,6 +39,18 @@ export function waitFor(pid: number): ExitStatus | undefined {
 }
 
 /**
+ * Kills the child `pid` and reaps it. Blocks for as long as the kernel takes, which for a process that waits for
+ * input is some tenths of a millisecond.
+ *
+ * @throws LibcError ECHILD when `pid` is no child of this process, or was reaped already.
+ */
+export function killAndReap(pid: number): void {
+  kill(pid, "SIGKILL");
+  const attempt = { call: "waitpid", action: `wait for process ${pid}` };
+  checked(libc().waitpid(requirePid(pid), new Int32Array(1), 0), attempt);
+}
+
+/**
  * Sends a signal to one process: false when there is no such process.
  *
  * A child that has ended but was not reaped still takes signals, to no effect.

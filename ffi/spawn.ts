@@ -1,5 +1,5 @@
 /**
- * Starts a program on a pseudo-terminal.
+ * Starts a program, normally on a pseudo-terminal.
  *
  * With posix_spawn(3), never with fork, forkpty or "openpty, fork, exec": V8 marks its heap and
  * code ranges MADV_DONTFORK, so a forked child has no JavaScript to return to and dies by SIGSEGV,
@@ -23,10 +23,10 @@ export interface SpawnOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The folder the child starts in. */
   readonly cwd: string;
-  /** The child's controlling terminal and its fds 1 and 2. */
-  readonly pty: Pty;
-  /** A file to read as fd 0, by a path from this process's folder; default: the terminal. */
-  readonly stdin?: string;
+  /** The child's controlling terminal and its fds 1 and 2; without one, what it writes goes to /dev/null. */
+  readonly pty?: Pty;
+  /** What to read as fd 0: a file, by a path from this process's folder, or an open fd; default: the terminal. */
+  readonly stdin?: string | number;
 }
 
 const O_RDONLY = 0;
@@ -47,7 +47,7 @@ const SIGSET_BYTES = 128;
 /**
  * Starts `file` and returns its process id; the caller has to reap it with `waitFor`.
  *
- * The child leads a session and a process group of its own, in the foreground of the pty. All its
+ * The child leads a session and a process group of its own, in the foreground of its pty. All its
  * signals are at their defaults and none is blocked, although Deno ignores SIGPIPE. It has the fds
  * 0, 1 and 2 and no other. A `file` without a slash is looked up in this process's PATH, not in
  * `env`'s, so callers had better pass an absolute path; one with a slash is taken from `cwd`.
@@ -66,12 +66,13 @@ export function spawn(file: string, options: SpawnOptions): number {
     flags: O_PATH | O_DIRECTORY | O_CLOEXEC,
     attempt: { call: "open", action: "enter the folder", path: cwd },
   });
-  using input = stdin === undefined ? undefined : open(stdin, {
+  using inputFile = typeof stdin !== "string" ? undefined : open(stdin, {
     flags: O_RDONLY | O_CLOEXEC,
     attempt: { call: "open", action: "open the input file", path: stdin },
   });
+  const input = typeof stdin === "number" ? stdin : inputFile?.fd;
   using attributes = spawnAttributes();
-  using actions = fileActions({ slave: pty.path, folder: folder.fd, input: input?.fd });
+  using actions = fileActions({ output: pty?.path ?? "/dev/null", folder: folder.fd, input });
   const pid = new Int32Array(1);
   spawnChecked(
     libc().posix_spawnp(pid, cString(file), actions.bytes, attributes.bytes, argv, envp),
@@ -118,7 +119,7 @@ function spawnAttributes(): Opaque {
  * has to come last.
  */
 function fileActions(
-  options: { readonly slave: string; readonly folder: number; readonly input: number | undefined },
+  options: { readonly output: string; readonly folder: number; readonly input: number | undefined },
 ): Opaque {
   const c = libc();
   const bytes = new Uint8Array(ACTIONS_BYTES);
@@ -129,9 +130,9 @@ function fileActions(
     [Symbol.dispose]: () => void c.posix_spawn_file_actions_destroy(bytes),
   };
   try {
-    const { slave, folder, input = 1 } = options;
+    const { output, folder, input = 1 } = options;
     const results = [
-      c.posix_spawn_file_actions_addopen(bytes, 1, cString(slave), O_RDWR, 0),
+      c.posix_spawn_file_actions_addopen(bytes, 1, cString(output), O_RDWR, 0),
       c.posix_spawn_file_actions_adddup2(bytes, 1, 2),
       c.posix_spawn_file_actions_adddup2(bytes, input, 0),
       c.posix_spawn_file_actions_addfchdir_np(bytes, folder),

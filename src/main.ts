@@ -19,6 +19,11 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     switch (command.kind) {
       case "help": {
+        if (command.command !== undefined) {
+          const { commandHelp } = await import("./cli/command_help.ts");
+          print(Deno.stdout, commandHelp(command.command));
+          return 0;
+        }
         const { helpText } = await import("./cli/help.ts");
         print(Deno.stdout, helpText());
         return 0;
@@ -31,6 +36,14 @@ async function main(argv: readonly string[]): Promise<number> {
       case "run": {
         const { run } = await import("./commands/run.ts");
         return await run(command.request);
+      }
+      case "doctor": {
+        const { doctor } = await import("./commands/doctor.ts");
+        return await doctor(command.options);
+      }
+      case "sweep": {
+        const { sweepCommand } = await import("./commands/sweep.ts");
+        return sweepCommand(command.options);
       }
       default:
         return command satisfies never;

@@ -128,9 +128,15 @@ const DEEP_LINK = "it is set by the handler of links that open Claude Code";
 export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
   own("--timeout <seconds>", "Give up after this long (default 3600; decimals allowed)"),
-  own("--start-timeout <seconds>", "Give up when no turn has begun by then (default 120)"),
+  own("--start-timeout <seconds>", "Give up when no turn can begin by then (default 120)"),
+  own("--delivery-timeout <seconds>", "Give up when the prompt is not taken by then (default 300)"),
+  own("--idle-timeout <seconds>", "Give up after so long without any sign of life (default off)"),
+  own("--drain-timeout <seconds>", "Longest wait for the transcript of an answer (default 10)"),
+  own("--exit-timeout <seconds>", "Longest wait for Claude Code to end (default 5)"),
   own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
+  own("--quiet", "No live line on stderr and no warnings; the cause of a failure still"),
+  own("--show", "Mirror Claude Code's screen to the terminal; it takes no keys"),
   own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
     choices: ["stdin", "paste"],
   }),
@@ -151,6 +157,7 @@ export const FLAGS: readonly Flag[] = [
     },
   }),
   output("--verbose", "Needed by stream-json; with json prints every event"),
+  output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--no-session-persistence", "Keep no transcript of this run"),
   output("--ax-screen-reader", "Accepted, without effect when printing"),
 
@@ -221,7 +228,6 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--include-unsupported-models", "Offer models this version does not know", HIDDEN),
 
   notYet("-c, --continue", "claude-print does not look up the latest conversation yet"),
-  notYet("--max-turns <turns>", "claude-print does not limit turns yet"),
   notYet("--max-budget-usd <amount>", "claude-print does not watch a budget yet"),
   notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
   notYet("--include-partial-messages", "claude-print does not print partial messages yet"),

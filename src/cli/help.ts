@@ -5,21 +5,27 @@ const HELP_COLUMN = 31;
 
 const INTRODUCTION = `Usage: claude-print [flags] [prompt]
        command | claude-print [flags] [prompt]
+       claude-print doctor [--offline] [--run] [--json] [--claude-binary <path>]
+       claude-print sweep [--dry-run] [--json]
 
 claude-print does what \`claude -p\` does, by driving the interactive Claude Code
 in a pseudo-terminal: same flags, same prompt, same output.
 
 The prompt is the argument, what comes in on stdin, or both: the argument, a new
 line, then stdin. Put "--" before a prompt that begins with a dash or that
-follows a flag with several values.`;
+follows a flag with several values.
+
+doctor looks for what could keep a run from working; sweep removes what runs
+that were killed have left.`;
 
 const CLOSING = `Exit codes:
   0    success
   1    Claude or the API failed
   2    claude-print or its environment failed, or the command line is wrong
-  124  --timeout ran out
+  124  --timeout or --idle-timeout ran out
   129  hung up (SIGHUP)
   130  interrupted (SIGINT)
+  141  nobody reads the output any more
   143  terminated (SIGTERM)
 
 Environment:

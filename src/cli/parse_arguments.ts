@@ -1,12 +1,16 @@
 import { CliError } from "./cli_error.ts";
+import type { CommandName } from "./command_help.ts";
 import { findFlag, type Flag, FLAGS, type Refusal } from "./flags.ts";
+import type { DoctorOptions, SweepOptions } from "./parse_command.ts";
 import type { OutputFormat, PermissionMode, RunRequest } from "./run_request.ts";
 
 /** What a command line asks for. `short` is true for `-v`, which prints what the Agent SDKs read. */
 export type ParsedArguments =
-  | { readonly kind: "help" }
+  | { readonly kind: "help"; readonly command?: CommandName }
   | { readonly kind: "version"; readonly short: boolean; readonly claudeBinary?: string }
-  | { readonly kind: "run"; readonly request: RunRequest };
+  | { readonly kind: "run"; readonly request: RunRequest }
+  | { readonly kind: "doctor"; readonly options: DoctorOptions }
+  | { readonly kind: "sweep"; readonly options: SweepOptions };
 
 /** One use of a flag. `value` is undefined for a switch and for an optional value left out. */
 type Use = { readonly flag: Flag; readonly value: string | undefined };
@@ -23,8 +27,13 @@ type Tokens = {
 
 const READING = "Cannot read the command line";
 const ALL_FLAGS = '"claude-print --help" lists all flags';
-const DEFAULT_TIMEOUT_SECONDS = 3600;
-const DEFAULT_START_TIMEOUT_SECONDS = 120;
+const DEFAULT_SECONDS = {
+  "--timeout": 3600,
+  "--start-timeout": 120,
+  "--delivery-timeout": 300,
+  "--drain-timeout": 10,
+  "--exit-timeout": 5,
+};
 
 /** The longest delay that timers take, in milliseconds. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
@@ -40,9 +49,16 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * `-p -c`; `--` ends the flags; of several uses of a flag that counts once, the last wins; of
  * several prompts, the first. Help and version win over any mistake in the rest of the line.
  *
+ * A command of `claude-print`'s own is one only as the very first argument: `-p doctor` is a prompt.
+ *
  * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
  */
 export async function parseArguments(argv: readonly string[]): Promise<ParsedArguments> {
+  const [first, ...rest] = argv;
+  if (first === "doctor" || first === "sweep") {
+    const { parseCommand } = await import("./parse_command.ts");
+    return parseCommand(first, rest);
+  }
   const tokens = tokenize(argv);
   switch (tokens.information) {
     case "help":
@@ -215,6 +231,9 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
     });
   }
 
+  const limit = (flag: keyof typeof DEFAULT_SECONDS): number =>
+    milliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
+  const idle = last("--idle-timeout");
   const settingSources = last("--setting-sources");
   if (settingSources !== undefined) checkSettingSources(settingSources);
   const agents = last("--agents");
@@ -233,11 +252,18 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
     verbose,
     persistSession: !given("--no-session-persistence"),
     trace: given("--trace"),
-    timeoutMs: milliseconds("--timeout", last("--timeout") ?? DEFAULT_TIMEOUT_SECONDS),
-    startTimeoutMs: milliseconds(
-      "--start-timeout",
-      last("--start-timeout") ?? DEFAULT_START_TIMEOUT_SECONDS,
+    timeoutMs: limit("--timeout"),
+    startTimeoutMs: limit("--start-timeout"),
+    deliveryTimeoutMs: limit("--delivery-timeout"),
+    ...present(
+      "idleTimeoutMs",
+      idle === undefined ? undefined : milliseconds("--idle-timeout", idle),
     ),
+    drainTimeoutMs: limit("--drain-timeout"),
+    exitTimeoutMs: limit("--exit-timeout"),
+    quiet: given("--quiet"),
+    show: given("--show"),
+    ...present("maxTurns", maxTurns(last("--max-turns"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
     ...present("claudeBinary", last("--claude-binary")),
     // Claude Code takes an empty value for none at all, here and for an id.
@@ -312,6 +338,17 @@ function checkAgents(value: string): void {
   throw new CliError(`Cannot honour --agents: "${value}" is not a JSON object`, {
     suggestion: 'To use a file, type --agents "$(cat FILE)"',
   });
+}
+
+/** Claude Code 2.1.330 refuses what is no number; 0 is no limit there too. */
+function maxTurns(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^\d+$/.test(value)) {
+    throw new CliError(`${READING}: --max-turns does not take "${value}"`, {
+      suggestion: "Use a whole number of requests to the model, 0 for no limit",
+    });
+  }
+  return Number(value) || undefined;
 }
 
 function milliseconds(flag: string, seconds: string | number): number {

@@ -26,8 +26,22 @@ export type RunRequest = {
   readonly trace: boolean;
   /** Wall-clock limit in milliseconds, from 1 to 2147483647. */
   readonly timeoutMs: number;
-  /** Limit for the turn to begin, in milliseconds, in the same range. */
+  /** Limit for Claude Code to be ready for the prompt, in milliseconds, in the same range. */
   readonly startTimeoutMs: number;
+  /** Limit from there to the prompt being taken. */
+  readonly deliveryTimeoutMs: number;
+  /** Limit for a turn's silence; absent when only the wall clock bounds it. */
+  readonly idleTimeoutMs?: number;
+  /** Limit from the end of the turn to everything being on record. */
+  readonly drainTimeoutMs: number;
+  /** Limit for Claude Code to end once it was told to. */
+  readonly exitTimeoutMs: number;
+  /** Neither a live line nor warnings on stderr. */
+  readonly quiet: boolean;
+  /** Whether the child's screen is mirrored to the terminal. */
+  readonly show: boolean;
+  /** Most requests to the model; absent for no limit. */
+  readonly maxTurns?: number;
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
 

@@ -12,7 +12,7 @@ export function reportFailure(
   options: { readonly writer: OutputWriter; readonly sessionId?: string | undefined },
 ): number {
   const exitCode = reportError(error);
-  options.writer.result(resultFrame({
+  options.writer.frame(resultFrame({
     version: "unknown",
     sessionId: options.sessionId ?? crypto.randomUUID(),
     uuid: crypto.randomUUID(),
@@ -22,5 +22,6 @@ export function reportFailure(
     },
     turns: [],
   }));
+  options.writer.end();
   return exitCode;
 }

@@ -3,6 +3,7 @@ import type { Frame } from "../wire/frame.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { FrameStream } from "./frame_stream.ts";
 import type { PreparedRun } from "./prepare_run.ts";
+import { runningShells } from "./running_shells.ts";
 
 /** The frames of a prepared run. */
 export function createFrameStream(
@@ -20,6 +21,7 @@ export function createFrameStream(
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
     fallbackVersion: async () => await claudeVersion(binary, env) ?? "unknown",
     denialMessages: [DENIAL_MESSAGE],
+    runningShells: () => runningShells(prepared.sandbox.tempDir, prepared.sessionId),
     emit,
   });
 }

@@ -3,6 +3,7 @@ import { type Cost, costOfClaudeJson, costOfEntries } from "../transcript/cost.t
 import { type Entry, parseEntry } from "../transcript/entry.ts";
 import { createLineSplitter } from "../transcript/line_splitter.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
+import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { type Turn, turnsOf } from "../transcript/turn.ts";
 
 /** What the child left about its session. */
@@ -23,18 +24,21 @@ const PAUSE_MS = 50;
  *
  * @param options.stop the Stop payload, whose last message tells a complete transcript from an older turn's end
  * @param options.known ids of the lines an earlier run of the session wrote
+ * @param options.cut whether the run ended before everything that it had begun did
  */
 export async function readFinalTurn(options: {
   readonly configDir: string;
   readonly sessionId: string;
   readonly transcriptPath: () => string | undefined;
   readonly known: ReadonlySet<string>;
+  readonly cut: boolean;
   readonly stop: HookPayload | undefined;
 }): Promise<FinalTurn> {
   for (let tries = 1;; tries++) {
     const path = options.transcriptPath();
     const entries = path === undefined ? [] : readEntries(path);
-    const turns = turnsOf(entries, { known: options.known });
+    const all = turnsOf(entries, { known: options.known });
+    const turns = options.cut ? withoutStopped(all) : all;
     if (tries === TRIES || isComplete(turns.at(-1), options.stop)) {
       const sessionId = turns.at(-1)?.sessionId ?? options.sessionId;
       return {
@@ -47,6 +51,14 @@ export async function readFinalTurn(options: {
     }
     await new Promise((done) => setTimeout(done, PAUSE_MS));
   }
+}
+
+/** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
+function withoutStopped(turns: readonly Turn[]): readonly Turn[] {
+  const end = turns.findLastIndex(({ prompt }) =>
+    parseTaskNotification(prompt?.message.content)?.status !== "killed"
+  );
+  return turns.slice(0, end + 1);
 }
 
 /** Whether the turn's last answer is the one that Stop spoke of; without a Stop there is nothing to wait for. */

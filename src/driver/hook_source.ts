@@ -1,5 +1,6 @@
 import { closeFd, readFd } from "../../ffi/fd.ts";
 import { openFifo } from "../../ffi/fifo.ts";
+import { UNHEARD } from "../sandbox/hooks.ts";
 import type { HookPayload } from "../session/input.ts";
 
 /** One call of a hook of ours. */
@@ -7,6 +8,11 @@ export interface HookCall {
   readonly event: string;
   readonly payload: HookPayload;
 }
+
+/** Most bytes of one read: what a FIFO holds, pipe(7). Whoever floods it keeps nothing else from being heard. */
+const MAX_READ = 65536;
+/** Longest line that can be ours: longer ones could not be written in one piece, pipe(7). */
+const MAX_LINE = 4096;
 
 /** Reads the FIFO on which hooks announce themselves, and the payloads they left. */
 export class HookSource implements Disposable {
@@ -16,6 +22,7 @@ export class HookSource implements Disposable {
   readonly #buffer = new Uint8Array(4096);
   readonly #decoder = new TextDecoder();
   #partial = "";
+  #unheard = false;
 
   constructor(
     sandbox: { readonly fifoPath: string; readonly payloadDir: string; readonly secret: string },
@@ -28,19 +35,34 @@ export class HookSource implements Disposable {
   /** The calls announced since the last read; lines without the run's secret and unreadable payloads are left out. */
   read(): readonly HookCall[] {
     let text = this.#partial;
-    for (;;) {
+    for (let taken = 0; taken < MAX_READ;) {
       const count = readFd(this.fd, this.#buffer);
       if (typeof count !== "number") break;
       text += this.#decoder.decode(this.#buffer.subarray(0, count), { stream: true });
+      taken += count;
     }
     const lines = text.split("\n");
-    this.#partial = lines.pop() ?? "";
+    const partial = lines.pop() ?? "";
+    this.#partial = partial.length > MAX_LINE ? "" : partial;
     return lines.map((line) => this.#call(line)).filter((call) => call !== undefined);
+  }
+
+  /** Whether hooks have something to tell and no place to put it: their folder is full, or gone. */
+  get unheard(): boolean {
+    if (this.#unheard) return true;
+    try {
+      Deno.lstatSync(this.#payloadDir);
+      return false;
+    } catch (error) {
+      return error instanceof Deno.errors.NotFound;
+    }
   }
 
   #call(line: string): HookCall | undefined {
     const [secret, name] = line.split(" ");
-    if (secret !== this.#secret || name === undefined || !/^\d+$/u.test(name)) return undefined;
+    if (secret !== this.#secret || name === undefined) return undefined;
+    if (name === UNHEARD) this.#unheard = true;
+    if (!/^\d+$/u.test(name)) return undefined;
     const path = `${this.#payloadDir}/${name}`;
     try {
       const payload: unknown = JSON.parse(Deno.readTextFileSync(path));

@@ -1,31 +1,36 @@
-import { DEFAULT_WINDOW_SIZE, type WindowSize, windowSize } from "../../ffi/window_size.ts";
+import type { Limits } from "../session/limits.ts";
 import type { SessionOptions } from "../session/session_state.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
 import type { HookEvent } from "../sandbox/hooks.ts";
 import { isJsonObject, type JsonObject, readJsonObject } from "../sandbox/json_object.ts";
-import { hasLogin } from "../sandbox/login.ts";
+import { findLogin, type Login } from "../sandbox/login.ts";
 import { countMcpServers } from "../sandbox/mcp_servers.ts";
+import { noLoginError } from "../sandbox/no_login_error.ts";
 import { mayHaveOtherStopHooks } from "../sandbox/other_stop_hooks.ts";
 import { projectRoot } from "../sandbox/project_root.ts";
 import { projectSettings } from "../sandbox/project_settings.ts";
 import { parseCallerSettings } from "../sandbox/run_settings.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { SandboxError } from "../sandbox/sandbox_error.ts";
+import { hasScheduledTasks } from "../sandbox/scheduled_tasks.ts";
+import { withoutScreenCommands } from "../sandbox/screen_commands.ts";
+import { refuseSilencedHooks } from "../sandbox/silenced_hooks.ts";
+import { sweep, type SweptFolder } from "../sandbox/sweep.ts";
+import { tempDir } from "../sandbox/temp_dir.ts";
 import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { findClaude } from "./find_claude.ts";
 import { knownLineIds } from "./known_lines.ts";
+import { terminalSize } from "./terminal_size.ts";
 
 /** One run as it was asked for. */
-export interface RunOptions {
+export interface RunOptions extends Limits {
   readonly prompt: string;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
   readonly claudeBinary?: string;
   readonly inject: "stdin" | "paste";
-  readonly timeoutMs: number;
-  readonly startTimeoutMs: number;
   /** The caller's `--settings`: JSON or a file's path. */
   readonly settings?: string;
   readonly permissionMode?: string;
@@ -37,6 +42,9 @@ export interface RunOptions {
   readonly sessionId?: string;
   readonly resume?: string;
   readonly forkSession: boolean;
+  readonly persistSession: boolean;
+  /** Most requests to the model; absent for no limit. */
+  readonly maxTurns?: number;
   /** Whether a debug log is wanted, and where; without a place it goes where Claude Code keeps them. */
   readonly debug: boolean;
   readonly debugFile?: string;
@@ -44,6 +52,10 @@ export interface RunOptions {
   readonly forwarded: readonly string[];
   /** Whether frames are printed, which begin with the session's model. */
   readonly frames: boolean;
+  /** Whether somebody wants to hear of requests that are made again: that takes a debug log. */
+  readonly retries: boolean;
+  /** Whether the last screen is wanted with every failure. */
+  readonly trace: boolean;
   /** Whether the prompt holds characters that Claude Code may take out: then its proof of delivery is asked for. */
   readonly mayBeAltered: boolean;
 }
@@ -55,9 +67,15 @@ export interface PreparedRun {
   readonly args: readonly string[];
   readonly env: Environment;
   readonly sandbox: Sandbox;
+  /** The debug log that tells of retries, when somebody wants to hear of them. */
+  readonly retryLog: string | undefined;
+  /** What killed runs left, and what became of it before this one began. */
+  readonly swept: readonly SweptFolder[];
   readonly session: SessionOptions;
   readonly sessionId: string;
   readonly userConfig: UserConfig;
+  /** What Claude Code logs in with. */
+  readonly login: Login;
   /** Where the user's automatic memory of this project is. */
   readonly memoryPath: string;
   /** Ids of transcript lines that an earlier run of a resumed session wrote. */
@@ -83,19 +101,24 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const callerSettings = options.settings === undefined
     ? {}
     : await parseCallerSettings(options.settings);
-  const settings = [callerSettings, ...projectSettings(cwd)];
+  const projectsSettings = projectSettings(cwd);
+  const settings = [callerSettings, ...projectsSettings];
   const allSettings = userSettings === undefined ? settings : [...settings, userSettings];
-  if (!hasLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings })) {
-    throw new SandboxError(`Cannot log in to Claude: there is no login in ${userConfig.loginDir}`, {
-      suggestion: "Run: claude /login, or set CLAUDE_CODE_OAUTH_TOKEN or ANTHROPIC_API_KEY",
-    });
-  }
+  refuseSilencedHooks(allSettings, { hooked: settings });
+  const login = { env, userConfig, claudeJson: userClaudeJson, settings: allSettings };
+  const foundLogin = findLogin(login);
+  if (foundLogin === undefined) throw noLoginError(userConfig);
   const session: SessionOptions = {
     inject: options.inject,
     prompt: options.prompt,
     size: terminalSize(),
     timeoutMs: options.timeoutMs,
     startTimeoutMs: options.startTimeoutMs,
+    deliveryTimeoutMs: options.deliveryTimeoutMs,
+    ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
+    drainTimeoutMs: options.drainTimeoutMs,
+    exitTimeoutMs: options.exitTimeoutMs,
+    ...backgroundCeiling(env),
     forked: options.forkSession,
     otherStopHooks: mayHaveOtherStopHooks(
       userSettings === undefined ? settings : [...settings, withoutHooks(userSettings)],
@@ -117,19 +140,23 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   if (options.sessionId !== undefined && (options.resume === undefined || options.forkSession)) {
     refuseKnownSession(options.sessionId, userConfig.dir);
   }
+  const swept = sweep({ tmp: tempDir(env), userConfigDir: userConfig.dir });
   const sandbox = new Sandbox({
     env,
     userConfig,
     userClaudeJson,
     userSettings,
-    callerSettings,
+    callerSettings: withoutScreenCommands(callerSettings, projectsSettings),
     memoryPath,
-    trusted: [cwd, ...options.addDirs.map((dir) => realPath(dir, cwd))],
+    folders: [cwd, ...options.addDirs.map((dir) => realPath(dir, cwd))],
     hooks: hooksFor(options, { gated: mcpServers > 0 }),
     mcpServers,
     ...(debugFile === undefined ? {} : { debugFile }),
+    logged: options.retries,
+    ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
     ...(options.inject === "stdin" ? { stdin: options.prompt } : {}),
     ...(options.resume === undefined ? {} : { resume: options.resume }),
+    persistSession: options.persistSession,
   });
   let known: ReadonlySet<string>;
   try {
@@ -142,7 +169,10 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     options,
     binary,
     args: [
-      ...permissionArguments(options, allSettings),
+      ...permissionArguments(options, {
+        own: userSettings === undefined ? [callerSettings] : [callerSettings, userSettings],
+        project: projectsSettings,
+      }),
       `--disallowedTools=${HIDDEN_TOOLS}`,
       ...options.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
       `--settings=${sandbox.settingsPath}`,
@@ -158,11 +188,16 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
       configDir: sandbox.configDir,
       tempDir: sandbox.tempDir,
       userConfig,
+      scheduledTasks: hasScheduledTasks([cwd, projectRoot(cwd)]),
+      logLevel: logLevel({ gated: mcpServers > 0, own: sandbox.debugFile !== debugFile }),
     }),
     sandbox,
+    swept,
+    retryLog: options.retries ? sandbox.debugFile : undefined,
     session,
     sessionId,
     userConfig,
+    login: foundLogin,
     memoryPath,
     known,
     apiKeySource: apiKeySource(env, allSettings),
@@ -195,6 +230,12 @@ function refuseKnownSession(sessionId: string, configDir: string): void {
   }
 }
 
+/** How long background tasks are waited for, in the variable that `claude -p` reads; it ignores other values. */
+function backgroundCeiling(env: Environment): Pick<SessionOptions, "backgroundCeilingMs"> {
+  const value = env["CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"] ?? "";
+  return /^\d+$/u.test(value) ? { backgroundCeilingMs: Number(value) } : {};
+}
+
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
   options: RunOptions,
@@ -206,25 +247,33 @@ function hooksFor(
     "PermissionRequest",
     ...(options.frames || gated ? ["SessionStart" as const] : []),
     ...(options.inject === "paste" || options.mayBeAltered ? ["UserPromptSubmit" as const] : []),
+    ...(options.maxTurns === undefined ? [] : ["PostToolBatch" as const]),
   ];
 }
 
-/** 2.1.330 starts in auto mode where `claude -p` starts in the default mode, unless somebody named one. */
-function permissionArguments(
-  options: RunOptions,
-  settings: readonly JsonObject[],
-): readonly string[] {
-  if (options.permissionMode !== undefined) return [`--permission-mode=${options.permissionMode}`];
-  const named = options.dangerouslySkipPermissions ||
-    settings.some(({ permissions }) =>
-      isJsonObject(permissions) && permissions["defaultMode"] !== undefined
-    );
-  return named ? [] : ["--permission-mode=default"];
+/** What the debug log has to tell: of connections to MCP servers, else only of failures; a caller's is the caller's. */
+function logLevel(
+  { gated, own }: { readonly gated: boolean; readonly own: boolean },
+): "debug" | "warn" | undefined {
+  if (gated) return "debug";
+  return own ? "warn" : undefined;
 }
 
-/** The size of the user's terminal, whichever of the standard streams it is. */
-function terminalSize(): WindowSize {
-  return windowSize(2) ?? windowSize(1) ?? windowSize(0) ?? DEFAULT_WINDOW_SIZE;
+/**
+ * 2.1.330 starts in auto mode where `claude -p` starts in the default mode, unless somebody named one. A project cannot
+ * name auto mode: `claude -p` does not heed it.
+ */
+function permissionArguments(
+  options: RunOptions,
+  settings: { readonly own: readonly JsonObject[]; readonly project: readonly JsonObject[] },
+): readonly string[] {
+  if (options.permissionMode !== undefined) return [`--permission-mode=${options.permissionMode}`];
+  const modeOf = ({ permissions }: JsonObject) =>
+    isJsonObject(permissions) ? permissions["defaultMode"] : undefined;
+  const named = options.dangerouslySkipPermissions ||
+    settings.own.some((each) => modeOf(each) !== undefined) ||
+    settings.project.map(modeOf).some((mode) => mode !== undefined && mode !== "auto");
+  return named ? [] : ["--permission-mode=default"];
 }
 
 function resolve(path: string, cwd: string): string {

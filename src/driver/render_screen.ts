@@ -1,4 +1,5 @@
 import type { Screen } from "../session/screen.ts";
+import { screenOf } from "./screen_of.ts";
 
 /**
  * Renders what a terminal shows after some output, with a headless xterm, loaded only here: most runs never
@@ -10,14 +11,11 @@ export async function renderScreen(
 ): Promise<Screen> {
   const { default: { Terminal } } = await import("@xterm/headless");
   const terminal = new Terminal({ ...size, allowProposedApi: true, scrollback: 0 });
-  for (const chunk of chunks) terminal.write(chunk);
+  // Not left to xterm, whose decoder mixes up a character that is cut after its first byte.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  for (const chunk of chunks) terminal.write(decoder.decode(chunk, { stream: true }));
   await new Promise<void>((done) => terminal.write("", done));
-  const { active } = terminal.buffer;
-  const lines = Array.from(
-    { length: size.rows },
-    (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
-  );
-  const cursor = { row: active.cursorY + 1, col: active.cursorX + 1 };
+  const screen = screenOf(terminal);
   terminal.dispose();
-  return { lines, cursor };
+  return screen;
 }

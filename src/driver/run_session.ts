@@ -1,20 +1,29 @@
 import { Poller } from "../../ffi/poll.ts";
 import { drainFd } from "../../ffi/drain_fd.ts";
 import { closeFd } from "../../ffi/fd.ts";
-import { kill, killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
+import { killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
 import { openPty, type WindowSize } from "../../ffi/pty.ts";
 import { spawn } from "../../ffi/spawn.ts";
 import { WriteQueue } from "../../ffi/write_queue.ts";
+import {
+  findRunProcesses,
+  killRunProcesses,
+  type RunMarks,
+  type RunProcesses,
+} from "../sandbox/run_processes.ts";
 import type { Effect, Ending } from "../session/effect.ts";
 import type { DeadlineName, Exit, Input } from "../session/input.ts";
 import { step } from "../session/machine.ts";
 import type { Screen } from "../session/screen.ts";
 import { type SessionOptions, startSession } from "../session/session_state.ts";
+import type { ApiRetry } from "../wire/api_retry_frame.ts";
+import { Guard } from "./guard.ts";
 import { HookSource } from "./hook_source.ts";
-import { descendantsOf, isAlive, processesWith, type ProcessId } from "./process_tree.ts";
 import { renderScreen } from "./render_screen.ts";
+import { RetrySource } from "./retry_source.ts";
 import { StatusSource } from "./status_source.ts";
 import type { StopSignals } from "./stop_signals.ts";
+import { terminalSize } from "./terminal_size.ts";
 import { TerminalRing } from "./terminal_ring.ts";
 import { readTranscriptSign } from "./transcript_sign.ts";
 import { TranscriptSource } from "./transcript_source.ts";
@@ -41,8 +50,14 @@ export interface RunSessionOptions {
   readonly signals: StopSignals;
   /** Ids of transcript lines that are not this run's. */
   readonly known: ReadonlySet<string>;
+  /** The child's debug log, if retries of the API are to be seen. */
+  readonly retryLog?: string | undefined;
+  /** Called when a request to the API failed and will be made again. */
+  readonly onRetry?: (retry: ApiRetry) => void;
   /** Called with every new line of the transcript, as soon as it is seen. */
   readonly onTranscriptLine: (line: string) => void;
+  /** Called whenever the child's files have been looked at, with the path of the transcript once there is one. */
+  readonly onFilesRead?: (transcript: string | undefined) => void;
   /** Called with every hook of ours. */
   readonly onHook: (event: string, payload: Readonly<Record<string, unknown>>) => void;
   /** Called once when the ending is known and the child is told to go. */
@@ -74,6 +89,8 @@ export interface SessionRun {
 const TICK_MS = 50;
 /** The same while only the child's idle status is missing, which the user waits for. */
 const SETTLING_TICK_MS = 5;
+/** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
+const STOPPED_MS = 2000;
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -87,18 +104,28 @@ const MAX_LAST_PORTIONS = 512;
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
   const { sandbox, session } = options;
-  const size: WindowSize = session.size;
+  let size: WindowSize = session.size;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
   const hooks = stack.use(new HookSource(sandbox));
   const pty = stack.use(openPty(size));
   const transcript = new TranscriptSource(sandbox);
+  const retries = options.retryLog === undefined
+    ? undefined
+    : new RetrySource({ logPath: options.retryLog });
   const ring = new TerminalRing();
   const typed = new WriteQueue();
   const buffer = new Uint8Array(64 * 1024);
   const deadlines = new Map<DeadlineName, number>();
   options.signals.onArrival = () => poller.wake();
   stack.defer(() => options.signals.onArrival = undefined);
+  let resized = false;
+  const onResize = () => {
+    resized = true;
+    poller.wake();
+  };
+  Deno.addSignalListener("SIGWINCH", onResize);
+  stack.defer(() => Deno.removeSignalListener("SIGWINCH", onResize));
 
   const startedAt = performance.now();
   const pid = spawn(options.binary, {
@@ -109,20 +136,26 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
   });
   let exited = false;
-  // Whatever goes wrong here, no child is left without somebody to watch it.
-  stack.defer(() => {
-    if (!exited) killGroup(pid, "SIGKILL");
+  let ended: Extract<Effect, { type: "end" }> | undefined;
+  const marks = (): RunMarks => ({
+    configDir: sandbox.configDir,
+    ...(exited ? {} : { child: pid }),
   });
+  // Whatever goes wrong here, nothing of the run is left without somebody to watch it.
+  stack.defer(() => {
+    if (ended === undefined) killRunProcesses(marks());
+  });
+  stack.use(new Guard(sandbox.configDir, { path: options.env["PATH"] }));
   const pidfd = openPidfd(pid);
   stack.defer(() => closeFd(pidfd));
   const status = new StatusSource({ configDir: sandbox.configDir, pid });
 
   let state = startSession(session);
-  let tree: readonly ProcessId[] = [];
+  /** What a stopped turn's tools left running, once it has to be ended too. */
+  let tree: RunProcesses | undefined;
   let looking = false;
   let terminalOpen = true;
   let endingAt: number | undefined;
-  let ended: Extract<Effect, { type: "end" }> | undefined;
   const elapsed = () => performance.now() - startedAt;
 
   const give = (input: Input) => {
@@ -145,12 +178,18 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       case "look":
         looking = true;
         break;
+      case "resize":
+        size = effect.size;
+        if (terminalOpen) pty.resize(size);
+        break;
       case "kill":
         if (endingAt === undefined) options.onEnding();
         endingAt ??= elapsed();
-        if (effect.tree) tree = descendantsOf(pid);
+        if (effect.tree) tree = findRunProcesses(marks(), tree);
         if (!exited) killGroup(pid, effect.signal);
-        if (effect.signal === "SIGKILL") killTree(tree);
+        // A stopped process takes no signal but SIGKILL until it goes on.
+        if (!exited) killGroup(pid, "SIGCONT");
+        if (effect.signal === "SIGKILL" && tree !== undefined) killRunProcesses(marks(), tree);
         break;
       case "trace":
         options.trace(effect.text);
@@ -172,6 +211,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       options.onTranscriptLine(line);
       give({ at: elapsed(), type: "transcript", entry: sign.entry });
     }
+    options.onFilesRead?.(transcript.path);
   };
   const readHooks = () => {
     for (const call of hooks.read()) {
@@ -197,6 +237,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   while (ended === undefined) {
     const nextTick = lastTick + (state.phase === "settling" ? SETTLING_TICK_MS : TICK_MS);
     const until = Math.min(nextTick, ...deadlines.values());
+    const polledAt = elapsed();
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
@@ -205,6 +246,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       ],
       Math.max(0, Math.ceil(until - elapsed())),
     );
+    // Whoever was stopped, or asleep with the machine, is not late.
+    const lateMs = elapsed() - Math.max(until, polledAt);
+    if (lateMs > STOPPED_MS) {
+      for (const [name, due] of deadlines) {
+        if (name !== "timeout") deadlines.set(name, due + lateMs);
+      }
+    }
+    if (resized) {
+      resized = false;
+      give({ at: elapsed(), type: "resized", size: terminalSize() });
+    }
     for (const signal of options.signals.take()) {
       give({ at: elapsed(), type: "signal", signal });
     }
@@ -215,7 +267,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
     if (elapsed() >= nextTick) {
       readFiles();
+      if (hooks.unheard) give({ at: elapsed(), type: "unheard" });
       lastTick = elapsed();
+    }
+    if (retries !== undefined && lastTick >= polledAt) {
+      const look = () => renderScreen(ring.chunks(), size);
+      const retry = await retries.read({ at: elapsed(), look });
+      if (retry !== undefined) options.onRetry?.(retry);
     }
     if (looking) {
       looking = false;
@@ -240,10 +298,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   }
   // A child that ended by itself had no time to end its tools.
-  if (ended.ending.kind === "exited") {
-    tree = processesWith(`CLAUDE_CONFIG_DIR=${sandbox.configDir}`);
-  }
-  killTree(tree);
+  if (ended.ending.kind === "exited" || tree !== undefined) killRunProcesses(marks(), tree);
   const endedAfterMs = elapsed();
   return {
     ending: ended.ending,
@@ -253,9 +308,4 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     transcriptPath: () => transcript.path,
     lastScreen: () => renderScreen(ring.chunks(), size),
   };
-}
-
-/** Ends what a stopped turn's tools left running. */
-function killTree(tree: readonly ProcessId[]): void {
-  for (const process of tree) if (isAlive(process)) kill(process.pid, "SIGKILL");
 }

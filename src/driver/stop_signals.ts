@@ -1,6 +1,6 @@
 import type { StopSignal } from "../session/input.ts";
 
-const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Collects the signals that ask a run to stop, from before its sandbox exists until that is gone again: none of
@@ -14,13 +14,16 @@ export class StopSignals implements Disposable {
 
   constructor() {
     for (const signal of STOP_SIGNALS) {
-      const listener = () => {
-        this.#arrived.push(signal);
-        this.onArrival?.();
-      };
+      const listener = () => this.raise(signal);
       this.#listeners.set(signal, listener);
       Deno.addSignalListener(signal, listener);
     }
+  }
+
+  /** Takes a signal as if it had arrived: SIGPIPE never does by itself, because Deno ignores it. */
+  raise(signal: StopSignal): void {
+    this.#arrived.push(signal);
+    this.onArrival?.();
   }
 
   /** The signals that have arrived since the last call, in order. */

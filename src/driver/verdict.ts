@@ -1,12 +1,17 @@
 import { signalName } from "../../ffi/signals.ts";
+import { remedyFor } from "../session/dialogs.ts";
 import type { Ending } from "../session/effect.ts";
 import type { Exit } from "../session/input.ts";
+import type { Limits } from "../session/limits.ts";
 import type { Outcome } from "../wire/outcome.ts";
 import type { Turn } from "../transcript/turn.ts";
+import { apiFailure } from "./api_failure.ts";
 
 /** What a run's ending means to its user. */
 export interface Verdict {
   readonly outcome: Outcome;
+  /** A failure's cause in one line, where it is not the outcome's own message. */
+  readonly message?: string;
   /** What can be done about a failure. */
   readonly suggestion?: string;
   /** Whether the last screen helps to understand a failure. */
@@ -18,32 +23,51 @@ export interface Verdict {
  *
  * @param options.prompt the prompt, because some are commands of Claude Code's own
  * @param options.turn the last turn of the transcript
+ * @param options.credential the variable that holds the key or token in use; absent for a login
  * @param options.isClaude whether the executable says it is Claude Code; asked only when no turn began
  */
 export function verdictOf(
   ending: Ending,
   options: {
     readonly prompt: string;
-    readonly timeoutMs: number;
-    readonly startTimeoutMs: number;
+    readonly limits: Limits;
     readonly binary: string;
     readonly isClaude: boolean;
     readonly turn: Turn | undefined;
     readonly altered: string | undefined;
+    readonly credential?: string | undefined;
+    readonly maxTurns?: number | undefined;
   },
 ): Verdict {
+  const { limits } = options;
   const command = /^\s*(\/\S*)/u.exec(options.prompt)?.[1];
   switch (ending.kind) {
-    case "answered":
-      return { outcome: { kind: "answered" }, showScreen: false };
+    case "answered": {
+      // Without a request there is no StopFailure: the answer is Claude Code's own sentence.
+      const { turn } = options;
+      return turn?.error === undefined
+        ? { outcome: { kind: "answered" }, showScreen: false }
+        : failedVerdict({ error: turn.error.kind, text: turn.text }, options);
+    }
     case "failed": {
       const { error, last_assistant_message: text } = ending.failure;
+      return failedVerdict({
+        error: typeof error === "string" ? error : "unknown",
+        text: typeof text === "string" ? text : "",
+      }, options);
+    }
+    case "max-turns": {
+      const turns = options.maxTurns ?? 0;
       return {
         outcome: {
-          kind: "failed",
-          error: typeof error === "string" ? error : "unknown",
-          text: typeof text === "string" ? text : "",
+          kind: "error_max_turns",
+          turns,
+          message: `Reached maximum number of turns (${turns})`,
         },
+        message: `The turn was stopped at its limit: ${
+          turns === 1 ? "1 request" : `${turns} requests`
+        } to the model`,
+        suggestion: "Allow more with --max-turns, or go on with --resume and the session's id",
         showScreen: false,
       };
     }
@@ -51,11 +75,23 @@ export function verdictOf(
       return {
         outcome: {
           kind: "timeout",
-          message: `The run timed out after ${seconds(options.timeoutMs)}`,
+          message: `The run timed out after ${seconds(limits.timeoutMs)}`,
         },
         suggestion: "Give it more time with --timeout SECONDS",
         showScreen: false,
       };
+    case "unheard":
+      return failure(
+        "Claude Code's hooks cannot write to the run's private folder: it is full, or gone",
+        "Make room in $TMPDIR, or set TMPDIR to a folder with room that nobody cleans up",
+        false,
+      );
+    case "silent":
+      return late("idle_timeout", {
+        message: `Claude Code gave no sign of life for ${seconds(limits.idleTimeoutMs ?? 0)}`,
+        suggestion:
+          "Look whether the API answers, or give it more time with --idle-timeout SECONDS",
+      });
     case "interrupted":
       return {
         outcome: {
@@ -83,18 +119,22 @@ export function verdictOf(
         ending.name === undefined
           ? "Claude Code waits for an answer to a dialog that claude-print does not know"
           : `Claude Code waits for an answer to its ${ending.name} dialog`,
-        ending.name === "login"
-          ? "Log in once with: claude /login"
-          : "Run claude in this folder, answer the dialog there, and try again",
+        remedyFor(ending.name) ??
+          "Run claude in this folder, answer the dialog there, and try again",
       );
     case "not-started":
       if (!options.isClaude) return notClaude(options.binary);
-      return failure(
-        ending.silent
-          ? `Claude Code wrote nothing to its terminal in ${seconds(options.startTimeoutMs)}`
-          : `Claude Code did not take the prompt in ${seconds(options.startTimeoutMs)}`,
-        "Run claude in this folder to see what it waits for, or raise --start-timeout",
-      );
+      return late("start_timeout", {
+        message: ending.silent
+          ? `Claude Code wrote nothing to its terminal in ${seconds(limits.startTimeoutMs)}`
+          : `Claude Code was not ready for a prompt in ${seconds(limits.startTimeoutMs)}`,
+        suggestion: "Run claude in this folder to see what it waits for, or raise --start-timeout",
+      });
+    case "not-taken":
+      return late("delivery_timeout", {
+        message: `Claude Code did not take the prompt in ${seconds(limits.deliveryTimeoutMs)}`,
+        suggestion: "Look for hooks that hold the session up, or raise --delivery-timeout",
+      });
     case "undelivered":
       if (ending.taken === undefined) {
         return failure(
@@ -120,11 +160,24 @@ export function verdictOf(
       if (!options.isClaude) return notClaude(options.binary);
       return failure(
         `Claude Code ended before the turn did: ${describeExit(ending.exit)}`,
-        "Its last screen may tell why; run claude in this folder to see more",
+        "The last screen may tell why; run claude in this folder to see more",
       );
     default:
       return ending satisfies never;
   }
+}
+
+function failedVerdict(
+  failure: { readonly error: string; readonly text: string },
+  options: { readonly turn: Turn | undefined; readonly credential?: string | undefined },
+): Verdict {
+  const { message, suggestion } = apiFailure({
+    status: null,
+    ...options.turn?.error,
+    ...failure,
+    credential: options.credential,
+  });
+  return { outcome: { kind: "failed", ...failure }, message, suggestion, showScreen: false };
 }
 
 /** A process's end in words. */
@@ -145,6 +198,14 @@ function notClaude(binary: string): Verdict {
     `Cannot use "${binary}": it is not Claude Code, its --version says something else`,
     "Name Claude Code's executable with --claude-binary",
   );
+}
+
+function late(
+  kind: "start_timeout" | "delivery_timeout" | "idle_timeout",
+  words: { readonly message: string; readonly suggestion: string },
+): Verdict {
+  const { message, suggestion } = words;
+  return { outcome: { kind, message }, suggestion, showScreen: true };
 }
 
 function failure(message: string, suggestion: string, showScreen = true): Verdict {

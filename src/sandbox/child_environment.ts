@@ -43,6 +43,10 @@ const REMOVED = [
  * - installation checks look the executable up in the package manager, and their findings are for a screen
  * - the alternate screen costs 2.1.330 40 to 70 ms
  * - 2.1.330 puts every subagent into the background unless `CLAUDE_CODE_FORK_SUBAGENT` is 0, `claude -p` does not
+ * - `CLAUDE_CODE_SANDBOXED` leaves out the trust dialogs and trusts no folder: what a project may do stays as in
+ *   `claude -p`, which asks for no trust either
+ * - `CLAUDE_CODE_DISABLE_CRON` keeps a project's own prompts from being sent, and takes tools away that `claude -p`
+ *   offers, so it is set only where there are such prompts
  *
  * `TMPDIR` is left to the tools; `CLAUDE_CODE_TMPDIR` moves only what Claude Code itself puts there.
  */
@@ -52,6 +56,10 @@ export function childEnvironment(
     readonly configDir: string;
     readonly tempDir: string;
     readonly userConfig: UserConfig;
+    /** What the debug log has to hold, if it is this program that reads it. */
+    readonly logLevel?: "debug" | "warn" | undefined;
+    /** Whether the project has prompts of its own that wait for their time. */
+    readonly scheduledTasks: boolean;
   },
 ): Environment {
   const env: Record<string, string> = { ...caller };
@@ -65,9 +73,12 @@ export function childEnvironment(
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN: "1",
     CLAUDE_CODE_FORK_SUBAGENT: "0",
+    CLAUDE_CODE_SANDBOXED: "1",
+    ...(sandbox.scheduledTasks ? { CLAUDE_CODE_DISABLE_CRON: "1" } : {}),
     DISABLE_AUTOUPDATER: "1",
     DISABLE_INSTALLATION_CHECKS: "1",
     TERM: "xterm-256color",
+    ...(sandbox.logLevel === undefined ? {} : { CLAUDE_CODE_DEBUG_LOG_LEVEL: sandbox.logLevel }),
     [USER_CONFIG_VARIABLE]: caller[USER_CONFIG_VARIABLE] ?? caller["CLAUDE_CONFIG_DIR"] ?? "",
   };
 }

@@ -2,7 +2,8 @@
 const TRIES = 3;
 
 /**
- * Removes a folder and everything in it; one that is not there is as good as removed.
+ * Removes a folder and everything in it; one that is not there is as good as removed. Links in it are removed and not
+ * followed, and folders that a tool has closed, as caches of packages are, are opened first.
  *
  * @param remove removes recursively, as `Deno.removeSync` does
  * @returns why it could not be removed, if it could not
@@ -18,8 +19,22 @@ export function removeFolder(
       return undefined;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
+      if (error instanceof Deno.errors.PermissionDenied) open(path);
       problem = error instanceof Error ? error : new Error(String(error));
     }
   }
   return problem;
+}
+
+/** Lets the owner of a folder, and of all folders in it, remove what is there, as far as they are this user's. */
+function open(path: string): void {
+  try {
+    if (!Deno.lstatSync(path).isDirectory) return;
+    Deno.chmodSync(path, 0o700);
+    for (const { name, isDirectory } of Deno.readDirSync(path)) {
+      if (isDirectory) open(`${path}/${name}`);
+    }
+  } catch {
+    // It is somebody else's, or gone.
+  }
 }

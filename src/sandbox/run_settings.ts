@@ -50,10 +50,13 @@ export async function parseCallerSettings(value: string): Promise<JsonObject> {
  * The one settings object a run is started with: the caller's, with our hooks added to the caller's own.
  *
  * - `disableAllHooks: false` keeps a project from silencing our hooks
- * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking
+ * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking, whatever
+ *   the caller's settings say (2.1.168 to 2.1.330)
  * - `autoMemoryDirectory` keeps memory where it always is: its path stands in the system prompt, which the API's cache
  *   would not know again if every run named another one
  * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
+ * - without animations and changing tips a child that waits in vain is silent (2.1.197 and 2.1.330), and leaves its
+ *   processor time to others
  * - the rest keeps dialogs and a desktop file away
  */
 export function runSettings(
@@ -70,13 +73,15 @@ export function runSettings(
     ];
   }
   return {
-    enableAllProjectMcpServers: true,
     autoMemoryDirectory: memoryPath,
     ...caller,
+    enableAllProjectMcpServers: true,
     hooks: merged,
     disableAllHooks: false,
     skipDangerousModePermissionPrompt: true,
     disableDeepLinkRegistration: "disable",
     workflowKeywordTriggerEnabled: false,
+    prefersReducedMotion: true,
+    spinnerTipsEnabled: false,
   };
 }

@@ -1,10 +1,15 @@
 import { makeFifo } from "../../ffi/fifo.ts";
+import { absoluteDir } from "./absolute_dir.ts";
+import { type Forwarded, forwardTranscripts } from "./forward_transcripts.ts";
 import { type HookEvent, hookScript, hookSettings } from "./hooks.ts";
 import type { JsonObject } from "./json_object.ts";
+import { openFolder } from "./open_folder.ts";
+import { litterIn, type Owner, thisOwner, writeOwner } from "./owner.ts";
 import { removeFolder } from "./remove_folder.ts";
 import { runSettings } from "./run_settings.ts";
 import { SandboxError } from "./sandbox_error.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
+import { tempDir } from "./temp_dir.ts";
 import type { Environment, UserConfig } from "./user_config.ts";
 
 /** What a sandbox is made of. */
@@ -20,16 +25,22 @@ export interface SandboxOptions {
   /** Where the project's automatic memory is kept, unless settings name another place. */
   readonly memoryPath: string;
   /** Real paths of the working directory, first, and of every added directory. */
-  readonly trusted: readonly string[];
+  readonly folders: readonly string[];
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];
   /** How many MCP servers the first request has to wait for, and where the debug log goes if not into the sandbox. */
   readonly mcpServers: number;
   readonly debugFile?: string;
+  /** Whether a debug log is wanted in any case. */
+  readonly logged: boolean;
+  /** Most requests to the model, when PostToolBatch is among the hooks. */
+  readonly maxTurns?: number;
   /** The prompt that the child reads as its fd 0; absent when it is pasted. */
   readonly stdin?: string;
   /** The session to be resumed: its transcript is copied in. */
   readonly resume?: string;
+  /** Whether the session's transcript is to be forwarded. */
+  readonly persistSession: boolean;
 }
 
 /**
@@ -50,6 +61,9 @@ const LINKED_FOLDERS = [
 /** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
 const DROPPED_SETTINGS = ["hooks", "statusLine"];
 
+/** How many characters of a folder's name nobody can guess. */
+const RANDOM_LENGTH = 8;
+
 /** The private folder of one run: the child's config dir, our settings and hooks, the prompt, a temp folder. */
 export class Sandbox implements Disposable {
   readonly path: string;
@@ -63,7 +77,7 @@ export class Sandbox implements Disposable {
   readonly fifoPath: string;
   /** Holds a file for each announced hook: its payload. */
   readonly payloadDir: string;
-  /** The child's debug log, when there are MCP servers to wait for or the caller wants one. */
+  /** The child's debug log, when there are MCP servers to wait for or somebody wants one. */
   readonly debugFile: string | undefined;
   /** What every line on the FIFO begins with. */
   readonly secret: string;
@@ -71,8 +85,8 @@ export class Sandbox implements Disposable {
   readonly stdinPath: string | undefined;
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
-  /** A folder that 2.1.197 makes beside the sandbox, whatever it is told; absent if it was there before. */
-  readonly #litter: string | undefined;
+  #owner: Owner;
+  readonly #tmp: string;
 
   /**
    * Builds the folder in `$TMPDIR`, readable by nobody else.
@@ -80,17 +94,21 @@ export class Sandbox implements Disposable {
    * @throws {SandboxError} when the folder cannot be made or the session to resume does not exist
    */
   constructor(options: SandboxOptions) {
-    const tmp = options.env["TMPDIR"] || "/tmp";
+    let tmp = tempDir(options.env);
     try {
-      this.path = makePrivateFolder(tmp);
+      // From here on no link in its path can be bent, and no tool's working directory matters.
+      tmp = Deno.realPathSync(tmp);
+      refuseOpenFolder(tmp);
+      this.#owner = makePrivateFolder(tmp);
     } catch (cause) {
+      if (cause instanceof SandboxError) throw cause;
       throw new SandboxError(`Cannot create a private folder in ${tmp}: ${reason(cause)}`, {
         suggestion: "Set TMPDIR to a folder you can write to",
         cause,
       });
     }
-    const litter = `${tmp}/claude-${Deno.uid()}`;
-    this.#litter = exists(litter) ? undefined : litter;
+    this.#tmp = tmp;
+    this.path = this.#owner.path;
     this.configDir = `${this.path}/config`;
     this.settingsPath = `${this.path}/settings.json`;
     this.tempDir = `${this.path}/tmp`;
@@ -98,7 +116,8 @@ export class Sandbox implements Disposable {
     this.payloadDir = `${this.path}/payloads`;
     this.secret = crypto.randomUUID();
     const gated = options.mcpServers > 0;
-    this.debugFile = options.debugFile ?? (gated ? `${this.path}/debug.log` : undefined);
+    this.debugFile = options.debugFile ??
+      (gated || options.logged ? `${this.path}/debug.log` : undefined);
     const gate = gated && this.debugFile !== undefined
       ? { servers: options.mcpServers, log: this.debugFile }
       : undefined;
@@ -113,7 +132,11 @@ export class Sandbox implements Disposable {
         this.settingsPath,
         JSON.stringify(
           runSettings(options.callerSettings, {
-            hooks: hookSettings(scriptPath, { events: options.hooks, gate }),
+            hooks: hookSettings(scriptPath, {
+              events: options.hooks,
+              gate,
+              maxTurns: options.maxTurns,
+            }),
             memoryPath: options.memoryPath,
           }),
         ),
@@ -121,7 +144,7 @@ export class Sandbox implements Disposable {
       write(
         `${this.configDir}/.claude.json`,
         JSON.stringify(seededClaudeJson(options.userClaudeJson, {
-          trusted: options.trusted,
+          folders: options.folders,
           apiKey: options.env["ANTHROPIC_API_KEY"],
         })),
       );
@@ -136,6 +159,15 @@ export class Sandbox implements Disposable {
       this.resumed = options.resume === undefined
         ? new Map()
         : copySession(options.userConfig.dir, this.configDir, options.resume);
+      if (options.persistSession) {
+        const transcripts = {
+          to: absoluteDir(options.userConfig.dir),
+          resumed: Object.fromEntries(this.resumed),
+          run: this.path.slice(-RANDOM_LENGTH),
+        };
+        this.#owner = { ...this.#owner, transcripts };
+        writeOwner(this.path, this.#owner);
+      }
     } catch (cause) {
       this[Symbol.dispose]();
       if (cause instanceof SandboxError) throw cause;
@@ -144,6 +176,13 @@ export class Sandbox implements Disposable {
         cause,
       });
     }
+  }
+
+  /** Brings the session's transcript home, unless it is not to be kept. */
+  forward(): Forwarded {
+    const { transcripts } = this.#owner;
+    if (transcripts === undefined) return { files: 0, failures: [] };
+    return forwardTranscripts({ from: this.configDir, ...transcripts });
   }
 
   /** Removes the folder and everything in it, as far as it can be removed; a second call does nothing. */
@@ -155,7 +194,7 @@ export class Sandbox implements Disposable {
   remove(): Error | undefined {
     const problem = removeFolder(this.path);
     try {
-      if (this.#litter !== undefined) Deno.removeSync(this.#litter);
+      if (this.#owner.litters) Deno.removeSync(litterIn(this.#tmp));
     } catch {
       // It was not made, or somebody else has put something into it since.
     }
@@ -163,19 +202,30 @@ export class Sandbox implements Disposable {
   }
 }
 
-/** A folder named with pid and start time of its owner, so that a later run can tell whether the owner lives. */
-function makePrivateFolder(tmp: string): string {
-  const random = crypto.randomUUID().slice(0, 8);
-  const path = `${tmp}/claude-print-${Deno.pid}-${startTime()}-${random}`;
-  Deno.mkdirSync(path, { mode: 0o700 });
-  return path;
+/** Refuses, as ssh(1) and sudo(8) do, a place where another user could put a folder of theirs in the place of ours. */
+function refuseOpenFolder(tmp: string): void {
+  const open = openFolder(tmp);
+  if (open === undefined) return;
+  throw new SandboxError(
+    `Cannot create a private folder in ${tmp}: every user can rename what is in ${open}`,
+    { suggestion: `Set its sticky bit: chmod +t ${open}, or set TMPDIR to a folder of your own` },
+  );
 }
 
-/** When this process started, in clock ticks since boot: field 22 of `/proc/self/stat` (proc(5)). */
-function startTime(): string {
-  const stat = Deno.readTextFileSync("/proc/self/stat");
-  // The second field, the command's name in parentheses, may hold blanks.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+/** A folder named with pid and start time of its owner, whose file is the first thing in it. */
+export function makePrivateFolder(tmp: string): Owner {
+  const self = thisOwner();
+  const random = crypto.randomUUID().slice(0, RANDOM_LENGTH);
+  const path = `${tmp}/claude-print-${self.pid}-${self.startTime}-${random}`;
+  const owner = { ...self, path, litters: !exists(litterIn(tmp)) };
+  Deno.mkdirSync(path, { mode: 0o700 });
+  try {
+    writeOwner(path, owner);
+  } catch (error) {
+    removeFolder(path);
+    throw error;
+  }
+  return owner;
 }
 
 function write(path: string, text: string): void {

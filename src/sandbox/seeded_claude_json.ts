@@ -29,15 +29,18 @@ const COPIED_OF_PROJECT = [
 const KEY_TAIL = 20;
 
 /**
- * The `.claude.json` of a run: onboarding done, the run's folders trusted, the API key approved, so that no
- * dialog stands between the start and the prompt (2.1.168 to 2.1.330).
+ * The `.claude.json` of a run: onboarding done, the API key approved, so that no dialog stands between the start and
+ * the prompt (2.1.168 to 2.1.330).
+ *
+ * Folders are trusted where the user trusts them and nowhere else: in others `claude -p` does not let a project's
+ * settings allow tools, add directories or enable plugins (2.1.197 and 2.1.330).
  *
  * @param user the user's own file, if there is one
- * @param options.trusted real paths of the working directory, first, and of every added directory
+ * @param options.folders real paths of the working directory, first, and of every added directory
  */
 export function seededClaudeJson(
   user: JsonObject | undefined,
-  options: { readonly trusted: readonly string[]; readonly apiKey: string | undefined },
+  options: { readonly folders: readonly string[]; readonly apiKey: string | undefined },
 ): JsonObject {
   const seeded: Record<string, unknown> = {
     hasCompletedOnboarding: true,
@@ -49,15 +52,22 @@ export function seededClaudeJson(
   if (options.apiKey !== undefined && options.apiKey !== "") {
     seeded["customApiKeyResponses"] = { approved: [options.apiKey.slice(-KEY_TAIL)], rejected: [] };
   }
-  const projects = user?.["projects"];
-  seeded["projects"] = Object.fromEntries(options.trusted.map((dir) => {
-    const project = isJsonObject(projects) ? projects[dir] : undefined;
-    return [dir, {
+  const known = isJsonObject(user?.["projects"]) ? user["projects"] : {};
+  const projects = new Map<string, JsonObject>();
+  for (const [dir, project] of Object.entries(known)) {
+    if (isJsonObject(project) && project["hasTrustDialogAccepted"] === true) {
+      projects.set(dir, { hasTrustDialogAccepted: true });
+    }
+  }
+  for (const dir of options.folders) {
+    const project = known[dir];
+    projects.set(dir, {
+      ...projects.get(dir),
       ...pick(isJsonObject(project) ? project : undefined, COPIED_OF_PROJECT),
-      hasTrustDialogAccepted: true,
       hasClaudeMdExternalIncludesWarningShown: true,
-    }];
-  }));
+    });
+  }
+  seeded["projects"] = Object.fromEntries(projects);
   return seeded;
 }
 

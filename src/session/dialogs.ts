@@ -1,130 +1,269 @@
+import { caretAtCursor, type Choice, readChoices } from "./choices.ts";
 import { compactText, type Screen } from "./screen.ts";
 
-/** One choice of a dialog as it stands on the screen. */
-export interface Choice {
-  /** The choice's words without caret, number and frame. */
-  readonly text: string;
-  /** Whether the caret stands on it. */
-  readonly selected: boolean;
-}
+/** What this program does about a dialog. */
+export type Answer =
+  /** Moves the caret to the one choice that reads like this, and then presses Enter. */
+  | { readonly kind: "choose"; readonly choice: RegExp }
+  /** Presses a key that means the same wherever the caret stands. */
+  | { readonly kind: "press"; readonly key: string }
+  /** Gives no answer: the run ends and says what the user can do. */
+  | { readonly kind: "none"; readonly remedy: string };
 
 /** A screen that waits for a choice, and what this program does about it. */
 export interface Dialog {
   readonly name: string;
-  /** Pieces of its text, white space removed, that must all be on the screen. */
+  /**
+   * Whether it comes at the start, when the child has no status yet, or when it has one. What an assistant or a prompt
+   * says is on the screen only then, and no dialog of that time is answered with Enter.
+   */
+  readonly when: "start" | "later";
+  /** Pieces of its text, white space removed, that must all stand between the rule above it and the screen's end. */
   readonly words: readonly string[];
-  /** The choice to take; absent when the dialog has no answer this program may give. */
-  readonly choose?: RegExp;
-  /** Why taking that choice is safe, or what the user has to do when there is none. */
+  /** Choices that must all be in the list that the caret stands in. */
+  readonly offers: readonly RegExp[];
+  readonly answer: Answer;
+  /** Why that answer is safe, or why there is none. */
   readonly because: string;
+  /** How long it must have stood before it is answered, in milliseconds; absent for not at all. */
+  readonly patienceMs?: number;
 }
 
+/** The key that leaves a dialog without choosing anything. */
+const ESCAPE = "\x1b";
+
 /**
- * The dialogs this program knows, first match wins.
+ * Time that our PermissionRequest hook has to take a question off the screen again: Claude Code asks the hook and
+ * the user at once (2.1.168 to 2.1.330), and the hook's denial lets the turn go on where a key stops it.
+ */
+const HOOK_MS = 10_000;
+
+const EXIT = /^No, exit$/u;
+
+/**
+ * The dialogs this program knows.
  *
- * The seeded configuration keeps all of them away; they are here for the day it does not. A choice is taken
- * only with the caret seen on it, because the preselected one changes between versions: 2.1.330 preselects
- * "No, exit" where 2.1.168 and 2.1.197 preselect "Yes".
+ * The run's settings and hooks keep all of them away or answer them; they are here for the day that this fails. The
+ * words are those next to the choices, because a dialog that is higher than the screen loses its title. Choices are
+ * written out to their end: of "Yes" and "Yes, and don't ask again" only one may ever be meant.
+ *
+ * No choice is taken for being preselected, because that changes between versions: 2.1.330 preselects "No, exit" where
+ * 2.1.168 and 2.1.197 preselect "Yes".
  */
 export const DIALOGS: readonly Dialog[] = [
   {
     name: "workspace trust",
-    words: ["trustthisfolder"],
-    choose: /^yes\b/iu,
-    because: "`claude -p` works in the folder without asking",
-  },
-  {
-    name: "workspace trust",
-    words: ["Doyoutrustthefiles"],
-    choose: /^yes\b/iu,
+    when: "start",
+    words: ["Securityguide"],
+    offers: [/^Yes, I trust this folder$/u, EXIT],
+    answer: { kind: "choose", choice: /^Yes, I trust this folder$/u },
     because: "`claude -p` works in the folder without asking",
   },
   {
     name: "added directory",
-    words: ["Addinganewdirectory", "Yes,addit"],
-    choose: /^yes\b/iu,
-    because: "the caller named the directory with --add-dir",
+    when: "start",
+    words: ["Securityguide"],
+    offers: [/^Yes, add it$/u, EXIT],
+    answer: { kind: "choose", choice: /^Yes, add it$/u },
+    because:
+      "the caller named the directory with --add-dir, and the answer holds for this session only",
   },
   {
     name: "bypass permissions",
-    words: ["BypassPermissionsmode", "Yes,Iaccept"],
-    choose: /^yes\b/iu,
-    because: "the caller asked for it with --dangerously-skip-permissions",
+    when: "start",
+    words: ["BypassPermissionsmode"],
+    offers: [/^Yes, I accept$/u, EXIT],
+    answer: { kind: "choose", choice: /^Yes, I accept$/u },
+    because: "the caller asked for the mode, and `claude -p` takes it without asking",
+  },
+  {
+    name: "API key",
+    when: "start",
+    words: ["DoyouwanttousethisAPIkey?"],
+    offers: [/^Yes$/u, /^No \(recommended\)$/u],
+    answer: { kind: "choose", choice: /^Yes$/u },
+    because: "the caller put the key into the environment, and `claude -p` uses it without asking",
   },
   {
     name: "external includes",
-    words: ["AllowexternalCLAUDE.mdfileimports"],
-    choose: /^no\b/iu,
+    when: "start",
+    words: ["OnlyuseClaudeCodewithfilesyoutrust", "externalimports"],
+    offers: [/^Yes, allow external imports$/u, /^No, disable external imports$/u],
+    answer: { kind: "choose", choice: /^No, disable external imports$/u },
     because: "`claude -p` leaves them out",
   },
   {
     name: "settings error",
-    words: ["SettingsError", "Continuewithoutthesesettings"],
-    choose: /^continue without/iu,
+    when: "start",
+    words: ["Fileswitherrorsareskippedentirely"],
+    offers: [/^Fix with Claude$/u, /^Continue without these settings$/u],
+    answer: { kind: "choose", choice: /^Continue without these settings$/u },
     because: "`claude -p` skips a broken settings file too",
   },
   {
     name: "settings warning",
-    words: ["SettingsWarning", "Continue"],
-    choose: /^continue\b/iu,
+    when: "start",
+    words: ["therestofthefileisineffect"],
+    offers: [/^Fix with Claude$/u, /^Continue$/u],
+    answer: { kind: "choose", choice: /^Continue$/u },
     because: "`claude -p` goes on after a settings warning too",
   },
   {
+    name: "permission",
+    when: "later",
+    words: ["Doyouwantto"],
+    offers: [/^Yes$/u, /^No(?:, and tell Claude what to do differently \(esc\))?$/u],
+    answer: { kind: "press", key: ESCAPE },
+    because: "what nobody allowed is denied, as by `claude -p`, and Escape cannot allow anything",
+    patienceMs: HOOK_MS,
+  },
+  {
+    name: "plan approval",
+    when: "later",
+    words: ["Wouldyouliketoproceed?"],
+    offers: [/^Yes, manually approve edits$/u],
+    answer: { kind: "press", key: ESCAPE },
+    because: "nobody is there to approve a plan, and Escape keeps it from being carried out",
+    patienceMs: HOOK_MS,
+  },
+  {
+    name: "plan approval",
+    when: "later",
+    words: ["Exitplanmode?"],
+    offers: [/^Yes\b/u, /^No$/u],
+    answer: { kind: "press", key: ESCAPE },
+    because: "nobody is there to approve a plan, and Escape leaves plan mode on",
+    patienceMs: HOOK_MS,
+  },
+  {
+    name: "question",
+    when: "later",
+    words: ["Chataboutthis", "Esctocancel"],
+    offers: [/^(?:\[.\] )?Type something\b/u],
+    answer: { kind: "press", key: ESCAPE },
+    because: "nobody is there to answer the assistant, and Escape declines",
+    patienceMs: HOOK_MS,
+  },
+  {
+    name: "MCP server approval",
+    when: "start",
+    words: ["MCPserversmayexecutecodeoraccesssystemresources"],
+    offers: [/^Use this MCP server$/u],
+    answer: {
+      kind: "none",
+      remedy: "Approve or reject the project's MCP servers once in claude itself",
+    },
+    because:
+      "every answer is written into the project's .claude/settings.local.json and holds for good",
+  },
+  {
+    name: "MCP server approval",
+    when: "start",
+    words: ["MCPserversmayexecutecodeoraccesssystemresources", "Spacetoselect"],
+    offers: [/^\[.\] /u],
+    answer: {
+      kind: "none",
+      remedy: "Approve or reject the project's MCP servers once in claude itself",
+    },
+    because:
+      "every answer is written into the project's .claude/settings.local.json and holds for good",
+  },
+  {
+    name: "first start",
+    when: "start",
+    words: ["Choosethetextstyle"],
+    offers: [/^Dark mode\b/u, /^Light mode\b/u],
+    answer: { kind: "none", remedy: "Go through the first start of Claude Code once: run claude" },
+    because: "the questions that follow end in a login (2.1.168 and 2.1.197), which needs a person",
+  },
+  {
     name: "login",
-    words: ["Selectloginmethod"],
-    because: "log in with: claude /login",
+    when: "start",
+    words: ["Selectloginmethod:"],
+    offers: [/^Claude account\b/u],
+    answer: { kind: "none", remedy: "Log in once with: claude /login" },
+    because: "a login needs a browser and a person",
+  },
+  {
+    name: "configuration error",
+    when: "start",
+    words: [".claude.json"],
+    offers: [/^Exit and fix manually$/u, /^Reset (?:with|to) default configuration$/u],
+    answer: { kind: "none", remedy: "Look whether the disk of TMPDIR is full, and try again" },
+    because:
+      "a configuration of default values asks everything that this run's configuration answers",
+  },
+  {
+    name: "rate limit",
+    when: "later",
+    words: ["Whatdoyouwanttodo?"],
+    offers: [/^Stop and wait for limit to reset$/u],
+    answer: { kind: "none", remedy: "Try again when the limit has been reset" },
+    because: "the turn has failed, and there is nothing left to choose",
+  },
+  {
+    name: "model switch",
+    when: "later",
+    words: ["Switchmodel?"],
+    offers: [/^Yes, switch to /u, /^No, go back$/u],
+    answer: { kind: "none", remedy: "Choose the model with --model" },
+    because: "`claude -p` switches no model in the middle of a conversation",
   },
 ];
 
-const CARET = "\u276f";
-const FRAME = /^[\s\u2500-\u257f|]+|[\s\u2500-\u257f|]+$/gu;
+/** A rule as Claude Code draws it across the screen above everything that asks. */
+const RULE = /^\s*\u2500{10,}\s*$/u;
 
 /**
- * The choices of the list that the caret stands in, top to bottom; empty when there is no such list.
+ * The known dialog on the screen, if any.
  *
- * A prompt line (`❯ ` with the user's text) is a list of one and no dialog.
+ * Only one that is drawn as far as its caret, with the cursor on it, is recognised: so neither a dialog that is still
+ * being drawn nor an answer or a command that quotes one is taken for it.
+ *
+ * @param options.when whether the child has told its status yet
  */
-export function readChoices(screen: Screen): readonly Choice[] {
-  const rows = screen.lines.map((line) => line.replace(FRAME, ""));
-  const caretRow = rows.findLastIndex((row) => row.startsWith(CARET));
-  if (caretRow < 0) return [];
-  let first = caretRow;
-  while (first > 0 && rows[first - 1] !== "") first--;
-  let last = caretRow;
-  while (last + 1 < rows.length && rows[last + 1] !== "") last++;
-  // What stands above the list without a gap is a question, not a choice: choices share the caret row's column.
-  const column = textColumn(screen.lines[caretRow] ?? "");
-  const choices: Choice[] = [];
-  for (let row = first; row <= last; row++) {
-    if (textColumn(screen.lines[row] ?? "") !== column) continue;
-    const text = (rows[row] ?? "").replace(/^\u276f\s*/u, "").replace(/^\d+[.)]\s*/u, "");
-    choices.push({ text, selected: row === caretRow });
-  }
-  return choices.length > 1 ? choices : [];
-}
-
-/** The column in which a row's words begin, caret and frame aside. */
-function textColumn(line: string): number {
-  return line.length - line.replace(/^[\s\u2500-\u257f|]*(?:\u276f\s*)?/u, "").length;
-}
-
-/** The known dialog on the screen, if any. */
-export function recogniseDialog(screen: Screen): Dialog | undefined {
-  const text = compactText(screen);
-  return DIALOGS.find(({ words }) => words.every((word) => text.includes(word)));
+export function recogniseDialog(
+  screen: Screen,
+  options: { readonly when: Dialog["when"] },
+): Dialog | undefined {
+  const caretRow = caretAtCursor(screen);
+  if (caretRow === undefined) return undefined;
+  const rule = screen.lines.findLastIndex((line, row) => row < caretRow && RULE.test(line));
+  const text = compactText({ ...screen, lines: screen.lines.slice(rule + 1) });
+  const choices = readChoices(screen);
+  return DIALOGS.find(({ when, words, offers }) =>
+    when === options.when && words.every((word) => text.includes(word)) &&
+    offers.every((offer) => choices.some((choice) => offer.test(choice.text)))
+  );
 }
 
 /**
- * The keys that bring the caret one step nearer to the wanted choice, or press Enter when it is there.
+ * The key that brings the caret one step nearer to the wanted choice, Enter when it is there, or the one key that
+ * answers the dialog wherever the caret stands.
  *
- * @returns `undefined` when the choice or the caret is not on the screen
+ * @returns `undefined` when the dialog has no answer, or when the choice or the caret is not on the screen
  */
 export function keysFor(dialog: Dialog, choices: readonly Choice[]): string | undefined {
-  const { choose } = dialog;
-  if (choose === undefined) return undefined;
-  const wanted = choices.findIndex(({ text }) => choose.test(text));
-  const caret = choices.findIndex(({ selected }) => selected);
-  if (wanted < 0 || caret < 0) return undefined;
-  if (wanted === caret) return "\r";
-  return wanted > caret ? "\x1b[B" : "\x1b[A";
+  const { answer } = dialog;
+  switch (answer.kind) {
+    case "none":
+      return undefined;
+    case "press":
+      return answer.key;
+    case "choose": {
+      const wanted = choices.findIndex(({ text }) => answer.choice.test(text));
+      const caret = choices.findIndex(({ selected }) => selected);
+      if (wanted < 0 || caret < 0) return undefined;
+      if (wanted === caret) return "\r";
+      return wanted > caret ? "\x1b[B" : "\x1b[A";
+    }
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** What the user can do about the dialog of that name; absent for one that this program answers or does not know. */
+export function remedyFor(name: string | undefined): string | undefined {
+  const answer = DIALOGS.find((dialog) => dialog.name === name)?.answer;
+  return answer?.kind === "none" ? answer.remedy : undefined;
 }

@@ -3,22 +3,34 @@ import type { Screen } from "./screen.ts";
 
 /** How a turn, and with it the run, ended. */
 export type Ending =
-  /** The Stop hook: the assistant is done. */
-  | { readonly kind: "answered"; readonly stop: HookPayload }
+  /** The Stop hook: the assistant is done; `unfinished` are the background tasks that were waited for long enough. */
+  | {
+    readonly kind: "answered";
+    readonly stop: HookPayload;
+    readonly unfinished?: readonly HookPayload[];
+  }
   /** The StopFailure hook: the API failed. */
   | { readonly kind: "failed"; readonly failure: HookPayload }
+  /** A hook of ours stopped the turn: it has had as many requests to the model as it may have. */
+  | { readonly kind: "max-turns" }
   /** The child is idle again and no hook said so: an interrupted turn, or a command it carried out by itself. */
   | { readonly kind: "idle"; readonly prompted: boolean }
   /** The child ended by itself before the turn did. */
   | { readonly kind: "exited"; readonly exit: Exit }
   /** The wall clock ran out. */
   | { readonly kind: "timeout" }
+  /** Hooks of ours could not tell what they had to. */
+  | { readonly kind: "unheard" }
+  /** There was no sign of life for too long. */
+  | { readonly kind: "silent" }
   /** This program was asked to stop. */
   | { readonly kind: "interrupted"; readonly signal: StopSignal }
   /** A screen waits for a choice that this program does not know, or does not take. */
   | { readonly kind: "dialog"; readonly name?: string; readonly screen: Screen }
-  /** No turn began in time; `silent` when the child wrote nothing at all. */
+  /** The child was not ready for a prompt in time; `silent` when it wrote nothing at all. */
   | { readonly kind: "not-started"; readonly silent: boolean }
+  /** The child was ready, but did not take the prompt in time. */
+  | { readonly kind: "not-taken" }
   /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen. */
   | { readonly kind: "undelivered"; readonly taken?: string };
 
@@ -28,6 +40,11 @@ export type Effect =
   | { readonly type: "write"; readonly bytes: Uint8Array }
   /** Set a deadline anew, or clear it when `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
+  /** Give the child's terminal another size, in character cells. */
+  | {
+    readonly type: "resize";
+    readonly size: { readonly rows: number; readonly cols: number };
+  }
   /** Render the terminal and answer with a `screen` input. */
   | { readonly type: "look" }
   /** Signal the child; with `tree`, the processes its tools started as well. */

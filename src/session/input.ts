@@ -5,19 +5,35 @@ export type Exit =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "signaled"; readonly signal: number };
 
-/** The deadlines a session sets for itself; `timeout` is the user's wall clock, the others are the machine's own. */
+/**
+ * The deadlines a session sets for itself. These have a flag:
+ *
+ * - `timeout`: the wall clock, which nothing extends
+ * - `start`: from the spawn to a usable prompt, extended by the first byte and by every answered dialog
+ * - `delivery`: from there to the prompt being taken, extended by hooks, changes of status and the paste's echo
+ * - `silence`: without any sign of life in a turn
+ * - `drain`: from the announced end of the turn to the idle child
+ * - `exit`: from the signal to the child's end
+ *
+ * The others are the machine's own; `background` runs from the end of a turn to the end of the wait for tasks in the
+ * background.
+ */
 export type DeadlineName =
   | "timeout"
   | "start"
+  | "delivery"
+  | "silence"
+  | "drain"
+  | "exit"
   | "look"
   | "echo"
   | "enter"
   | "idle"
-  | "settle"
-  | "exit";
+  | "interrupt"
+  | "background";
 
-/** The signals that ask a run to stop. */
-export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+/** The signals that ask a run to stop; SIGPIPE says that nobody reads the output any more. */
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
 
 /**
  * Whatever the world tells a run. `at` is milliseconds on a clock that only goes forward; it is part of the
@@ -32,6 +48,8 @@ export type Input =
     | { readonly type: "terminal"; readonly bytes: Uint8Array }
     /** A hook of ours ran; `payload` is what Claude Code gave it. */
     | { readonly type: "hook"; readonly event: string; readonly payload: HookPayload }
+    /** Hooks of ours have something to tell, but nowhere to put it: their folder is full, or gone. */
+    | { readonly type: "unheard" }
     /** The child's own status file was written (`sessions/<pid>.json`: idle, busy, waiting). */
     | { readonly type: "status"; readonly status: string; readonly waitingFor?: string }
     /** A line was added to the transcript of this session. */
@@ -39,6 +57,11 @@ export type Input =
     /** The screen as a person would see it, after a `look`. */
     | { readonly type: "screen"; readonly screen: Screen }
     | { readonly type: "signal"; readonly signal: StopSignal }
+    /** The user's terminal has another size now, in character cells. */
+    | {
+      readonly type: "resized";
+      readonly size: { readonly rows: number; readonly cols: number };
+    }
     | { readonly type: "deadline"; readonly name: DeadlineName }
     /** The child ended and has been reaped; its terminal and hooks have been read to their end. */
     | { readonly type: "exit"; readonly exit: Exit }
@@ -55,4 +78,13 @@ export interface TranscriptSign {
   readonly subtype?: string;
   /** Whether the line is a prompt: a `user` line whose content is not a tool's result. */
   readonly prompt: boolean;
+  /** How the turn ended, on a line that says so. */
+  readonly end?: "completed" | "interrupted";
+  /** The version of Claude Code, on a line that says how a turn ended. */
+  readonly version?: string;
+  /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
+  readonly shellLimitMs?: number;
+  /** Ids of the tools that the line calls, or whose results it holds; absent for none. */
+  readonly called?: readonly string[];
+  readonly returned?: readonly string[];
 }

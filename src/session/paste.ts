@@ -10,19 +10,27 @@ export const PASTE_MODE = "?2004";
  * Why a paste would not deliver a prompt as it is, if it would not (2.1.168 to 2.1.330).
  *
  * The input box interprets escapes and controls, turns a tab into four spaces and a carriage return into a
- * newline, trims the end, takes Enter after a backslash as a newline, and runs what begins with `!` in a shell.
+ * newline, trims the end, takes Enter after a backslash as a newline, and runs what begins with `!` in a shell. Marks of
+ * the writing direction it does not show as they are, so that the paste would not be known again.
  */
 export function pasteRefusal(prompt: string): string | undefined {
   // deno-lint-ignore no-control-regex
   const control = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/u.exec(prompt);
   if (control !== null) {
-    const code = (control[0].codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
-    return `the control character U+${code} at offset ${control.index} would be taken as a key`;
+    return `the control character ${placeOf(control)} would be taken as a key`;
   }
+  const mark = /\p{Bidi_Control}/u.exec(prompt);
+  if (mark !== null) return `the direction mark ${placeOf(mark)} would be shown as something else`;
   if (prompt.startsWith("!")) return 'a paste that begins with "!" is run as a shell command';
   if (prompt.endsWith("\\")) return "a backslash at its end turns Enter into a newline";
   if (prompt !== prompt.trimEnd()) return "white space at its end is trimmed";
   return undefined;
+}
+
+/** A character that was found, by its code and its offset. */
+function placeOf({ 0: character, index }: RegExpExecArray): string {
+  const code = (character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
+  return `U+${code} at offset ${index}`;
 }
 
 /** 2.1.330 wraps a paste of 4 or more lines, or of more than 800 characters, in tags that the model sees. */

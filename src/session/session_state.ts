@@ -1,21 +1,20 @@
 import type { Ending } from "./effect.ts";
 import type { HookPayload } from "./input.ts";
+import type { Limits } from "./limits.ts";
 import { ECHO_START, type EchoState } from "./paste.ts";
 import type { Screen } from "./screen.ts";
 import { SCANNER_START, type ScannerState } from "./terminal_scanner.ts";
 
 /** What a session is told before it begins. */
-export interface SessionOptions {
+export interface SessionOptions extends Limits {
   /** How the prompt reaches the child: as its fd 0, or pasted into its input box. */
   readonly inject: "stdin" | "paste";
   /** The prompt. */
   readonly prompt: string;
   /** The child's terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
-  /** The wall clock for the whole run, in milliseconds. */
-  readonly timeoutMs: number;
-  /** How long to wait for the turn to begin, in milliseconds. */
-  readonly startTimeoutMs: number;
+  /** How long to wait for tasks in the background, in milliseconds; 0 for no limit, absent as `claude -p` waits. */
+  readonly backgroundCeilingMs?: number;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
   /** Whether the session is a fork: 2.1.197 copies its history late, and loses all of it to an early SIGTERM. */
@@ -30,10 +29,19 @@ export interface SessionOptions {
  * - `entered`: Enter was pressed, UserPromptSubmit is awaited
  * - `working`: the turn is under way
  * - `settling`: Stop came, the child's idle status is awaited
+ * - `interrupting`: Escape was pressed to end the turn, the child's idle status is awaited
  * - `ending`: the ending is known, the child has been told to go
  * - `ended`: the child is gone
  */
-export type Phase = "starting" | "pasted" | "entered" | "working" | "settling" | "ending" | "ended";
+export type Phase =
+  | "starting"
+  | "pasted"
+  | "entered"
+  | "working"
+  | "settling"
+  | "interrupting"
+  | "ending"
+  | "ended";
 
 /** Everything a session remembers between two inputs. */
 export interface SessionState {
@@ -41,24 +49,44 @@ export interface SessionState {
   readonly phase: Phase;
   readonly scanner: ScannerState;
   readonly echo: EchoState;
+  /** The size of the child's terminal, in character cells. */
+  readonly size: { readonly rows: number; readonly cols: number };
   /** Whether the child has written anything. */
   readonly heard: boolean;
+  /** Whether the child has shown that it can take a prompt. */
+  readonly ready: boolean;
+  /** When there was a sign of life last. */
+  readonly lifeAt: number;
+  /** Ids of the tools that run. */
+  readonly tools: ReadonlySet<string>;
+  /** Whether the transcript says that the turn is complete, and nothing happened since. */
+  readonly completed: boolean;
   /** The child's last status, once its status file exists. */
   readonly status?: { readonly status: string; readonly waitingFor?: string };
   /** Whether the transcript holds a prompt of this run. */
   readonly prompted: boolean;
-  /** The last screen looked at, and since when it has looked like that. */
-  readonly screen?: { readonly screen: Screen; readonly text: string; readonly since: number };
+  /** The last screen looked at, what it asks, and since when it has asked that. */
+  readonly screen?: { readonly screen: Screen; readonly asks: string; readonly since: number };
   /** Keys pressed in dialogs so far. */
   readonly dialogKeys: number;
+  /** When the last of them was pressed. */
+  readonly keyAt?: number;
   /** Whether the transcript file holds a prompt of this run. */
   readonly recorded: boolean;
   /** The Stop that will be the end once the child is idle. */
   readonly stop?: HookPayload;
   /** The StopFailure that will be the end once the child is idle. */
   readonly failure?: HookPayload;
+  /** Whether a hook of ours has stopped the turn at its limit, which will be the end once the child is idle. */
+  readonly limited?: true;
   /** Whether the last Stop named tasks still running in the background. */
   readonly background: boolean;
+  /** The last Stop that did. */
+  readonly backgroundStop?: HookPayload;
+  /** Since when nothing but shells has been waited for. */
+  readonly shellsOnlySince?: number;
+  /** The longest time that a call gave its shell in the background, in milliseconds. */
+  readonly shellLimitMs?: number;
   readonly ending?: Ending;
   /** How often the child has been told to go. */
   readonly kills: number;
@@ -71,7 +99,12 @@ export function startSession(options: SessionOptions): SessionState {
     phase: "starting",
     scanner: SCANNER_START,
     echo: ECHO_START,
+    size: options.size,
     heard: false,
+    ready: false,
+    lifeAt: 0,
+    tools: new Set(),
+    completed: false,
     prompted: false,
     recorded: false,
     dialogKeys: 0,

@@ -25,6 +25,10 @@ export interface TurnError {
   readonly status: number | null;
   /** The API's own name of the error, since 2.1.330. */
   readonly type: string | undefined;
+  /** Claude Code's own name, such as `usage_limit_reached`, for some errors; printed since 2.1.330. */
+  readonly apiError: string | undefined;
+  /** When a usage limit resets, in seconds since the epoch, since 2.1.330. */
+  readonly resetsAt: number | undefined;
 }
 
 /** From one prompt to the end of the answer to it. */
@@ -42,6 +46,8 @@ export interface Turn {
   readonly refusals: number;
   /** What `claude -p` prints: the last text block, "" if the last answer ended on another block. */
   readonly text: string;
+  /** The last text of the turn, whatever came after it: what a turn that was cut short has to say. */
+  readonly textSoFar: string;
   readonly stopReason: string | null;
   /** The sum over all answers; an empty object when there was none. */
   readonly usage: JsonObject;
@@ -150,7 +156,9 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     answers: answers.size,
     refusals: [...answers.values()].filter((entry) => entry.message.stop_reason === "refusal")
       .length,
-    text: lastBlock?.type === "text" && typeof lastBlock.text === "string" ? lastBlock.text : "",
+    text: textIn(lastBlock) ?? "",
+    textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
+      .findLast((text) => text !== undefined) ?? "",
     stopReason: last?.message.stop_reason ?? null,
     usage: summedUsage([...answers.values()].map((entry) => entry.message.usage ?? {})),
     numTurns: 1 + followers.length,
@@ -159,6 +167,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
         kind: last.error ?? "unknown",
         status: last.apiErrorStatus ?? null,
         type: last.apiErrorType ?? undefined,
+        apiError: typeof last.apiError === "string" ? last.apiError : undefined,
+        resetsAt: resetOf(last.apiErrorParams),
       }
       : undefined,
     end: endOf(entries),
@@ -166,6 +176,15 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     toolUses: assistants.flatMap((entry) => entry.message.content.flatMap(toolUseOf)),
     toolResults: followers.flatMap(toolResultsOf),
   };
+}
+
+function resetOf(params: unknown): number | undefined {
+  const limit = isJsonObject(params) ? params.rate_limit_info : undefined;
+  return isJsonObject(limit) && typeof limit.resetsAt === "number" ? limit.resetsAt : undefined;
+}
+
+function textIn(block: ContentBlock | undefined): string | undefined {
+  return block?.type === "text" && typeof block.text === "string" ? block.text : undefined;
 }
 
 function isMessage(entry: Entry): boolean {

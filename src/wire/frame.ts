@@ -1,3 +1,5 @@
+import type { Outcome } from "./outcome.ts";
+
 /** One line of stream-json. Consumers must expect fields that are not named here. */
 export interface AnyFrame {
   readonly type: string;
@@ -34,8 +36,15 @@ export interface UserFrame extends AnyFrame {
   readonly session_id: string;
 }
 
-/** How a run failed where `claude -p` has no word for it. */
-export type FailureSubtype = "timeout" | "interrupted" | "internal_error" | "assistant_error";
+/** What is known of the account's limits. */
+export interface RateLimitFrame extends AnyFrame {
+  readonly type: "rate_limit_event";
+  readonly rate_limit_info: Readonly<Record<string, unknown>>;
+  readonly session_id: string;
+}
+
+/** How a run ended without an answer; `claude -p` itself knows only `error_max_turns`. */
+export type FailureSubtype = Exclude<Outcome["kind"], "answered" | "failed">;
 
 /** The last line of a turn. */
 export interface ResultFrame extends AnyFrame {
@@ -54,4 +63,10 @@ export interface ResultFrame extends AnyFrame {
 }
 
 /** Every frame this program makes. */
-export type Frame = InitFrame | SystemFrame | AssistantFrame | UserFrame | ResultFrame;
+export type Frame =
+  | InitFrame
+  | SystemFrame
+  | AssistantFrame
+  | UserFrame
+  | RateLimitFrame
+  | ResultFrame;

@@ -6,7 +6,11 @@ import type {
   SystemEntry,
   UserEntry,
 } from "../transcript/entry.ts";
-import type { AssistantFrame, Frame, SystemFrame, UserFrame } from "./frame.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
+import type { ToolUse } from "../transcript/turn.ts";
+import type { AssistantFrame, Frame, RateLimitFrame, SystemFrame, UserFrame } from "./frame.ts";
+import { printSentence } from "./print_sentence.ts";
+import { systemFrame } from "./system_frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "./wire_keys.ts";
 
 /** What a line alone does not say. */
@@ -16,8 +20,8 @@ export interface FrameContext {
   readonly sessionId: string;
   /** Makes ids for frames that have no line of their own. */
   readonly newUuid: () => string;
-  /** Tools by the id of the call, for `permission_denied` frames; without it there are none. */
-  readonly toolNames?: ReadonlyMap<string, string>;
+  /** The calls so far by id, for `permission_denied` frames; without it there are none. */
+  readonly toolUses?: ReadonlyMap<string, ToolUse>;
   /** The texts with which the run itself refuses what somebody should be asked. */
   readonly denialMessages?: readonly string[];
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
@@ -30,12 +34,11 @@ export interface SubagentContext {
   readonly agentId?: string;
   readonly type?: string;
   readonly description?: string;
+  /** Whether the turn goes on without waiting for it: then its words are shown, and its prompt is not. */
+  readonly background?: boolean;
 }
 
 const SYNTHETIC_MODEL = "<synthetic>";
-
-/** The version in which tool results got `tool_result_meta` and denials a frame of their own. */
-const WITH_DENIALS = "2.1.330";
 
 /** What `message_start` reports; the rest of a transcript's usage is Claude Code's own addition. */
 const START_USAGE = [
@@ -53,8 +56,9 @@ const START_USAGE = [
  *
  * Prompts, attachments and bookkeeping lines give none. Known differences: `usage` holds the final
  * output tokens, not the first count; a call of an MCP tool has no `tool_use_meta`, because the
- * transcript does not know the tool's title; there are no `rate_limit_event`, `system/task_*`,
- * `system/thinking_tokens`, `system/api_retry` and `system/notification` frames.
+ * transcript does not know the tool's title; a `rate_limit_event` only tells of a limit that was hit;
+ * there are no `system/thinking_tokens` and `system/notification` frames. What a line says about
+ * tasks is told by `taskFramesOfEntry`.
  */
 export function framesOfEntry(entry: Entry, context: FrameContext): readonly Frame[] {
   if (entry.type === "other" || entry.type === "attachment") return [];
@@ -62,7 +66,7 @@ export function framesOfEntry(entry: Entry, context: FrameContext): readonly Fra
   switch (entry.type) {
     case "assistant":
       return isShownOfSubagent(entry.message.content, context)
-        ? [assistantFrame(entry, context)]
+        ? [...rateLimitFrames(entry, context), assistantFrame(entry, context)]
         : [];
     case "user":
       return userFrames(entry, context);
@@ -79,6 +83,8 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
     is_api_error_message: entry.isApiErrorMessage === true ? true : undefined,
     api_error_status: entry.apiErrorStatus ?? undefined,
     api_error_type: entry.apiErrorType ?? undefined,
+    api_error: entry.apiError,
+    api_error_params: entry.apiErrorParams,
     refused_message_id: entry.refusedMessageId,
     thinking_duration_ms: entry.thinkingDurationMs,
     thinking_display: entry.thinkingDisplay,
@@ -91,8 +97,28 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
   };
 }
 
+/** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits, since 2.1.330. */
+function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly RateLimitFrame[] {
+  const params = entry.apiErrorParams;
+  const info = isJsonObject(params) ? params.rate_limit_info : undefined;
+  return isJsonObject(info)
+    ? [{
+      type: "rate_limit_event",
+      rate_limit_info: info,
+      uuid: context.newUuid(),
+      session_id: context.sessionId,
+    }]
+    : [];
+}
+
 function messageOf(entry: AssistantEntry): Readonly<Record<string, unknown>> {
   const { message } = entry;
+  if (entry.isApiErrorMessage === true) {
+    const content = message.content.map((block) =>
+      typeof block.text === "string" ? { ...block, text: printSentence(block.text) } : block
+    );
+    return { ...message, content };
+  }
   if (message.model === SYNTHETIC_MODEL) return message;
   const { id, type, role, model, content, usage, stop_reason: _, stop_details: __, ...more } =
     message;
@@ -129,7 +155,7 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
 
   switch (entry.meaning) {
     case "prompt":
-      return context.subagent !== undefined && !isVersionAtLeast(context.version, WITH_DENIALS)
+      return context.subagent !== undefined && context.subagent.background !== true
         ? [frame()]
         : [];
     case "local-command":
@@ -184,7 +210,7 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
   if (entry.permissionDecision?.decision !== "reject") return [];
   return resultBlocks(entry).flatMap((block) => {
     const id = block.tool_use_id;
-    const tool = typeof id === "string" ? context.toolNames?.get(id) : undefined;
+    const tool = typeof id === "string" ? context.toolUses?.get(id)?.name : undefined;
     if (tool === undefined) return [];
     const reason = isOwnDenial(entry, context) ? undefined : entry.permissionDecision?.reasonType;
     return [
@@ -193,7 +219,6 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
         tool_use_id: id,
         decision_reason_type: reason,
         message: block.content,
-        uuid: context.newUuid(),
       }, context),
     ];
   });
@@ -203,7 +228,7 @@ function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame
   const uuid = entry.uuid ?? context.newUuid();
   switch (entry.subtype) {
     case "informational":
-      return isVersionAtLeast(context.version, "2.1.330")
+      return isVersionAtLeast(context.version, "2.1.330") && !isOfScreen(entry)
         ? [
           systemFrame("informational", {
             content: entry.content,
@@ -229,6 +254,11 @@ function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame
   }
 }
 
+/** After a usage limit 2.1.330 waits with its input box, and says so: `claude -p` has none. */
+function isOfScreen({ content }: SystemEntry): boolean {
+  return typeof content === "string" && content.includes("set to continue automatically");
+}
+
 function addressOf(
   context: FrameContext,
 ): { readonly parent_tool_use_id: string | null; readonly session_id: string } {
@@ -251,23 +281,15 @@ function commonFields(
   };
 }
 
-/** Before 2.1.330 a subagent's words are only in its result. */
+/** The words of a subagent that the turn waits for are only in its result. */
 function isShownOfSubagent(content: readonly ContentBlock[], context: FrameContext): boolean {
-  return context.subagent === undefined || isVersionAtLeast(context.version, "2.1.330") ||
+  return context.subagent === undefined || context.subagent.background === true ||
     content.some((block) => block.type === "tool_use");
 }
 
 function resultBlocks(entry: UserEntry): readonly ContentBlock[] {
   const { content } = entry.message;
   return typeof content === "string" ? [] : content.filter((block) => block.type === "tool_result");
-}
-
-function systemFrame(
-  subtype: string,
-  fields: Readonly<Record<string, unknown>>,
-  context: FrameContext,
-): SystemFrame {
-  return { type: "system", subtype, ...defined(fields), session_id: context.sessionId };
 }
 
 function defined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

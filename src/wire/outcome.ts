@@ -4,11 +4,22 @@ export type Outcome =
   | { readonly kind: "answered" }
   /** The StopFailure hook: `error` is its class, `text` its message. */
   | { readonly kind: "failed"; readonly error: string; readonly text: string }
-  /** The wall clock ran out. */
-  | { readonly kind: "timeout"; readonly message: string }
+  /** The turn was stopped after as many requests to the model as were allowed. */
+  | { readonly kind: "error_max_turns"; readonly turns: number; readonly message: string }
+  /** A limit ran out: the wall clock, or the one for a stage of the run. */
+  | {
+    readonly kind:
+      | "timeout"
+      | "start_timeout"
+      | "delivery_timeout"
+      | "idle_timeout"
+      | "drain_timeout"
+      | "exit_timeout";
+    readonly message: string;
+  }
   | {
     readonly kind: "interrupted";
-    readonly signal: "SIGINT" | "SIGTERM" | "SIGHUP";
+    readonly signal: "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
     readonly message: string;
   }
   /** This program or its surroundings failed. */
@@ -18,7 +29,7 @@ export type Outcome =
 
 /**
  * The exit code for an outcome: 0 for an answer, 1 if the assistant or the API failed, 2 if this
- * program did, 124 after the timeout, 128 + the number of a signal.
+ * program or its surroundings did, 124 when the run or its silence took too long, 128 + the number of a signal.
  *
  * @param apiError whether the answer is an API error, which the transcript tells
  */
@@ -27,13 +38,19 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
     case "answered":
       return apiError ? 1 : 0;
     case "failed":
+    case "error_max_turns":
     case "assistant_error":
       return 1;
     case "internal_error":
+    case "start_timeout":
+    case "delivery_timeout":
+    case "drain_timeout":
+    case "exit_timeout":
       return 2;
     case "timeout":
+    case "idle_timeout":
       return 124;
     case "interrupted":
-      return { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[outcome.signal];
+      return { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 }[outcome.signal];
   }
 }

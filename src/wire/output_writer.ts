@@ -1,4 +1,4 @@
-import type { Frame, ResultFrame } from "./frame.ts";
+import type { Frame } from "./frame.ts";
 import { isVersionAtLeast } from "./wire_keys.ts";
 
 /** The values of `--output-format`. */
@@ -6,13 +6,10 @@ export type OutputFormat = "text" | "json" | "stream-json";
 
 /** Prints a run on stdout in one of the formats. */
 export interface OutputWriter {
-  /** Takes a frame as it happens. */
+  /** Takes a frame as it happens, each turn's result included. */
   readonly frame: (frame: Frame) => void;
-  /**
-   * Takes the result of a turn. `more` says that the run goes on, because a background task starts
-   * another turn.
-   */
-  readonly result: (result: ResultFrame, options?: { readonly more?: boolean }) => void;
+  /** Prints what the format keeps for the end: without it a run in json has no output. */
+  readonly end: () => void;
 }
 
 /** How to print. */
@@ -26,52 +23,83 @@ export interface OutputOptions {
 /**
  * Creates the writer for a format.
  *
- * - `text` prints the answer, or the sentence of an API error, and a newline if it ends without. Failures of this
- *   program print nothing: they are told on stderr. Of several turns all are printed, with an empty
- *   line in between, since Claude Code 2.1.330; before, the last.
- * - `json` prints one line: the last result, or with `verbose` the array of all frames.
- * - `stream-json` prints each frame on a line of its own.
+ * - `text` prints the answer, or the sentence of an API error, and a newline if it ends without; at the limit of
+ *   turns a sentence without one. Failures of this program print nothing: they are told on stderr. Of several turns
+ *   all are printed as they end, with an empty line in between, since Claude Code 2.1.330; before, the last.
+ * - `json` prints one line at the end: the last result, or with `verbose` the array of the frames, without those about
+ *   tasks and denials.
+ * - `stream-json` prints each frame at once, on a line of its own.
  */
 export function createOutputWriter(format: OutputFormat, options: OutputOptions): OutputWriter {
+  const { write } = options;
   switch (format) {
     case "text":
-      return textWriter(options.write);
+      return textWriter(write);
     case "json":
-      return jsonWriter(options);
+      return options.verbose ? arrayWriter(write) : resultWriter(write);
     case "stream-json":
-      return {
-        frame: (frame) => options.write(`${jsonLine(frame)}\n`),
-        result: (result) => options.write(`${jsonLine(result)}\n`),
-      };
+      return { frame: (frame) => write(`${jsonLine(frame)}\n`), end: () => {} };
   }
 }
 
 function textWriter(write: OutputOptions["write"]): OutputWriter {
   let separator = "";
+  let last = "";
   return {
-    frame: () => {},
-    result: (result, { more = false } = {}) => {
-      if (result.subtype !== "success") return;
-      if (more && !isVersionAtLeast(result.claude_version, "2.1.330")) return;
-      const text = result.result ?? "";
-      write(`${separator}${text}${text.endsWith("\n") ? "" : "\n"}`);
-      separator = "\n";
+    frame: (frame) => {
+      const text = textOf(frame);
+      if (text === undefined) return;
+      if (isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330")) {
+        write(separator + text);
+        separator = "\n";
+      } else {
+        last = text;
+      }
+    },
+    end: () => {
+      if (last !== "") write(last);
     },
   };
 }
 
-function jsonWriter(options: OutputOptions): OutputWriter {
+/** What a frame says in text; only results of `claude -p` itself do. */
+function textOf(frame: Frame): string | undefined {
+  if (frame.type !== "result") return undefined;
+  switch (frame.subtype) {
+    case "success":
+      return `${frame.result}`.replace(/\n?$/u, "\n");
+    case "error_max_turns":
+      return `Error: Reached max turns (${Number(frame["num_turns"]) - 1})`;
+    default:
+      return undefined;
+  }
+}
+
+function resultWriter(write: OutputOptions["write"]): OutputWriter {
+  let last: Frame | undefined;
+  return {
+    frame: (frame) => {
+      if (frame.type === "result") last = frame;
+    },
+    end: () => {
+      if (last !== undefined) write(`${jsonLine(last)}\n`);
+    },
+  };
+}
+
+/** What `claude -p` tells as it happens and leaves out of the array; measured with 2.1.197 and 2.1.330. */
+const PASSING = /^(task_.*|background_tasks_changed|permission_denied)$/u;
+
+function arrayWriter(write: OutputOptions["write"]): OutputWriter {
   // Kept as text: frames can be large, and their strings are needed once.
   const lines: string[] = [];
   return {
     frame: (frame) => {
-      if (options.verbose) lines.push(jsonLine(frame));
+      if (frame.type !== "system" || !PASSING.test(`${frame["subtype"]}`)) {
+        lines.push(jsonLine(frame));
+      }
     },
-    result: (result, { more = false } = {}) => {
-      if (options.verbose) lines.push(jsonLine(result));
-      if (more) return;
-      options.write(options.verbose ? `[${lines.join(",")}]\n` : `${jsonLine(result)}\n`);
-    },
+    end: () => write(`[${lines.join(",")}]\n`),
   };
 }
 

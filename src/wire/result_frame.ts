@@ -5,7 +5,8 @@ import type { Turn } from "../transcript/turn.ts";
 import type { FailureSubtype, ResultFrame } from "./frame.ts";
 import { modelLimits } from "./model_limits.ts";
 import { exitCodeOf, type Outcome } from "./outcome.ts";
-import { subagentStats } from "./subagent_stats.ts";
+import { printSentence } from "./print_sentence.ts";
+import { type SubagentStats, subagentStats } from "./subagent_stats.ts";
 import { isVersionAtLeast, onlyWireKeys } from "./wire_keys.ts";
 
 /** Everything a result is made of. */
@@ -27,8 +28,13 @@ export interface ResultFacts {
   readonly maxOutputTokens?: ReadonlyMap<string, number>;
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
-  /** Whether the cost since the last result is printed too, as stream-json does since 2.1.330. */
-  readonly streaming?: boolean;
+  /**
+   * What of `cost` no earlier result has told, which stream-json prints since 2.1.330; absent where it is not known
+   * or not printed.
+   */
+  readonly sinceLast?: "everything" | "nothing" | undefined;
+  /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
+  readonly subagents?: SubagentStats;
 }
 
 /**
@@ -45,17 +51,21 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   const failure = failureOf(outcome);
   const isError = exitCodeOf(outcome, turn?.error !== undefined) !== 0;
   const apiError = failure === undefined && isError;
-  const text = textOf(facts, turn);
+  const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
   const modelUsage = modelUsageOf(facts);
 
   const fields = {
     is_error: isError,
     api_error_status: failure === undefined ? turn?.error?.status ?? null : undefined,
     api_error_type: apiError ? turn?.error?.type : undefined,
+    api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
     duration_api_ms: cost?.apiDurationMs ?? 0,
-    num_turns: turn?.numTurns ?? 0,
-    result: failure !== undefined && text === "" ? undefined : text,
+    // At the limit the requests are counted, one more than there were; otherwise what came back.
+    num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
+    result: failure !== undefined && (text === "" || outcome.kind === "error_max_turns")
+      ? undefined
+      : text,
     errors: failure === undefined ? undefined : [failure.message],
     stop_reason: turn?.stopReason ?? (outcome.kind === "answered" ? "end_turn" : null),
     session_id: turn?.sessionId ?? facts.sessionId,
@@ -68,13 +78,12 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     fast_mode_disabled_reason: "sdk_opt_in_required",
     origin: originOf(turn),
     uuid: facts.uuid,
-    subagent_stats: subagentStats(facts.turns),
+    subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
     queued_turn_count: 0,
     result_index: Math.max(0, facts.turns.length - 1),
-    model_usage_since_last_result: facts.streaming === true && facts.turns.length <= 1
-      ? modelUsage
-      : undefined,
+    model_usage_since_last_result: facts.sinceLast &&
+      (facts.sinceLast === "everything" ? modelUsage : {}),
   };
   return {
     type: "result",
@@ -94,16 +103,14 @@ function failureOf(
     case "answered":
     case "failed":
       return undefined;
-    case "timeout":
-    case "interrupted":
-    case "internal_error":
-    case "assistant_error":
+    default:
       return { subtype: outcome.kind, message: outcome.message };
   }
 }
 
 function textOf(facts: ResultFacts, turn: Turn | undefined): string {
   const { outcome, lastAssistantMessage } = facts;
+  if (failureOf(outcome) !== undefined) return turn?.textSoFar || (lastAssistantMessage ?? "");
   // An answer in the transcript counts even if its text is empty: it ended on another block.
   if (turn !== undefined && (turn.answers > 0 || turn.error !== undefined)) {
     return turn.error === undefined && outcome.kind === "failed" ? outcome.text : turn.text;
@@ -189,16 +196,23 @@ function terminalReason(
   switch (outcome.kind) {
     case "answered":
     case "failed":
-      return apiError && isVersionAtLeast(version, "2.1.330") ? "api_error" : "completed";
+      return apiError ? errorReason(turn, version) : "completed";
+    case "error_max_turns":
+      return "max_turns";
     case "interrupted":
       return turn?.end === "interrupted-tool" || isToolRunning(turn)
         ? "aborted_tools"
         : "aborted_streaming";
-    case "timeout":
-    case "internal_error":
-    case "assistant_error":
+    default:
       return undefined;
   }
+}
+
+/** What is to be changed about a request that failed has a name of its own in every version, the rest since 2.1.330. */
+function errorReason(turn: Turn | undefined, version: string): string {
+  if (turn?.error?.status === 413) return "image_error";
+  if (turn?.text.startsWith("Prompt is too long")) return "prompt_too_long";
+  return isVersionAtLeast(version, "2.1.330") ? "api_error" : "completed";
 }
 
 /** What 2.1.330 notes as the result of a Bash tool that the end of the run killed: SIGKILL or SIGTERM. */

@@ -1,3 +1,4 @@
+import { parseTaskNotification } from "../transcript/task_notification.ts";
 import type { Turn } from "../transcript/turn.ts";
 
 /** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
@@ -28,8 +29,13 @@ export interface SubagentStats {
  *
  * Those that subagents started themselves, and refusals, are in no line of the main transcript and
  * count 0.
+ *
+ * @param options.stopped how many were still at work when the run ended
  */
-export function subagentStats(turns: readonly Turn[]): SubagentStats {
+export function subagentStats(
+  turns: readonly Turn[],
+  { stopped = 0 }: { readonly stopped?: number } = {},
+): SubagentStats {
   const uses = new Map(turns.flatMap((turn) => turn.toolUses).map((use) => [use.id, use]));
   const requested = { background: 0, foreground: 0, unset: 0 };
   const byType = new Map<string, number>();
@@ -53,13 +59,11 @@ export function subagentStats(turns: readonly Turn[]): SubagentStats {
     byType.set(name, (byType.get(name) ?? 0) + 1);
   }
   for (const turn of turns) {
-    const text = turn.prompt?.message.content;
-    const use = notified(text, "tool-use-id");
-    const name = use === undefined ? undefined : uses.get(use)?.name;
+    const notification = parseTaskNotification(turn.prompt?.message.content);
+    const name = uses.get(notification?.toolUseId ?? "")?.name;
     if (name !== "Agent" && name !== "Task") continue;
-    const status = notified(text, "status");
-    if (status === "completed") completed++;
-    if (status === "failed") failed++;
+    if (notification?.status === "completed") completed++;
+    if (notification?.status === "failed") failed++;
   }
 
   return {
@@ -70,16 +74,10 @@ export function subagentStats(turns: readonly Turn[]): SubagentStats {
     spawned_by_subagents: 0,
     completed,
     failed,
-    killed: { parent: 0, user: 0, system: 0 },
+    killed: { parent: 0, user: 0, system: stopped },
     refused: { depth_limit: 0, concurrency_limit: 0, budget: 0 },
     by_type: Object.fromEntries(byType),
   };
-}
-
-/** Reads a field of the `<task-notification>` with which a background task ends. */
-function notified(text: unknown, field: string): string | undefined {
-  if (typeof text !== "string" || !text.startsWith("<task-notification>")) return undefined;
-  return new RegExp(`<${field}>([^<]*)</${field}>`).exec(text)?.[1];
 }
 
 function fieldsOf(value: unknown): { readonly [field: string]: unknown } {

@@ -81,6 +81,8 @@ const TABLE: Table = {
         "is_api_error_message",
         "api_error_status",
         "api_error_type",
+        "api_error",
+        "api_error_params",
         "refused_message_id",
         "thinking_duration_ms",
         "thinking_display",
@@ -138,6 +140,7 @@ const TABLE: Table = {
       version: "2.1.330",
       keys: [
         "api_error_type",
+        "api_error",
         "fast_mode_disabled_reason",
         "subagent_stats",
         "safety_stops",

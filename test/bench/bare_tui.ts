@@ -108,6 +108,7 @@ async function prepare({ claude, homes: { bareTui } }: World): Promise<PreparedR
     cwd: bareTui.project,
     env: bareTui.env,
     frames: false,
+    retries: false,
     mayBeAltered: false,
   });
 }

@@ -6,7 +6,13 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   own: [
     "--input-file",
     "--start-timeout",
+    "--delivery-timeout",
+    "--idle-timeout",
+    "--drain-timeout",
+    "--exit-timeout",
     "--timeout",
+    "--quiet",
+    "--show",
     "--claude-binary",
     "--trace",
     "--inject",
@@ -18,6 +24,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--output-format",
     "--input-format",
     "--verbose",
+    "--max-turns",
     "--no-session-persistence",
     "--ax-screen-reader",
   ],
@@ -37,7 +44,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--fast-mode --include-unsupported-models".split(" "),
   ],
   refused: [
-    ..."--continue --max-turns --max-budget-usd --json-schema --include-partial-messages".split(
+    ..."--continue --max-budget-usd --json-schema --include-partial-messages".split(
       " ",
     ),
     ..."--include-hook-events --forward-subagent-text --replay-user-messages".split(" "),

@@ -38,6 +38,11 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     trace: false,
     timeoutMs: 3_600_000,
     startTimeoutMs: 120_000,
+    deliveryTimeoutMs: 300_000,
+    drainTimeoutMs: 10_000,
+    exitTimeoutMs: 5000,
+    quiet: false,
+    show: false,
     inject: "stdin",
     disallowedTools: [],
     dangerouslySkipPermissions: false,
@@ -63,6 +68,8 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ..."--resume".split(" "),
     ID,
     ..."--fork-session --model opus --debug-file d.log --input-file p.md".split(" "),
+    ..."--start-timeout 2 --delivery-timeout 3 --idle-timeout 4 --drain-timeout 5".split(" "),
+    ..."--exit-timeout 6 --max-turns 7 --quiet --show".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
@@ -73,7 +80,14 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     persistSession: false,
     trace: true,
     timeoutMs: 1500,
-    startTimeoutMs: 120_000,
+    startTimeoutMs: 2000,
+    deliveryTimeoutMs: 3000,
+    idleTimeoutMs: 4000,
+    drainTimeoutMs: 5000,
+    exitTimeoutMs: 6000,
+    quiet: true,
+    show: true,
+    maxTurns: 7,
     inject: "paste",
     claudeBinary: "/bin/claude",
     settings: "{}",
@@ -229,7 +243,12 @@ Deno.test("parseArguments refuses every refused flag by name, with and without a
 Deno.test("parseArguments accepts every flag that is not refused and forwards its class alone", async () => {
   const values: Readonly<Record<string, string>> = {
     "--start-timeout": "5",
+    "--delivery-timeout": "5",
+    "--idle-timeout": "5",
+    "--drain-timeout": "5",
+    "--exit-timeout": "5",
     "--timeout": "5",
+    "--max-turns": "5",
     "--session-id": ID,
     "--resume": ID,
     "--setting-sources": "user",
@@ -312,9 +331,56 @@ Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", asyn
   }
 });
 
+Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => {
+  assertEquals((await requestOf("--max-turns", "3")).maxTurns, 3);
+  assertEquals((await requestOf("--max-turns", "0")).maxTurns, undefined);
+  for (const wrong of ["", "x", "-1", "1.5"]) {
+    assertEquals(
+      (await errorOf("--max-turns", wrong)).message,
+      `Cannot read the command line: --max-turns does not take "${wrong}"`,
+    );
+  }
+});
+
+Deno.test("parseArguments knows a command only as the very first argument", async () => {
+  assertEquals(await parseArguments(["doctor", "--offline", "--claude-binary", "/c"]), {
+    kind: "doctor",
+    options: { offline: true, run: false, json: false, claudeBinary: "/c" },
+  });
+  assertEquals(await parseArguments(["doctor", "--run", "--json", "--claude-binary=/c"]), {
+    kind: "doctor",
+    options: { offline: false, run: true, json: true, claudeBinary: "/c" },
+  });
+  assertEquals(await parseArguments(["sweep"]), {
+    kind: "sweep",
+    options: { dryRun: false, json: false },
+  });
+  assertEquals(await parseArguments(["sweep", "--dry-run", "--json"]), {
+    kind: "sweep",
+    options: { dryRun: true, json: true },
+  });
+  assertEquals(await parseArguments(["sweep", "-h"]), { kind: "help", command: "sweep" });
+  assertEquals((await requestOf("-p", "doctor")).promptArgument, "doctor");
+  assertEquals((await requestOf("--", "sweep")).promptArgument, "sweep");
+});
+
+Deno.test("parseArguments refuses what a command does not take", async () => {
+  for (
+    const [argv, message] of [
+      [["doctor", "--dry-run"], 'doctor does not take "--dry-run"'],
+      [["sweep", "the floor"], 'sweep does not take "the floor"'],
+      [["doctor", "--claude-binary"], "--claude-binary needs a value"],
+    ] as const
+  ) {
+    const error = await errorOf(...argv);
+    assertEquals(error.message, `Cannot read the command line: ${message}`);
+    assertEquals([error.exitCode, error.suggestion === ""], [2, false]);
+  }
+});
+
 Deno.test("parseArguments reports the first of several mistakes", async () => {
-  assertStringIncludes((await errorOf("--max-turns", "3", "--bogus")).message, "--max-turns");
-  assertStringIncludes((await errorOf("--bogus", "--max-turns", "3")).message, "--bogus");
+  assertStringIncludes((await errorOf("--betas", "3", "--bogus")).message, "--betas");
+  assertStringIncludes((await errorOf("--bogus", "--betas", "3")).message, "--bogus");
 });
 
 /** Uses of forwarded flags with free values, each as a token in `=` form. */

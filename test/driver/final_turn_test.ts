@@ -8,13 +8,18 @@ const RECORDED = new URL(
 const LINES = Deno.readTextFileSync(RECORDED).trimEnd().split("\n");
 
 /** Reads a turn from a transcript that the test writes. */
-function read(path: string | undefined, stop: Record<string, unknown> | undefined) {
+function read(
+  path: string | undefined,
+  stop: Record<string, unknown> | undefined,
+  { cut = false } = {},
+) {
   return readFinalTurn({
     configDir: "/nowhere",
     sessionId: "s",
     transcriptPath: () => path,
     known: new Set(),
     stop,
+    cut,
   });
 }
 
@@ -48,4 +53,24 @@ Deno.test("readFinalTurn() makes do with what is there when the answer never com
   const { turns, cost } = await read(undefined, { last_assistant_message: "announced" });
   assertEquals(turns, []);
   assertEquals(cost, undefined);
+});
+
+Deno.test("readFinalTurn() leaves out turns that only the end of the run gave rise to", async () => {
+  const file = await Deno.makeTempFile();
+  const notification = (status: string) => ({
+    type: "user",
+    uuid: crypto.randomUUID(),
+    message: {
+      content:
+        `<task-notification><task-id>b</task-id><status>${status}</status></task-notification>`,
+    },
+  });
+  const turns = async (cut: boolean, ...statuses: readonly string[]) => {
+    const lines = [...LINES, ...statuses.map((status) => JSON.stringify(notification(status)))];
+    await Deno.writeTextFile(file, `${lines.join("\n")}\n`);
+    return (await read(file, undefined, { cut })).turns.length;
+  };
+  assertEquals(await turns(true, "completed", "killed", "killed"), 2);
+  assertEquals(await turns(false, "completed", "killed"), 3);
+  await Deno.remove(file);
 });

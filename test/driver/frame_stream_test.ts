@@ -14,6 +14,7 @@ function collect(version = "unknown"): { readonly stream: FrameStream; readonly 
     servedByAnthropic: true,
     fallbackVersion: () => Promise.resolve(version),
     denialMessages: [],
+    runningShells: () => [],
     emit: (frame) => frames.push(frame),
   });
   return { stream, frames };
@@ -63,4 +64,15 @@ Deno.test("FrameStream begins a session that wrote nothing with the version the 
   await stream.finish();
   assertEquals(kinds(frames), ["system/init"]);
   assertEquals(frames[0]?.["claude_code_version"], "2.1.330");
+});
+
+Deno.test("FrameStream holds word of a retry back until the session has begun", () => {
+  const { stream, frames } = collect();
+  const retry = { attempt: 1, maxRetries: 10, delayMs: 1000, status: 529 };
+  stream.retry(retry);
+  assertEquals(frames, []);
+  stream.begin("2.1.330");
+  stream.retry({ ...retry, attempt: 2 });
+  assertEquals(kinds(frames), ["system/init", "system/api_retry", "system/api_retry"]);
+  assertEquals(frames.slice(1).map(({ attempt }) => attempt), [1, 2]);
 });

@@ -61,3 +61,29 @@ Deno.test("HookSource leaves out strangers, garbage and paths", () => {
   ground.announce("wrong 1\n\nnonsense\ns3 2\ns3 3\ns3 4\ns3 99\ns3 ../fifo\ns3\n");
   assertEquals(ground.source.read(), []);
 });
+
+Deno.test("HookSource takes as much at a time as a FIFO holds, and keeps no endless line", () => {
+  using ground = new Ground();
+  ground.payload("1", '{"hook_event_name":"Stop"}');
+  for (let written = 0; written < 10; written++) {
+    ground.announce("x".repeat(60_000));
+    assertEquals(ground.source.read(), []);
+  }
+  ground.announce("\ns3 1\n");
+  assertEquals(ground.source.read().length, 1);
+});
+
+Deno.test("HookSource tells that payloads have no place any more", () => {
+  for (
+    const lose of [
+      (ground: Ground) => ground.announce("s3 unheard\n"),
+      (ground: Ground) => Deno.removeSync(`${ground.path}/payloads`),
+    ]
+  ) {
+    using ground = new Ground();
+    ground.announce("x unheard\n");
+    assertEquals([ground.source.read(), ground.source.unheard], [[], false]);
+    lose(ground);
+    assertEquals([ground.source.read(), ground.source.unheard], [[], true]);
+  }
+});

@@ -1,7 +1,5 @@
 import { assertEquals } from "@std/assert";
 import { renderScreen } from "../../src/driver/render_screen.ts";
-import { readChoices, recogniseDialog } from "../../src/session/dialogs.ts";
-import { readRecording } from "../session/recording.ts";
 
 const encoder = new TextEncoder();
 
@@ -20,18 +18,11 @@ Deno.test("renderScreen() shows the bottom of what has scrolled", async () => {
   assertEquals(screen.lines, ["row 27", "row 28", "row 29"]);
 });
 
-for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
-  Deno.test(`the recorded ${version} trust dialog is recognised on the screen`, async () => {
-    const chunks: Uint8Array[] = [];
-    for (const input of readRecording(`${version}-trust`)) {
-      if (input.type === "screen") break;
-      if (input.type === "terminal") chunks.push(input.bytes);
-    }
-    const screen = await renderScreen(chunks, { rows: 50, cols: 220 });
-    assertEquals(recogniseDialog(screen)?.name, "workspace trust");
-    assertEquals(readChoices(screen).map(({ text }) => text).sort(), [
-      "No, exit",
-      "Yes, I trust this folder",
-    ]);
-  });
-}
+Deno.test("renderScreen() puts characters together that were cut anywhere", async () => {
+  const bytes = encoder.encode("│ ❯ é… 日本 🙂 │");
+  const size = { rows: 2, cols: 40 };
+  const whole = await renderScreen([bytes], size);
+  assertEquals(whole.lines[0], "│ ❯ é… 日本 🙂 │");
+  const cut = Array.from(bytes, (byte) => Uint8Array.of(byte));
+  assertEquals(await renderScreen(cut, size), whole);
+});

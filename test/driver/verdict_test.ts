@@ -1,14 +1,23 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Ending } from "../../src/session/effect.ts";
 import { type Verdict, verdictOf } from "../../src/driver/verdict.ts";
+import { turnsOf } from "../../src/transcript/turn.ts";
 
 const screen = { lines: [], cursor: { row: 1, col: 1 } };
 
-function verdict(ending: Ending, more: { prompt?: string; isClaude?: boolean } = {}): Verdict {
+type VerdictFacts = Partial<Parameters<typeof verdictOf>[1]>;
+
+function verdict(ending: Ending, more: VerdictFacts = {}): Verdict {
   return verdictOf(ending, {
     prompt: "hello",
-    timeoutMs: 3000,
-    startTimeoutMs: 1500,
+    limits: {
+      timeoutMs: 3000,
+      startTimeoutMs: 2000,
+      deliveryTimeoutMs: 4000,
+      idleTimeoutMs: 5000,
+      drainTimeoutMs: 6000,
+      exitTimeoutMs: 7000,
+    },
     binary: "/bin/x",
     isClaude: true,
     turn: undefined,
@@ -28,6 +37,9 @@ const FAILURES: readonly Ending[] = [
   { kind: "dialog", name: "login", screen },
   { kind: "not-started", silent: true },
   { kind: "not-started", silent: false },
+  { kind: "not-taken" },
+  { kind: "silent" },
+  { kind: "unheard" },
   { kind: "undelivered" },
   { kind: "undelivered", taken: "x" },
 ];
@@ -42,7 +54,16 @@ Deno.test("verdictOf() words every failure in one line without a full stop, and 
 
 Deno.test("verdictOf() tells the kinds of failure apart", () => {
   assertEquals(verdict({ kind: "timeout" }).outcome.kind, "timeout");
-  assertStringIncludes(message(verdict({ kind: "timeout" })), "3 s");
+  const limits: readonly (readonly [Ending, string, string])[] = [
+    [{ kind: "timeout" }, "timeout", "3 s"],
+    [{ kind: "not-started", silent: true }, "start_timeout", "2 s"],
+    [{ kind: "not-taken" }, "delivery_timeout", "4 s"],
+    [{ kind: "silent" }, "idle_timeout", "5 s"],
+  ];
+  for (const [ending, kind, limit] of limits) {
+    assertEquals(verdict(ending).outcome.kind, kind);
+    assertStringIncludes(message(verdict(ending)), limit);
+  }
   assertEquals(verdict({ kind: "interrupted", signal: "SIGINT" }).outcome.kind, "interrupted");
   assertEquals(verdict({ kind: "idle", prompted: true }).outcome.kind, "assistant_error");
   const killed = verdict({ kind: "exited", exit: { kind: "signaled", signal: 9 } });
@@ -71,6 +92,38 @@ Deno.test("verdictOf() names a command that Claude Code carried out by itself", 
   ) {
     assertStringIncludes(message(verdict(ending, { prompt: " /cost now" })), '"/cost"');
   }
+});
+
+Deno.test("verdictOf() names the limit of turns as claude -p does, and words it for stderr", () => {
+  const found = verdict({ kind: "max-turns" }, { maxTurns: 2 });
+  assertEquals(found.outcome, {
+    kind: "error_max_turns",
+    turns: 2,
+    message: "Reached maximum number of turns (2)",
+  });
+  assertStringIncludes(found.message ?? "", "2 requests to the model");
+});
+
+Deno.test("verdictOf() takes an API error for the answer that it stands for", () => {
+  const error = { status: null, type: undefined, apiError: undefined, resetsAt: undefined };
+  const [turn] = turnsOf([{
+    type: "assistant",
+    message: {
+      id: "m1",
+      model: "<synthetic>",
+      content: [{ type: "text", text: "Not logged in · Please run /login" }],
+    },
+    error: "authentication_failed",
+    isApiErrorMessage: true,
+  }]);
+  assertEquals(turn?.error, { kind: "authentication_failed", ...error });
+  const found = verdict({ kind: "answered", stop: {} }, { turn });
+  assertEquals(found.outcome, {
+    kind: "failed",
+    error: "authentication_failed",
+    text: "Not logged in · Please run /login",
+  });
+  assertStringIncludes(found.suggestion ?? "", "claude /login");
 });
 
 Deno.test("verdictOf() passes on what StopFailure says", () => {

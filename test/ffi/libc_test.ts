@@ -1,14 +1,22 @@
-import { assert, assertEquals } from "@std/assert";
-import { libc } from "../../ffi/libc.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { libc, libcInventory } from "../../ffi/libc.ts";
 
 Deno.test("libc opens its table once", () => {
   assert(libc() === libc());
 });
 
+Deno.test("libcInventory() finds every function that libc() has", () => {
+  const { platform, functions, missing } = libcInventory();
+  assertEquals(missing, []);
+  assertEquals(functions, Object.keys(libc()).length);
+  assertEquals([platform.os, platform.arch], ["linux", "x86_64"]);
+  assertMatch(platform.glibc ?? "", /^2\.\d+$/);
+});
+
 Deno.test("libc without the ffi permission says how to give it", async () => {
   const module = JSON.stringify(import.meta.resolve("../../ffi/libc.ts"));
   const script = `
-    import { libc } from ${module};
+    import { libc, libcInventory } from ${module};
     try {
       libc();
     } catch (error) {

@@ -10,7 +10,7 @@ import type { RealClaude } from "./real_claude.ts";
  * and after it has ended; then the sandbox is gone.
  */
 export async function performHere(
-  real: RealClaude,
+  real: Pick<RealClaude, "binary" | "home">,
   options: {
     readonly prompt: string;
     /** Further arguments of `claude-print`. */
@@ -28,6 +28,7 @@ export async function performHere(
     cwd: real.home.project,
     env: real.home.env,
     frames: false,
+    retries: false,
     mayBeAltered: false,
   });
   using _sandbox = prepared.sandbox;

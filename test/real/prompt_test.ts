@@ -44,27 +44,27 @@ for (const [name, bytes] of [["33 KB", 33 * 1024], ["1 MB", 1024 * 1024]] as con
   });
 }
 
-const AWKWARD: Readonly<Record<string, string>> = {
-  "white space at both ends": "\n\n  one\n\ttwo\n\n\n  three  \n\n",
-  "emoji and scripts": "❤️ 👩‍👩‍👧‍👦 🇩🇪🇫🇷 🏴󠁧󠁢󠁳󠁣󠁴󠁿 👍🏽 漢字 한국어 e\u0301 עברית می\u200cخواهم",
-  "CRLF line ends": "one\r\ntwo\r\n",
-  "a leading path": "/path/like/this is a path",
-  "a leading double slash": "//x",
-  "a leading exclamation mark": "!touch pressed",
-  "a leading number sign": "# remember this",
-  "a file that does not exist": "@nofile and @/no/such/file",
-  "a question mark": "?",
-  "leading dashes and a trailing backslash": "--help -p -- \\",
-  "shell syntax": "\"a\" 'b' `touch x` $(touch y) ${HOME} \\n %s [201~ ^[[201~",
-  "one very long line, and a word that means more on the screen": "ultracode, please: ".concat(
-    "word ".repeat(4000),
-  ),
-};
+/** What is awkward only in front stands in front, each in a prompt of its own. */
+const AWKWARD: readonly string[] = [
+  [
+    "\n\n  white space\n\tat both ends\n\n",
+    "❤️ 👩‍👩‍👧‍👦 🇩🇪🇫🇷 🏴󠁧󠁢󠁳󠁣󠁴󠁿 👍🏽 漢字 한국어 e\u0301 עברית می\u200cخواهم",
+    "CRLF line ends\r\ntwo\r\n",
+    "@nofile and @/no/such/file",
+    "\"a\" 'b' `touch x` $(touch y) ${HOME} \\n %s [201~ ^[[201~",
+    `ultracode, please: ${"word ".repeat(4000)}`,
+    "  \n\n",
+  ].join("\n"),
+  "/path/like/this is a path",
+  "//x",
+  "!touch pressed",
+  "# remember this",
+  "?",
+  "--help -p -- \\",
+];
 
 forEachVersion("awkward prompts reach the API as they are", async (real) => {
-  for (const [name, prompt] of Object.entries(AWKWARD)) {
-    assertEquals(await received(real, { stdin: prompt }), prompt, name);
-  }
+  for (const prompt of AWKWARD) assertEquals(await received(real, { stdin: prompt }), prompt);
   assertEquals([...Deno.readDirSync(real.home.project)], [], "nothing was carried out");
 });
 
@@ -79,11 +79,12 @@ const ALTERED: readonly { readonly prompt: string; readonly named: string }[] = 
 ];
 
 forEachVersion("a prompt with characters that may be altered is exact or refused", async (real) => {
+  if (real.version === "2.1.197") {
+    const all = ALTERED.map(({ prompt }) => prompt).join("\n");
+    assertEquals(await received(real, { stdin: all }), all);
+    return;
+  }
   for (const { prompt, named } of ALTERED) {
-    if (real.version === "2.1.197") {
-      assertEquals(await received(real, { stdin: prompt }), prompt);
-      continue;
-    }
     const run = await real.print(["--output-format", "json"], { stdin: prompt });
     assertEquals(run.code, 2, named);
     assertStringIncludes(run.stderr, named);
@@ -93,11 +94,9 @@ forEachVersion("a prompt with characters that may be altered is exact or refused
   }
 });
 
-forEachVersion("the prompt comes from the argument, stdin, both or a file", async (real) => {
+forEachVersion("the prompt comes from the argument and stdin, or a file", async (real) => {
   const file = `${real.home.path}/prompt.txt`;
   await Deno.writeTextFile(file, "from a file\n");
-  assertEquals(await received(real, {}, ["-p", "from the argument"]), "from the argument");
-  assertEquals(await received(real, { stdin: "from stdin\n" }, ["-p"]), "from stdin\n");
   assertEquals(await received(real, { stdin: "stdin\n" }, ["-p", "argument"]), "argument\nstdin\n");
   assertEquals(await received(real, {}, ["--input-file", file]), "from a file\n");
 });

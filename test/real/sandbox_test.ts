@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { forwardTranscripts } from "../../src/sandbox/forward_transcripts.ts";
 import { projectSlug } from "../../src/transcript/project_slug.ts";
 import { filesBelow } from "./files_below.ts";
 import { forEachVersion } from "./for_each_version.ts";
@@ -117,17 +116,10 @@ forEachVersion("the transcript is forwarded byte for byte", async (real) => {
   const { report } = await performHere(real, {
     prompt,
     args: ["--allowedTools=Bash"],
-    after: ({ sandbox, userConfig }) => {
+    after: ({ sandbox }) => {
       const kept = filesBelow(`${sandbox.configDir}/projects`);
       assertEquals([...kept.keys()].length, 1);
-      assertEquals(
-        forwardTranscripts({
-          from: sandbox.configDir,
-          to: userConfig.dir,
-          resumed: sandbox.resumed,
-        }),
-        [],
-      );
+      assertEquals(sandbox.forward(), { files: 1, failures: [] });
       assertEquals(filesBelow(`${real.home.config}/projects`), kept);
     },
   });

@@ -5,6 +5,7 @@ const sandbox = {
   configDir: "/s/config",
   tempDir: "/s/tmp",
   userConfig: { dir: "/u", claudeJson: "/u/.claude.json", loginDir: "/u" },
+  scheduledTasks: false,
 };
 
 Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code's own places", () => {
@@ -20,6 +21,14 @@ Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code
   assertEquals(env["CLAUDE_CODE_TMPDIR"], "/s/tmp");
   assertEquals(env["CLAUDE_SECURESTORAGE_CONFIG_DIR"], "/u");
   assertEquals("IS_SANDBOX" in env, false);
+});
+
+Deno.test("childEnvironment() leaves the level of the debug log to the caller unless it is read", () => {
+  const name = "CLAUDE_CODE_DEBUG_LOG_LEVEL";
+  assertEquals(childEnvironment({ [name]: "error" }, sandbox)[name], "error");
+  assertEquals(name in childEnvironment({}, sandbox), false);
+  const logged = { ...sandbox, logLevel: "warn" } as const;
+  assertEquals(childEnvironment({ [name]: "error" }, logged)[name], "warn");
 });
 
 Deno.test("childEnvironment() removes what a surrounding Claude Code or SDK left there", () => {
@@ -43,4 +52,12 @@ Deno.test("childEnvironment() tells a nested run where the user's config dir is"
   assertEquals(childEnvironment({ CLAUDE_CONFIG_DIR: "/cfg" }, sandbox)[name], "/cfg");
   const nested = { CLAUDE_CONFIG_DIR: "/s0/config", [name]: "/cfg" };
   assertEquals(childEnvironment(nested, sandbox)[name], "/cfg");
+});
+
+Deno.test("childEnvironment() trusts no folder, and keeps a project's own prompts from being sent", () => {
+  const env = childEnvironment({}, sandbox);
+  assertEquals(env["CLAUDE_CODE_SANDBOXED"], "1");
+  assertEquals("CLAUDE_CODE_DISABLE_CRON" in env, false);
+  const scheduled = childEnvironment({}, { ...sandbox, scheduledTasks: true });
+  assertEquals(scheduled["CLAUDE_CODE_DISABLE_CRON"], "1");
 });

@@ -19,8 +19,9 @@ class Ground implements Disposable {
     return forwardTranscripts({
       from: this.from,
       to: this.to,
-      resumed: new Map(Object.entries(resumed)),
-    });
+      resumed,
+      run: "0123abcd",
+    }).failures;
   }
 
   [Symbol.dispose](): void {
@@ -50,6 +51,33 @@ Deno.test("forwardTranscripts() appends to a resumed session, and keeps what oth
     Deno.readTextFileSync(`${ground.to}/projects/-w/s1.jsonl`),
     "old\nsomebody else's\nnew\n",
   );
+});
+
+Deno.test("forwardTranscripts() finishes what an earlier call did not, and brings nothing twice", () => {
+  using ground = new Ground();
+  Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
+  const resumed = { "-w/old.jsonl": 4, "-w/half.jsonl": 4, "-w/others.jsonl": 4 };
+  ground.write("from/projects/-w/new.jsonl", "new\n");
+  for (const path of Object.keys(resumed)) ground.write(`from/projects/${path}`, "old\nnew\n");
+  ground.write("to/projects/-w/old.jsonl", "old\n");
+  ground.write("to/projects/-w/half.jsonl", "old\nne");
+  ground.write("to/projects/-w/others.jsonl", "old\n");
+  ground.write("to/projects/-w/new.jsonl.0123abcd.part", "ne");
+  assertEquals(ground.forward(resumed), []);
+  ground.write("to/projects/-w/others.jsonl", "old\nnew\nsomebody else's\n");
+  const texts = () =>
+    [...Deno.readDirSync(`${ground.to}/projects/-w`)].map(({ name }) =>
+      `${name} ${Deno.readTextFileSync(`${ground.to}/projects/-w/${name}`)}`
+    ).toSorted();
+  const expected = [
+    "half.jsonl old\nnew\n",
+    "new.jsonl new\n",
+    "old.jsonl old\nnew\n",
+    "others.jsonl old\nnew\nsomebody else's\n",
+  ];
+  assertEquals(texts(), expected);
+  assertEquals(ground.forward(resumed), []);
+  assertEquals(texts(), expected);
 });
 
 Deno.test("forwardTranscripts() takes the place of nothing, and follows no links", () => {
@@ -97,10 +125,11 @@ Deno.test("forwardTranscripts() leaves no half of a file when the disk takes no 
     import { forwardTranscripts } from ${
     JSON.stringify(new URL("../../src/sandbox/forward_transcripts.ts", import.meta.url).href)
   };
-    const failures = forwardTranscripts({
+    const { failures } = forwardTranscripts({
       from: ${JSON.stringify(ground.from)},
       to: ${JSON.stringify(ground.to)},
-      resumed: new Map([["-w/old.jsonl", 4]]),
+      resumed: { "-w/old.jsonl": 4 },
+      run: "0123abcd",
     });
     console.log(failures.length);
   `;

@@ -46,11 +46,11 @@ Deno.test("runSettings() adds our hooks to the caller's", () => {
   assertEquals(merged["disableAllHooks"], false);
 });
 
-Deno.test("runSettings() lets the caller decide on the project's MCP servers", () => {
+Deno.test("runSettings() starts the project's MCP servers as claude -p does, whatever the caller says", () => {
   const ours = { hooks: {}, memoryPath: "/m/" };
-  assertEquals(runSettings({}, ours)["enableAllProjectMcpServers"], true);
-  const caller = { enableAllProjectMcpServers: false };
-  assertEquals(runSettings(caller, ours)["enableAllProjectMcpServers"], false);
+  for (const caller of [{}, { enableAllProjectMcpServers: false }]) {
+    assertEquals(runSettings(caller, ours)["enableAllProjectMcpServers"], true);
+  }
 });
 
 Deno.test("runSettings() keeps memory in its place unless the caller names another", () => {

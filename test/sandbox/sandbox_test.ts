@@ -22,9 +22,11 @@ class Ground implements Disposable {
       userSettings: undefined,
       callerSettings: {},
       memoryPath: "/m/",
-      trusted: ["/w"],
+      folders: ["/w"],
       hooks: ["Stop", "PermissionRequest"],
       mcpServers: 0,
+      logged: false,
+      persistSession: true,
       ...more,
     };
   }
@@ -148,6 +150,46 @@ for (const tmpName of ["plain", "with space", "q'uo\"te $x `y` \\z", "ünï😀"
   });
 }
 
+Deno.test("the hook script counts the batches of tools and stops the turn at its limit", async () => {
+  using ground = new Ground();
+  const hooks = ["PostToolBatch", "Stop"] as const;
+  using sandbox = new Sandbox(ground.options({ hooks, maxTurns: 2 }));
+  const settings = readJson(sandbox.settingsPath);
+  /** Whether the hook stops the turn for a payload, and whether it announces it. */
+  const call = async (
+    event: (typeof hooks)[number],
+    payload: Readonly<Record<string, unknown>>,
+  ) => {
+    const [{ hooks: [{ command }] }] = settings.hooks[event];
+    using fifo = Deno.openSync(sandbox.fifoPath, { read: true, write: true });
+    const shell = new Deno.Command("sh", { args: ["-c", command], stdin: "piped", stdout: "piped" })
+      .spawn();
+    const writer = shell.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(JSON.stringify(payload)));
+    await writer.close();
+    const reply = new TextDecoder().decode((await shell.output()).stdout);
+    const told = [...Deno.readDirSync(sandbox.payloadDir)].map(({ name }) => name);
+    if (told.length > 0) fifo.readSync(new Uint8Array(200));
+    for (const name of told) Deno.removeSync(`${sandbox.payloadDir}/${name}`);
+    return { stops: reply !== "" && JSON.parse(reply).continue === false, told: told.length };
+  };
+  const batch = (more = {}) =>
+    call("PostToolBatch", {
+      cwd: '/w/"agent_id"',
+      ...more,
+      hook_event_name: "PostToolBatch",
+      tool_calls: [{ tool_input: { agent_id: "the tool's own" } }],
+    });
+  const stop = (tasks: readonly unknown[]) => call("Stop", { background_tasks: tasks });
+  const goesOn = { stops: false, told: 0 };
+  assertEquals(await batch(), goesOn);
+  assertEquals(await batch({ agent_id: "a1" }), goesOn, "a subagent has its own turns");
+  assertEquals(await stop([{ id: "b1" }]), { stops: false, told: 1 });
+  assertEquals(await batch(), goesOn, "a task in the background starts another turn");
+  assertEquals(await stop([]), { stops: false, told: 1 });
+  assertEquals(await batch(), { stops: true, told: 1 });
+});
+
 Deno.test("the hook script waits for MCP servers as the debug log tells of them", async () => {
   using ground = new Ground();
   using sandbox = new Sandbox(ground.options({ hooks: ["SessionStart"], mcpServers: 2 }));
@@ -158,10 +200,11 @@ Deno.test("the hook script waits for MCP servers as the debug log tells of them"
   line("a", "Starting connection with timeout of 30000ms");
   line("b", "Starting connection with timeout of 30000ms");
   line("a", "Successfully connected (transport: stdio) in 3ms");
+  // Open first: what is announced to nobody is lost.
+  using fifo = Deno.openSync(sandbox.fifoPath, { read: true, write: true });
   let ended = false;
   const shell = new Deno.Command("sh", { args: ["-c", command], stdin: "null" }).output()
     .then(() => ended = true);
-  using fifo = Deno.openSync(sandbox.fifoPath, { read: true, write: true });
   fifo.readSync(new Uint8Array(200));
   assertEquals(ended, false);
   line("a", "Channel notifications skipped: …");

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { simulate } from "./simulation.ts";
 
 const EXIT = { type: "exit", exit: { kind: "exited", code: 143 } } as const;
@@ -14,6 +14,10 @@ const status = (
   ...(waitingFor === undefined ? {} : { waitingFor }),
 } as const);
 const PROMPT = { type: "transcript", entry: { type: "user", prompt: true } } as const;
+const INTERRUPTED = {
+  type: "transcript",
+  entry: { type: "user", prompt: true, end: "interrupted" },
+} as const;
 
 Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", () => {
   const session = simulate();
@@ -25,6 +29,18 @@ Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", ()
   assertEquals(session.ending(), undefined);
   session.hear(EXIT);
   assertEquals(session.ending(), { kind: "answered", stop: { last_assistant_message: "hi" } });
+});
+
+Deno.test("the hook that stops a turn at its limit is the end once the child is idle", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "hook", event: "PostToolBatch", payload: {} });
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  assertEquals(session.effects.some((effect) => effect.type === "kill" && effect.tree), false);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "max-turns" });
 });
 
 Deno.test("Stop with tasks in the background is not the end, nor is being idle meanwhile", () => {
@@ -146,11 +162,138 @@ Deno.test("a turn under way knows no start deadline, only the wall clock", () =>
   const session = simulate({ startTimeoutMs: 5000, timeoutMs: 100_000 });
   session.hear(status("busy"));
   session.wait(99_999);
-  assertEquals(session.signals(), []);
+  assertEquals(session.typed(), "");
   session.wait(1);
+  assertEquals(session.typed(), "\x1b");
+  session.hear(INTERRUPTED);
   assertEquals(session.signals(), ["SIGTERM tree"]);
   session.hear(EXIT);
   assertEquals(session.ending(), { kind: "timeout" });
+});
+
+Deno.test("a turn under way is stopped with Escape, and its text so far waited for", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals([session.typed(), session.signals()], ["\x1b", []]);
+  session.hear(status("idle"));
+  session.wait(299);
+  assertEquals(session.signals(), []);
+  session.hear(INTERRUPTED);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
+});
+
+Deno.test("a child that does not heed Escape is gone within 3 s of the first signal", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.wait(60_000);
+  const at = session.now();
+  session.hear({ type: "signal", signal: "SIGTERM" });
+  session.wait(3000);
+  assertEquals(session.signals().slice(0, 2), ["SIGTERM tree", "SIGKILL tree"]);
+  const killed = session.effects.findIndex((effect) =>
+    effect.type === "kill" && effect.signal === "SIGKILL"
+  );
+  assert(killed > 0 && session.now() === at + 3000);
+});
+
+Deno.test("a second signal during Escape kills at once", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGINT" });
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals(session.signals(), ["SIGKILL tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
+});
+
+Deno.test("an answer that was complete before Escape ends the run all the same", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGINT" });
+  session.hear(stop());
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
+Deno.test("silence ends a turn, but neither bytes, a running tool nor a task in the background do", () => {
+  const tool = (entry: object) =>
+    ({ type: "transcript", entry: { type: "user", prompt: false, ...entry } }) as const;
+  const session = simulate({ idleTimeoutMs: 1000 });
+  session.hear(status("busy"));
+  for (let time = 0; time < 5; time++) {
+    session.wait(900);
+    session.show(".");
+  }
+  session.hear(tool({ called: ["t1", "t2"] }));
+  session.wait(3_000_000);
+  session.hear(tool({ returned: ["t1"] }));
+  session.wait(500_000);
+  assertEquals(session.typed(), "");
+  session.hear(tool({ returned: ["t2"] }));
+  session.hear(stop({ background_tasks: [{ id: "b" }] }));
+  session.wait(50_000);
+  assertEquals(session.typed(), "");
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
+  session.wait(2000);
+  assertEquals(session.typed(), "\x1b");
+  session.wait(1000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "silent" });
+});
+
+Deno.test("each limit names its own stage", () => {
+  const mute = simulate({ startTimeoutMs: 1000 });
+  mute.wait(1000);
+  mute.hear(EXIT);
+  assertEquals(mute.ending(), { kind: "not-started", silent: true });
+  const unready = simulate({ startTimeoutMs: 1000 });
+  unready.wait(900);
+  unready.show("a first byte starts the limit anew");
+  unready.wait(999);
+  assertEquals(unready.signals(), []);
+  unready.wait(1);
+  unready.hear(EXIT);
+  assertEquals(unready.ending(), { kind: "not-started", silent: false });
+  const deaf = simulate({ startTimeoutMs: 1000, deliveryTimeoutMs: 5000 });
+  deaf.hear(status("idle"));
+  deaf.wait(5000);
+  deaf.hear(EXIT);
+  assertEquals(deaf.ending(), { kind: "not-taken" });
+  const stubborn = simulate({ exitTimeoutMs: 700 });
+  stubborn.hear(stop());
+  stubborn.hear(status("idle"));
+  stubborn.wait(699);
+  assertEquals(stubborn.signals(), ["SIGTERM"]);
+  stubborn.wait(1);
+  assertEquals(stubborn.signals(), ["SIGTERM", "SIGKILL tree"]);
+  const busy = simulate({ otherStopHooks: true, drainTimeoutMs: 7000 });
+  busy.hear(stop());
+  busy.wait(6999);
+  assertEquals(busy.signals(), []);
+  busy.wait(1);
+  assertEquals(busy.signals(), ["SIGTERM"]);
+});
+
+Deno.test("an end that only the transcript tells is an answer", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  session.hear({
+    type: "transcript",
+    entry: { type: "system", subtype: "turn_duration", prompt: false, end: "completed" },
+  });
+  session.hear(status("idle"));
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "answered", stop: {} });
+});
+
+Deno.test("a new size of the user's terminal is passed on to the child's", () => {
+  const session = simulate();
+  session.hear({ type: "resized", size: { rows: 24, cols: 80 } });
+  assertEquals(session.effects.at(-1), { type: "resize", size: { rows: 24, cols: 80 } });
 });
 
 Deno.test("a child that ignores SIGTERM is killed, and one that hangs in the kernel is given up", () => {
@@ -213,8 +356,8 @@ Deno.test("a prompt that is in the transcript of a child that stayed idle is no 
   assertEquals(session.ending()?.kind, "idle");
 });
 
-Deno.test("an idle child whose start hooks take long keeps the time the start deadline gives", () => {
-  const session = simulate({ startTimeoutMs: 60_000 });
+Deno.test("an idle child whose start hooks take long keeps the time the delivery deadline gives", () => {
+  const session = simulate({ startTimeoutMs: 10_000, deliveryTimeoutMs: 60_000 });
   session.hear(status("idle"));
   session.wait(50_000);
   assertEquals(session.signals(), []);
@@ -225,11 +368,11 @@ Deno.test("an idle child whose start hooks take long keeps the time the start de
 
 Deno.test("a dialog is answered one key at a time, each after a look", () => {
   const session = simulate();
-  session.draw("Do you trust this folder?", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
   session.show("…");
   session.wait(600);
   assertEquals(session.typed(), "\x1b[A");
-  session.draw("Do you trust this folder?", "", " ❯ Yes, I trust this folder", "   No, exit", "");
+  session.draw("Security guide", "", " ❯ Yes, I trust this folder", "   No, exit", "");
   session.wait(300);
   assertEquals(session.typed(), "\x1b[A\r");
   session.draw("❯ ");
@@ -240,9 +383,9 @@ Deno.test("a dialog is answered one key at a time, each after a look", () => {
 
 Deno.test("a dialog that does not react ends the run after a bounded number of keys", () => {
   const session = simulate();
-  session.draw("Do you trust this folder?", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
   session.show("…");
-  session.wait(30_000);
+  session.wait(60_000);
   session.hear(EXIT);
   assertEquals(session.ending()?.kind, "dialog");
   assertEquals(session.typed(), "\x1b[A".repeat(20));
@@ -339,4 +482,29 @@ Deno.test("unknown hooks, statuses and transcript lines change nothing but prove
   session.hear({ type: "transcript", entry: { type: "something-new", prompt: false } });
   session.wait(100_000);
   assertEquals(session.signals(), []);
+});
+
+Deno.test("hooks that cannot tell what they have to end the turn, unless its end is known", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "unheard" });
+  session.hear({ type: "unheard" });
+  session.hear(INTERRUPTED);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "unheard" });
+  const told = simulate();
+  told.hear(status("busy"));
+  told.hear(stop());
+  told.hear({ type: "unheard" });
+  told.hear(EXIT);
+  assertEquals(told.ending()?.kind, "answered");
+});
+
+Deno.test("a dialog that does not react is not given the time to start anew", () => {
+  const session = simulate({ startTimeoutMs: 4000 });
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.show("…");
+  session.wait(12_000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "not-started");
 });

@@ -13,6 +13,9 @@ const options = (prompt: string, inject: "stdin" | "paste"): SessionOptions => (
   size: { rows: 50, cols: 220 },
   timeoutMs: 60_000,
   startTimeoutMs: 60_000,
+  deliveryTimeoutMs: 60_000,
+  drainTimeoutMs: 10_000,
+  exitTimeoutMs: 5000,
   otherStopHooks: false,
   forked: false,
 });
@@ -99,6 +102,7 @@ Deno.test("a session that is cut off anywhere can still be told to stop, and end
     const result = replay([
       ...inputs.slice(0, length),
       { at, type: "signal", signal: "SIGTERM" },
+      { at, type: "deadline", name: "interrupt" },
       { at, type: "exit", exit: { kind: "exited", code: 143 } },
     ], options("hello there", "stdin"));
     assert(

@@ -37,6 +37,9 @@ export function simulate(options: Partial<SessionOptions> = {}): Simulation {
     size: { rows: 50, cols: 220 },
     timeoutMs: 3_600_000,
     startTimeoutMs: 60_000,
+    deliveryTimeoutMs: 30_000,
+    drainTimeoutMs: 10_000,
+    exitTimeoutMs: 5000,
     otherStopHooks: false,
     forked: false,
     ...options,
@@ -63,7 +66,10 @@ export function simulate(options: Partial<SessionOptions> = {}): Simulation {
     hear,
     show: (text) => hear({ type: "terminal", bytes: new TextEncoder().encode(text) }),
     draw: (...lines) => {
-      screen = { lines, cursor: { row: 1, col: 1 } };
+      // Claude Code leaves the cursor on the caret of a dialog.
+      const row = Math.max(0, lines.findLastIndex((line) => line.includes("❯")));
+      const col = Math.max(0, (lines[row] ?? "").indexOf("❯"));
+      screen = { lines, cursor: { row: row + 1, col: col + 1 } };
     },
     wait: (ms) => {
       const until = now + ms;

@@ -194,8 +194,8 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     suggestion: /Use seconds/,
   },
   "a flag that is not supported yet": {
-    args: ["--max-turns", "3", "hello"],
-    message: /^Cannot honour --max-turns: /,
+    args: ["--max-budget-usd", "3", "hello"],
+    message: /^Cannot honour --max-budget-usd: /,
     suggestion: /claude -p/,
   },
   "bad JSON in --settings": {
@@ -268,7 +268,7 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
         /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
       assertMatch(message, mistake.message);
       assertMatch(suggestion, mistake.suggestion);
-      assert(others.join("") === "" || /^ {2}Its last screen:\n/.test(others.join("")), run.stderr);
+      assert(others.join("") === "" || /^ {2}The last screen:\n/.test(others.join("")), run.stderr);
       if (run.format === "json") {
         assertEquals([run.result["subtype"], run.result["errors"]], ["internal_error", [message]]);
       }

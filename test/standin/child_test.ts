@@ -175,7 +175,7 @@ Deno.test("the child's terminal is 220 by 50 where there is none to take after",
 Deno.test("in a person's terminal the answer is plain, and the child's terminal as large", async () => {
   await using claude = await StandIn.set();
   const { home, binary } = claude;
-  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "hello"];
+  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
   const size = { rows: 33, cols: 101 };
   const run = await runInTerminal(command, { size, cwd: home.project, env: home.env });
   assertEquals(run, {

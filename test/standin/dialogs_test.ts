@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dialogFor } from "../../fixtures/mock/dialog.ts";
 import { releaseOf } from "../../fixtures/mock/release.ts";
-import type { Dialog, DialogName } from "../../fixtures/mock/scenario.ts";
+import type { Dialog, DialogName, DialogRequest } from "../../fixtures/mock/scenario.ts";
 import { StandIn } from "./stand_in.ts";
 
 const UP = "\x1b[A";
@@ -14,11 +14,12 @@ const ANSWERED: readonly {
   readonly version: string;
   readonly choice: string;
 }[] = [
-  { show: "trust_files", version: "2.1.168", choice: "Yes, proceed" },
   { show: "trust_yes", version: "2.1.197", choice: "Yes, I trust this folder" },
   { show: "trust_no", version: "2.1.330", choice: "Yes, I trust this folder" },
   { show: "bypass", version: "2.1.197", choice: "Yes, I accept" },
   { show: "bypass", version: "2.1.330", choice: "Yes, I accept" },
+  { show: "api_key", version: "2.1.197", choice: "Yes" },
+  { show: "api_key", version: "2.1.330", choice: "Yes" },
   { show: "add_directory", version: "2.1.330", choice: "Yes, add it" },
   { show: "settings_error", version: "2.1.330", choice: "Continue without these settings" },
   { show: "settings_warning", version: "2.1.330", choice: "Continue" },
@@ -61,32 +62,76 @@ const UNKNOWN: Dialog = {
   escape: null,
 };
 
-for (const request of [UNKNOWN, { show: "api_key" }, { show: "mcp_servers" }] as const) {
-  const name = "show" in request ? request.show : "an unknown one";
+/** Checks that a dialog ends the run with its text on stderr, and that no key is pressed. */
+async function assertEnds(
+  request: DialogRequest,
+  words: { readonly message: string; readonly suggestion: string },
+): Promise<void> {
+  await using claude = await StandIn.set({ dialogs: [request] });
+  const run = await claude.print(["--output-format", "json", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+  assertEquals(await claude.keys(), []);
+  const { message, suggestion } = words;
+  assertStringIncludes(
+    run.stderr,
+    `Claude Code waits for an answer to ${message}\n  ${suggestion}`,
+  );
+  const { lines, choices } = dialogFor(request, { folder: "/", latest: true });
+  for (const text of [...lines, ...choices.map(({ label }) => label)]) {
+    assertStringIncludes(run.stderr, text);
+  }
+}
+
+// No supported version has the trust dialog of old any more.
+for (const request of [UNKNOWN, { show: "trust_files" }] as const) {
+  const name = "show" in request ? request.show : "a dialog nobody knows";
   Deno.test(`${name} ends the run with the screen on stderr, and no key is pressed`, async () => {
-    await using claude = await StandIn.set({ dialogs: [request] });
-    const run = await claude.print(["--output-format", "json", "hello"]);
-    assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
-    assertEquals(await claude.keys(), []);
-    const { lines, choices } = dialogFor(request, { folder: "/", latest: true });
-    assertStringIncludes(run.stderr, "a dialog that claude-print does not know");
-    assertStringIncludes(run.stderr, "Run claude in this folder");
-    for (const text of [...lines, ...choices.map(({ label }) => label)]) {
-      assertStringIncludes(run.stderr, text);
-    }
+    await assertEnds(request, {
+      message: "a dialog that claude-print does not know",
+      suggestion: "Run claude in this folder",
+    });
   });
 }
 
-Deno.test("the login dialog ends the run with how to log in", async () => {
-  await using claude = await StandIn.set({
-    dialogs: [{
-      ...UNKNOWN,
-      lines: ["Claude Code can be used with your Claude subscription.", "", "Select login method:"],
-      choices: [{ label: "Claude account with subscription" }, { label: "Anthropic Console" }],
-    }],
+const LOGIN: Dialog = {
+  ...UNKNOWN,
+  lines: ["Claude Code can be used with your Claude subscription.", "", "Select login method:"],
+  choices: [{ label: "Claude account with subscription" }, { label: "Anthropic Console account" }],
+};
+const BROKEN: Dialog = {
+  ...UNKNOWN,
+  lines: ["Configuration error", "", "/tmp/x/.claude.json isn't valid JSON."],
+  choices: [{ label: "Exit and fix manually" }, { label: "Reset to default configuration" }],
+};
+const UNANSWERED: readonly (readonly [DialogRequest, string, string])[] = [
+  [LOGIN, "login", "Log in once with: claude /login"],
+  [{ show: "onboarding" }, "first start", "Go through the first start of Claude Code once"],
+  [{ show: "mcp_servers" }, "MCP server approval", "Approve or reject the project's MCP servers"],
+  [BROKEN, "configuration error", "Look whether the disk"],
+];
+
+for (const [request, name, suggestion] of UNANSWERED) {
+  Deno.test(`the ${name} dialog ends the run with what to do, and no key is pressed`, async () => {
+    await assertEnds(request, { message: `its ${name} dialog`, suggestion });
   });
-  const { code, stderr } = await claude.print(["hello"]);
-  assertEquals(code, 2);
-  assertStringIncludes(stderr, "login dialog\n  Log in once with: claude /login\n");
+}
+
+Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permission is asked", async () => {
+  const quoted = [
+    "Security guide",
+    "",
+    " ❯ 1. Yes, I trust this folder",
+    "   2. No, exit",
+    "",
+    "Do you want to proceed?",
+    " ❯ 1. Yes",
+    "   2. No",
+  ].join("\n");
+  const write = { name: "Write", input: { file_path: "x" }, asks: true };
+  await using claude = await StandIn.set({
+    turns: [[{ text: quoted, tools: [write] }, { text: quoted }]],
+  });
+  const run = await claude.print([quoted]);
+  assertEquals([run.code, run.stdout], [0, `${quoted}\n`]);
   assertEquals(await claude.keys(), []);
 });

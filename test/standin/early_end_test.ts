@@ -7,17 +7,17 @@ const JSON_FORMAT = ["--output-format", "json"];
 Deno.test("a child that writes nothing ends the run after --start-timeout", async () => {
   await using claude = await StandIn.set({ hang: "start" });
   const run = await claude.print([...JSON_FORMAT, "--start-timeout", "1", "hello"]);
-  assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "start_timeout"]);
   assertStringIncludes(run.stderr, "Claude Code wrote nothing to its terminal in 1 s\n");
   assertStringIncludes(run.stderr, "--start-timeout");
   assertEquals((await claude.journal("exit")).map(({ code }) => code), [143]);
 });
 
-Deno.test("a child that never takes the prompt ends the run after --start-timeout", async () => {
+Deno.test("a child that never takes the prompt ends the run after --delivery-timeout", async () => {
   await using claude = await StandIn.set({ hang: "ready" });
-  const run = await claude.print([...JSON_FORMAT, "--start-timeout", "2", "hello"]);
-  assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
-  assertStringIncludes(run.stderr, "Claude Code did not take the prompt in 2 s\n");
+  const run = await claude.print([...JSON_FORMAT, "--delivery-timeout", "1", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "delivery_timeout"]);
+  assertStringIncludes(run.stderr, "Claude Code did not take the prompt in 1 s\n");
   assertStringIncludes(run.stderr, "| ", "the screen is shown");
 });
 
@@ -75,7 +75,7 @@ Deno.test("a timeout in stream-json leaves the frames so far and a result", asyn
   const run = await claude.print(args);
   assertEquals(run.code, 124);
   const names = run.frames.map(({ type, subtype }) => subtype ?? type);
-  assertEquals(names, ["init", "assistant", "timeout"]);
+  assertEquals(names, ["init", "assistant", "user", "timeout"]);
 });
 
 Deno.test("a child that hangs after its Stop hook has answered all the same", async () => {

@@ -1,13 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { projectSlug } from "../../src/transcript/project_slug.ts";
+import { CAN_MOUNT } from "./can_mount.ts";
 import { StandIn } from "./stand_in.ts";
-
-/** Whether this machine lets its users mount a small disk of their own. */
-const CAN_MOUNT = (await new Deno.Command("unshare", {
-  args: ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
-  stdout: "null",
-  stderr: "null",
-}).output().catch(() => ({ success: false }))).success;
 
 const ID = "123e4567-e89b-42d3-a456-426614174000";
 

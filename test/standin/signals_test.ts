@@ -1,6 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
-import { StandIn } from "./stand_in.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { StandIn, until } from "./stand_in.ts";
+import { runInTerminal } from "./terminal_run.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
@@ -28,35 +30,100 @@ Deno.test("SIGINT before the prompt was taken ends the run too", async () => {
 });
 
 Deno.test("an interrupted run keeps what there is of the answer", async () => {
-  await using claude = await StandIn.set({ hang: "answer", turns: [[{ text: "Half an answer" }]] });
-  // A hook that tells of the text once it is there.
-  const hooks = { MessageDisplay: [{ hooks: [{ type: "command", command: "true" }] }] };
-  const run = claude.start([...JSON_FORMAT, "--settings", JSON.stringify({ hooks }), "hello"]);
-  await claude.untilNoted("hook");
+  await using claude = await StandIn.set({
+    hang: "stream",
+    turns: [[{ text: "Half an answer and its end" }]],
+    sabotage: [{ at: "stream", run: "sleep 0.2" }],
+  });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilNoted("sabotage");
   run.kill("SIGINT");
   const { code, result } = await run.ended;
   assertEquals([code, result["subtype"]], [130, "interrupted"]);
-  assertEquals(result["result"], "Half an answer");
+  assertEquals(result["result"], "Half an answe");
+  assertEquals(await claude.keys(), ["\x1b"], "a person would have pressed Escape");
+});
+
+Deno.test("a run keeps what there is of the answer when its time is up", async () => {
+  await using claude = await StandIn.set({ hang: "stream" });
+  const { code, result } = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
+  assertEquals([code, result["subtype"], result["result"]], [124, "timeout", "Hello from t"]);
+});
+
+Deno.test("a child that ignores Escape is ended all the same", async () => {
+  await using claude = await StandIn.set({
+    hang: "answer",
+    ignoreEscape: true,
+    sabotage: [{ at: "answer", run: "sleep 0.2" }],
+  });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilNoted("sabotage");
+  run.kill("SIGTERM");
+  const { code, result } = await run.ended;
+  assertEquals([code, result["result"]], [143, "Hello from the stand-in."]);
+  assertEquals((await claude.journal("exit")).map((each) => each.code), [143]);
 });
 
 Deno.test("a second signal kills a child that ignores signals", async () => {
   await using claude = await StandIn.set({
     hang: "prompt",
+    ignoreEscape: true,
     ignoreSignals: ["SIGTERM", "SIGHUP", "SIGINT"],
+    sabotage: [{ at: "prompt", run: "sleep 0.2" }],
   });
   const run = claude.start([...JSON_FORMAT, "hello"]);
-  await claude.untilNoted("prompt");
+  await claude.untilNoted("sabotage");
   run.kill("SIGINT");
-  await claude.untilNoted("signal");
+  await until(async () => (await claude.keys()).includes("\x1b"), "Escape is pressed");
   run.kill("SIGINT");
   assertEquals((await run.ended).code, 130);
-  assertEquals(await claude.journal("exit"), []);
+  assertEquals([await claude.journal("signal"), await claude.journal("exit")], [[], []]);
+});
+
+Deno.test("a run that is stopped by ^Z and goes on is none the worse", async () => {
+  await using claude = await StandIn.set({ sabotage: [{ at: "answer", run: "sleep 0.5" }] });
+  // timeout makes a process group of its own, as a shell does for a job.
+  const wrap = (command: readonly string[]) => ["timeout", "60", ...command];
+  const run = claude.start([...JSON_FORMAT, "hello"], { wrap });
+  await claude.untilNoted("prompt");
+  Deno.kill(-run.pid, "SIGTSTP");
+  await until(() => Promise.resolve(isStopped(run.pid)), "the run stands still");
+  await until(
+    async () => (await claude.journal("hook")).some(({ event }) => event === "Stop"),
+    "the child goes on by itself",
+  );
+  Deno.kill(-run.pid, "SIGCONT");
+  const { code, result } = await run.ended;
+  assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
+});
+
+Deno.test("the child's terminal follows the size of the user's", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "answer", run: "until grep -q resize ../journal; do sleep 0.05; done" }],
+  });
+  const { home, binary } = claude;
+  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
+  const run = await runInTerminal(command, {
+    size: { rows: 33, cols: 101 },
+    cwd: home.project,
+    env: home.env,
+    meanwhile: async ({ resize }) => {
+      await claude.untilNoted("prompt");
+      resize({ rows: 40, cols: 90 });
+    },
+  });
+  assertEquals(run.exit, { kind: "exited", code: 0 });
+  assertEquals(
+    (await claude.journal("resize")).map(({ rows, columns }) => ({ rows, columns })),
+    [{ rows: 40, columns: 90 }],
+  );
 });
 
 Deno.test("a child that ignores SIGTERM after its answer is killed, and the answer printed", async () => {
   await using claude = await StandIn.set({ ignoreSignals: ["SIGTERM", "SIGHUP"] });
-  const run = await claude.print(["hello"]);
+  const run = await claude.print(["--exit-timeout", "0.5", "hello"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+  assertStringIncludes(run.stderr, "did not end within 0.5 s of its answer and was killed");
   assertEquals((await claude.journal("signal")).map(({ name }) => name)[0], "SIGTERM");
   assertEquals(await claude.journal("exit"), []);
 });
@@ -111,6 +178,12 @@ Deno.test("a signal of the terminal's, given to the whole process group, interru
   assertStringIncludes(stderr, "The run was interrupted by SIGINT\n");
   assertEquals((await claude.journal("signal")).map(({ name }) => name), ["SIGTERM"]);
 });
+
+/** Whether the only child of a process stands still, proc(5). */
+function isStopped(parent: number): boolean {
+  const children = Deno.readTextFileSync(`/proc/${parent}/task/${parent}/children`).trim();
+  return / T /.test(Deno.readTextFileSync(`/proc/${children}/stat`));
+}
 
 function bash(command: string) {
   return { name: "Bash", input: { command } };

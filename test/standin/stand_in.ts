@@ -29,6 +29,8 @@ export interface StartOptions {
   readonly wrap?: (command: readonly string[]) => readonly string[];
   /** True if a run that succeeds has something to say on stderr. */
   readonly warns?: boolean;
+  /** True if the run is killed, so that what it leaves and prints is not checked. */
+  readonly killed?: boolean;
 }
 
 /** A run under way. */
@@ -95,6 +97,7 @@ export class StandIn implements AsyncDisposable {
     const ended = async (): Promise<Run> => {
       const output = await program.ended;
       this.#running.delete(child);
+      if (options.killed) return { ...output, format: "text", frames: [], result: {} };
       // What another run is still at is no litter.
       if (this.#running.size === 0) await this.#checkSurroundings();
       const run = { ...output, ...parseOutput(output, args) };
@@ -157,7 +160,12 @@ export class StandIn implements AsyncDisposable {
   }
 }
 
-async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+/**
+ * Looks again and again until a condition holds.
+ *
+ * @throws {Error} when it takes too long
+ */
+export async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!await condition()) {
     if (performance.now() > deadline) throw new Error(`Cannot wait any longer until ${what}`);

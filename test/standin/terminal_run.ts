@@ -14,10 +14,14 @@ export interface TerminalRun {
 /** Runs a program as a person would: stdin, stdout and stderr are a terminal of this size. */
 export async function runInTerminal(
   [program = "", ...args]: readonly string[],
-  { size, cwd, env }: {
+  { size, cwd, env, meanwhile = () => Promise.resolve() }: {
     readonly size: WindowSize;
     readonly cwd: string;
     readonly env: Readonly<Record<string, string>>;
+    /** What happens to the program while it runs. */
+    readonly meanwhile?: (
+      terminal: { readonly resize: (size: WindowSize) => void },
+    ) => Promise<void>;
   },
 ): Promise<TerminalRun> {
   using stack = new DisposableStack();
@@ -35,11 +39,13 @@ export async function runInTerminal(
       onBytes: (bytes) => output += decoder.decode(bytes, { stream: true }),
     });
   let exit: ExitStatus | undefined;
+  const happening = meanwhile({ resize: (size) => pty.resize(size) });
   while (exit === undefined) {
     await poller.wait([{ fd: pty.fd, read: true }, { fd: pidfd, read: true }], 1000);
     drain();
     exit = waitFor(pid);
   }
   while (drain() === "more");
+  await happening;
   return { exit, output };
 }

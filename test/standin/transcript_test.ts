@@ -78,13 +78,13 @@ for (const version of STAND_IN_VERSIONS) {
   }
 }
 
-Deno.test("neither transcript nor message is an error of the assistant", async () => {
+Deno.test("neither transcript nor message is an answer that never came to light", async () => {
   await using claude = await StandIn.set({
     transcript: "never",
     stopOmits: ["last_assistant_message"],
   });
   const run = await claude.print([...JSON_FORMAT, "hello"]);
-  assertEquals([run.code, run.result["subtype"]], [1, "assistant_error"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "drain_timeout"]);
   assertStringIncludes(run.stderr, "Cannot read the answer");
 });
 

@@ -73,20 +73,59 @@ Deno.test("a tool that needs permission is denied by our hook and listed", async
   }
 });
 
+/** API errors as StopFailure tells them, and what of their cause and of the advice has to be on stderr. */
 const FAILURES = [
-  { error: "rate_limit", status: 429, message: "You've hit your limit" },
-  { error: "authentication_failed", status: 401, message: "Please run /login" },
-  { error: "invalid_request", status: 400, message: "API Error: 400 messages: too long" },
-  { error: "server_error", status: 529, message: "API Error: 529 Overloaded" },
-  { error: "unknown", status: null, message: "API Error: Connection error." },
+  {
+    failure: {
+      error: "rate_limit",
+      status: 429,
+      message: "You've hit your session limit · resets 3am (UTC)",
+    },
+    told: ["used up its limit", "again after 3am (UTC)"],
+  },
+  {
+    failure: {
+      error: "authentication_failed",
+      status: 401,
+      message: "Login expired, please log in again",
+    },
+    told: ["Cannot log in to Claude: Login expired", "claude /login"],
+  },
+  {
+    failure: { error: "billing_error", status: 400, message: "Credit balance is too low" },
+    told: ["cannot pay", "Add credit"],
+  },
+  {
+    failure: { error: "invalid_request", status: 400, message: "API Error: 400 messages: too odd" },
+    told: ["refused the request: 400 messages", "Look at the prompt"],
+  },
+  {
+    failure: {
+      error: "invalid_request",
+      status: 400,
+      message: "Prompt is too long · the request is ~210000 tokens (limit 200000)",
+    },
+    told: ["does not fit into the model's context", "Send less"],
+  },
+  {
+    failure: { error: "server_error", status: 529, message: "API Error: 529 Overloaded" },
+    told: ["overloaded", "again in some minutes"],
+  },
+  {
+    failure: { error: "server_error", status: null, message: "API Error: Connection refused" },
+    told: ["Cannot reach the API: Connection refused", "network"],
+  },
 ];
 
-for (const failure of FAILURES) {
-  Deno.test(`StopFailure of kind ${failure.error} is its sentence and exit code 1`, async () => {
+for (const { failure, told } of FAILURES) {
+  const name = `${failure.error} ${failure.status}: ${failure.message}`;
+  Deno.test(`StopFailure is its sentence, exit code 1 and a cause on stderr (${name})`, async () => {
     for (const version of STAND_IN_VERSIONS) {
       await using claude = await StandIn.set({ version, turns: [[{ failure }]] });
       const text = await claude.print(["hello"]);
-      assertEquals([text.code, text.stdout, text.stderr], [1, `${failure.message}\n`, ""]);
+      assertEquals([text.code, text.stdout], [1, `${failure.message}\n`]);
+      assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and what to do");
+      for (const words of told) assertStringIncludes(text.stderr, words);
       const json = await claude.print([...JSON_FORMAT, "hello"]);
       assertEquals([json.code, json.result["subtype"]], [1, "success"]);
       assertEquals(json.result["result"], failure.message);
@@ -99,7 +138,8 @@ Deno.test("an error without a transcript is the sentence of StopFailure", async 
   const failure = { error: "server_error", status: 500, message: "API Error: 500" };
   await using claude = await StandIn.set({ transcript: "never", turns: [[{ failure }]] });
   const run = await claude.print(["hello"]);
-  assertEquals([run.code, run.stdout, run.stderr], [1, "API Error: 500\n", ""]);
+  assertEquals([run.code, run.stdout], [1, "API Error: 500\n"]);
+  assertStringIncludes(run.stderr, "claude-print: Cannot reach the API: 500\n");
 });
 
 Deno.test("an error after a tool's result ends the run with exit code 1", async () => {
@@ -122,6 +162,51 @@ Deno.test("an error after a tool's result ends the run with exit code 1", async 
 });
 
 for (const version of STAND_IN_VERSIONS) {
+  Deno.test(`${version}: requests that are made again are frames before the answer`, async () => {
+    const retries = [
+      { attempt: 1, maxRetries: 10, status: 529, waitMs: 300 },
+      { attempt: 2, maxRetries: 10, status: null, waitMs: 300 },
+    ];
+    await using claude = await StandIn.set({ version, turns: [[{ text: HELLO, retries }]] });
+    const { code, frames } = await claude.print([...STREAM_FORMAT, "hello"]);
+    assertEquals(code, 0);
+    const [init, first, second, ...others] = frames;
+    assertEquals(init?.["subtype"], "init");
+    for (
+      const [frame, attempt, error_status, error] of [
+        [first, 1, 529, "overloaded"],
+        [second, 2, null, "unknown"],
+      ] as const
+    ) {
+      const { uuid: _, session_id, ...rest } = frame ?? {};
+      assertEquals(session_id, init?.["session_id"]);
+      assertEquals(rest, {
+        type: "system",
+        subtype: "api_retry",
+        attempt,
+        max_retries: 10,
+        retry_delay_ms: 1000,
+        error_status,
+        error,
+      });
+    }
+    assertEquals(others.map(({ type }) => type), ["assistant", "result"]);
+  });
+
+  Deno.test(`${version}: --max-turns ends the turn after so many calls`, async () => {
+    await using claude = await StandIn.set({ version, turns: THREE_CALLS });
+    const limit = (turns: number) => ["--max-turns", `${turns}`];
+    const text = await claude.print([...limit(1), "look"]);
+    assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
+    assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
+    const { code, result } = await claude.print([...JSON_FORMAT, ...limit(2), "look"]);
+    assertEquals([code, result["subtype"], result["num_turns"]], [1, "error_max_turns", 3]);
+    assertEquals(result["errors"], ["Reached maximum number of turns (2)"]);
+    assertEquals([result["terminal_reason"], "result" in result], ["max_turns", false]);
+    const enough = await claude.print([...limit(3), "look"]);
+    assertEquals([enough.code, enough.stdout], [0, "Found: look\n"]);
+  });
+
   Deno.test(`${version}: a Stop with a background task is not the end, the next one is`, async () => {
     await using claude = await StandIn.set({
       version,

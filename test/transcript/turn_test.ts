@@ -35,7 +35,7 @@ Deno.test("turnsOf: finds no turn where there is no message", () => {
 });
 
 Deno.test("turnsOf: is the same wherever the file begins, since the prompt may come last", () => {
-  for (const name of recordingNames().filter((name) => !name.endsWith("/subagent"))) {
+  for (const name of recordingNames().filter((name) => !/\/(subagent|background)$/.test(name))) {
     const entries = entriesNamed(name);
     const expected = turnsOf(entries).map(essence);
     assertEquals(expected.length, 1);
@@ -64,6 +64,15 @@ Deno.test("turnsOf: gives the text of the last block only", () => {
     const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
     assertEquals(turnsOf(entriesOf(prompt, answer("a", content)))[0]?.text, text);
   }
+});
+
+Deno.test("turnsOf: gives the last text of a turn that went on with other blocks", () => {
+  const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
+  const call = answer("b", [{ type: "tool_use", id: "t", name: "Bash" }]);
+  const texts = (...lines: readonly object[]) =>
+    turnsOf(entriesOf(prompt, ...lines)).map(({ text, textSoFar }) => [text, textSoFar]);
+  assertEquals(texts(answer("a", [{ type: "text", text: "So" }]), call), [["", "So"]]);
+  assertEquals(texts(call), [["", ""]]);
 });
 
 Deno.test("turnsOf: counts each message id once, with its last usage", () => {
@@ -103,6 +112,13 @@ Deno.test("turnsOf: leaves out what was there before a resumed run", () => {
 });
 
 Deno.test("turnsOf: separates the turn that a background task starts", () => {
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const turns = turnsOf(entriesNamed(`${version}/background`));
+    assertEquals(turns.map((turn) => [turn.numTurns, turn.text, turn.end]), [
+      [2, "started", "completed"],
+      [1, "the task is done", "completed"],
+    ]);
+  }
   const turns = turnsOf(entriesNamed("2.1.330/subagent"));
   assertEquals(turns.map((turn) => turn.numTurns), [2, 1]);
   assertEquals(turns.map((turn) => turn.end), ["completed", "completed"]);
@@ -125,11 +141,15 @@ Deno.test("turnsOf: tells an API error", () => {
   assertEquals(error("2.1.197/error401"), {
     kind: "authentication_failed",
     status: 401,
+    apiError: undefined,
+    resetsAt: undefined,
     type: undefined,
   });
   assertEquals(error("2.1.330/error401"), {
     kind: "authentication_failed",
     status: 401,
+    apiError: undefined,
+    resetsAt: undefined,
     type: "authentication_error",
   });
 });

@@ -5,6 +5,7 @@ import type { Frame } from "../../src/wire/frame.ts";
 import { type FrameContext, framesOfEntry } from "../../src/wire/frames_of_entry.ts";
 
 const CONTEXT: FrameContext = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
+const TOOL_USES = new Map([["t", { id: "t", name: "Bash", input: {} }]]);
 
 function framesOf(line: object, context: FrameContext = CONTEXT): readonly Frame[] {
   const entry = parseEntry(JSON.stringify(line));
@@ -73,8 +74,7 @@ Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known"
   };
   const kinds = (context: FrameContext) =>
     framesOf(line, context).map((frame) => frame.type === "system" ? frame.subtype : frame.type);
-  const toolNames = new Map([["t", "Bash"]]);
-  assertEquals(kinds({ ...CONTEXT, toolNames }), ["permission_denied", "user"]);
+  assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES }), ["permission_denied", "user"]);
   assertEquals(kinds(CONTEXT), ["user"]);
 });
 
@@ -98,7 +98,7 @@ Deno.test("framesOfEntry: gives frames of JSON for lines of any content", () => 
       content: fc.array(block),
     }),
   }, { requiredKeys: ["type"] });
-  const context = { ...CONTEXT, denialMessages: ["No"], toolNames: new Map([["t", "Bash"]]) };
+  const context = { ...CONTEXT, denialMessages: ["No"], toolUses: TOOL_USES };
   fc.assert(fc.property(line, (value) => {
     for (const frame of framesOf(value, context)) {
       assertEquals(JSON.parse(JSON.stringify(frame)), frame);

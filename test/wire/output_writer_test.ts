@@ -29,31 +29,33 @@ function output(
   options: { readonly verbose?: boolean } = {},
 ): readonly string[] {
   const written: string[] = [];
-  run(createOutputWriter(format, {
+  const writer = createOutputWriter(format, {
     verbose: options.verbose ?? false,
     write: (text) => written.push(text),
-  }));
+  });
+  run(writer);
+  writer.end();
   return written;
 }
 
 function both(writer: OutputWriter): void {
   writer.frame(FRAME);
-  writer.result(RESULT);
+  writer.frame(RESULT);
 }
 
 Deno.test("createOutputWriter: text prints the answer alone, with one newline at its end", () => {
   assertEquals(output("text", both), ["Done\n"]);
-  assertEquals(output("text", (writer) => writer.result({ ...RESULT, result: "Done\n" })), [
+  assertEquals(output("text", (writer) => writer.frame({ ...RESULT, result: "Done\n" })), [
     "Done\n",
   ]);
-  assertEquals(output("text", (writer) => writer.result({ ...RESULT, result: "" })), ["\n"]);
+  assertEquals(output("text", (writer) => writer.frame({ ...RESULT, result: "" })), ["\n"]);
 });
 
 Deno.test("createOutputWriter: text prints an API error but no failure of this program", () => {
   const error = { ...RESULT, is_error: true, result: "API Error: 400" };
-  assertEquals(output("text", (writer) => writer.result(error)), ["API Error: 400\n"]);
+  assertEquals(output("text", (writer) => writer.frame(error)), ["API Error: 400\n"]);
   const failure = { ...RESULT, subtype: "timeout", is_error: true, result: "Half" } as const;
-  assertEquals(output("text", (writer) => writer.result(failure)), []);
+  assertEquals(output("text", (writer) => writer.frame(failure)), []);
 });
 
 Deno.test("createOutputWriter: text prints all turns since 2.1.330, before the last", () => {
@@ -61,18 +63,39 @@ Deno.test("createOutputWriter: text prints all turns since 2.1.330, before the l
     const [claude_version, text] of [["2.1.197", "Done\n"], ["2.1.330", "Begun\n\nDone\n"]] as const
   ) {
     const written = output("text", (writer) => {
-      writer.result({ ...RESULT, claude_version, result: "Begun" }, { more: true });
-      writer.result({ ...RESULT, claude_version });
+      writer.frame({ ...RESULT, claude_version, result: "Begun" });
+      writer.frame({ ...RESULT, claude_version });
     });
     assertEquals(written.join(""), text);
+  }
+});
+
+Deno.test("createOutputWriter: text prints each turn since 2.1.330 when it ends", () => {
+  const written: string[] = [];
+  const writer = createOutputWriter("text", {
+    verbose: false,
+    write: (text) => written.push(text),
+  });
+  writer.frame(RESULT);
+  assertEquals(written, ["Done\n"]);
+});
+
+Deno.test("createOutputWriter: a failure takes back no turn before it", () => {
+  const failure = { ...RESULT, subtype: "interrupted", is_error: true } as const;
+  for (const claude_version of ["2.1.197", "2.1.330"]) {
+    const written = output("text", (writer) => {
+      writer.frame({ ...RESULT, claude_version });
+      writer.frame({ ...failure, claude_version });
+    });
+    assertEquals(written, ["Done\n"]);
   }
 });
 
 Deno.test("createOutputWriter: json prints the last result on one line", () => {
   const written = output("json", (writer) => {
     writer.frame(FRAME);
-    writer.result({ ...RESULT, result: "Begun" }, { more: true });
-    writer.result(RESULT);
+    writer.frame({ ...RESULT, result: "Begun" });
+    writer.frame(RESULT);
   });
   assertEquals(written.length, 1);
   assertEquals(written[0]?.endsWith("}\n"), true);
@@ -85,6 +108,15 @@ Deno.test("createOutputWriter: json prints all frames on one line with verbose",
   assertEquals(written[0]?.indexOf("\n"), (written[0]?.length ?? 0) - 1);
 });
 
+Deno.test("createOutputWriter: json leaves frames about tasks and denials out of the array", () => {
+  const system = (subtype: string) => ({ type: "system", subtype, session_id: "s" } as const);
+  const subtypes = ["init", "task_started", "background_tasks_changed", "permission_denied"];
+  const written = output("json", (writer) => {
+    for (const subtype of [...subtypes, "api_retry"]) writer.frame(system(subtype));
+  }, { verbose: true });
+  assertEquals(JSON.parse(written.join("")), [system("init"), system("api_retry")]);
+});
+
 Deno.test("createOutputWriter: stream-json prints each frame at once on a line of its own", () => {
   const written: string[] = [];
   const writer = createOutputWriter("stream-json", {
@@ -93,7 +125,7 @@ Deno.test("createOutputWriter: stream-json prints each frame at once on a line o
   });
   writer.frame(FRAME);
   assertEquals(written.map((text) => JSON.parse(text)), [FRAME]);
-  writer.result(RESULT);
+  writer.frame(RESULT);
   assertEquals(written.map((text) => JSON.parse(text)), [FRAME, RESULT]);
   // Some readers take U+2028 for the end of a line.
   assertEquals(written.join("").split(/[\n\u2028\u2029]/).length, 3);

@@ -8,7 +8,7 @@ import { framesOfEntry } from "../../src/wire/frames_of_entry.ts";
 import { initFrame } from "../../src/wire/init_frame.ts";
 import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
-import { resultFrame } from "../../src/wire/result_frame.ts";
+import { type ResultFacts, resultFrame } from "../../src/wire/result_frame.ts";
 import {
   readRecording,
   readSubagent,
@@ -37,7 +37,9 @@ const OTHER_WORDS = ["refusal"];
 
 const SUBAGENTS = recordingNames().filter((path) => path.endsWith("/subagent"));
 const INTERRUPTS = recordingNames().filter((path) => path.endsWith("/interrupt"));
-const SPECIAL = [...SUBAGENTS, ...INTERRUPTS];
+/** Compared as they happen, in test/driver/background_frames_test.ts. */
+const BACKGROUNDS = recordingNames().filter((path) => path.endsWith("/background"));
+const SPECIAL = [...SUBAGENTS, ...INTERRUPTS, ...BACKGROUNDS];
 
 for (const path of recordingNames().filter((path) => !SPECIAL.includes(path))) {
   const recording = readRecording(path);
@@ -50,14 +52,14 @@ for (const path of recordingNames().filter((path) => !SPECIAL.includes(path))) {
   });
 
   Deno.test(`resultFrame: gives the result of claude -p as stream-json (${path})`, () => {
-    const ours = resultOf(recording, { streaming: true });
+    const ours = resultOf(recording, { sinceLast: "everything" });
     const theirs = recording.frames.findLast((frame) => frame.type === "result");
     assertEquals(comparableResult(ours, recording), comparableResult(theirs, recording));
     assertEquals(ours.claude_version, recording.version);
   });
 
   Deno.test(`resultFrame: gives the result of claude -p as json (${path})`, () => {
-    const ours = resultOf(recording, { streaming: false });
+    const ours = resultOf(recording);
     const theirs = JSON.parse(recording.run.print.json);
     assertEquals(comparableResult(ours, recording), comparableResult(theirs, recording));
   });
@@ -65,7 +67,8 @@ for (const path of recordingNames().filter((path) => !SPECIAL.includes(path))) {
   Deno.test(`createOutputWriter: prints the text of claude -p (${path})`, () => {
     let text = "";
     const writer = createOutputWriter("text", { verbose: false, write: (more) => text += more });
-    writer.result(resultOf(recording, { streaming: false }));
+    writer.frame(resultOf(recording));
+    writer.end();
     if (OTHER_WORDS.includes(recording.name)) assert(text.startsWith("API Error: "));
     else assertEquals(text, recording.run.print.text);
   });
@@ -103,10 +106,11 @@ for (const path of SUBAGENTS) {
   Deno.test(`framesOfEntry: gives a subagent's frames with its context (${path})`, () => {
     const { entries, about } = readSubagent(path);
     const { toolUseId = "", agentId = "", agentType = "", description = "" } = about;
+    const background = recording.frames.some(({ is_backgrounded }) => is_backgrounded === true);
     const ours = entries.flatMap((entry) =>
       framesOfEntry(entry, {
         ...contextOf(recording),
-        subagent: { toolUseId, agentId, type: agentType, description },
+        subagent: { toolUseId, agentId, type: agentType, description, background },
       })
     );
     const theirs = recording.frames.filter((frame) => frame.parent_tool_use_id === toolUseId)
@@ -152,16 +156,17 @@ for (const path of INTERRUPTS) {
   });
 
   Deno.test(`resultFrame: agrees with an interrupted claude -p but for the error (${path})`, () => {
-    const { subtype, errors, ...ours } = resultFrame({
+    const { subtype, errors, result, ...ours } = resultFrame({
       ...factsOf(recording),
       outcome: { kind: "interrupted", signal: "SIGINT", message: "Interrupted by SIGINT" },
       turns: turnsOf(recording.entries),
-      streaming: true,
+      sinceLast: "everything",
     });
     const { subtype: _, errors: __, ...theirs } = {
       ...recording.frames.findLast((frame) => frame.type === "result"),
     };
     assertEquals([subtype, errors], ["interrupted", ["Interrupted by SIGINT"]]);
+    assertEquals(result, "Working.", "the text before the tool that was stopped");
     assertEquals(comparableResult(ours, recording), comparableResult(theirs, recording));
   });
 }
@@ -171,7 +176,7 @@ function contextOf(recording: Recording) {
     version: recording.version,
     sessionId: "a session",
     newUuid: () => "new",
-    toolNames: new Map(turnOf(recording).toolUses.map((use) => [use.id, use.name])),
+    toolUses: new Map(turnOf(recording).toolUses.map((use) => [use.id, use])),
     denialMessages: [DENIAL],
   };
 }
@@ -202,7 +207,10 @@ function factsOf(recording: Recording) {
   };
 }
 
-function resultOf(recording: Recording, options: { readonly streaming: boolean }): ResultFrame {
+function resultOf(
+  recording: Recording,
+  options: Pick<ResultFacts, "sinceLast"> = {},
+): ResultFrame {
   return resultFrame({ ...factsOf(recording), turns: turnsOf(recording.entries), ...options });
 }
 

@@ -1,0 +1,110 @@
+import deno from "../../deno.json" with { type: "json" };
+import { libcInventory } from "../../ffi/libc.ts";
+import { SIGNALS } from "../../ffi/signals.ts";
+import type { DoctorOptions } from "../cli/parse_command.ts";
+import { apiCheck } from "../doctor/api_check.ts";
+import type { Check, CheckName } from "../doctor/check.ts";
+import { claudeCheck } from "../doctor/claude_check.ts";
+import { failedCheck } from "../doctor/failed_check.ts";
+import { fifoCheck } from "../doctor/fifo_check.ts";
+import { leftoversCheck } from "../doctor/leftovers_check.ts";
+import { libcCheck } from "../doctor/libc_check.ts";
+import { loginVerdict } from "../doctor/login_verdict.ts";
+import { platformCheck } from "../doctor/platform_check.ts";
+import { ptyCheck } from "../doctor/pty_check.ts";
+import { readUserSetup } from "../doctor/read_user_setup.ts";
+import { renderCheck } from "../doctor/render_check.ts";
+import { reportStyle } from "../doctor/report_style.ts";
+import { skippedCheck } from "../doctor/skipped_check.ts";
+import { createRedactor } from "../driver/redact.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
+import { sweep } from "../sandbox/sweep.ts";
+import { tempDir } from "../sandbox/temp_dir.ts";
+import { locateUserConfig } from "../sandbox/user_config.ts";
+import { currentFolder } from "./current_folder.ts";
+import { print } from "./print.ts";
+
+/**
+ * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.
+ *
+ * @returns the exit code: 0 only if all is well
+ */
+export async function doctor(options: DoctorOptions): Promise<number> {
+  using signals = new StopSignals();
+  const stop = new AbortController();
+  signals.onArrival = () => stop.abort();
+  const env = Deno.env.toObject();
+  const redactor = createRedactor({ env });
+  const style = reportStyle({
+    env,
+    columns: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
+  });
+  const checks: Check[] = [];
+  for (const pending of examine(options, { env, cwd: currentFolder(), stop: stop.signal })) {
+    const check = await pending;
+    checks.push(check);
+    if (!options.json) print(Deno.stdout, redactor.text(renderCheck(check, style)));
+  }
+  const [signal] = signals.take();
+  const ok = signal === undefined && checks.every((check) => check.ok);
+  if (options.json) {
+    const report = JSON.stringify({ ok, version: deno.version, checks });
+    print(Deno.stdout, `${redactor.text(report)}\n`);
+  }
+  if (signal !== undefined) return 128 + SIGNALS[signal];
+  return ok ? 0 : 2;
+}
+
+/**
+ * Begins every check, and gives them in their order. Those that do not need each other are made at once, each with
+ * a limit of its own; the run comes when all others are done.
+ */
+function examine(options: DoctorOptions, { env, cwd, stop }: {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Aborted when the program is asked to stop. */
+  readonly stop: AbortSignal;
+}): readonly Promise<Check>[] {
+  const check = async (name: CheckName, look: () => Check | Promise<Check>): Promise<Check> => {
+    try {
+      return stop.aborted ? skippedCheck(name, "interrupted") : await look();
+    } catch (error) {
+      return failedCheck(name, error);
+    }
+  };
+  /** Makes a check only if those that it builds on are well. */
+  const after = (needed: readonly Promise<Check>[], name: CheckName, look: () => Promise<Check>) =>
+    check(name, async () => {
+      const missing = (await Promise.all(needed)).filter(({ ok }) => !ok);
+      if (missing.length === 0) return await check(name, look);
+      return skippedCheck(name, `needs ${missing.map((each) => each.name).join(", ")}`);
+    });
+
+  const tmp = tempDir(env);
+  const inventory = libcInventory();
+  const platform = check("platform", () => platformCheck(inventory.platform));
+  const libc = check("libc", () => libcCheck(inventory));
+  const pty = after([platform, libc], "pty", ptyCheck);
+  const fifo = after([platform, libc], "fifo", () => fifoCheck(tmp));
+  const claude = check("claude", () => claudeCheck({ named: options.claudeBinary, env, cwd }));
+  const login = check("login", () => loginVerdict(readUserSetup({ env, cwd }), Date.now()));
+  const api = check("api", () => {
+    if (options.offline) return skippedCheck("api", "--offline");
+    const { baseUrl, login } = readUserSetup({ env, cwd });
+    return login?.kind === "variable" && login.name.startsWith("CLAUDE_CODE_USE_")
+      ? skippedCheck("api", `${login.name} is set: another provider answers`)
+      : apiCheck({ baseUrl, stop });
+  });
+  const leftovers = check("leftovers", () => {
+    const { dir } = locateUserConfig(env);
+    return leftoversCheck({ swept: sweep({ tmp, userConfigDir: dir, dryRun: true }), tmp });
+  });
+  const run = options.run
+    ? after([platform, libc, pty, fifo, claude, login], "run", async () => {
+      await Promise.all([api, leftovers]);
+      const { runCheck } = await import("../doctor/run_check.ts");
+      return await runCheck({ claudeBinary: options.claudeBinary, env, cwd });
+    })
+    : check("run", () => skippedCheck("run", "--run sends one real prompt"));
+  return [platform, libc, pty, fifo, claude, login, api, leftovers, run];
+}

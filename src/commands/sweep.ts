@@ -1,0 +1,38 @@
+import type { SweepOptions } from "../cli/parse_command.ts";
+import { sweep, type SweptFolder, type Verdict } from "../sandbox/sweep.ts";
+import { tempDir } from "../sandbox/temp_dir.ts";
+import { locateUserConfig } from "../sandbox/user_config.ts";
+import { print } from "./print.ts";
+
+/**
+ * Removes what killed runs left in the temp folder, and says what became of each folder: one line each and a
+ * summary, or one JSON array.
+ *
+ * @returns the exit code: 2 if something could not be removed
+ * @throws {SandboxError} when no config dir of the user's is known
+ */
+export function sweepCommand({ dryRun, json }: SweepOptions): number {
+  const env = Deno.env.toObject();
+  const tmp = tempDir(env);
+  const swept = sweep({ tmp, userConfigDir: locateUserConfig(env).dir, dryRun });
+  print(Deno.stdout, json ? `${JSON.stringify(swept)}\n` : report(swept, tmp));
+  return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;
+}
+
+function report(swept: readonly SweptFolder[], tmp: string): string {
+  if (swept.length === 0) return `No run has left anything in ${tmp}\n`;
+  const lines = swept.map(({ path, verdict, reason, rescued }) => {
+    const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;
+    return `${verdict.padEnd(9)}  ${path}: ${reason}${more}\n`;
+  });
+  const verdicts: readonly Verdict[] = ["removed", "abandoned", "kept", "live", "foreign"];
+  const counts = verdicts.flatMap((verdict) => {
+    const { length } = swept.filter((folder) => folder.verdict === verdict);
+    return length === 0 ? [] : [`${length} ${verdict}`];
+  });
+  return `${lines.join("")}${count(swept.length, "folder")}: ${counts.join(", ")}\n`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

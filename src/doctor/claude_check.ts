@@ -1,0 +1,19 @@
+import { claudeVersion } from "../driver/claude_version.ts";
+import { findClaude } from "../driver/find_claude.ts";
+import type { Environment } from "../sandbox/user_config.ts";
+import type { Check } from "./check.ts";
+import { claudeVerdict } from "./claude_verdict.ts";
+
+/**
+ * Whether there is a Claude Code that the program can drive: the one that a run would start.
+ *
+ * @throws {DriverError} when there is none
+ */
+export async function claudeCheck(options: {
+  readonly named: string | undefined;
+  readonly env: Environment;
+  readonly cwd: string;
+}): Promise<Check> {
+  const binary = findClaude(options);
+  return claudeVerdict({ binary, version: await claudeVersion(binary, options.env) });
+}

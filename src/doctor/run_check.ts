@@ -1,0 +1,68 @@
+import { parseArguments } from "../cli/parse_arguments.ts";
+import type { RunRequest } from "../cli/run_request.ts";
+import { performRun } from "../driver/perform_run.ts";
+import { prepareRun } from "../driver/prepare_run.ts";
+import type { RunReport } from "../driver/run_report.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
+import { Teardown } from "../driver/teardown.ts";
+import type { Environment } from "../sandbox/user_config.ts";
+import type { Check } from "./check.ts";
+import { clockInput, RUN_CLOCK_START } from "./run_clock.ts";
+import { runVerdict } from "./run_verdict.ts";
+import { sessionFacts } from "./session_facts.ts";
+
+const PROMPT = "Reply with one word: ready";
+
+/** Enough for an answer of one word and a few retries of the API. */
+const ARGUMENTS = ["--no-session-persistence", "--timeout", "120", "--start-timeout", "60"];
+
+/**
+ * Sends one prompt through the code that every run goes through, and tells how it went.
+ *
+ * Of the run nothing stays: its transcript is not brought home.
+ *
+ * @throws {DriverError} or {SandboxError} when the run cannot be prepared
+ */
+export async function runCheck(options: {
+  readonly claudeBinary: string | undefined;
+  readonly env: Environment;
+  readonly cwd: string;
+}): Promise<Check> {
+  const { claudeBinary, env, cwd } = options;
+  const named = claudeBinary === undefined ? [] : ["--claude-binary", claudeBinary];
+  const command = await parseArguments([...ARGUMENTS, ...named]);
+  if (command.kind !== "run") throw new Error("The arguments of the check ask for no run");
+  const startedAt = performance.now();
+  let clock = RUN_CLOCK_START;
+  const lines: string[] = [];
+  const crash = Promise.withResolvers<never>();
+  using teardown = new Teardown(crash.reject);
+  const sendPrompt = async (request: RunRequest): Promise<RunReport> => {
+    using signals = new StopSignals();
+    const prepared = await prepareRun({
+      ...request,
+      prompt: PROMPT,
+      cwd,
+      env,
+      frames: false,
+      retries: false,
+      mayBeAltered: false,
+    });
+    teardown.own(prepared.sandbox);
+    const report = await performRun(prepared, {
+      signals,
+      altered: undefined,
+      emit: undefined,
+      onInput: (input) => clock = clockInput(clock, input),
+      onTranscriptLine: (line) => lines.push(line),
+      trace: () => {},
+    });
+    teardown.childEnded();
+    return report;
+  };
+  const report = await Promise.race([sendPrompt(command.request), crash.promise]);
+  const [problem] = teardown.run();
+  if (problem !== undefined) throw new Error(problem);
+  const totalMs = performance.now() - startedAt;
+  return runVerdict({ report, facts: sessionFacts(lines), times: clock.times, totalMs });
+}

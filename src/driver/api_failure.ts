@@ -1,0 +1,218 @@
+/** What an API error is about, told apart by what its user can do. */
+export type ApiFailureKind =
+  | "login"
+  | "organisation"
+  | "billing"
+  | "usage-limit"
+  | "rate-limit"
+  | "overloaded"
+  | "server"
+  | "network"
+  | "timeout"
+  | "cut-off"
+  | "context-overflow"
+  | "too-large"
+  | "output-limit"
+  | "model"
+  | "refusal"
+  | "invalid-request"
+  | "unknown";
+
+/** What Claude Code tells of an API error: the StopFailure hook, and the line it writes instead of an answer. */
+export interface ApiErrorFacts {
+  /** The class in StopFailure and in the transcript, such as `rate_limit`; `unknown` where there is none. */
+  readonly error: string;
+  /** The sentence that stands for the answer. */
+  readonly text: string;
+  /** The HTTP status; null when no response came, or nobody says. */
+  readonly status: number | null;
+  /** The API's own name of the error, since Claude Code 2.1.330. */
+  readonly type?: string | undefined;
+  /** Claude Code's finer class, such as `usage_limit_reached` or `connection_failed`, since 2.1.330. */
+  readonly apiError?: string | undefined;
+  /** When a usage limit resets, in seconds since the epoch, since 2.1.330. */
+  readonly resetsAt?: number | undefined;
+  /** The variable that holds the key or token in use; absent for a login. */
+  readonly credential?: string | undefined;
+}
+
+/** An API error in one line, and what to do about it. */
+export interface ApiFailure {
+  readonly kind: ApiFailureKind;
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+/** Longest quotation of a sentence: the line has to stay one to read. */
+const MAX_DETAIL = 200;
+
+/** Words an API error. The classes and sentences are those of Claude Code 2.1.168 to 2.1.330. */
+export function apiFailure(facts: ApiErrorFacts): ApiFailure {
+  const kind = kindOf(facts);
+  return { kind, ...wordsFor(kind, facts) };
+}
+
+function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFailureKind {
+  // What went wrong in the middle of an answer has the class of whatever it was, or none.
+  if (/\bmid-response\b/u.test(text)) return "cut-off";
+  if (/^Request timed out/u.test(text)) return "timeout";
+  if (/^Prompt is too long\b/u.test(text)) return "context-overflow";
+  if (/^API Error: Claude Code is unable to respond to this request/u.test(text)) return "refusal";
+  switch (error) {
+    case "authentication_failed":
+      return "login";
+    case "oauth_org_not_allowed":
+      return "organisation";
+    case "billing_error":
+      return "billing";
+    case "model_not_found":
+      return "model";
+    case "max_output_tokens":
+      return "output-limit";
+    case "rate_limit":
+      return apiError === "usage_limit_reached" || resetIn(text) !== undefined
+        ? "usage-limit"
+        : "rate-limit";
+    case "overloaded":
+      return "overloaded";
+    case "invalid_request":
+      return status === 413 ? "too-large" : "invalid-request";
+    case "server_error":
+      if (status === 529 || type === "overloaded_error") return "overloaded";
+      return status === null ? "network" : "server";
+    default:
+      if (/\boverloaded\b/iu.test(text)) return "overloaded";
+      return status !== null && status >= 400 && status < 500 ? "invalid-request" : "unknown";
+  }
+}
+
+function wordsFor(
+  kind: ApiFailureKind,
+  facts: ApiErrorFacts,
+): { readonly message: string; readonly suggestion: string } {
+  const detail = detailOf(facts.text);
+  switch (kind) {
+    case "login":
+      return facts.credential === undefined
+        ? {
+          message: because("Cannot log in to Claude", detail),
+          suggestion: "Log in again with: claude /login",
+        }
+        : {
+          message: because(`Cannot log in to Claude with ${facts.credential}`, detail),
+          suggestion: `Renew ${facts.credential}, or remove it and log in with: claude /login`,
+        };
+    case "organisation":
+      return {
+        message: because("The organization does not let this login use Claude Code", detail),
+        suggestion: "Ask its administrator, or set ANTHROPIC_API_KEY to a key of its own",
+      };
+    case "billing":
+      return {
+        message: because("The account cannot pay for the request", detail),
+        suggestion: "Add credit where the account is billed, or log in to another: claude /login",
+      };
+    case "usage-limit": {
+      const reset = resetIn(facts.text) ?? resetAt(facts.resetsAt);
+      return {
+        message: because("The account has used up its limit", detail),
+        suggestion: reset === undefined
+          ? "Run it again once the limit has been reset: claude /usage says when"
+          : `Run it again after ${reset}`,
+      };
+    }
+    case "rate-limit":
+      return {
+        message: because("The API takes no more requests for now", detail),
+        suggestion: "Run it again in some minutes, with fewer runs at once",
+      };
+    case "overloaded":
+      return {
+        message: because("The API is overloaded", detail),
+        suggestion: "Run it again in some minutes; https://status.claude.com tells how it is",
+      };
+    case "server":
+      return {
+        message: because("The API failed", detail),
+        suggestion: "Run it again in some minutes; https://status.claude.com tells how it is",
+      };
+    case "network":
+      return {
+        message: because("Cannot reach the API", detail),
+        suggestion: "Look at the network, and at HTTPS_PROXY and ANTHROPIC_BASE_URL if set",
+      };
+    case "timeout":
+      return {
+        message: because("The API did not answer in time", detail),
+        suggestion: "Run it again, or give the API more time with API_TIMEOUT_MS",
+      };
+    case "cut-off":
+      return {
+        message: because("The API broke off in the middle of an answer", detail),
+        suggestion: "Run it again, or go on with --resume and the session's id",
+      };
+    case "context-overflow":
+      return {
+        message: because("The prompt does not fit into the model's context", detail),
+        suggestion: "Send less: a shorter prompt, fewer tools, or a new session for --resume",
+      };
+    case "too-large":
+      return {
+        message: because("The request is larger than the API takes", detail),
+        suggestion: "Send less: fewer or smaller images and files, or a new session for --resume",
+      };
+    case "output-limit":
+      return {
+        message: because("The answer is longer than the model may write", detail),
+        suggestion: "Ask for less at once, or raise CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+      };
+    case "model":
+      return {
+        message: because("The model cannot be used", detail),
+        suggestion: "Name another one with --model",
+      };
+    case "refusal":
+      return {
+        message: because("The model refused to answer", detail),
+        suggestion: "Put the request in other words, or name another model with --model",
+      };
+    case "invalid-request":
+      return {
+        message: because("The API refused the request", detail),
+        suggestion: "Look at the prompt, the files it names, and the flags that shape the request",
+      };
+    case "unknown":
+      return {
+        message: because("The API gave no answer", detail),
+        suggestion: "Run it again; --debug-file PATH writes down what Claude Code does",
+      };
+    default:
+      return kind satisfies never;
+  }
+}
+
+function because(what: string, detail: string): string {
+  return detail === "" ? what : `${what}: ${detail}`;
+}
+
+/** Claude Code's sentence without its advice for the screen, as one line that can press no keys. */
+function detailOf(text: string): string {
+  const sentence = text.replace(/^Please run \/login · |^Failed to authenticate\. /u, "")
+    .replace(/^API Error: /u, "")
+    .replace(/\n[\s\S]*$/u, "")
+    .replace(/[\p{Cc}\p{Cf}]/gu, "")
+    .trim();
+  const shown = sentence.length > MAX_DETAIL ? `${sentence.slice(0, MAX_DETAIL)}…` : sentence;
+  return shown.replace(/\.+$/u, "");
+}
+
+/** The end of a limit in Claude Code's words: the user's own clock and time zone, and the day if it is another. */
+function resetIn(text: string): string | undefined {
+  return /· resets (.{1,60}?)\s*(?:·|\n|$)/u.exec(text)?.[1];
+}
+
+function resetAt(seconds: number | undefined): string | undefined {
+  return seconds === undefined
+    ? undefined
+    : new Date(seconds * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,14 @@
+import type { Terminal } from "@xterm/headless";
+import type { Screen } from "../session/screen.ts";
+
+/** What a headless terminal shows. */
+export function screenOf(terminal: Terminal): Screen {
+  const { active } = terminal.buffer;
+  return {
+    lines: Array.from(
+      { length: terminal.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+    ),
+    cursor: { row: active.cursorY + 1, col: active.cursorX + 1 },
+  };
+}

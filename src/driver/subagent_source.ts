@@ -1,0 +1,86 @@
+import { followLines } from "./follow_lines.ts";
+
+/** A subagent, as Claude Code notes it beside its transcript. */
+export interface Subagent {
+  readonly agentId: string;
+  /** The call that started it. */
+  readonly toolUseId: string;
+  readonly type: string;
+  readonly description: string;
+}
+
+/** A line of a subagent's transcript. */
+export interface SubagentLine {
+  readonly subagent: Subagent;
+  readonly line: string;
+}
+
+/** Follows the transcripts of a session's subagents, which lie in a folder beside its own. */
+export class SubagentSource {
+  readonly #projects: string;
+  readonly #resumed: ReadonlyMap<string, number>;
+  readonly #followed = new Map<
+    string,
+    { readonly subagent: Subagent; readonly read: () => readonly string[] }
+  >();
+
+  /** @param options.resumed files that were there before, by path below `projects/`, and their size */
+  constructor(options: {
+    readonly configDir: string;
+    readonly resumed: ReadonlyMap<string, number>;
+  }) {
+    this.#projects = `${options.configDir}/projects/`;
+    this.#resumed = options.resumed;
+  }
+
+  /**
+   * The complete lines added since the last read, those of one subagent in order.
+   *
+   * @param transcript the path of the session's own transcript
+   */
+  read(transcript: string): readonly SubagentLine[] {
+    const dir = `${transcript.replace(/\.jsonl$/u, "")}/subagents`;
+    for (const name of namesIn(dir)) {
+      const path = `${dir}/${name}`;
+      const [, agentId] = /^agent-(.+)\.jsonl$/u.exec(name) ?? [];
+      if (agentId === undefined || this.#followed.has(path)) continue;
+      const subagent = readSubagent(path.replace(/\.jsonl$/u, ".meta.json"), agentId);
+      if (subagent === undefined) continue;
+      const offset = path.startsWith(this.#projects)
+        ? this.#resumed.get(path.slice(this.#projects.length))
+        : undefined;
+      this.#followed.set(path, { subagent, read: followLines(path, offset) });
+    }
+    return [...this.#followed.values()].flatMap(({ subagent, read }) =>
+      read().map((line) => ({ subagent, line }))
+    );
+  }
+}
+
+/** Reads the note about a subagent; undefined while it is not there or half written. */
+function readSubagent(path: string, agentId: string): Subagent | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Deno.readTextFileSync(path));
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { toolUseId, agentType, description } = value as Readonly<Record<string, unknown>>;
+  return typeof toolUseId === "string"
+    ? {
+      agentId,
+      toolUseId,
+      type: typeof agentType === "string" ? agentType : "general-purpose",
+      description: typeof description === "string" ? description : "",
+    }
+    : undefined;
+}
+
+function namesIn(dir: string): readonly string[] {
+  try {
+    return [...Deno.readDirSync(dir)].map(({ name }) => name).sort();
+  } catch {
+    return [];
+  }
+}

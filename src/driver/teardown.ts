@@ -1,0 +1,89 @@
+import { endRunProcesses } from "../sandbox/run_processes.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+
+/** Exit code of a program that SIGQUIT ends. */
+const QUIT = 131;
+
+/**
+ * The one way in which a run leaves nothing behind, reached from every end of this program but SIGKILL: the
+ * normal end, `Deno.exit`, an uncaught error, an unhandled rejection and SIGQUIT. The signals of `StopSignals`
+ * end the run, and so get there too.
+ *
+ * Deno 2.9.6 dispatches `unload` at `Deno.exit` and at the natural end, but not for a signal, an uncaught error or
+ * an unhandled rejection, and disposes nothing then. Everything here is synchronous, since none of them waits.
+ */
+export class Teardown implements Disposable {
+  readonly #onCrash: (error: unknown) => void;
+  #sandbox: Sandbox | undefined;
+  #crashed = false;
+  #childEnded = false;
+
+  /** @param onCrash takes what nobody caught, once nothing is left behind: it has to end the program. */
+  constructor(onCrash: (error: unknown) => void) {
+    this.#onCrash = onCrash;
+    addEventListener("unload", this.#onUnload);
+    addEventListener("error", this.#onError);
+    addEventListener("unhandledrejection", this.#onRejection);
+    Deno.addSignalListener("SIGQUIT", this.#onQuit);
+  }
+
+  /** Whether something was not caught: the run is over, whatever its parts still report. */
+  get crashed(): boolean {
+    return this.#crashed;
+  }
+
+  /** From now on this sandbox is brought home and removed at the end, and what runs in it ended. */
+  own(sandbox: Sandbox): void {
+    this.#sandbox = sandbox;
+  }
+
+  /** The child is gone, and so is what has to go with it: what else it left running stays, as with `claude -p`. */
+  childEnded(): void {
+    this.#childEnded = true;
+  }
+
+  /**
+   * Ends the child and its tools, forwards the transcript and removes the folder; a second call does nothing.
+   *
+   * @returns one sentence for each thing that could not be done
+   */
+  run(): readonly string[] {
+    const sandbox = this.#sandbox;
+    this.#sandbox = undefined;
+    if (sandbox === undefined) return [];
+    if (!this.#childEnded) endRunProcesses({ configDir: sandbox.configDir });
+    const { failures: [failure, ...others] } = sandbox.forward();
+    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+    const kept = sandbox.remove();
+    return [
+      ...(failure === undefined ? [] : [`${failure}${more}`]),
+      ...(kept === undefined
+        ? []
+        : [`Cannot remove the run's private folder ${sandbox.path}: ${kept.message}`]),
+    ];
+  }
+
+  /** Tears down what is not torn down yet, and leaves the ends of this program to others. */
+  [Symbol.dispose](): void {
+    this.run();
+    removeEventListener("unload", this.#onUnload);
+    removeEventListener("error", this.#onError);
+    removeEventListener("unhandledrejection", this.#onRejection);
+    Deno.removeSignalListener("SIGQUIT", this.#onQuit);
+  }
+
+  readonly #onUnload = () => void this.run();
+  readonly #onQuit = () => {
+    this.run();
+    Deno.exit(QUIT);
+  };
+  readonly #onError = (event: ErrorEvent) => this.#crash(event, event.error);
+  readonly #onRejection = (event: PromiseRejectionEvent) => this.#crash(event, event.reason);
+
+  #crash(event: Event, error: unknown): void {
+    event.preventDefault();
+    this.#crashed = true;
+    this.run();
+    this.#onCrash(error);
+  }
+}

@@ -1,0 +1,94 @@
+import type { ForwardOptions } from "./forward_transcripts.ts";
+import { isJsonObject } from "./json_object.ts";
+import { readProcessStat } from "./process_stat.ts";
+
+/** Whose run a private folder is, and what would be lost with it. */
+export interface Owner {
+  readonly pid: number;
+  /** Clock ticks from boot to the process's start, which tell it from a later one with its pid. */
+  readonly startTime: string;
+  readonly host: string;
+  /** Boot of the machine and namespace of the pid: elsewhere the pid means nothing. */
+  readonly bootId: string;
+  readonly pidNamespace: string;
+  /** Path of the folder when it was made: what names its processes. */
+  readonly path: string;
+  /** Whether the folder that 2.1.197 makes beside this one, whatever it is told, was not there before. */
+  readonly litters: boolean;
+  /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
+  readonly transcripts?: Omit<ForwardOptions, "from">;
+}
+
+/** Whether an owner still works on its folder; "unknown" where its processes cannot be seen from here. */
+export type OwnerState = "live" | "dead" | "unknown";
+
+const FILE = "owner.json";
+
+/** This process as the owner of a folder. */
+export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId" | "pidNamespace"> {
+  return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
+}
+
+/** Path of the folder that 2.1.197 makes beside a private folder. */
+export function litterIn(tmp: string): string {
+  return `${tmp}/claude-${Deno.uid()}`;
+}
+
+/** Writes the owner's file, whole or not at all. */
+export function writeOwner(folder: string, owner: Owner): void {
+  const part = `${folder}/${FILE}.part`;
+  Deno.writeTextFileSync(part, JSON.stringify(owner), { mode: 0o600 });
+  Deno.renameSync(part, `${folder}/${FILE}`);
+}
+
+/** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
+export function readOwner(folder: string): Owner | "missing" | "broken" {
+  try {
+    const owner: unknown = JSON.parse(Deno.readTextFileSync(`${folder}/${FILE}`));
+    return isOwner(owner) ? owner : "broken";
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound ? "missing" : "broken";
+  }
+}
+
+/**
+ * Judges an owner by pid, start time, boot and pid namespace.
+ *
+ * After another boot of this machine it cannot live. Of another machine that shares the folder, and of another
+ * container on this one, nothing can be known.
+ */
+export function judgeOwner(owner: Owner): OwnerState {
+  const { host, bootId, pidNamespace } = here();
+  if (owner.bootId !== bootId) return owner.host === host ? "dead" : "unknown";
+  if (owner.pidNamespace !== pidNamespace) return "unknown";
+  return isLiving(owner) ? "live" : "dead";
+}
+
+/** Whether a process of this pid namespace lives, as its pid and its start time tell. */
+export function isLiving({ pid, startTime }: Pick<Owner, "pid" | "startTime">): boolean {
+  const stat = readProcessStat(pid);
+  return stat !== undefined && !stat.ended && stat.startTime === startTime;
+}
+
+function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
+  return {
+    host: Deno.hostname(),
+    bootId: Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim(),
+    pidNamespace: Deno.readLinkSync("/proc/self/ns/pid"),
+  };
+}
+
+function isOwner(value: unknown): value is Owner {
+  if (!isJsonObject(value)) return false;
+  const { pid, transcripts, litters } = value;
+  const names = ["startTime", "host", "bootId", "pidNamespace", "path"];
+  return typeof pid === "number" && names.every((name) => typeof value[name] === "string") &&
+    typeof litters === "boolean" && (transcripts === undefined || isTranscripts(transcripts));
+}
+
+function isTranscripts(value: unknown): value is Owner["transcripts"] {
+  if (!isJsonObject(value)) return false;
+  const { to, run, resumed } = value;
+  return typeof to === "string" && typeof run === "string" && /^[0-9a-f]+$/u.test(run) &&
+    isJsonObject(resumed) && Object.values(resumed).every((size) => typeof size === "number");
+}

@@ -1,0 +1,32 @@
+import { assertEquals } from "@std/assert";
+import { leftoversCheck } from "../../src/doctor/leftovers_check.ts";
+import type { SweptFolder, Verdict } from "../../src/sandbox/sweep.ts";
+
+const found = (path: string, verdict: Verdict): SweptFolder => ({
+  path,
+  verdict,
+  reason: "a reason",
+  rescued: 0,
+});
+
+const check = (...swept: readonly SweptFolder[]) => leftoversCheck({ swept, tmp: "/tmp" });
+
+Deno.test("leftoversCheck() takes folders of living runs and of others", () => {
+  const { ok, detail, data } = check(found("/tmp/a", "live"), found("/tmp/b", "foreign"));
+  assertEquals([ok, detail], [true, "none in /tmp"]);
+  assertEquals([data["live"], data["foreign"]], [["/tmp/a"], ["/tmp/b"]]);
+});
+
+Deno.test("leftoversCheck() names what killed runs left, and how to remove it", () => {
+  const one = check(found("/tmp/a", "abandoned"), found("/tmp/b", "live"));
+  assertEquals([one.ok, one.detail], [false, "A killed run left /tmp/a"]);
+  assertEquals(one.suggestion, "Remove what is left: claude-print sweep");
+  const three = check(...["/tmp/a", "/tmp/b", "/tmp/c"].map((path) => found(path, "abandoned")));
+  assertEquals(three.detail, "A killed run left /tmp/a and 2 more");
+  assertEquals(three.data["abandoned"], ["/tmp/a", "/tmp/b", "/tmp/c"]);
+});
+
+Deno.test("leftoversCheck() says what a sweep would not remove", () => {
+  const { ok, detail } = check(found("/tmp/a", "kept"));
+  assertEquals([ok, detail], [false, "Cannot sweep /tmp/a: a reason"]);
+});

@@ -1,0 +1,52 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Check } from "../../src/doctor/check.ts";
+import { renderCheck } from "../../src/doctor/render_check.ts";
+
+const PLAIN = { unicode: true, colour: false, columns: Infinity };
+const GOOD: Check = { name: "pty", ok: true, detail: "a shell ran", data: {} };
+const BAD: Check = { ...GOOD, ok: false, detail: "no shell ran", suggestion: "Install one" };
+const SKIPPED: Check = { ...GOOD, skipped: true, detail: "needs libc" };
+
+Deno.test("renderCheck() marks what is well, what is not, and what was not looked at", () => {
+  assertEquals(renderCheck(GOOD, PLAIN), "✓ pty        a shell ran\n");
+  assertEquals(
+    renderCheck(BAD, PLAIN),
+    "✗ pty        no shell ran\n             Install one\n",
+  );
+  assertEquals(renderCheck(SKIPPED, PLAIN), "- pty        needs libc\n");
+});
+
+Deno.test("renderCheck() without UTF-8 has words for marks", () => {
+  const style = { ...PLAIN, unicode: false };
+  assertEquals(renderCheck(GOOD, style), "ok   pty        a shell ran\n");
+  assertEquals(
+    renderCheck(BAD, style),
+    "FAIL pty        no shell ran\n                Install one\n",
+  );
+  assertEquals(renderCheck(SKIPPED, style), "skip pty        needs libc\n");
+});
+
+Deno.test("renderCheck() colours only the mark", () => {
+  const style = { ...PLAIN, colour: true };
+  assertEquals(renderCheck(GOOD, style), "\x1b[32m✓\x1b[m pty        a shell ran\n");
+  assertEquals(renderCheck(SKIPPED, style), "\x1b[2m-\x1b[m pty        needs libc\n");
+});
+
+Deno.test("renderCheck() keeps to the width of the terminal, and breaks no word", () => {
+  const detail = "one two three four five /a/path/that/is/longer/than/the/line six";
+  const lines = renderCheck({ ...BAD, detail }, { ...PLAIN, columns: 30 }).split("\n");
+  assertEquals(lines, [
+    "✗ pty        one two three",
+    "             four five",
+    "             /a/path/that/is/longer/than/the/line",
+    "             six",
+    "             Install one",
+    "",
+  ]);
+});
+
+Deno.test("renderCheck() shows no control characters", () => {
+  const detail = "a\x1b]0;title\x07b\r\nc\u202ed\x9bH";
+  const text = renderCheck({ ...GOOD, detail }, PLAIN);
+  assert(!/(?!\n)[\p{Cc}\p{Cf}]/u.test(text), JSON.stringify(text));
+});

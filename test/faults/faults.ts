@@ -1,0 +1,304 @@
+import type { Dialog, Scenario } from "../../fixtures/mock/scenario.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import type { Ends, Fault, Wrap } from "./fault.ts";
+
+const ANSWERED: Ends = { code: 0, subtype: "success" };
+
+/** The child's end, which nobody asked for, with the words for it. */
+function ended(how: string): Ends {
+  return {
+    code: 2,
+    subtype: "internal_error",
+    says: new RegExp(`^Claude Code ended before the turn did: ${how}$`),
+  };
+}
+
+/** A limit that ends the run, with its value in seconds. */
+function outOf(
+  flag: "timeout" | "start-timeout" | "idle-timeout",
+  { seconds, says }: { readonly seconds: number; readonly says: RegExp },
+): Ends {
+  return {
+    code: flag === "start-timeout" ? 2 : 124,
+    subtype: flag.replace("-", "_"),
+    says,
+    args: [`--${flag}`, String(seconds), "--exit-timeout", "1"],
+  };
+}
+
+const TIMED_OUT = outOf("timeout", { seconds: 2, says: /^The run timed out after 2 s$/ });
+
+/** A child whose hooks have nowhere to put what they tell. */
+const UNHEARD: Ends = {
+  code: 2,
+  subtype: "internal_error",
+  says: /^Claude Code's hooks cannot write to the run's private folder: it is full, or gone$/,
+};
+
+/** Something that is done to the run by a shell line. */
+function doing(run: string): Fault["scenario"] {
+  return (at): Partial<Scenario> => ({ sabotage: [{ at, run }] });
+}
+
+/** A child that writes to its terminal as fast as it can. */
+function flooding(megabytes: number): string {
+  return `yes 'flood flood flood' | head -c ${megabytes}M > /dev/tty`;
+}
+
+const UNKNOWN_DIALOG: Dialog = {
+  lines: ["The moon is full tonight", "", "Do you want to howl?"],
+  choices: [{ label: "Howl" }, { label: "Be quiet" }],
+  selected: 0,
+  numbered: true,
+  escape: null,
+};
+
+/** Gives the run a temp folder on a disk of its own, of 1 MB, and says 99 if the run leaves something there. */
+function onSmallDisk(before = ""): Wrap {
+  const script = `mount -t tmpfs -o size=1m none "$TMPDIR"; ${before}
+    "$@"; code=$?
+    rm -f "$TMPDIR/fill"; [ -z "$(ls -A "$TMPDIR")" ] || exit 99
+    exit $code`;
+  return (command) => ["unshare", "-rm", "/bin/sh", "-c", script, "sh", ...command];
+}
+
+/** Fills the disk, and takes what others free a moment later. */
+const FILL =
+  `for _ in $(seq 20); do cat /dev/zero >> "$TMPDIR/fill"; sleep 0.01; done 2> /dev/null`;
+
+/** Lets the program's calendar jump to and fro, by a day ten times a second. */
+const jumping: Wrap = (command) =>
+  command.flatMap((word) =>
+    word === "run" ? [word, "--preload", `${import.meta.dirname}/jumping_clock.ts`] : [word]
+  );
+
+const ALL_ALONG = { senseless: "the clock jumps all through the other cells of the row" };
+
+/** A whole other run in the same folder, which has to succeed for this one to live. */
+const OTHER_RUN = `MOCK_CLAUDE_SCENARIO='{}' ${CLAUDE_PRINT.join(" ")} \
+  --claude-binary "$HOME/claude" hello || kill -KILL "$CLAUDE"`;
+
+/** A child without its config dir is a new user's, whose dialogs nobody can answer for him. */
+const NEW_USER: Ends = {
+  code: 2,
+  subtype: "internal_error",
+  says: /^Claude Code waits for an answer to its .* dialog$/,
+};
+
+const NO_TRANSCRIPT_YET = { senseless: "the transcript begins with the session" };
+
+/** Everything that goes wrong at the child, with what a run comes to at each moment of it. */
+export const FAULTS: readonly Fault[] = [
+  {
+    name: "the child is killed",
+    scenario: doing('kill -KILL "$CLAUDE"'),
+    cells: {
+      "before start": ended("SIGKILL"),
+      "at the dialog": ended("SIGKILL"),
+      "at the prompt": ended("SIGKILL"),
+      "in a tool": ended("SIGKILL"),
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the child is stopped by SIGSTOP",
+    scenario: doing('kill -STOP "$CLAUDE"'),
+    cells: {
+      "before start": outOf("start-timeout", { seconds: 1, says: /wrote nothing .* in 1 s$/ }),
+      "at the dialog": TIMED_OUT,
+      "at the prompt": outOf("idle-timeout", { seconds: 1, says: /no sign of life for 1 s$/ }),
+      "in a tool": TIMED_OUT,
+      "at Stop": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+      "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+    },
+  },
+  {
+    name: "the child floods its terminal",
+    scenario: doing(flooding(8)),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": outOf("start-timeout", { seconds: 2, says: /was not ready .* in 2 s$/ }),
+      "at the prompt": {
+        ...ANSWERED,
+        scenario: { sabotage: [{ at: "prompt", run: flooding(100) }] },
+      },
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the child ignores signals and keys",
+    scenario: (hang) => ({
+      hang,
+      ignoreSignals: ["SIGINT", "SIGTERM", "SIGHUP"],
+      ignoreEscape: true,
+    }),
+    cells: {
+      "before start": outOf("start-timeout", { seconds: 1, says: /wrote nothing .* in 1 s$/ }),
+      "at the dialog": {
+        code: 2,
+        subtype: "internal_error",
+        says: /^Claude Code waits for an answer to a dialog that claude-print does not know$/,
+        args: ["--exit-timeout", "1"],
+        scenario: { dialogs: [UNKNOWN_DIALOG] },
+      },
+      "at the prompt": TIMED_OUT,
+      "in a tool": TIMED_OUT,
+      "at Stop": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+      "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+    },
+  },
+  {
+    name: "the FIFO is removed",
+    scenario: doing('rm "$SANDBOX/hooks.fifo"'),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the config dir is removed",
+    scenario: doing('rm -rf "$CLAUDE_CONFIG_DIR"'),
+    cells: {
+      "before start": NEW_USER,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the private folder is removed",
+    // Not before every payload was read: whether one was is not what is asked here.
+    scenario: doing(
+      'while ls "$SANDBOX"/payloads/* 2> /dev/null; do sleep 0.01; done; rm -rf "$SANDBOX"',
+    ),
+    cells: {
+      "before start": UNHEARD,
+      "at the dialog": UNHEARD,
+      "at the prompt": UNHEARD,
+      "in a tool": UNHEARD,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the disk is full",
+    scenario: doing(FILL),
+    possible: "unshare -rm mount -t tmpfs none /mnt",
+    cells: {
+      "before start": {
+        code: 2,
+        subtype: "internal_error",
+        says: /^Cannot .*: No space left on device/,
+        scenario: { sabotage: [] },
+        wrap: onSmallDisk(FILL),
+      },
+      "at the dialog": { ...ended("exit code 1"), wrap: onSmallDisk() },
+      "at the prompt": {
+        ...UNHEARD,
+        wrap: onSmallDisk(),
+        // What is left of the page that a file has already is enough for a short answer.
+        scenario: { turns: [[{ text: "long ".repeat(1000) }]] },
+      },
+      "in a tool": {
+        ...UNHEARD,
+        wrap: onSmallDisk(),
+        scenario: {
+          turns: [[
+            { tools: [{ name: "Bash", input: { command: "sleep 0.3" } }] },
+            { text: "long ".repeat(1000) },
+          ]],
+        },
+      },
+      "at Stop": { ...ANSWERED, wrap: onSmallDisk() },
+      "while forwarding": { ...ANSWERED, wrap: onSmallDisk() },
+    },
+  },
+  {
+    name: "the system clock jumps",
+    scenario: () => ({}),
+    cells: {
+      "before start": { ...ANSWERED, wrap: jumping },
+      "at the dialog": { ...ANSWERED, wrap: jumping },
+      "at the prompt": { ...TIMED_OUT, wrap: jumping, scenario: { hang: "prompt" } },
+      "in a tool": { ...ANSWERED, wrap: jumping },
+      "at Stop": ALL_ALONG,
+      "while forwarding": ALL_ALONG,
+    },
+  },
+  {
+    name: "another run begins and ends in the same folder",
+    scenario: doing(OTHER_RUN),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "claude is replaced by an update",
+    scenario: doing(`printf '#!/bin/sh\\nexit 99\\n' > "$HOME/new"; chmod 755 "$HOME/new"
+      mv "$HOME/new" "$HOME/claude"`),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the transcript is truncated",
+    scenario: doing(': > "$TRANSCRIPT"'),
+    cells: {
+      "before start": NO_TRANSCRIPT_YET,
+      "at the dialog": NO_TRANSCRIPT_YET,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "the FIFO is flooded",
+    scenario: doing('cat /dev/zero > "$SANDBOX/hooks.fifo" &'),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "there is garbage on the FIFO",
+    scenario: doing(`{
+      head -c 300000 /dev/urandom; echo
+      secret=$(sed -n "s/^printf .* '\\([^']*\\)' \\"\\$\\$\\".*/\\1/p" "$SANDBOX/hook")
+      echo "$secret"; echo "$secret 99999999"; echo "$secret ../../etc/passwd"
+      echo '{"hook_event_name":"Stop"' > "$SANDBOX/payloads/1"; echo "$secret 1"
+      printf 'the beginning of a line'
+    } 1<> "$SANDBOX/hooks.fifo"`),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+];

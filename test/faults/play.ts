@@ -1,0 +1,42 @@
+import type { Moment as StandInMoment, Scenario } from "../../fixtures/mock/scenario.ts";
+import type { Run } from "../standin/run.ts";
+import { StandIn } from "../standin/stand_in.ts";
+import type { Ends, Fault, Moment } from "./fault.ts";
+
+/** What the stand-in calls a moment, and what has to be unusual about it for the moment to come. */
+const SCENES: Readonly<Record<Moment, { at: StandInMoment; scenario: Partial<Scenario> }>> = {
+  "before start": { at: "start", scenario: {} },
+  "at the dialog": { at: "dialog", scenario: { dialogs: [{ show: "trust_yes" }] } },
+  "at the prompt": { at: "prompt", scenario: {} },
+  "in a tool": {
+    at: "tool",
+    scenario: {
+      turns: [[
+        { text: "Let me see.", tools: [{ name: "Bash", input: { command: "sleep 0.3" } }] },
+        { text: "Hello from the stand-in." },
+      ]],
+    },
+  },
+  "at Stop": { at: "stop", scenario: {} },
+  "while forwarding": { at: "exit", scenario: {} },
+};
+
+/**
+ * Runs `claude-print` once with a fault at a moment.
+ *
+ * `StandIn` checks that the output is what its format promises and that nothing is left: no process, no file, no FIFO.
+ */
+export async function play(
+  { scenario }: Fault,
+  { moment, ends }: { readonly moment: Moment; readonly ends: Ends },
+): Promise<Run> {
+  const scene = SCENES[moment];
+  await using claude = await StandIn.set({
+    ...scene.scenario,
+    ...scenario(scene.at),
+    ...ends.scenario,
+  });
+  const args = ["--output-format", "json", ...ends.args ?? [], "hello"];
+  const { wrap = (command) => command } = ends;
+  return await claude.print(args, { warns: true, wrap });
+}

@@ -1,0 +1,127 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { StandIn } from "../standin/stand_in.ts";
+import { asAnotherUser, CAN_BE_ANOTHER } from "./other_user.ts";
+
+const PROMPT = "the prompt, which is nobody else's business";
+
+/** A run in a TMPDIR that everybody can enter, held while its prompt is being answered. */
+async function heldRun(claude: StandIn) {
+  const { path, tmp, config } = claude.home;
+  await Deno.chmod(path, 0o755);
+  await Deno.chmod(tmp, 0o1777);
+  await Deno.writeTextFile(`${config}/settings.json`, "{}");
+  const run = claude.start([], {
+    stdin: PROMPT,
+    // A umask hides nothing here, so every mode has to be asked for.
+    wrap: (command) => ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh", ...command],
+  });
+  await claude.untilNoted("prompt");
+  const [start] = await claude.journal("start");
+  const folder = (start?.env["CLAUDE_CONFIG_DIR"] ?? "").replace(/\/config$/u, "");
+  const end = async () => {
+    run.kill("SIGTERM");
+    assertEquals((await run.ended).code, 143);
+  };
+  return { folder, end, pid: run.pid, childPid: start?.pid ?? 0 };
+}
+
+const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o7777).toString(8);
+
+Deno.test("whatever the umask, all that is made for a run is its owner's alone", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const { folder, end } = await heldRun(claude);
+  const modes = Object.fromEntries(
+    [...Deno.readDirSync(folder)].map(({ name }) => [name, mode(`${folder}/${name}`)]),
+  );
+  assertEquals([mode(folder), modes], ["700", {
+    "config": "700",
+    "hook": "600",
+    "hooks.fifo": "600",
+    "owner.json": "600",
+    "payloads": "700",
+    "prompt": "600",
+    "settings.json": "600",
+    "tmp": "700",
+  }]);
+  for (const name of [".claude.json", "settings.json"]) {
+    assertEquals(mode(`${folder}/config/${name}`), "600", name);
+  }
+  await end();
+  const { config } = claude.home;
+  for (const path of [...claude.transcripts().keys()]) {
+    assertEquals(mode(`${config}/projects/${path}`), "600");
+    assertEquals(mode(`${config}/projects/${path.split("/")[0]}`), "700");
+  }
+});
+
+Deno.test({
+  name: "another user can neither read nor write the private folder, nor feed the FIFO",
+  // Only root can become another user.
+  ignore: !CAN_BE_ANOTHER,
+  fn: async () => {
+    await using claude = await StandIn.set({ hang: "prompt" });
+    const { folder, end, pid, childPid } = await heldRun(claude);
+    const shell = (script: string) =>
+      asAnotherUser(["/bin/sh", "-c", script, "sh", folder, claude.home.tmp]);
+    assertEquals((await shell(': > "$2/x" && rm "$2/x"')).code, 0, "TMPDIR is theirs too");
+    const attempts = [
+      ...['ls "$1"', 'cat "$1/hook"', 'cat "$1/prompt"', 'cat "$1/config/.claude.json"'],
+      ...['cat "$1/settings.json"', 'echo x 1<> "$1/hooks.fifo"', ': > "$1/payloads/1"'],
+      ...['ln -s / "$1/config/projects"', 'rm -rf "$1"', 'mv "$1" "$1.x"', 'chmod 777 "$1"'],
+      ...[`cat /proc/${pid}/environ`, `cat /proc/${childPid}/environ`, `ls /proc/${pid}/fd`],
+      ...[`cat < /proc/${childPid}/fd/0`, `kill ${pid}`, `kill ${childPid}`],
+    ];
+    for (const attempt of attempts) {
+      const { code, output } = await shell(attempt);
+      assert(code !== 0, `${attempt}: ${output}`);
+    }
+    const secret = /'([0-9a-f-]{36})'/u.exec(await Deno.readTextFile(`${folder}/hook`))?.[1] ?? "?";
+    const { output } = await shell("cat /proc/[0-9]*/cmdline /proc/[0-9]*/comm | tr '\\0' ' '");
+    assertStringIncludes(output, folder);
+    assert(!output.includes(secret), "the secret is on a command line");
+    assert(!output.includes(PROMPT), "the prompt is on a command line");
+    await end();
+  },
+});
+
+Deno.test("TMPDIR may be a link, and what is made stays where it led", async () => {
+  await using claude = await StandIn.set();
+  const { path, tmp } = claude.home;
+  await Deno.symlink(tmp, `${path}/link`);
+  const run = await claude.print(["hello"], { env: { TMPDIR: `${path}/link` } });
+  assertEquals([run.stderr, run.code], ["", 0]);
+  const [start] = await claude.journal("start");
+  assert(start?.env["CLAUDE_CONFIG_DIR"]?.startsWith(`${tmp}/claude-print-`));
+});
+
+Deno.test("TMPDIR may be relative", async () => {
+  await using claude = await StandIn.set();
+  const run = await claude.print(["hello"], { env: { TMPDIR: "../tmp" } });
+  assertEquals([run.stderr, run.code], ["", 0]);
+});
+
+Deno.test("a folder in which every user can rename what is ours is refused", async () => {
+  await using claude = await StandIn.set();
+  const { path, tmp } = claude.home;
+  await Deno.chmod(path, 0o755);
+  await Deno.chmod(tmp, 0o777);
+  const run = await claude.print(["hello"]);
+  assertEquals(run.code, 2);
+  assertStringIncludes(run.stderr, `every user can rename what is in ${tmp}\n`);
+  assertStringIncludes(run.stderr, `chmod +t ${tmp}`);
+  assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("what others put into TMPDIR under a name like ours is not touched", async () => {
+  await using claude = await StandIn.set();
+  const { path, tmp } = claude.home;
+  const precious = `${path}/precious`;
+  await Deno.mkdir(precious);
+  await Deno.writeTextFile(`${precious}/file`, "mine");
+  const planted = `${tmp}/claude-print-4000000-1-0123abcd`;
+  await Deno.symlink(precious, planted);
+  const run = claude.start(["hello"], { killed: true });
+  assertEquals((await run.ended).code, 0);
+  assertEquals(await Deno.readLink(planted), precious);
+  assertEquals(await Deno.readTextFile(`${precious}/file`), "mine");
+});

@@ -1,0 +1,85 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { firstAlteredCharacter } from "../../src/cli/first_altered_character.ts";
+import { pasteRefusal } from "../../src/session/paste.ts";
+import { messagesRequest } from "../../fixtures/messages_request.ts";
+import { forEachVersion } from "../real/for_each_version.ts";
+import { sha256 } from "../../fixtures/mock/journal.ts";
+import { StandIn } from "../standin/stand_in.ts";
+
+/** What would press keys, end a paste, or drive a terminal if it were typed instead of read. */
+const KEYS = [
+  ...["\x1b[201~\r", "\x1b[200~", "\x1b", "\x1b\x1b", "\x1b[A", "\x1b[Z", "\x1b[3;5~", "\x1bOP"],
+  ...["\x1b[?2004l", "\x1b[c", "\x1b[?6c", "\x1b[1;1R", "\x1b[M abc", "\x1b[<0;1;1M", "\x1b[I"],
+  ...["\x1b]0;title\x07", "\x1b]52;c;ZXZpbA==\x1b\\", "\x1bP+q544e\x1b\\", "\x1b_Gi=1\x1b\\"],
+  ...["\x03", "\x04", "\x0c", "\x0f", "\x12", "\x1a", "\x1c", "\x7f", "\x08", "\r", "\r\n"],
+  ...["\x9b201~\x0d", "\x9d0;title\x9c", "\x85", "\x90", "\x98", "\x9e", "\x9f"],
+];
+
+/** What shows another text than there is. */
+const BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c";
+
+Deno.test("every control character is refused by name before it is pasted", () => {
+  for (let code = 0; code < 0xa0; code++) {
+    if (code === 0x0a || (code >= 0x20 && code < 0x7f)) continue;
+    const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+    const refusal = pasteRefusal(`before ${String.fromCharCode(code)} after`) ?? "";
+    assertStringIncludes(refusal, name);
+  }
+  for (const keys of KEYS) assert(pasteRefusal(`a ${keys} b`) !== undefined, JSON.stringify(keys));
+});
+
+Deno.test("marks of the writing direction are refused by name before they are pasted", () => {
+  for (const mark of BIDI) {
+    const code = (mark.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
+    assertStringIncludes(pasteRefusal(`a ${mark} b`) ?? "", `U+${code} at offset 2`);
+  }
+});
+
+Deno.test("whatever a release may change in these is asked for its proof of delivery", () => {
+  for (const piece of [...KEYS, ...BIDI]) {
+    // A line end of two characters reaches the API in every release as it is.
+    if (piece === "\r\n") continue;
+    assert(firstAlteredCharacter(`a ${piece} b`) !== undefined, JSON.stringify(piece));
+  }
+});
+
+Deno.test("keys in a prompt on stdin are text, and none is pressed", async () => {
+  await using claude = await StandIn.set();
+  const prompt = [...KEYS, BIDI].join("\nsome text ");
+  const run = await claude.print([], { stdin: prompt });
+  assertEquals([run.stderr, run.code], ["", 0]);
+  const bytes = new TextEncoder().encode(prompt);
+  assertEquals(
+    (await claude.journal("prompt")).map((each) => [each.origin, each.bytes, each.sha256]),
+    [["stdin", bytes.length, await sha256(bytes)]],
+  );
+  assertEquals(await claude.keys(), []);
+});
+
+/** Prompts for stdin; that each kind stands alone shows what becomes of it where another is refused. */
+const PROMPTS: Readonly<Record<string, string>> = {
+  all: ["Say hello.", ...KEYS, BIDI].join("\nthen "),
+  C1: "Say \x9b201~ \x9d0;t\x9c hello \x85.",
+  bidi: `Say ${BIDI} hello.`,
+};
+
+forEachVersion(
+  "keys and invisible characters reach the API as text or not at all",
+  async (real) => {
+    for (const [name, prompt] of Object.entries(PROMPTS)) {
+      const before = real.api.turns.length;
+      const run = await real.print([], { stdin: prompt });
+      const requests = real.api.turns.slice(before).map(({ body }) => messagesRequest(body));
+      if (real.version === "2.1.197" || run.code === 0) {
+        assertEquals(run.code, 0, run.stderr);
+        const content = requests[0]?.messages.findLast(({ role }) => role === "user")?.content ??
+          "";
+        const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
+        assert(texts.includes(prompt), `${name}: ${JSON.stringify(texts)}`);
+      } else {
+        assertEquals([run.code, run.stdout], [2, ""], name);
+        assertStringIncludes(run.stderr, "Claude Code would change it, beginning with U+");
+      }
+    }
+  },
+);

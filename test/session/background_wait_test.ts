@@ -1,0 +1,140 @@
+import { assertEquals } from "@std/assert";
+import { backgroundTasksOf, backgroundWaitMs } from "../../src/session/background_wait.ts";
+import { simulate } from "./simulation.ts";
+
+const SHELL = { id: "b", type: "shell", description: "Build" };
+const AGENT = { id: "a", type: "subagent", description: "Look" };
+
+const WAIT = {
+  version: "2.1.330",
+  tasks: [AGENT],
+  ceilingMs: 600_000,
+  shellLimitMs: undefined,
+  shellsOnlyMs: 0,
+};
+
+Deno.test("backgroundWaitMs() waits for subagents up to the ceiling", () => {
+  assertEquals(backgroundWaitMs({ ...WAIT, version: "2.1.168" }), undefined);
+  for (const version of ["2.1.197", "2.1.330", "2.2.0"]) {
+    assertEquals(backgroundWaitMs({ ...WAIT, version }), 600_000);
+    assertEquals(backgroundWaitMs({ ...WAIT, version, ceilingMs: 0 }), undefined);
+  }
+  assertEquals(
+    backgroundWaitMs({ ...WAIT, version: "2.1.197", tasks: [AGENT, SHELL], ceilingMs: 20 }),
+    20,
+  );
+});
+
+Deno.test("backgroundWaitMs() gives shells 5 s in all up to 2.1.197, whatever the ceiling", () => {
+  const shells = { ...WAIT, version: "2.1.197", tasks: [SHELL] };
+  for (const ceilingMs of [0, 2500, 600_000]) {
+    assertEquals(backgroundWaitMs({ ...shells, ceilingMs }), 5000);
+    assertEquals(backgroundWaitMs({ ...shells, ceilingMs, shellsOnlyMs: 4000 }), 1000);
+    assertEquals(backgroundWaitMs({ ...shells, ceilingMs, shellsOnlyMs: 9000 }), 0);
+  }
+});
+
+Deno.test("backgroundWaitMs() gives a shell its own limit since 2.1.330, though the ceiling is lower", () => {
+  const shells = { ...WAIT, tasks: [SHELL, AGENT], ceilingMs: 2500 };
+  assertEquals(backgroundWaitMs(shells), 605_000);
+  assertEquals(backgroundWaitMs({ ...shells, shellLimitMs: 3000 }), 8000);
+  assertEquals(backgroundWaitMs({ ...shells, shellLimitMs: 3000, ceilingMs: 60_000 }), 60_000);
+  assertEquals(backgroundWaitMs({ ...shells, ceilingMs: 0 }), undefined);
+});
+
+Deno.test("backgroundTasksOf() takes payloads of any shape", () => {
+  assertEquals(backgroundTasksOf({ background_tasks: [SHELL] }), [SHELL]);
+  for (const background_tasks of [undefined, null, "x", {}, [null, 5]]) {
+    assertEquals(backgroundTasksOf({ background_tasks }), []);
+  }
+});
+
+const PROMPT = { type: "transcript", entry: { type: "user", prompt: true } } as const;
+
+const stop = (...tasks: readonly object[]) =>
+  ({ type: "hook", event: "Stop", payload: { background_tasks: tasks } }) as const;
+
+const turnEnd = (version: string) => ({
+  type: "transcript",
+  entry: { type: "system", subtype: "turn_duration", prompt: false, end: "completed", version },
+} as const);
+
+Deno.test("a session waits for a subagent from the end of the last turn, and stops it then", () => {
+  const session = simulate({ backgroundCeilingMs: 10_000 });
+  session.hear(PROMPT);
+  session.hear(stop(AGENT));
+  session.wait(60_000);
+  assertEquals(session.signals(), [], "the transcript has not told the end of the turn yet");
+  session.hear(turnEnd("2.1.330"));
+  session.wait(9000);
+  // Another turn begins, which is not bounded, and the wait after it begins anew.
+  session.hear(PROMPT);
+  session.wait(60_000);
+  session.hear(stop(AGENT));
+  session.hear(turnEnd("2.1.330"));
+  session.wait(9999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending(), {
+    kind: "answered",
+    stop: stop(AGENT).payload,
+    unfinished: [AGENT],
+  });
+});
+
+Deno.test("a session gives shells of 2.1.197 their 5 s once, though their ends start turns", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(stop(SHELL, SHELL));
+  session.hear(turnEnd("2.1.197"));
+  session.wait(4000);
+  session.hear(PROMPT);
+  session.wait(500);
+  session.hear(stop(SHELL));
+  session.hear(turnEnd("2.1.197"));
+  session.wait(499);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
+Deno.test("a prompt that is written late does not take the bound of the wait away", () => {
+  const session = simulate();
+  session.hear({ type: "status", status: "busy" });
+  session.hear(stop(SHELL));
+  session.hear(turnEnd("2.1.197"));
+  session.hear(PROMPT);
+  session.wait(5000);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
+Deno.test("a session knows the longest limit that a call gave its shell", () => {
+  const session = simulate({ backgroundCeilingMs: 1000 });
+  session.hear(PROMPT);
+  for (const shellLimitMs of [3000, 20_000, 4000]) {
+    session.hear({
+      type: "transcript",
+      entry: { type: "assistant", prompt: false, called: ["t"], shellLimitMs },
+    });
+  }
+  session.hear(stop(SHELL));
+  session.hear(turnEnd("2.1.330"));
+  session.wait(24_999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
+Deno.test("a Stop without tasks ends the wait for them", () => {
+  const session = simulate({ backgroundCeilingMs: 1000 });
+  session.hear(PROMPT);
+  session.hear(stop(AGENT));
+  session.hear(turnEnd("2.1.330"));
+  session.wait(900);
+  session.hear(stop());
+  session.hear({ type: "status", status: "idle" });
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending(), { kind: "answered", stop: stop().payload });
+});
