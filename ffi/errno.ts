@@ -30,6 +30,8 @@ export class LibcError extends Error {
   readonly errno: number;
   /** The name of the error number, such as "ENOENT". */
   readonly code: string;
+  /** What the error number means, such as "No such file or directory". */
+  readonly description: string;
   /** The file the call was about, if it was about one. */
   readonly path?: string;
 
@@ -42,6 +44,7 @@ export class LibcError extends Error {
     this.call = call;
     this.errno = errno;
     this.code = code;
+    this.description = description;
     if (path !== undefined) this.path = path;
   }
 }

@@ -73,3 +73,33 @@ export function closeFd(fd: number): void {
   if (result === -1 && lastErrno() === ERRNO.EINTR) return;
   checked(result, { call: "close", action: `close fd ${fd}` });
 }
+
+/** What an fd is open on, as far as it matters here. */
+export type FdKind = "file" | "null device" | "other";
+
+/** `struct stat` on x86_64: its size in bytes, and where mode and device number are. */
+const STAT_BYTES = 144;
+const ST_MODE = 24;
+const ST_RDEV = 40;
+
+/** Kinds of files in the mode (inode(7)), and the number of /dev/null: major 1, minor 3 (null(4)). */
+const S_IFMT = 0o170000;
+const S_IFCHR = 0o020000;
+const S_IFREG = 0o100000;
+const NULL_DEVICE = 0x103n;
+
+/**
+ * Tells what `fd` is open on.
+ *
+ * @throws LibcError EBADF when it is not open.
+ */
+export function fdKind(fd: number): FdKind {
+  const stat = new Uint8Array(STAT_BYTES);
+  checked(libc().fstat(fd, stat), { call: "fstat", action: `look at fd ${fd}` });
+  const view = new DataView(stat.buffer);
+  const kind = view.getUint32(ST_MODE, true) & S_IFMT;
+  if (kind === S_IFREG) return "file";
+  return kind === S_IFCHR && view.getBigUint64(ST_RDEV, true) === NULL_DEVICE
+    ? "null device"
+    : "other";
+}

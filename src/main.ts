@@ -6,6 +6,7 @@
 import { print } from "./commands/print.ts";
 import { reportError } from "./commands/report_error.ts";
 import { parseArguments } from "./cli/parse_arguments.ts";
+import { UnsupportedFlagError } from "./cli/unsupported_flag_error.ts";
 
 /** Runs a command line and returns its exit code. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -13,6 +14,10 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     command = await parseArguments(argv);
   } catch (error) {
+    if (argv[0] === "--shim-for" && error instanceof UnsupportedFlagError) {
+      const { handOn } = await import("./commands/hand_on.ts");
+      handOn(argv, error);
+    }
     const { refuse } = await import("./commands/refuse.ts");
     return refuse(error, argv);
   }
@@ -35,7 +40,7 @@ async function main(argv: readonly string[]): Promise<number> {
       }
       case "run": {
         const { run } = await import("./commands/run.ts");
-        return await run(command.request);
+        return await run(command.request, argv);
       }
       case "doctor": {
         const { doctor } = await import("./commands/doctor.ts");
@@ -44,6 +49,24 @@ async function main(argv: readonly string[]): Promise<number> {
       case "sweep": {
         const { sweepCommand } = await import("./commands/sweep.ts");
         return sweepCommand(command.options);
+      }
+      case "shim": {
+        const { shim } = await import("./commands/shim.ts");
+        return shim(command.options);
+      }
+      case "cassette": {
+        const { cassette } = await import("./commands/cassette.ts");
+        return await cassette(command.options);
+      }
+      case "completion": {
+        const { completion } = await import("./cli/completion.ts");
+        print(Deno.stdout, completion(command.shell));
+        return 0;
+      }
+      case "man": {
+        const { manPage } = await import("./cli/man_page.ts");
+        print(Deno.stdout, manPage());
+        return 0;
       }
       default:
         return command satisfies never;

@@ -1,9 +1,35 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname ?? ".", "..");
 
-/** `claude-print` from this checkout as a command, without its arguments. */
-export const CLAUDE_PRINT: readonly string[] = [
+/** The sources of this checkout as a command, without its arguments: what is to run with a module of a test's. */
+export const CLAUDE_PRINT_SOURCES: readonly string[] = [
   ...[Deno.execPath(), "run", "-A", "--quiet", "--frozen"],
   ...["--config", `${ROOT}/deno.json`, `${ROOT}/src/main.ts`],
 ];
+
+/**
+ * `claude-print` as a command, without its arguments: the executable that the variable CLAUDE_PRINT names, as seen
+ * from the root of this checkout, or else its sources.
+ */
+export const CLAUDE_PRINT: readonly string[] = executable(Deno.env.get("CLAUDE_PRINT")) ??
+  CLAUDE_PRINT_SOURCES;
+
+function executable(named: string | undefined): readonly string[] | undefined {
+  if (named === undefined || named === "") return undefined;
+  const path = resolve(ROOT, named);
+  const problem = problemOf(path);
+  if (problem === undefined) return [path];
+  throw new Error(
+    `Cannot test CLAUDE_PRINT=${named}: ${path} ${problem}; deno task compile makes one`,
+  );
+}
+
+function problemOf(path: string): string | undefined {
+  try {
+    const { isFile, mode } = Deno.statSync(path);
+    return isFile && ((mode ?? 0) & 0o111) !== 0 ? undefined : "is not an executable file";
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound ? "does not exist" : `${error}`;
+  }
+}

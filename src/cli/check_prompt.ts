@@ -11,7 +11,7 @@ const LEAVING: readonly string[] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
 
 /**
  * What makes a prompt unfit for a turn of the interactive Claude Code, or undefined if nothing does:
- * no text at all, a NUL character, too much text, or a word by which it quits.
+ * no text at all, a NUL character, half of a surrogate pair, too much text, or a word by which it quits.
  */
 export function checkPrompt(text: string): CliError | undefined {
   const trimmed = text.trim();
@@ -32,6 +32,11 @@ export function checkPrompt(text: string): CliError | undefined {
         suggestion: "Remove the NUL characters, for example with tr -d '\\0'",
       },
     );
+  }
+  if (!text.isWellFormed()) {
+    return new CliError("Cannot send the prompt: it holds half of a surrogate pair", {
+      suggestion: "Cut texts between characters, not inside them, or use toWellFormed()",
+    });
   }
   if (text.length > MAX_PROMPT_LENGTH) return promptTooLong();
   if (LEAVING.includes(trimmed)) {

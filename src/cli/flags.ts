@@ -127,6 +127,8 @@ const DEEP_LINK = "it is set by the handler of links that open Claude Code";
  */
 export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
+  own("--jsonl", "Each line of stdin (or of the file) is a run: a prompt in, a result out"),
+  own("--record <folder>", "Record the run as a cassette in a new folder"),
   own("--timeout <seconds>", "Give up after this long (default 3600; decimals allowed)"),
   own("--start-timeout <seconds>", "Give up when no turn can begin by then (default 120)"),
   own("--delivery-timeout <seconds>", "Give up when the prompt is not taken by then (default 300)"),
@@ -140,6 +142,11 @@ export const FLAGS: readonly Flag[] = [
   own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
     choices: ["stdin", "paste"],
   }),
+  own(
+    "--shim-for <path>",
+    "Set by the shim: the real claude, which takes over what is refused",
+    HIDDEN,
+  ),
   own("-v, --version", "Print both versions and exit; -v prints Claude Code's alone"),
   own("-h, --help", "Print this text and exit"),
 

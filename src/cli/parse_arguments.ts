@@ -1,7 +1,14 @@
 import { CliError } from "./cli_error.ts";
-import type { CommandName } from "./command_help.ts";
+import { type CommandName, isCommandName } from "./command_names.ts";
 import { findFlag, type Flag, FLAGS, type Refusal } from "./flags.ts";
-import type { DoctorOptions, SweepOptions } from "./parse_command.ts";
+import type {
+  CassetteOptions,
+  DoctorOptions,
+  Shell,
+  ShimOptions,
+  SweepOptions,
+} from "./parse_command.ts";
+import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
 import type { OutputFormat, PermissionMode, RunRequest } from "./run_request.ts";
 
 /** What a command line asks for. `short` is true for `-v`, which prints what the Agent SDKs read. */
@@ -10,7 +17,11 @@ export type ParsedArguments =
   | { readonly kind: "version"; readonly short: boolean; readonly claudeBinary?: string }
   | { readonly kind: "run"; readonly request: RunRequest }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }
-  | { readonly kind: "sweep"; readonly options: SweepOptions };
+  | { readonly kind: "sweep"; readonly options: SweepOptions }
+  | { readonly kind: "shim"; readonly options: ShimOptions }
+  | { readonly kind: "cassette"; readonly options: CassetteOptions }
+  | { readonly kind: "completion"; readonly shell: Shell }
+  | { readonly kind: "man" };
 
 /** One use of a flag. `value` is undefined for a switch and for an optional value left out. */
 type Use = { readonly flag: Flag; readonly value: string | undefined };
@@ -51,15 +62,23 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  *
  * A command of `claude-print`'s own is one only as the very first argument: `-p doctor` is a prompt.
  *
+ * @param options.more flags that a line of a list adds: they count as if typed last
+ * @param options.meaningless names of flags that mean nothing to the caller, each with the reason
  * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
  */
-export async function parseArguments(argv: readonly string[]): Promise<ParsedArguments> {
+export async function parseArguments(
+  argv: readonly string[],
+  options: {
+    readonly more?: readonly string[];
+    readonly meaningless?: ReadonlyMap<string, string>;
+  } = {},
+): Promise<ParsedArguments> {
   const [first, ...rest] = argv;
-  if (first === "doctor" || first === "sweep") {
+  if (isCommandName(first)) {
     const { parseCommand } = await import("./parse_command.ts");
     return parseCommand(first, rest);
   }
-  const tokens = tokenize(argv);
+  const tokens = withMore(tokenize(argv), options.more);
   switch (tokens.information) {
     case "help":
       return { kind: "help" };
@@ -75,6 +94,10 @@ export async function parseArguments(argv: readonly string[]): Promise<ParsedArg
     }
     case undefined:
       break;
+  }
+  for (const { flag: { name } } of tokens.uses) {
+    const reason = options.meaningless?.get(name);
+    if (reason !== undefined) throw refusalError(name, { sort: "cannot", reason });
   }
   if (tokens.problem instanceof CliError) throw tokens.problem;
   if (tokens.problem !== undefined) throw await unknownFlagError(tokens.problem.unknownFlag);
@@ -157,6 +180,29 @@ function tokenize(argv: readonly string[]): Tokens {
   return { uses, operands, information, problem };
 }
 
+/** The flags that a line of a list does not decide: the list does. */
+const OF_THE_LIST: readonly string[] = ["--jsonl", "--input-file", "--output-format"];
+
+/** Adds the flags of a line to those of its list, of which it takes all but what makes it one. */
+function withMore(list: Tokens, more: readonly string[] | undefined): Tokens {
+  if (more === undefined) return list;
+  const line = tokenize(more);
+  const [operand] = line.operands;
+  const wrong = line.uses.find(({ flag }) => OF_THE_LIST.includes(flag.name))?.flag.name ??
+    (operand === undefined ? undefined : JSON.stringify(operand));
+  const problem = wrong === undefined ? undefined : new CliError(
+    `Cannot read the line: its "args" cannot take ${wrong}`,
+    { suggestion: 'Give it flags of a run only; the prompt goes into "prompt"' },
+  );
+  const kept = list.uses.filter(({ flag }) => flag.name !== "--jsonl");
+  return {
+    uses: [...kept, ...line.uses],
+    operands: list.operands,
+    information: list.information ?? line.information,
+    problem: list.problem ?? line.problem ?? problem,
+  };
+}
+
 /** What is wrong with one use of a flag, looked at alone. */
 function problemWith(flag: Flag, value: string | undefined): CliError | undefined {
   if (flag.class === "refused") return refusalError(flag.name, flag.refusal);
@@ -176,7 +222,7 @@ function problemWith(flag: Flag, value: string | undefined): CliError | undefine
 }
 
 function refusalError(what: string, refusal: Refusal): CliError {
-  return new CliError(`Cannot honour ${what}: ${refusal.reason}`, {
+  return new UnsupportedFlagError(`Cannot honour ${what}: ${refusal.reason}`, {
     suggestion: refusal.sort === "not yet"
       ? "Leave it out, or run claude -p for this one"
       : "Leave it out",
@@ -197,7 +243,7 @@ async function unknownFlagError(argument: string): Promise<CliError> {
   const nearest = flag.length < 3
     ? undefined
     : (await import("@std/text/closest-string")).closestString(flag, names);
-  return new CliError(`${READING}: unknown flag ${flag}`, {
+  return new UnsupportedFlagError(`${READING}: unknown flag ${flag}`, {
     suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
   });
 }
@@ -209,7 +255,9 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
   const last = (name: string): string | undefined => all(name).at(-1);
   const given = (name: string): boolean => uses.some((use) => use.flag.name === name);
 
-  const outputFormat = choice<OutputFormat>(last("--output-format"), "text");
+  const jsonl = given("--jsonl");
+  const outputFormat = choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text");
+  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") });
   const verbose = given("--verbose");
   if (outputFormat === "stream-json" && !verbose) {
     throw new CliError(`${READING}: --output-format=stream-json needs --verbose`, {
@@ -231,6 +279,12 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
     });
   }
 
+  if (jsonl && sessionId !== undefined) {
+    throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
+      suggestion: 'Leave --session-id out, or give each line its own in "args"',
+    });
+  }
+
   const limit = (flag: keyof typeof DEFAULT_SECONDS): number =>
     milliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
   const idle = last("--idle-timeout");
@@ -248,6 +302,8 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
     ...present("promptArgument", operands[0]),
     ignoredArguments: operands.slice(1),
     ...present("inputFile", last("--input-file")),
+    jsonl,
+    ...present("record", last("--record")),
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),
@@ -265,7 +321,7 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
     show: given("--show"),
     ...present("maxTurns", maxTurns(last("--max-turns"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
-    ...present("claudeBinary", last("--claude-binary")),
+    ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
     // Claude Code takes an empty value for none at all, here and for an id.
     ...present("settings", last("--settings") || undefined),
     ...present("permissionMode", permissionMode),
@@ -285,6 +341,22 @@ function requestOf({ uses, operands }: Tokens): RunRequest {
     ...present("debugFile", last("--debug-file")),
     forwarded: forwardedOf(uses),
   };
+}
+
+/** A list prints a line of JSON a run, and a cassette holds one run. */
+function refuseBesideList(
+  { outputFormat, record }: { readonly outputFormat: OutputFormat; readonly record: boolean },
+): void {
+  if (outputFormat !== "json") {
+    throw new CliError(`${READING}: --jsonl prints json, not ${outputFormat}`, {
+      suggestion: "Leave --output-format out",
+    });
+  }
+  if (record) {
+    throw new CliError(`${READING}: --record takes one run, and --jsonl makes many`, {
+      suggestion: "Leave --jsonl or --record out",
+    });
+  }
 }
 
 /** `{ [name]: value }`, or nothing where there is no value. */

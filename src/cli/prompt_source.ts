@@ -83,7 +83,7 @@ function checkArgument(argument: string, io: PromptIo): void {
 async function fromArgumentAndStdin(argument: string, io: PromptIo): Promise<string> {
   if (io.stdinIsTerminal) return argument;
   const atOnce = stdinAtOnce(io);
-  if (atOnce !== undefined) return joined(argument, textOfStdin(atOnce));
+  if (atOnce !== undefined) return joinPrompt(argument, textOfStdin(atOnce));
   const reader = io.stdin.getReader();
   try {
     const first = await firstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
@@ -93,7 +93,7 @@ async function fromArgumentAndStdin(argument: string, io: PromptIo): Promise<str
       if (argument === "") throw unreadableStdin(first.error);
       io.warn("Warning: stdin cannot be read, going on with the argument alone");
     }
-    return joined(argument, piped);
+    return joinPrompt(argument, piped);
   } finally {
     await letGo(reader);
   }
@@ -107,7 +107,8 @@ function stdinAtOnce(io: PromptIo): Uint8Array | undefined {
   }
 }
 
-function joined(argument: string, piped: string): string {
+/** A prompt of two parts as `claude -p` joins them: a line feed in between, and none where one is empty. */
+export function joinPrompt(argument: string, piped: string): string {
   return [argument, piped].filter((part) => part !== "").join("\n");
 }
 
@@ -118,7 +119,7 @@ async function fromInputFile(
   if (argument !== "") throw twoSources("an argument");
   if (path === "-") return await allOfStdin(io);
   const bytes = await io.readFile(path).catch((error: unknown) => {
-    throw unreadableFile(path, error);
+    throw inputFileError(path, error);
   });
   const atOnce = io.stdinIsTerminal ? undefined : stdinAtOnce(io);
   if (atOnce !== undefined && atOnce.length > 0) throw twoSources("text on stdin");
@@ -234,7 +235,8 @@ function unreadableStdin(cause: unknown): CliError {
   });
 }
 
-function unreadableFile(path: string, cause: unknown): CliError {
+/** Why a file named by `--input-file` cannot be read. */
+export function inputFileError(path: string, cause: unknown): CliError {
   return new CliError(`Cannot read --input-file "${path}": ${reason(cause)}`, {
     suggestion: "Name a text file that you may read, or - for stdin",
     cause,

@@ -18,6 +18,10 @@ export type RunRequest = {
   readonly ignoredArguments: readonly string[];
   /** `--input-file`; `-` means stdin. */
   readonly inputFile?: string;
+  /** Whether stdin, or the input file, is a list of prompts, a run each. */
+  readonly jsonl: boolean;
+  /** The folder for a recording of the run; it must not exist yet, or be empty. */
+  readonly record?: string;
 
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;

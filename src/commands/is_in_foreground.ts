@@ -1,3 +1,5 @@
+import { readProcFile } from "../../ffi/proc.ts";
+
 /**
  * Whether this program has its terminal to itself: a shell that started it with `&` shows its own prompt there.
  *
@@ -6,7 +8,7 @@
  */
 export function isInForeground(): boolean {
   try {
-    const stat = Deno.readTextFileSync("/proc/self/stat");
+    const stat = new TextDecoder().decode(readProcFile("/proc/self/stat"));
     // The command's name in parentheses may hold anything; the rest follows its last parenthesis.
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return foreground === "-1" || foreground === group;

@@ -1,21 +1,27 @@
+import { deniedError } from "./denied_error.ts";
 import { print } from "./print.ts";
 
 /**
  * Tells a failure on stderr: one line that names it, one that says what to do. An error without a suggestion is
  * a mistake of this program and comes with its stack.
  *
+ * @param options.label what stands before the message
  * @returns the exit code
  */
-export function reportError(error: unknown): number {
+export function reportError(
+  thrown: unknown,
+  { label = "" }: { readonly label?: string | undefined } = {},
+): number {
+  const error = deniedError(thrown);
   const { suggestion, exitCode } = error as {
     readonly suggestion?: unknown;
     readonly exitCode?: unknown;
   };
   const message = error instanceof Error ? error.message : String(error);
   if (typeof suggestion === "string") {
-    print(Deno.stderr, `claude-print: ${message}\n  ${suggestion}\n`);
+    print(Deno.stderr, `claude-print: ${label}${message}\n  ${suggestion}\n`);
   } else {
-    print(Deno.stderr, `claude-print: ${message}\n`);
+    print(Deno.stderr, `claude-print: ${label}${message}\n`);
     if (error instanceof Error && exitCode === undefined) print(Deno.stderr, `${error.stack}\n`);
   }
   return typeof exitCode === "number" ? exitCode : 2;

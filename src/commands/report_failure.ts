@@ -1,5 +1,6 @@
 import type { OutputWriter } from "../wire/output_writer.ts";
 import { resultFrame } from "../wire/result_frame.ts";
+import { deniedError } from "./denied_error.ts";
 import { reportError } from "./report_error.ts";
 
 /**
@@ -8,10 +9,15 @@ import { reportError } from "./report_error.ts";
  * @returns the exit code
  */
 export function reportFailure(
-  error: unknown,
-  options: { readonly writer: OutputWriter; readonly sessionId?: string | undefined },
+  thrown: unknown,
+  options: {
+    readonly writer: OutputWriter;
+    readonly sessionId?: string | undefined;
+    readonly label?: string | undefined;
+  },
 ): number {
-  const exitCode = reportError(error);
+  const error = deniedError(thrown);
+  const exitCode = reportError(error, options);
   options.writer.frame(resultFrame({
     version: "unknown",
     sessionId: options.sessionId ?? crypto.randomUUID(),

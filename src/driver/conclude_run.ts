@@ -49,6 +49,7 @@ export async function concludeRun(
       altered: options.altered,
       credential: prepared.login.kind === "variable" ? prepared.login.name : undefined,
       maxTurns: prepared.options.maxTurns,
+      record: prepared.options.record,
     }),
     {
       turns,
@@ -92,6 +93,7 @@ export async function concludeRun(
     turns,
     permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, [DENIAL_MESSAGE]),
     ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
+    ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
     ...(outcome.kind === "answered" || outcome.kind === "error_max_turns"
       ? {}
       : { durationMs: Math.round(session.endingAfterMs) }),
@@ -162,10 +164,11 @@ function checked(
   const sent = turn?.prompt?.message.content;
   const isCommand = facts.prompt.trimStart().startsWith("/");
   if (typeof sent === "string" && !isCommand && sent !== facts.prompt) {
-    return fail({
+    const failed = fail({
       kind: "internal_error",
       message: "The prompt did not reach Claude as it is: Claude Code changed it",
     }, "Compare it with the user line of the session's transcript");
+    return { ...failed, isForeign: true };
   }
   return verdict;
 }

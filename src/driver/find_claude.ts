@@ -1,7 +1,9 @@
 import { DriverError } from "./driver_error.ts";
+import { isShim } from "./is_shim.ts";
 
 /**
- * The claude executable: the path the caller named, else the first `claude` on the caller's PATH.
+ * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our
+ * own shim.
  *
  * @throws {DriverError} when there is none or it cannot be executed
  */
@@ -33,7 +35,7 @@ export function findClaude(
   for (const dir of (env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(":")) {
     const path = `${dir === "" ? cwd : dir.startsWith("/") ? dir : `${cwd}/${dir}`}/${name}`;
     const found = executability(path);
-    if (found === "yes") return path;
+    if (found === "yes" && !isShim(path)) return path;
     if (found === "no") blocked ??= path;
   }
   if (blocked !== undefined) {
@@ -52,6 +54,7 @@ function executability(path: string): "yes" | "no" | "missing" {
     const { isFile, mode } = Deno.statSync(path);
     return isFile && ((mode ?? 0) & 0o111) !== 0 ? "yes" : "no";
   } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
     return error instanceof Deno.errors.PermissionDenied ? "no" : "missing";
   }
 }

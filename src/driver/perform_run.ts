@@ -1,4 +1,5 @@
 import { LibcError } from "../../ffi/errno.ts";
+import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import type { ApiRetry } from "../wire/api_retry_frame.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -18,6 +19,9 @@ import type { StopSignals } from "./stop_signals.ts";
  * @param options.emit takes each frame as it happens, of a run prepared for none only the results of earlier turns;
  * the report has those that are left
  * @param options.onInput takes every input of the session, as `runSession` says
+ * @param options.onEffect takes every effect of the session
+ * @param options.onFrame takes every frame as stream-json prints it, whatever is printed, of a run that was prepared to
+ * be recorded
  * @param options.onTranscriptLine takes every new line of the transcript as soon as it is seen
  * @param options.onRetry takes every retry of the API, of a run that was prepared to see them
  * @throws {DriverError} when the pseudo-terminal or the child cannot be had
@@ -29,38 +33,56 @@ export async function performRun(
     readonly altered: string | undefined;
     readonly emit: ((frame: Frame) => void) | undefined;
     readonly onInput?: (input: Input) => void;
+    readonly onEffect?: (effect: Effect) => void;
+    readonly onFrame?: ((frame: Frame) => void) | undefined;
     readonly onTranscriptLine?: (line: string) => void;
     readonly onRetry?: (retry: ApiRetry) => void;
     readonly trace: (text: string) => void;
   },
 ): Promise<RunReport> {
-  const live = options.emit === undefined
+  const { emit, onFrame } = options;
+  const { frames } = prepared.options;
+  const printing = emit === undefined ? undefined : frames
+    ? liveFrames(prepared, (frame) => {
+      emit(frame);
+      onFrame?.(frame);
+    })
+    : liveResults(prepared, emit);
+  // What is printed must not depend on whether it is recorded, so frames that are not are made beside it.
+  const unprinted = onFrame === undefined || frames
     ? undefined
-    : (prepared.options.frames ? liveFrames : liveResults)(prepared, options.emit);
+    : { ...prepared, options: { ...prepared.options, frames: true } };
+  const taping = unprinted && onFrame && liveFrames(unprinted, onFrame);
+  const live = [printing, taping].filter((each) => each !== undefined);
   let conclusion: Promise<typeof import("./conclude_run.ts")> | undefined;
   const session = await runSession({
     ...prepared,
     cwd: prepared.options.cwd,
     signals: options.signals,
     onTranscriptLine: (line) => {
-      live?.push(line);
+      for (const each of live) each.push(line);
       options.onTranscriptLine?.(line);
     },
     onRetry: (retry) => {
-      live?.retry(retry);
+      for (const each of live) each.retry(retry);
       options.onRetry?.(retry);
     },
     onHook: (event, payload) => {
       const model = payload["model"];
-      if (event === "SessionStart" && typeof model === "string") live?.setModel(model);
-      if (event === "Stop") live?.stop(payload);
+      for (const each of live) {
+        if (event === "SessionStart" && typeof model === "string") each.setModel(model);
+        if (event === "Stop") each.stop(payload);
+      }
     },
-    onFilesRead: (transcript) => live?.filesRead(transcript),
+    onFilesRead: (transcript) => {
+      for (const each of live) each.filesRead(transcript);
+    },
     onEnding: () => {
-      live?.ending();
+      for (const each of live) each.ending();
       conclusion = import("./conclude_run.ts");
     },
     ...(options.onInput === undefined ? {} : { onInput: options.onInput }),
+    ...(options.onEffect === undefined ? {} : { onEffect: options.onEffect }),
     trace: options.trace,
   }).catch((error) => {
     if (!(error instanceof LibcError)) throw error;
@@ -75,11 +97,20 @@ export async function performRun(
       cause: error,
     });
   });
-  await live?.finish();
+  await Promise.all(live.map((each) => each.finish()));
   const { concludeRun } = await (conclusion ?? import("./conclude_run.ts"));
-  return concludeRun(prepared, {
+  const { altered } = options;
+  const report = await concludeRun(prepared, {
     session,
-    altered: options.altered,
-    printed: live?.results() ?? 0,
+    altered,
+    printed: printing?.results() ?? 0,
   });
+  if (onFrame === undefined) return report;
+  const taped = unprinted === undefined || taping === undefined
+    ? report
+    : await concludeRun(unprinted, { session, altered, printed: taping.results() });
+  for (const result of taped.unprinted) {
+    onFrame(result === taped.result ? { ...result, uuid: report.result["uuid"] } : result);
+  }
+  return report;
 }

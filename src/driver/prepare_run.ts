@@ -52,6 +52,8 @@ export interface RunOptions extends Limits {
   readonly forwarded: readonly string[];
   /** Whether frames are printed, which begin with the session's model. */
   readonly frames: boolean;
+  /** The folder for a recording of the run; the run itself is the same with and without. */
+  readonly record?: string;
   /** Whether somebody wants to hear of requests that are made again: that takes a debug log. */
   readonly retries: boolean;
   /** Whether the last screen is wanted with every failure. */
@@ -100,7 +102,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const userSettings = readJsonObject(`${userConfig.dir}/settings.json`);
   const callerSettings = options.settings === undefined
     ? {}
-    : await parseCallerSettings(options.settings);
+    : await parseCallerSettings(options.settings, { cwd });
   const projectsSettings = projectSettings(cwd);
   const settings = [callerSettings, ...projectsSettings];
   const allSettings = userSettings === undefined ? settings : [...settings, userSettings];

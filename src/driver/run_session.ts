@@ -67,6 +67,8 @@ export interface RunSessionOptions {
    * bytes of a `terminal` input are good only until it returns.
    */
   readonly onInput?: (input: Input) => void;
+  /** Called with every effect of the machine before it is carried out. */
+  readonly onEffect?: (effect: Effect) => void;
   /** Called with a line worth reading under `--trace`. */
   readonly trace: (text: string) => void;
 }
@@ -162,7 +164,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     options.onInput?.(input);
     const next = step(state, input);
     state = next.state;
-    for (const effect of next.effects) carryOut(effect);
+    for (const effect of next.effects) {
+      options.onEffect?.(effect);
+      carryOut(effect);
+    }
   };
 
   const carryOut = (effect: Effect): void => {

@@ -12,8 +12,9 @@ export class StopSignals implements Disposable {
   readonly #arrived: StopSignal[] = [];
   readonly #listeners = new Map<StopSignal, () => void>();
 
-  constructor() {
-    for (const signal of STOP_SIGNALS) {
+  /** @param options.listen whether to take the signals of this process, which is so unless it is somebody else's */
+  constructor({ listen = true }: { readonly listen?: boolean } = {}) {
+    for (const signal of listen ? STOP_SIGNALS : []) {
       const listener = () => this.raise(signal);
       this.#listeners.set(signal, listener);
       Deno.addSignalListener(signal, listener);

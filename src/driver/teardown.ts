@@ -13,15 +13,20 @@ const QUIT = 131;
  * an unhandled rejection, and disposes nothing then. Everything here is synchronous, since none of them waits.
  */
 export class Teardown implements Disposable {
-  readonly #onCrash: (error: unknown) => void;
+  readonly #onCrash: ((error: unknown) => void) | undefined;
   #sandbox: Sandbox | undefined;
+  #save: (() => string | undefined) | undefined;
   #crashed = false;
   #childEnded = false;
 
-  /** @param onCrash takes what nobody caught, once nothing is left behind: it has to end the program. */
-  constructor(onCrash: (error: unknown) => void) {
+  /**
+   * @param onCrash takes what nobody caught, once nothing is left behind: it has to end the program. Without it the
+   * program is somebody else's, and only its `Deno.exit` is listened for
+   */
+  constructor(onCrash?: (error: unknown) => void) {
     this.#onCrash = onCrash;
     addEventListener("unload", this.#onUnload);
+    if (onCrash === undefined) return;
     addEventListener("error", this.#onError);
     addEventListener("unhandledrejection", this.#onRejection);
     Deno.addSignalListener("SIGQUIT", this.#onQuit);
@@ -37,17 +42,33 @@ export class Teardown implements Disposable {
     this.#sandbox = sandbox;
   }
 
+  /**
+   * From now on this is called at the end, before anything else, to write down what is to be kept of the run; it says
+   * in a sentence what could not be written.
+   */
+  keep(save: () => string | undefined): void {
+    this.#save = save;
+  }
+
   /** The child is gone, and so is what has to go with it: what else it left running stays, as with `claude -p`. */
   childEnded(): void {
     this.#childEnded = true;
   }
 
   /**
-   * Ends the child and its tools, forwards the transcript and removes the folder; a second call does nothing.
+   * Keeps what is to be kept, ends the child and its tools, forwards the transcript and removes the folder; a second
+   * call does nothing.
    *
    * @returns one sentence for each thing that could not be done
    */
   run(): readonly string[] {
+    const save = this.#save;
+    this.#save = undefined;
+    const unsaved = save?.();
+    return [...(unsaved === undefined ? [] : [unsaved]), ...this.#tearDown()];
+  }
+
+  #tearDown(): readonly string[] {
     const sandbox = this.#sandbox;
     this.#sandbox = undefined;
     if (sandbox === undefined) return [];
@@ -67,6 +88,7 @@ export class Teardown implements Disposable {
   [Symbol.dispose](): void {
     this.run();
     removeEventListener("unload", this.#onUnload);
+    if (this.#onCrash === undefined) return;
     removeEventListener("error", this.#onError);
     removeEventListener("unhandledrejection", this.#onRejection);
     Deno.removeSignalListener("SIGQUIT", this.#onQuit);
@@ -84,6 +106,6 @@ export class Teardown implements Disposable {
     event.preventDefault();
     this.#crashed = true;
     this.run();
-    this.#onCrash(error);
+    this.#onCrash?.(error);
   }
 }

@@ -16,6 +16,8 @@ export interface Verdict {
   readonly suggestion?: string;
   /** Whether the last screen helps to understand a failure. */
   readonly showScreen: boolean;
+  /** Set when what there may be of an answer is one to another prompt than was sent. */
+  readonly isForeign?: true;
 }
 
 /**
@@ -24,6 +26,7 @@ export interface Verdict {
  * @param options.prompt the prompt, because some are commands of Claude Code's own
  * @param options.turn the last turn of the transcript
  * @param options.credential the variable that holds the key or token in use; absent for a login
+ * @param options.record the folder of the run's recording
  * @param options.isClaude whether the executable says it is Claude Code; asked only when no turn began
  */
 export function verdictOf(
@@ -37,6 +40,7 @@ export function verdictOf(
     readonly altered: string | undefined;
     readonly credential?: string | undefined;
     readonly maxTurns?: number | undefined;
+    readonly record?: string | undefined;
   },
 ): Verdict {
   const { limits } = options;
@@ -113,15 +117,20 @@ export function verdictOf(
         suggestion: "Look for hooks of the project that stop a turn",
         showScreen: true,
       };
-    case "dialog":
+    case "dialog": {
       if (command !== undefined) return ownCommand(command);
+      const remedy = remedyFor(ending.name) ??
+        "Run claude in this folder, answer the dialog there, and try again";
+      if (ending.name !== undefined) {
+        return failure(`Claude Code waits for an answer to its ${ending.name} dialog`, remedy);
+      }
       return failure(
-        ending.name === undefined
-          ? "Claude Code waits for an answer to a dialog that claude-print does not know"
-          : `Claude Code waits for an answer to its ${ending.name} dialog`,
-        remedyFor(ending.name) ??
-          "Run claude in this folder, answer the dialog there, and try again",
+        "Claude Code waits for an answer to a dialog that claude-print does not know",
+        options.record === undefined
+          ? remedy
+          : `${remedy}; the recording in ${options.record} shows what came before it`,
       );
+    }
     case "not-started":
       if (!options.isClaude) return notClaude(options.binary);
       return late("start_timeout", {
@@ -143,19 +152,25 @@ export function verdictOf(
         );
       }
       if (ending.taken.includes("<pasted_content")) {
-        return failure(
-          "Cannot paste the prompt as it is: Claude Code wraps a text of this size in tags",
-          "Leave out --inject paste: on stdin every size goes in as it is",
-          false,
-        );
+        return {
+          ...failure(
+            "Cannot paste the prompt as it is: Claude Code wraps a text of this size in tags",
+            "Leave out --inject paste: on stdin every size goes in as it is",
+            false,
+          ),
+          isForeign: true,
+        };
       }
-      return failure(
-        `Cannot deliver the prompt as it is: Claude Code would change it${
-          options.altered === undefined ? "" : `, beginning with ${options.altered}`
-        }`,
-        "Remove such characters from the prompt, or put the text into a file and name that file",
-        false,
-      );
+      return {
+        ...failure(
+          `Cannot deliver the prompt as it is: Claude Code would change it${
+            options.altered === undefined ? "" : `, beginning with ${options.altered}`
+          }`,
+          "Remove such characters from the prompt, or put the text into a file and name that file",
+          false,
+        ),
+        isForeign: true,
+      };
     case "exited":
       if (!options.isClaude) return notClaude(options.binary);
       return failure(

@@ -1,3 +1,4 @@
+import { readProcFile, readProcLink } from "../../ffi/proc.ts";
 import type { ForwardOptions } from "./forward_transcripts.ts";
 import { isJsonObject } from "./json_object.ts";
 import { readProcessStat } from "./process_stat.ts";
@@ -73,8 +74,8 @@ export function isLiving({ pid, startTime }: Pick<Owner, "pid" | "startTime">): 
 function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
   return {
     host: Deno.hostname(),
-    bootId: Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim(),
-    pidNamespace: Deno.readLinkSync("/proc/self/ns/pid"),
+    bootId: new TextDecoder().decode(readProcFile("/proc/sys/kernel/random/boot_id")).trim(),
+    pidNamespace: readProcLink("/proc/self/ns/pid"),
   };
 }
 

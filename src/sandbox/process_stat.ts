@@ -1,3 +1,6 @@
+import { LibcError } from "../../ffi/errno.ts";
+import { readProcFile } from "../../ffi/proc.ts";
+
 /** What `/proc/<pid>/stat` says of a process (proc(5)). Pid and start time together are never given to a later one. */
 export interface ProcessStat {
   readonly pid: number;
@@ -15,9 +18,10 @@ export interface ProcessStat {
 export function readProcessStat(pid: number | "self"): ProcessStat | undefined {
   let text: string;
   try {
-    text = Deno.readTextFileSync(`/proc/${pid}/stat`);
-  } catch {
-    return undefined;
+    text = new TextDecoder().decode(readProcFile(`/proc/${pid}/stat`));
+  } catch (error) {
+    if (error instanceof LibcError) return undefined;
+    throw error;
   }
   // The command's name in parentheses may hold anything; the rest follows its last parenthesis.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");

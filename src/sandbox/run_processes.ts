@@ -1,3 +1,5 @@
+import { LibcError } from "../../ffi/errno.ts";
+import { readProcFile, readProcPids } from "../../ffi/proc.ts";
 import { kill, killGroup } from "../../ffi/process.ts";
 import { type ProcessStat, readProcessStat } from "./process_stat.ts";
 
@@ -113,8 +115,8 @@ function send(signal: () => void): void {
 
 function livingProcesses(): ReadonlyMap<number, ProcessStat> {
   const living = new Map<number, ProcessStat>();
-  for (const { name } of Deno.readDirSync("/proc")) {
-    const stat = /^\d+$/u.test(name) ? readProcessStat(Number(name)) : undefined;
+  for (const pid of readProcPids()) {
+    const stat = readProcessStat(pid);
     // Session 0 is what a container's processes have whose session began outside of it, and the kernel's own.
     if (stat !== undefined && !stat.ended && stat.session !== 0) living.set(stat.pid, stat);
   }
@@ -123,9 +125,11 @@ function livingProcesses(): ReadonlyMap<number, ProcessStat> {
 
 function hasEntry(pid: number, entry: string): boolean {
   try {
-    return Deno.readTextFileSync(`/proc/${pid}/environ`).split("\0").includes(entry);
-  } catch {
+    const environment = new TextDecoder().decode(readProcFile(`/proc/${pid}/environ`));
+    return environment.split("\0").includes(entry);
+  } catch (error) {
     // It has ended, or it is somebody else's.
-    return false;
+    if (error instanceof LibcError) return false;
+    throw error;
   }
 }

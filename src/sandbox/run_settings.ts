@@ -4,16 +4,21 @@ import { SandboxError } from "./sandbox_error.ts";
 /**
  * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed.
  *
+ * @param options.cwd the folder from which a relative path leads to the file
  * @throws {SandboxError} when it is no JSON object or the file cannot be read
  */
-export async function parseCallerSettings(value: string): Promise<JsonObject> {
+export async function parseCallerSettings(
+  value: string,
+  { cwd }: { readonly cwd: string },
+): Promise<JsonObject> {
   const inline = value.trimStart().startsWith("{");
   const what = inline ? "--settings" : `the settings file "${value}"`;
   let text = value;
   if (!inline) {
     try {
-      text = await Deno.readTextFile(value);
+      text = await Deno.readTextFile(value.startsWith("/") ? value : `${cwd}/${value}`);
     } catch (cause) {
+      if (cause instanceof Deno.errors.NotCapable) throw cause;
       throw new SandboxError(`Cannot read ${what}: ${(cause as Error).message}`, {
         suggestion: "Give --settings a JSON object or the path of a file that holds one",
         cause,

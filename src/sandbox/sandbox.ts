@@ -290,5 +290,8 @@ function namesIn(dir: string): readonly string[] {
 function reason(cause: unknown): string {
   if (cause instanceof Deno.errors.PermissionDenied) return "permission denied";
   if (cause instanceof Deno.errors.NotFound) return "no such folder";
+  if (cause instanceof Deno.errors.NotCapable) {
+    return "Deno lets this program write to no such place";
+  }
   return cause instanceof Error ? cause.message : String(cause);
 }

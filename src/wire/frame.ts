@@ -1,63 +1,354 @@
-import type { Outcome } from "./outcome.ts";
-
 /** One line of stream-json. Consumers must expect fields that are not named here. */
 export interface AnyFrame {
+  /** What kind of frame it is. */
   readonly type: string;
+  /** Fields differ between versions of Claude Code, and the API adds its own. */
   readonly [field: string]: unknown;
 }
 
-/** The first line of a turn: what the session is like. */
-export interface InitFrame extends AnyFrame {
-  readonly type: "system";
-  readonly subtype: "init";
-  readonly session_id: string;
+/**
+ * One block of a message. Which fields it has depends on its type: `text`, `thinking`, `tool_use`, `tool_result`, and
+ * others of the API.
+ */
+export interface ContentBlock {
+  /** `text`, `thinking`, `tool_use`, `tool_result`, … */
+  readonly type: string;
+  /** Of `text`: the words. */
+  readonly text?: string;
+  /** Of `thinking`: the thoughts, which the API may leave empty. */
+  readonly thinking?: string;
+  /** Of `tool_use`: the id of the call. */
+  readonly id?: string;
+  /** Of `tool_use`: the tool, such as `Bash` or `mcp__server__tool`. */
+  readonly name?: string;
+  /** Of `tool_use`: what the tool is called with. */
+  readonly input?: unknown;
+  /** Of `tool_result`: the id of its call. */
+  readonly tool_use_id?: string;
+  /** Of `tool_result`: a text or blocks. */
+  readonly content?: unknown;
+  /** Of `tool_result`: whether the tool failed or was refused. */
+  readonly is_error?: boolean;
+  /** What else the API gives. */
+  readonly [field: string]: unknown;
 }
 
-/** A remark, such as `permission_denied` or `informational`. */
-export interface SystemFrame extends AnyFrame {
-  readonly type: "system";
-  readonly subtype: string;
-  readonly session_id: string;
+/** What the model said, as the API gives it; each frame has one of its blocks. */
+export interface AssistantMessage {
+  /** The same for all blocks of an answer. */
+  readonly id: string;
+  /** The model that answered; `<synthetic>` for what Claude Code itself says in its place, such as an API error. */
+  readonly model: string;
+  /** One block. */
+  readonly content: readonly ContentBlock[];
+  /** Tokens of the request; those of the output are final, where `claude -p` gives the first count. */
+  readonly usage?: unknown;
+  /** What else the API gives. */
+  readonly [field: string]: unknown;
 }
+
+/** What the model is told. */
+export interface UserMessage {
+  /** Always the user. */
+  readonly role: "user";
+  /** A tool's result, or texts. */
+  readonly content: readonly ContentBlock[];
+}
+
+/** The first line of a turn: what the session is like. What Claude Code does not tell is empty or missing. */
+export interface InitFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "init";
+  /** The id to go on with: `--resume`. */
+  readonly session_id: string;
+  /** The working directory. */
+  readonly cwd?: string;
+  /** The model, as it is called on the command line: `claude-opus-4-8[1m]`. */
+  readonly model?: string;
+  /** `default`, `acceptEdits`, `plan`, … */
+  readonly permissionMode?: string;
+  /** The tools on offer; empty before Claude Code 2.1.330. */
+  readonly tools?: readonly string[];
+  /** The MCP servers by name, and whether they are connected. */
+  readonly mcp_servers?: readonly { readonly name: string; readonly status: string }[];
+  /** The agents by name. */
+  readonly agents?: readonly string[];
+  /** The skills by name. */
+  readonly skills?: readonly string[];
+  /** `ANTHROPIC_API_KEY` or `apiKeyHelper`; `none` for every kind of token. */
+  readonly apiKeySource?: string;
+  /** The version of Claude Code. */
+  readonly claude_code_version?: string;
+}
+
+/** A request to the API failed and is made again. */
+export interface ApiRetryFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "api_retry";
+  /** The session. */
+  readonly session_id: string;
+  /** The number of the request that failed, from 1. */
+  readonly attempt: number;
+  /** How many more than the first request there may be. */
+  readonly max_retries: number;
+  /** Milliseconds until the next request, in whole seconds. */
+  readonly retry_delay_ms: number;
+  /** The HTTP status; null when there was no response. */
+  readonly error_status: number | null;
+  /** A class: `overloaded`, `rate_limit`, `authentication_failed`, `server_error`, `unknown`. */
+  readonly error: string;
+}
+
+/** A call of a tool was refused, because nobody can be asked or a rule says so. */
+export interface PermissionDeniedFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "permission_denied";
+  /** The session. */
+  readonly session_id: string;
+  /** The tool. */
+  readonly tool_name: string;
+  /** The id of the call. */
+  readonly tool_use_id: string;
+  /** What decided it, where that is known: `rule`, `mode`, … */
+  readonly decision_reason_type?: string;
+  /** What the model was told. */
+  readonly message?: unknown;
+}
+
+/** A remark of Claude Code; since 2.1.330. */
+export interface InformationalFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "informational";
+  /** The session. */
+  readonly session_id: string;
+  /** The remark. */
+  readonly content?: string;
+  /** Such as `notice`. */
+  readonly level?: string;
+}
+
+/** The model refused to go on. */
+export interface ModelRefusalFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "model_refusal_no_fallback";
+  /** The session. */
+  readonly session_id: string;
+  /** The model that refused. */
+  readonly original_model?: string;
+  /** The API's class of the refusal, and its words. */
+  readonly api_refusal_category?: string | null;
+  /** What the API says of it. */
+  readonly api_refusal_explanation?: string | null;
+}
+
+/** A task has begun: a subagent, or a shell in the background. */
+export interface TaskStartedFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "task_started";
+  /** The session. */
+  readonly session_id: string;
+  /** The task. */
+  readonly task_id: string;
+  /** The id of the call that started it. */
+  readonly tool_use_id?: string;
+  /** `local_agent` or `local_bash`. */
+  readonly task_type: string;
+  /** What it is about, in the model's words. */
+  readonly description: string;
+  /** The kind of subagent. */
+  readonly subagent_type?: string;
+  /** The prompt of a subagent. */
+  readonly prompt?: string;
+}
+
+/** A task has ended, or goes on in another way. */
+export interface TaskUpdatedFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "task_updated";
+  /** The session. */
+  readonly session_id: string;
+  /** The task. */
+  readonly task_id: string;
+  /** What changed; `end_time` is in milliseconds since the epoch. */
+  readonly patch: { readonly status: string; readonly end_time?: number };
+}
+
+/** What came of a task. */
+export interface TaskNotificationFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "task_notification";
+  /** The session. */
+  readonly session_id: string;
+  /** The task. */
+  readonly task_id: string;
+  /** `completed`, `failed` or `stopped`. */
+  readonly status: string;
+  /** What it was about, or since 2.1.330 the last words of a subagent. */
+  readonly summary?: string;
+}
+
+/** The tasks that go on in the background; since 2.1.330. */
+export interface BackgroundTasksFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "background_tasks_changed";
+  /** The session. */
+  readonly session_id: string;
+  /** All of them. */
+  readonly tasks: readonly {
+    readonly task_id: string;
+    readonly task_type: string;
+    readonly description: string;
+  }[];
+}
+
+/** What is neither said by the model nor told to it. */
+export type SystemFrame =
+  | ApiRetryFrame
+  | PermissionDeniedFrame
+  | InformationalFrame
+  | ModelRefusalFrame
+  | TaskStartedFrame
+  | TaskUpdatedFrame
+  | TaskNotificationFrame
+  | BackgroundTasksFrame;
 
 /** One block of an answer. */
 export interface AssistantFrame extends AnyFrame {
+  /** What kind of frame it is. */
   readonly type: "assistant";
-  readonly message: Readonly<Record<string, unknown>>;
+  /** The block, and what the API says of its answer. */
+  readonly message: AssistantMessage;
+  /** The call that started the subagent whose words these are; null for the session's own. */
   readonly parent_tool_use_id: string | null;
+  /** The session. */
   readonly session_id: string;
+  /** A class such as `rate_limit`, where an API error stands in the place of an answer. */
+  readonly error?: string;
 }
 
 /** A tool's result, or what Claude Code told the model in the user's name. */
 export interface UserFrame extends AnyFrame {
+  /** What kind of frame it is. */
   readonly type: "user";
-  readonly message: Readonly<Record<string, unknown>>;
+  /** What the model is told. */
+  readonly message: UserMessage;
+  /** The call that started the subagent that is told; null for the session itself. */
   readonly parent_tool_use_id: string | null;
+  /** The session. */
   readonly session_id: string;
+  /** A tool's result in the tool's own form, such as `{ stdout, stderr, interrupted }` of Bash. */
+  readonly tool_use_result?: unknown;
+  /** Whether Claude Code itself wrote it. */
+  readonly isSynthetic?: boolean;
 }
 
 /** What is known of the account's limits. */
 export interface RateLimitFrame extends AnyFrame {
+  /** What kind of frame it is. */
   readonly type: "rate_limit_event";
+  /** Which limit, and when it ends. */
   readonly rate_limit_info: Readonly<Record<string, unknown>>;
+  /** The session. */
   readonly session_id: string;
 }
 
-/** How a run ended without an answer; `claude -p` itself knows only `error_max_turns`. */
-export type FailureSubtype = Exclude<Outcome["kind"], "answered" | "failed">;
+/**
+ * How a run ended without an answer; `claude -p` itself knows only `error_max_turns`.
+ *
+ * - `timeout`: `--timeout` ran out
+ * - `start_timeout`: Claude Code was never ready for a prompt
+ * - `delivery_timeout`: it was ready, but did not take the prompt
+ * - `idle_timeout`: there was no sign of life for `--idle-timeout`
+ * - `drain_timeout`: the turn ended, but nowhere stands with what answer
+ * - `exit_timeout`: not even SIGKILL ended Claude Code
+ * - `interrupted`: a signal, or nobody wanted the rest
+ * - `internal_error`: this program or its surroundings failed
+ * - `assistant_error`: the turn ended without an answer
+ */
+export type FailureSubtype =
+  | "error_max_turns"
+  | "timeout"
+  | "start_timeout"
+  | "delivery_timeout"
+  | "idle_timeout"
+  | "drain_timeout"
+  | "exit_timeout"
+  | "interrupted"
+  | "internal_error"
+  | "assistant_error";
+
+/** What a model was used for. */
+export interface ModelUsage {
+  /** Tokens that were read and not cached. */
+  readonly inputTokens?: number;
+  /** Tokens that were written. */
+  readonly outputTokens?: number;
+  /** Tokens that were read from the cache. */
+  readonly cacheReadInputTokens?: number;
+  /** Tokens that went into the cache. */
+  readonly cacheCreationInputTokens?: number;
+  /** US dollars. */
+  readonly costUSD?: number;
+  /** What else Claude Code tells. */
+  readonly [field: string]: unknown;
+}
 
 /** The last line of a turn. */
 export interface ResultFrame extends AnyFrame {
+  /** What kind of frame it is. */
   readonly type: "result";
   /** `success` also for an API error, as in `claude -p`; then `is_error` is true. */
   readonly subtype: "success" | FailureSubtype;
+  /** Whether there is no answer, or one that tells an API error. */
   readonly is_error: boolean;
+  /** Requests to the model whose tools, if any, came back. */
   readonly num_turns: number;
+  /** The id to go on with: `--resume`. */
   readonly session_id: string;
   /** The answer. A failure of our own has one only if there was some text. */
   readonly result?: string;
   /** One sentence each; present for failures of our own. */
   readonly errors?: readonly string[];
+  /** The HTTP status of an API error; null without one. */
+  readonly api_error_status?: number | null;
+  /** Milliseconds from the prompt to the answer. */
+  readonly duration_ms?: number;
+  /** Milliseconds of it that the API took. */
+  readonly duration_api_ms?: number;
+  /** Why the model stopped: `end_turn`, `max_tokens`, `refusal`, … */
+  readonly stop_reason?: string | null;
+  /** US dollars, for the whole run so far; missing where Claude Code did not tell. */
+  readonly total_cost_usd?: number;
+  /** Tokens of the turn, in the fields of the API. */
+  readonly usage?: Readonly<Record<string, unknown>>;
+  /** What each model was used for in the whole run so far. */
+  readonly modelUsage?: Readonly<Record<string, ModelUsage>>;
+  /** The calls that were refused. */
+  readonly permission_denials?: readonly {
+    readonly tool_name: string;
+    readonly tool_use_id: string;
+    readonly tool_input: unknown;
+  }[];
+  /** `completed`, `max_turns`, `aborted_streaming`, `aborted_tools`, … */
+  readonly terminal_reason?: string;
   /** The version of the Claude Code that was driven. `claude -p` has no such field. */
   readonly claude_version: string;
 }

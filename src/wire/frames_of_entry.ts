@@ -8,7 +8,14 @@ import type {
 } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import type { ToolUse } from "../transcript/turn.ts";
-import type { AssistantFrame, Frame, RateLimitFrame, SystemFrame, UserFrame } from "./frame.ts";
+import type {
+  AssistantFrame,
+  AssistantMessage,
+  Frame,
+  RateLimitFrame,
+  SystemFrame,
+  UserFrame,
+} from "./frame.ts";
 import { printSentence } from "./print_sentence.ts";
 import { systemFrame } from "./system_frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "./wire_keys.ts";
@@ -111,7 +118,7 @@ function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly
     : [];
 }
 
-function messageOf(entry: AssistantEntry): Readonly<Record<string, unknown>> {
+function messageOf(entry: AssistantEntry): AssistantMessage {
   const { message } = entry;
   if (entry.isApiErrorMessage === true) {
     const content = message.content.map((block) =>

@@ -1,4 +1,5 @@
 import type { Frame } from "./frame.ts";
+import { jsonLine } from "./json_line.ts";
 import { isVersionAtLeast } from "./wire_keys.ts";
 
 /** The values of `--output-format`. */
@@ -101,9 +102,4 @@ function arrayWriter(write: OutputOptions["write"]): OutputWriter {
     },
     end: () => write(`[${lines.join(",")}]\n`),
   };
-}
-
-/** JSON without the two separators that some readers of lines take for the end of one. */
-function jsonLine(frame: Frame): string {
-  return JSON.stringify(frame).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }

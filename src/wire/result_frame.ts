@@ -22,6 +22,8 @@ export interface ResultFacts {
   readonly permissionDenials?: readonly PermissionDenial[];
   /** The answer as the Stop hook gave it, trimmed: the last resort if the transcript has none. */
   readonly lastAssistantMessage?: string | undefined;
+  /** Set when the turn's text is an answer to another prompt than was sent: then there is no `result`. */
+  readonly isForeign?: true;
   /** Milliseconds from the prompt to the end; preferred to what the transcript says. */
   readonly durationMs?: number;
   /** `max_tokens` of the requests by model, where the transcript tells. */
@@ -63,7 +65,8 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     duration_api_ms: cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
     num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
-    result: failure !== undefined && (text === "" || outcome.kind === "error_max_turns")
+    result: facts.isForeign ||
+        failure !== undefined && (text === "" || outcome.kind === "error_max_turns")
       ? undefined
       : text,
     errors: failure === undefined ? undefined : [failure.message],

@@ -2,7 +2,7 @@ import type { SystemFrame } from "./frame.ts";
 
 /** A `system` frame of a session, with an id of its own unless `fields` name one; what is undefined is left out. */
 export function systemFrame(
-  subtype: string,
+  subtype: SystemFrame["subtype"],
   fields: Readonly<Record<string, unknown>>,
   context: { readonly sessionId: string; readonly newUuid: () => string },
 ): SystemFrame {
@@ -13,5 +13,6 @@ export function systemFrame(
     ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
     uuid: uuid ?? context.newUuid(),
     session_id: context.sessionId,
-  };
+    // Their fields are Claude Code's own, which are passed on as they come.
+  } as SystemFrame;
 }

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { CLAUDE_PRINT } from "../claude_print.ts";
 import { PROMPT } from "./prompt.ts";
 import type { World } from "./world.ts";
 
@@ -11,8 +11,6 @@ export interface ClaudePrintRun {
   /** The most memory its own process held, in MB of 1 000 000 bytes; its children do not count. */
   readonly peakMb: number;
 }
-
-const MAIN = join(import.meta.dirname ?? ".", "..", "..", "src", "main.ts");
 
 /** How often the process is asked for its peak; the kernel's high-water mark forgets nothing in between. */
 const MEMORY_TICK_MS = 5;
@@ -29,9 +27,10 @@ export async function runClaudePrint(
 ): Promise<ClaudePrintRun> {
   const { env, project } = world.homes.claudePrint;
   const startedAt = performance.now();
-  const child = new Deno.Command(Deno.execPath(), {
+  const [program = "", ...own] = CLAUDE_PRINT;
+  const child = new Deno.Command(program, {
     args: [
-      ...["run", "-A", "--frozen", "--quiet", MAIN, "--trace", "--claude-binary", world.claude],
+      ...[...own, "--trace", "--claude-binary", world.claude],
       ...["-p", ...options.args ?? [], PROMPT],
     ],
     cwd: project,

@@ -7,6 +7,8 @@
 import { parseArgs } from "@std/cli/parse-args";
 import type { ClaudeVersion } from "../../fixtures/claude_binary.ts";
 import { pythonVersion } from "./bare_tui.ts";
+import { measureCost } from "./cost.ts";
+import { measureExecutable } from "./executable.ts";
 import { measureMemory } from "./memory.ts";
 import { measureParallel } from "./parallel.ts";
 import { measurePty } from "./pty.ts";
@@ -18,7 +20,7 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, parallel, memory or pty; may be given several times
+  --only PART   wall, parallel, memory, pty, cost or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
@@ -27,6 +29,8 @@ const PARTS = {
   memory: measureMemory,
   pty: measurePty,
   parallel: measureParallel,
+  cost: measureCost,
+  executable: measureExecutable,
 } as const;
 type Part = keyof typeof PARTS;
 

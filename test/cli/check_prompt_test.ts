@@ -66,3 +66,12 @@ Deno.test("checkPrompt refuses the words by which Claude Code quits, white space
     ),
   );
 });
+
+Deno.test("checkPrompt refuses half of a surrogate pair, which has no bytes", () => {
+  for (const prompt of ["\ud83d", "a\ude00b", "😀".slice(1)]) {
+    assertEquals(
+      checkPrompt(prompt)?.message,
+      "Cannot send the prompt: it holds half of a surrogate pair",
+    );
+  }
+});

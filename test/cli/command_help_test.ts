@@ -1,20 +1,18 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { commandHelp, type CommandName } from "../../src/cli/command_help.ts";
+import { commandHelp } from "../../src/cli/command_help.ts";
+import { COMMAND_NAMES } from "../../src/cli/command_names.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
 
-const COMMANDS: readonly CommandName[] = ["doctor", "sweep"];
-
-for (const command of COMMANDS) {
+for (const command of COMMAND_NAMES) {
   Deno.test(`${command} --help is for ${command}`, async () => {
     for (const flag of ["--help", "-h"]) {
       assertEquals(await parseArguments([command, flag]), { kind: "help", command });
     }
-    assertStringIncludes(commandHelp(command), `Usage: claude-print ${command} [flags]\n`);
+    assertStringIncludes(commandHelp(command), `Usage: claude-print ${command}`);
   });
 
   Deno.test(`${command} takes every flag that its help names`, async () => {
     const flags = [...commandHelp(command).matchAll(/^ {2}(--[\w-]+)( <\w+>)?/gm)];
-    assert(flags.length > 0);
     for (const [, flag = "", value] of flags) {
       const { kind } = await parseArguments([command, flag, ...(value === undefined ? [] : ["x"])]);
       assertEquals(kind, command, flag);

@@ -5,6 +5,8 @@ import { findFlag, type FlagClass, FLAGS } from "../../src/cli/flags.ts";
 const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   own: [
     "--input-file",
+    "--jsonl",
+    "--record",
     "--start-timeout",
     "--delivery-timeout",
     "--idle-timeout",
@@ -16,6 +18,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--claude-binary",
     "--trace",
     "--inject",
+    "--shim-for",
     "--version",
     "--help",
   ],

@@ -31,6 +31,7 @@ Deno.test("helpText fits 80 columns of plain text and ends in a new line", () =>
 Deno.test("helpText has its sections in order", () => {
   const headings = helpText().split("\n").filter((line) => /^[A-Z].*:$/.test(line));
   assertEquals(headings, [
+    'Commands ("claude-print <command> --help" says more):',
     "Flags of its own:",
     "Flags about the output:",
     "Flags for Claude Code:",

@@ -32,6 +32,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
   assertEquals(await requestOf("-p", "hello"), {
     promptArgument: "hello",
     ignoredArguments: [],
+    jsonl: false,
     outputFormat: "text",
     verbose: false,
     persistSession: true,
@@ -69,12 +70,14 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ID,
     ..."--fork-session --model opus --debug-file d.log --input-file p.md".split(" "),
     ..."--start-timeout 2 --delivery-timeout 3 --idle-timeout 4 --drain-timeout 5".split(" "),
-    ..."--exit-timeout 6 --max-turns 7 --quiet --show".split(" "),
+    ..."--exit-timeout 6 --max-turns 7 --quiet --show --record r".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
     ignoredArguments: [],
     inputFile: "p.md",
+    jsonl: false,
+    record: "r",
     outputFormat: "json",
     verbose: true,
     persistSession: false,

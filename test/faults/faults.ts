@@ -1,5 +1,5 @@
 import type { Dialog, Scenario } from "../../fixtures/mock/scenario.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import type { Ends, Fault, Wrap } from "./fault.ts";
 
 const ANSWERED: Ends = { code: 0, subtype: "success" };
@@ -66,11 +66,12 @@ function onSmallDisk(before = ""): Wrap {
 const FILL =
   `for _ in $(seq 20); do cat /dev/zero >> "$TMPDIR/fill"; sleep 0.01; done 2> /dev/null`;
 
-/** Lets the program's calendar jump to and fro, by a day ten times a second. */
-const jumping: Wrap = (command) =>
-  command.flatMap((word) =>
-    word === "run" ? [word, "--preload", `${import.meta.dirname}/jumping_clock.ts`] : [word]
-  );
+/** Lets the calendar of the sources, since an executable takes no module, jump by a day ten times a second. */
+const jumping: Wrap = (command) => {
+  const [deno = "", run = "", ...sources] = CLAUDE_PRINT_SOURCES;
+  const preload = ["--preload", `${import.meta.dirname}/jumping_clock.ts`];
+  return [deno, run, ...preload, ...sources, ...command.slice(CLAUDE_PRINT.length)];
+};
 
 const ALL_ALONG = { senseless: "the clock jumps all through the other cells of the row" };
 

@@ -9,7 +9,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import { leftovers, processesOf } from "../leftovers.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { startProgram } from "../start_program.ts";
@@ -157,7 +157,7 @@ async function afterlife(mark: string): Promise<number> {
 
 /** Runs the driver again and again in a process of its own. */
 async function growthOf(claude: StandIn, loops: number): Promise<Growth> {
-  const program = CLAUDE_PRINT.with(-1, `${import.meta.dirname}/loop.ts`);
+  const program = CLAUDE_PRINT_SOURCES.with(-1, `${import.meta.dirname}/loop.ts`);
   const { code, stdout, stderr } = await startProgram([...program, String(loops)], {
     env: claude.home.env,
     cwd: claude.home.project,

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { cString } from "../../ffi/c_string.ts";
 import { LibcError } from "../../ffi/errno.ts";
-import { closeFd, readFd, writeFd } from "../../ffi/fd.ts";
+import { closeFd, fdKind, readFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
+import { libc } from "../../ffi/libc.ts";
 import { Poller } from "../../ffi/poll.ts";
 import { openPty } from "../../ffi/pty.ts";
 import { PtyChild } from "./pty_child.ts";
@@ -67,4 +69,23 @@ Deno.test("drainFd carries 20 MB from a child, complete and in order", async () 
   const expected = Array.from({ length: lines }, (_, index) => `${1_000_000 + index}\n`).join("");
   assertEquals(bytes.length, expected.length);
   assertEquals(new TextDecoder().decode(bytes) === expected, true);
+});
+
+Deno.test("fdKind knows a file and the null device from anything else", () => {
+  using pty = openPty({ rows: 24, cols: 80 });
+  assertEquals(fdKind(pty.fd), "other");
+  for (
+    const [path, kind] of [
+      ["/dev/null", "null device"],
+      ["/dev/zero", "other"],
+      ["/", "other"],
+      [import.meta.filename ?? "", "file"],
+    ] as const
+  ) {
+    const fd = libc().open(cString(path), 0);
+    assertEquals(fdKind(fd), kind, path);
+    closeFd(fd);
+    const error = assertThrows(() => fdKind(fd), LibcError);
+    assertEquals([error.call, error.code], ["fstat", "EBADF"]);
+  }
 });

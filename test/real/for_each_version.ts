@@ -1,8 +1,10 @@
-import type { ClaudeVersion } from "../../fixtures/claude_binary.ts";
+import { namedClaude } from "./named_claude.ts";
 import { RealClaude, type RealClaudeOptions } from "./real_claude.ts";
 
-/** The versions of Claude Code that the real layer runs. */
-export const REAL_VERSIONS: readonly ClaudeVersion[] = ["2.1.197", "2.1.330"];
+/** The versions of Claude Code that the real layer runs: those that are pinned, or the one that CLAUDE_CODE names. */
+export const REAL_VERSIONS: readonly string[] = namedClaude === undefined
+  ? ["2.1.197", "2.1.330"]
+  : [namedClaude.version];
 
 /**
  * Registers a test for each of the versions, with surroundings of its own; afterwards nothing of

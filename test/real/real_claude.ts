@@ -13,6 +13,7 @@ import {
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
+import { namedClaude } from "./named_claude.ts";
 
 /** What is unusual about one start of a program. */
 export interface StartOptions {
@@ -45,7 +46,7 @@ export interface RealClaudeOptions {
  * anything behind.
  */
 export class RealClaude implements AsyncDisposable {
-  readonly version: ClaudeVersion;
+  readonly version: string;
   /** Path of Claude Code's executable. */
   readonly binary: string;
   readonly api: MessagesApi;
@@ -61,9 +62,11 @@ export class RealClaude implements AsyncDisposable {
     this.home = parts.home;
   }
 
-  /** Fetches that version, on the first use from npm, and sets the scene. */
-  static async set(version: ClaudeVersion, options: RealClaudeOptions = {}): Promise<RealClaude> {
-    const binary = await claudeBinary(version);
+  /** Takes the named Claude Code, or fetches that version, on the first use from npm, and sets the scene. */
+  static async set(version: string, options: RealClaudeOptions = {}): Promise<RealClaude> {
+    const binary = namedClaude?.version === version
+      ? namedClaude.binary
+      : await claudeBinary(version as ClaudeVersion);
     const api = startMessagesApi(options.api);
     const home = await makeThrowawayHome({ apiUrl: api.url, ...options.home });
     await Deno.mkdir(`${home.path}/t`);

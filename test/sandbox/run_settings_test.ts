@@ -2,32 +2,41 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { parseCallerSettings, runSettings } from "../../src/sandbox/run_settings.ts";
 import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
 
+const HERE = { cwd: "/" };
+
 Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
-  assertEquals(await parseCallerSettings('{"model":"opus"}'), { model: "opus" });
-  assertEquals(await parseCallerSettings(' { /* why */ "model": "opus", }'), { model: "opus" });
+  assertEquals(await parseCallerSettings('{"model":"opus"}', HERE), { model: "opus" });
+  assertEquals(await parseCallerSettings(' { /* why */ "model": "opus", }', HERE), {
+    model: "opus",
+  });
   const file = await Deno.makeTempFile({ suffix: ".json" });
   await Deno.writeTextFile(file, '{"env":{"A":"1"}}');
-  assertEquals(await parseCallerSettings(file), { env: { A: "1" } });
+  assertEquals(await parseCallerSettings(file, HERE), { env: { A: "1" } });
+  assertEquals(await parseCallerSettings(file.slice(1), HERE), { env: { A: "1" } });
   await Deno.remove(file);
 });
 
 Deno.test("parseCallerSettings() says what is wrong", async () => {
   await assertRejects(
-    () => parseCallerSettings("{nonsense"),
+    () => parseCallerSettings("{nonsense", HERE),
     SandboxError,
     "Cannot parse --settings",
   );
   await assertRejects(
-    () => parseCallerSettings("/does/not/exist.json"),
+    () => parseCallerSettings("/does/not/exist.json", HERE),
     SandboxError,
     'Cannot read the settings file "/does/not/exist.json"',
   );
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, "[1]");
-  await assertRejects(() => parseCallerSettings(file), SandboxError, "it holds no JSON object");
+  await assertRejects(
+    () => parseCallerSettings(file, HERE),
+    SandboxError,
+    "it holds no JSON object",
+  );
   await Deno.remove(file);
   await assertRejects(
-    () => parseCallerSettings('{"disableAllHooks":true}'),
+    () => parseCallerSettings('{"disableAllHooks":true}', HERE),
     SandboxError,
     '"disableAllHooks"',
   );

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { firstAlteredCharacter } from "../../src/cli/first_altered_character.ts";
+import { firstAlteredCharacter } from "../../src/session/first_altered_character.ts";
 import { pasteRefusal } from "../../src/session/paste.ts";
 import { messagesRequest } from "../../fixtures/messages_request.ts";
 import { forEachVersion } from "../real/for_each_version.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import { leftovers, processesOf } from "../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
 import { StandIn } from "./stand_in.ts";
@@ -104,7 +104,7 @@ Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, 
   assertEquals(await leftovers(claude.home), []);
 });
 
-/** Runs `claude-print` with a statement of ours that is carried out as soon as the child has its prompt. */
+/** Runs the sources with a statement of ours that is carried out as soon as the child has its prompt. */
 async function runWith(claude: StandIn, statement: string): Promise<ProgramOutput> {
   const preload = `${claude.home.path}/preload.ts`;
   const journal = JSON.stringify(`${claude.home.path}/journal`);
@@ -122,7 +122,7 @@ async function runWith(claude: StandIn, statement: string): Promise<ProgramOutpu
     // Deno loads the program only when nothing in here is waited for.
     Deno.unrefTimer(timer);`,
   );
-  const [deno = "", run = "", ...rest] = CLAUDE_PRINT;
+  const [deno = "", run = "", ...rest] = CLAUDE_PRINT_SOURCES;
   const args = ["--claude-binary", claude.binary, "--output-format", "json", "hello"];
   const { env, project: cwd } = claude.home;
   return await startProgram([deno, run, "--preload", preload, ...rest, ...args], { env, cwd })

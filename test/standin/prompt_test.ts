@@ -91,6 +91,7 @@ Deno.test("a prompt that Claude Code changes fails the run, whatever it answers"
   await Deno.writeTextFile(`${claude.home.path}/changed`, "something else");
   const args = ["--claude-binary", wrapper, "--output-format", "json", "hello"];
   const run = await claude.print(args, { namesBinary: false });
-  assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+  const { subtype, result } = run.result;
+  assertEquals([run.code, subtype, result], [2, "internal_error", undefined]);
   assertStringIncludes(run.stderr, "The prompt did not reach Claude as it is");
 });

@@ -8,7 +8,7 @@ import {
 
 const FRAME: AssistantFrame = {
   type: "assistant",
-  message: { content: "line\u2028separator" },
+  message: { id: "m", model: "opus", content: [{ type: "text", text: "line\u2028separator" }] },
   parent_tool_use_id: null,
   session_id: "s",
 };
@@ -109,12 +109,19 @@ Deno.test("createOutputWriter: json prints all frames on one line with verbose",
 });
 
 Deno.test("createOutputWriter: json leaves frames about tasks and denials out of the array", () => {
-  const system = (subtype: string) => ({ type: "system", subtype, session_id: "s" } as const);
-  const subtypes = ["init", "task_started", "background_tasks_changed", "permission_denied"];
+  const system = { type: "system", session_id: "s" } as const;
+  const init = { ...system, subtype: "init" } as const;
+  const informational = { ...system, subtype: "informational" } as const;
+  const call = { tool_name: "Bash", tool_use_id: "t" };
+  const task = { task_id: "1", task_type: "local_bash", description: "sleep" };
   const written = output("json", (writer) => {
-    for (const subtype of [...subtypes, "api_retry"]) writer.frame(system(subtype));
+    writer.frame(init);
+    writer.frame({ ...system, subtype: "task_started", ...task });
+    writer.frame({ ...system, subtype: "background_tasks_changed", tasks: [task] });
+    writer.frame({ ...system, subtype: "permission_denied", ...call });
+    writer.frame(informational);
   }, { verbose: true });
-  assertEquals(JSON.parse(written.join("")), [system("init"), system("api_retry")]);
+  assertEquals(JSON.parse(written.join("")), [init, informational]);
 });
 
 Deno.test("createOutputWriter: stream-json prints each frame at once on a line of its own", () => {

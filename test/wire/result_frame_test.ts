@@ -66,6 +66,16 @@ Deno.test("resultFrame: tells a StopFailure that the transcript does not show", 
   assertEquals([result.api_error_status, result.terminal_reason], [null, "api_error"]);
 });
 
+Deno.test("resultFrame: holds an answer back that is one to another prompt", () => {
+  const outcome = { kind: "internal_error", message: "Changed" } as const;
+  const turns = turnsOf(linesOf({
+    type: "assistant",
+    message: { id: "a", model: "m", content: [{ type: "text", text: "Hi" }], usage: {} },
+  }));
+  assertEquals(resultFrame({ ...FACTS, outcome, turns }).result, "Hi");
+  assertEquals(resultFrame({ ...FACTS, outcome, turns, isForeign: true }).result, undefined);
+});
+
 Deno.test("resultFrame: leaves the cost out if it is not known", () => {
   const result = resultFrame(FACTS);
   assert(!("total_cost_usd" in result));

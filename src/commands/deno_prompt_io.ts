@@ -1,4 +1,7 @@
-import { MAX_PROMPT_BYTES, type PromptIo } from "./prompt_source.ts";
+import { LibcError } from "../../ffi/errno.ts";
+import { fdKind } from "../../ffi/fd.ts";
+import { readProcFile } from "../../ffi/proc.ts";
+import { MAX_PROMPT_BYTES, type PromptIo } from "../cli/prompt_source.ts";
 
 /** The real stdin, files, stderr and clock for `readPrompt`. */
 export function denoPromptIo(): PromptIo {
@@ -8,8 +11,8 @@ export function denoPromptIo(): PromptIo {
       return Deno.stdin.readable;
     },
     stdinAtOnce,
-    readFile: (path) => Deno.readFile(path),
-    commandLine: () => Deno.readFileSync("/proc/self/cmdline"),
+    readFile,
+    commandLine: () => readProcFile("/proc/self/cmdline"),
     warn: (line) => {
       Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`));
     },
@@ -20,20 +23,31 @@ export function denoPromptIo(): PromptIo {
   };
 }
 
-/** Device number of /dev/null on Linux: major 1, minor 3 (null(4)). */
-const NULL_DEVICE = 0x103;
+/** Reads a file, also one that Deno lets only a program with every permission open, such as `/dev/stdin`. */
+async function readFile(path: string): Promise<Uint8Array> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+  }
+  try {
+    return readProcFile(path);
+  } catch (error) {
+    throw error instanceof LibcError ? new Error(error.description, { cause: error }) : error;
+  }
+}
 
 /** What a stdin that is a file or /dev/null still holds, from where others left off reading it. */
 function stdinAtOnce(): Uint8Array | undefined {
-  let stdin: Deno.FileInfo;
+  let kind;
   try {
-    stdin = Deno.statSync("/dev/stdin");
+    kind = fdKind(0);
   } catch {
-    // Closed, or known by another name: reading the stream says what is wrong with it.
+    // Closed: reading the stream says what is wrong with it.
     return undefined;
   }
-  if (stdin.isCharDevice && stdin.rdev === NULL_DEVICE) return new Uint8Array();
-  return stdin.isFile ? restOfStdin() : undefined;
+  if (kind === "null device") return new Uint8Array();
+  return kind === "file" ? restOfStdin() : undefined;
 }
 
 /** Reads a stdin that never blocks to its end, or until it is too long for any prompt. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../src/cli/cli_error.ts";
-import { denoPromptIo } from "../../src/cli/deno_prompt_io.ts";
+import { denoPromptIo } from "../../src/commands/deno_prompt_io.ts";
 import { readPrompt } from "../../src/cli/prompt_source.ts";
 
 Deno.test("denoPromptIo reads real files and says why it cannot", async () => {
@@ -42,10 +42,10 @@ async function readInProcess(
     readonly feed: (stdin: WritableStream<Uint8Array>) => Promise<void>;
   },
 ) {
-  const folder = new URL("../../src/cli/", import.meta.url);
+  const folder = new URL("../../src/", import.meta.url);
   const code = `
-    import { denoPromptIo } from "${folder}deno_prompt_io.ts";
-    import { readPrompt } from "${folder}prompt_source.ts";
+    import { denoPromptIo } from "${folder}commands/deno_prompt_io.ts";
+    import { readPrompt } from "${folder}cli/prompt_source.ts";
     const io = denoPromptIo();
     const prompt = await readPrompt({ promptArgument: "hi", ignoredArguments: [] }, {
       ...io,
@@ -92,7 +92,10 @@ Deno.test("denoPromptIo lets the program end while a silent stdin stays open", a
 
 Deno.test("denoPromptIo reads a file on stdin at once, from where it stands", async () => {
   const code = `
-    import { denoPromptIo } from "${new URL("../../src/cli/", import.meta.url)}deno_prompt_io.ts";
+    import { denoPromptIo } from "${new URL(
+    "../../src/commands/",
+    import.meta.url,
+  )}deno_prompt_io.ts";
     const { stdinAtOnce } = denoPromptIo();
     const bytes = stdinAtOnce?.();
     console.log(JSON.stringify(bytes && new TextDecoder().decode(bytes)) ?? "not at once");

@@ -1,0 +1,102 @@
+/**
+ * Makes `dist/claude-print`, one executable for x86_64 Linux. Releases are built with this script too.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { basename, dirname, join, resolve } from "node:path";
+import deno from "../../deno.json" with { type: "json" };
+import { bundleProgram } from "./bundle_program.ts";
+import { makeExecutable } from "./make_executable.ts";
+import { runtimeBase } from "./runtime_base.ts";
+
+const HELP = `deno task compile [--base official|npm] [--output FILE]
+
+  --base official   Deno's own runtime and no other, as releases have it
+  --base npm        a runtime out of npm, for tests only; without --base this is what is taken where Deno's own
+                    cannot be downloaded
+  --output FILE     the executable; default dist/claude-print
+`;
+
+const DEFAULT_OUTPUT = resolve(import.meta.dirname ?? ".", "..", "..", "dist", "claude-print");
+
+interface Options {
+  readonly base: "official" | "npm" | undefined;
+  readonly output: string;
+}
+
+/** Reads the command line; a text is what is wrong with it. */
+function readOptions(args: readonly string[]): Options | string {
+  const unknown: string[] = [];
+  const parsed = parseArgs(args, {
+    boolean: ["help"],
+    string: ["base", "output"],
+    unknown: (argument) => {
+      unknown.push(argument);
+      return false;
+    },
+  });
+  if (parsed.help) return HELP;
+  if (unknown.length > 0) return `Unknown: ${unknown.join(" ")}\n\n${HELP}`;
+  const { base, output = DEFAULT_OUTPUT } = parsed;
+  if (base !== undefined && base !== "official" && base !== "npm") {
+    return `--base needs official or npm\n\n${HELP}`;
+  }
+  return { base, output: resolve(output) };
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(Deno.args);
+  if (typeof options === "string") {
+    print(options === HELP ? Deno.stdout : Deno.stderr, options);
+    return options === HELP ? 0 : 2;
+  }
+  const { os, arch } = Deno.build;
+  if (os !== "linux" || arch !== "x86_64") {
+    print(Deno.stderr, `Cannot compile on ${os}, ${arch}: claude-print is for Linux on x86_64\n`);
+    return 2;
+  }
+  const folder = await Deno.makeTempDir({ prefix: "claude-print-compile-" });
+  try {
+    const executable = `${folder}/claude-print`;
+    const base = await runtimeBase(options.base);
+    await bundleProgram(`${folder}/bundle`);
+    await makeExecutable(executable, { folder: `${folder}/bundle`, base });
+    await tryOut(executable);
+    await moveTo(options.output, executable);
+    const megabytes = ((await Deno.stat(options.output)).size / 1_000_000).toFixed(1);
+    print(Deno.stdout, `${options.output}: ${megabytes} MB, on ${base.name}\n`);
+    return 0;
+  } catch (error) {
+    print(Deno.stderr, `${error instanceof Error ? error.message : error}\n`);
+    return 1;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** An executable that does not say its version is none. */
+async function tryOut(executable: string): Promise<void> {
+  const { stdout, stderr } = await new Deno.Command(executable, {
+    args: ["--version"],
+    clearEnv: true,
+    env: { PATH: "/none" },
+  }).output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  if (said.startsWith(`claude-print ${deno.version} `)) return;
+  throw new Error(`Cannot use the executable: to --version it says ${JSON.stringify(said)}`);
+}
+
+/** Puts a file in place, whole or not at all. */
+async function moveTo(output: string, from: string): Promise<void> {
+  await Deno.mkdir(dirname(output), { recursive: true });
+  const part = join(dirname(output), `.${basename(output)}.${Deno.pid}`);
+  await Deno.copyFile(from, part);
+  await Deno.rename(part, output);
+}
+
+function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  stream.writeSync(new TextEncoder().encode(text));
+}
+
+Deno.exitCode = await main();

@@ -1,0 +1,95 @@
+import { cString } from "./c_string.ts";
+import { checked, ERRNO, lastErrno } from "./errno.ts";
+import { closeFd } from "./fd.ts";
+import { libc } from "./libc.ts";
+
+// Deno opens nothing below /proc, and hardly anything below /dev, for a program that lacks one of its permissions.
+
+const O_RDONLY = 0;
+const O_DIRECTORY = 0o200000;
+const O_CLOEXEC = 0o2000000;
+
+/** The longest target a link can have, with its NUL (PATH_MAX). */
+const LONGEST_PATH = 4096;
+
+/** `d_reclen` and `d_name` of a `struct linux_dirent64` (getdents(2)). */
+const RECORD_LENGTH_OFFSET = 16;
+const NAME_OFFSET = 19;
+
+/**
+ * Reads a file below `/proc` or `/dev` to its end, however long a pipe or a terminal takes to get there.
+ *
+ * @throws LibcError ENOENT or ESRCH when the process is gone, EACCES when it is another user's.
+ */
+export function readProcFile(path: string): Uint8Array<ArrayBuffer> {
+  const fd = open(path, O_RDONLY | O_CLOEXEC);
+  try {
+    let bytes = new Uint8Array(4096);
+    let size = 0;
+    for (;;) {
+      const free = bytes.subarray(size);
+      const count = Number(libc().read(fd, free, BigInt(free.length)));
+      if (count === -1 && lastErrno() === ERRNO.EINTR) continue;
+      checked(count, { call: "read", action: "read", path });
+      if (count === 0) return bytes.subarray(0, size);
+      size += count;
+      if (size < bytes.length) continue;
+      const larger = new Uint8Array(4 * bytes.length);
+      larger.set(bytes);
+      bytes = larger;
+    }
+  } finally {
+    closeFd(fd);
+  }
+}
+
+/**
+ * What a link below `/proc` points to, such as `pid:[4026531836]` for a namespace.
+ *
+ * @throws LibcError as readlink(2) says.
+ */
+export function readProcLink(path: string): string {
+  const target = new Uint8Array(LONGEST_PATH);
+  const length = Number(libc().readlink(cString(path), target, BigInt(target.length)));
+  checked(length, { call: "readlink", action: "read the link", path });
+  return new TextDecoder().decode(target.subarray(0, length));
+}
+
+/**
+ * The pids of all processes that can be seen from here.
+ *
+ * @throws LibcError when `/proc` cannot be read.
+ */
+export function readProcPids(): readonly number[] {
+  const fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  try {
+    const pids: number[] = [];
+    const buffer = new Uint8Array(32 * 1024);
+    for (;;) {
+      const length = Number(libc().getdents64(fd, buffer, BigInt(buffer.length)));
+      checked(length, { call: "getdents64", action: "list the processes", path: "/proc" });
+      if (length === 0) return pids;
+      pids.push(...pidsIn(buffer.subarray(0, length)));
+    }
+  } finally {
+    closeFd(fd);
+  }
+}
+
+function pidsIn(records: Uint8Array<ArrayBuffer>): readonly number[] {
+  const view = new DataView(records.buffer, records.byteOffset, records.length);
+  const decoder = new TextDecoder();
+  const pids: number[] = [];
+  for (let offset = 0; offset < records.length;) {
+    const end = offset + view.getUint16(offset + RECORD_LENGTH_OFFSET, true);
+    const start = offset + NAME_OFFSET;
+    const name = decoder.decode(records.subarray(start, records.indexOf(0, start)));
+    if (/^\d+$/u.test(name)) pids.push(Number(name));
+    offset = end;
+  }
+  return pids;
+}
+
+function open(path: string, flags: number): number {
+  return checked(libc().open(cString(path), flags), { call: "open", action: "open", path });
+}

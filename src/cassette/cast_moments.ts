@@ -1,0 +1,50 @@
+import type { Input } from "../session/input.ts";
+import type { Cast, CastEvent } from "./cast.ts";
+import { type Deeds, deedsOf, type OuterEffect } from "./deeds.ts";
+
+/** An input of a recorded session that is not output, or all output between two of them, and what was done then. */
+export interface CastMoment {
+  /** Milliseconds since the child was started. */
+  readonly at: number;
+  readonly inputs: readonly Input[];
+  readonly deeds: Deeds;
+}
+
+/** A recorded session, moment by moment, however its output was cut into events. */
+export function castMoments({ events }: Cast): readonly CastMoment[] {
+  const moments: { at: number; inputs: Input[]; effects: OuterEffect[]; isOutput: boolean }[] = [];
+  for (const event of events) {
+    const { at } = event;
+    const input = inputOf(event);
+    const effect = effectOf(event);
+    const last = moments.at(-1);
+    if (input !== undefined) {
+      const isOutput = input.type === "terminal";
+      if (isOutput && last?.isOutput) last.inputs.push(input);
+      else moments.push({ at, inputs: [input], effects: [], isOutput });
+    } else if (effect !== undefined) {
+      last?.effects.push(effect);
+    }
+  }
+  return moments.map(({ at, inputs, effects }) => ({ at, inputs, deeds: deedsOf(effects) }));
+}
+
+function inputOf({ at, code, data }: CastEvent): Input | undefined {
+  if (code === "o") return { at, type: "terminal", bytes: new TextEncoder().encode(data) };
+  return code === "x" ? { at, ...JSON.parse(data) } : undefined;
+}
+
+function effectOf({ code, data }: CastEvent): OuterEffect | undefined {
+  switch (code) {
+    case "i":
+      return { type: "write", text: data };
+    case "r": {
+      const [cols, rows] = data.split("x").map(Number);
+      return { type: "resize", size: { rows, cols } } as OuterEffect;
+    }
+    case "y":
+      return JSON.parse(data);
+    default:
+      return undefined;
+  }
+}

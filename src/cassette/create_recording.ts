@@ -1,0 +1,215 @@
+import type { Effect } from "../session/effect.ts";
+import type { Input } from "../session/input.ts";
+import { encodePaste } from "../session/paste.ts";
+import type { Screen } from "../session/screen.ts";
+import type { SessionOptions } from "../session/session_state.ts";
+import type { AnyFrame } from "../wire/frame.ts";
+import type { Cassette } from "./cassette.ts";
+import type { CastEvent } from "./cast.ts";
+import { createValueRedactor } from "./create_value_redactor.ts";
+import { type Redact, redactPieces } from "./redact_pieces.ts";
+import { redactTerminal } from "./redact_terminal.ts";
+import type { TapedFrame } from "./taped_frame.ts";
+
+/** Most characters of output that are kept: a real session of an hour writes a few. */
+const MOST_OUTPUT = 32 * 1024 * 1024;
+
+/** A run that is being recorded. */
+export interface Recording {
+  /** Takes every input of the session before the machine does; nothing of it is kept but a copy. */
+  readonly input: (input: Input) => void;
+  /** Takes every effect, before the next input. */
+  readonly effect: (effect: Effect) => void;
+  /** Takes every frame of the run as it happens. */
+  readonly frame: (frame: AnyFrame) => void;
+  /** What there is so far, without secrets; nothing before the first input. */
+  readonly cassette: () => Cassette | undefined;
+}
+
+/**
+ * Begins to record a run, in memory.
+ *
+ * The terminal's output is kept as text: bytes that are no UTF-8 become U+FFFD. Of a flood only the first 32 MB are kept.
+ *
+ * @param options.version the version of this program
+ * @param options.session what the session machine was told
+ * @param options.term the child's TERM
+ * @param options.now milliseconds on a clock that only goes forward, for frames, which have no time of their own
+ * @param options.wallTime milliseconds since the epoch
+ */
+export function createRecording(options: {
+  readonly version: string;
+  readonly session: SessionOptions;
+  readonly term: string;
+  readonly redact: Redact;
+  readonly now: () => number;
+  readonly wallTime: () => number;
+}): Recording {
+  const { session, redact } = options;
+  const events: CastEvent[] = [];
+  const tape: TapedFrame[] = [];
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const marked = new Set<string>();
+  let start: { readonly clock: number; readonly timestamp: number } | undefined;
+  let at = 0;
+  let output = 0;
+  let claudeVersion: string | undefined;
+  const add = (code: CastEvent["code"], data: string) => void events.push({ at, code, data });
+  return {
+    input: (input) => {
+      at = input.at;
+      start ??= {
+        clock: options.now() - at,
+        timestamp: Math.floor((options.wallTime() - at) / 1000),
+      };
+      if (input.type === "terminal") {
+        const text = decoder.decode(input.bytes, { stream: true });
+        output += text.length;
+        if (output <= MOST_OUTPUT) {
+          if (text !== "") add("o", text);
+        } else if (!marked.has(FLOODED)) {
+          marked.add(FLOODED);
+          add("m", FLOODED);
+        }
+        return;
+      }
+      const moment = momentOf(input);
+      if (moment !== undefined && !marked.has(moment) && !(moment === TAKEN && marked.has(OVER))) {
+        marked.add(moment);
+        add("m", moment);
+      }
+      const { at: _, ...untimed } = input;
+      add("x", JSON.stringify(untimed));
+    },
+    effect: (effect) => {
+      switch (effect.type) {
+        case "write":
+          add("i", new TextDecoder().decode(effect.bytes));
+          break;
+        case "resize":
+          add("r", `${effect.size.cols}x${effect.size.rows}`);
+          break;
+        case "look":
+        case "kill":
+        case "end":
+          add("y", JSON.stringify(effect));
+          break;
+        case "deadline":
+        case "trace":
+          // Deadlines come back as inputs once they are due, and what is traced says what else is here.
+          break;
+        default:
+          effect satisfies never;
+      }
+    },
+    frame: (frame) => {
+      if (frame.type === "result" && frame["claude_version"] !== "unknown") {
+        claudeVersion = `${frame["claude_version"]}`;
+      }
+      tape.push({ at: start === undefined ? 0 : options.now() - start.clock, frame });
+    },
+    cassette: () => {
+      if (start === undefined) return undefined;
+      const redactValue = createValueRedactor(redact);
+      return {
+        cast: {
+          header: {
+            version: 2,
+            width: session.size.cols,
+            height: session.size.rows,
+            timestamp: start.timestamp,
+            env: { TERM: options.term },
+            claude_print: {
+              version: options.version,
+              ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
+              session: { ...session, prompt: redact(session.prompt) },
+            },
+          },
+          events: redactEvents(events, { redact, redactValue, prompt: session.prompt }),
+        },
+        tape: tape.map(({ at, frame }) => ({ at, frame: redactValue(frame) })),
+      };
+    },
+  };
+}
+
+const FLOODED = "too much output, the rest of it is left out";
+const TAKEN = "prompt taken";
+const OVER = "turn over";
+
+/** The moments that a player can jump to. */
+function momentOf(input: Input): string | undefined {
+  switch (input.type) {
+    case "transcript":
+      return input.entry.prompt ? TAKEN : undefined;
+    case "status":
+      return input.status === "busy" ? TAKEN : undefined;
+    case "hook":
+      if (input.event === "UserPromptSubmit") return TAKEN;
+      return input.event === "Stop" || input.event === "StopFailure" ? OVER : undefined;
+    case "signal":
+      return input.signal;
+    case "exit":
+      return "exit";
+    default:
+      return undefined;
+  }
+}
+
+function redactEvents(
+  events: readonly CastEvent[],
+  options: {
+    readonly redact: Redact;
+    readonly redactValue: <Value>(value: Value) => Value;
+    readonly prompt: string;
+  },
+): readonly CastEvent[] {
+  const { redact, redactValue, prompt } = options;
+  const isOutput = ({ code }: CastEvent) => code === "o";
+  const output = redactTerminal(events.filter(isOutput).map(({ data }) => data), redact);
+  const paste = pasteOf(prompt);
+  let outputs = 0;
+  const redacted = (event: CastEvent): string => {
+    const { code, data } = event;
+    switch (code) {
+      case "o":
+        return output[outputs++] ?? "";
+      case "i":
+        // Cut as this program would cut it, so that it types the same when the recording is replayed.
+        return data === paste ? pasteOf(redact(prompt)) : redact(data);
+      case "x":
+      case "y":
+        return JSON.stringify(redactValue(withRedactedScreens(JSON.parse(data), redact)));
+      case "r":
+      case "m":
+        return data;
+    }
+  };
+  return events.map((event) => ({ ...event, data: redacted(event) }))
+    .filter((event) => !isOutput(event) || event.data !== "");
+}
+
+function pasteOf(prompt: string): string {
+  return new TextDecoder().decode(encodePaste(prompt));
+}
+
+/** What an input or an effect may show of a screen. */
+interface ScreenHolder {
+  readonly screen?: Screen;
+  readonly ending?: ScreenHolder;
+}
+
+/** A screen keeps its rows, although a secret on it may go on from one to the next. */
+function withRedactedScreens(holder: ScreenHolder, redact: Redact): ScreenHolder {
+  const { screen, ending } = holder;
+  return {
+    ...holder,
+    ...(screen === undefined ? {} : { screen: redactedScreen(screen, redact) }),
+    ...(ending === undefined ? {} : { ending: withRedactedScreens(ending, redact) }),
+  };
+}
+
+function redactedScreen(screen: Screen, redact: Redact): Screen {
+  const rows = redactPieces(screen.lines.map((line) => `${line}\n`), redact);
+  return { ...screen, lines: rows.map((row) => row.replaceAll("\n", "")) };
+}

@@ -1,0 +1,71 @@
+import type { Deeds } from "./deeds.ts";
+
+/** What was done, in the tense of either run. */
+interface Words {
+  readonly past: string;
+  readonly present: string;
+}
+
+/** Longer keys are cut in a sentence. */
+const MAX_TYPED = 60;
+
+/** Says how two runs differ at a moment: "the recorded run … and this one …"; nothing when they do the same. */
+export function describeDifference(recorded: Deeds, now: Deeds): string | undefined {
+  const sameKeys = recorded.typed === now.typed &&
+    recorded.replies.join() === now.replies.join();
+  const sameRest = recorded.others.join() === now.others.join();
+  if (sameKeys && sameRest) return undefined;
+  const parts = { keys: !sameKeys, rest: !sameRest };
+  const before = wordsOf(recorded, parts).map(({ past }) => past);
+  const after = wordsOf(now, parts).map(({ present }) => present);
+  // The same words for two things: they differ in what a sentence leaves out.
+  const details = wordsOf(now, parts).map(({ past }) => past).join() === before.join();
+  return `the recorded run ${listed(before, "did nothing")}, and this one ${
+    listed(after, "does nothing")
+  }${details ? " with other details" : ""}`;
+}
+
+function wordsOf(
+  deeds: Deeds,
+  parts: { readonly keys: boolean; readonly rest: boolean },
+): readonly Words[] {
+  const keys = deeds.typed + deeds.replies.join("");
+  return [
+    ...(parts.keys && keys !== "" ? [typing(keys)] : []),
+    ...(parts.rest ? deeds.others.map((other) => wordsOfEffect(JSON.parse(other))) : []),
+  ];
+}
+
+function typing(keys: string): Words {
+  const shown = JSON.stringify(keys.slice(0, MAX_TYPED)) + (keys.length > MAX_TYPED ? "…" : "");
+  return { past: `typed ${shown}`, present: `types ${shown}` };
+}
+
+function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
+  switch (effect["type"]) {
+    case "look":
+      return { past: "looked at the screen", present: "looks at the screen" };
+    case "kill": {
+      const whom = effect["tree"] === true ? "the child and its tools" : "the child";
+      const rest = `${effect["signal"]} to ${whom}`;
+      return { past: `sent ${rest}`, present: `sends ${rest}` };
+    }
+    case "resize": {
+      const { cols, rows } = effect["size"] as { readonly cols: unknown; readonly rows: unknown };
+      const rest = `the terminal ${cols}x${rows} cells`;
+      return { past: `made ${rest}`, present: `makes ${rest}` };
+    }
+    case "end": {
+      const { kind } = effect["ending"] as { readonly kind: unknown };
+      return { past: `ended as "${kind}"`, present: `ends as "${kind}"` };
+    }
+    default: {
+      const rest = `something unknown ("${effect["type"]}")`;
+      return { past: `did ${rest}`, present: `does ${rest}` };
+    }
+  }
+}
+
+function listed(words: readonly string[], nothing: string): string {
+  return words.length === 0 ? nothing : words.join(" and ");
+}

@@ -1,0 +1,150 @@
+import { type DrawnGlyph, drawnGlyph } from "./drawn_glyph.ts";
+import type { Glyph, PictureRow, TextSpan, TextStyle } from "./picture_row.ts";
+import { xmlText } from "./xml_text.ts";
+
+/** The size of a character cell, and where its text stands, in units of the picture. */
+export const CELL = { width: 8.4, height: 18, baseline: 13.4 } as const;
+
+/** Gives a style the name of its CSS class; none for the picture's own. */
+export type ClassOf = (style: TextStyle, use: "text" | "fill" | "line") => string;
+
+/** Text that every monospaced font has in one width; other characters are placed one by one. */
+const PLAIN = /^[\x20-\x7e\xa0-\u024f]$/u;
+
+/** Draws a row as SVG elements, its upper left corner at the origin. */
+export function drawRow(row: PictureRow, classOf: ClassOf): string {
+  return row.map((span) => ground(span, classOf) + content(span, classOf)).join("");
+}
+
+function ground({ col, glyphs, style }: TextSpan, classOf: ClassOf): string {
+  if (style.ground === undefined) return "";
+  const cells = glyphs.reduce((sum, glyph) => sum + glyph.cells, 0);
+  return `<path${classOf({ ink: style.ground }, "fill")} d="${
+    rectangle({ x: col * CELL.width, y: 0, width: cells * CELL.width, height: CELL.height })
+  }"/>`;
+}
+
+function content({ col, glyphs, style }: TextSpan, classOf: ClassOf): string {
+  let texts = "";
+  let blocks = "";
+  let lines = "";
+  let run: { readonly col: number; text: string; cells: number } | undefined;
+  const endRun = () => {
+    if (run !== undefined) texts += plainText(run, { style, classOf });
+    run = undefined;
+  };
+  let at = col;
+  for (const glyph of glyphs) {
+    const drawn = drawnGlyph(glyph.text);
+    if (drawn !== undefined) {
+      endRun();
+      if (drawn.kind === "blocks") blocks += blockPath(drawn, at);
+      else lines += linePath(drawn, at);
+    } else if (PLAIN.test(glyph.text) && glyph.cells === 1) {
+      run ??= { col: at, text: "", cells: 0 };
+      run.text += glyph.text;
+      run.cells++;
+    } else {
+      endRun();
+      texts += singleText(glyph, { col: at, style, classOf });
+    }
+    at += glyph.cells;
+  }
+  endRun();
+  if (blocks !== "") texts += `<path${classOf(style, "fill")} d="${blocks}"/>`;
+  if (lines !== "") texts += `<path${classOf(style, "line")} d="${joined(lines)}"/>`;
+  return texts;
+}
+
+interface Look {
+  readonly style: TextStyle;
+  readonly classOf: ClassOf;
+}
+
+function plainText(
+  { col, text, cells }: { readonly col: number; readonly text: string; readonly cells: number },
+  { style, classOf }: Look,
+): string {
+  const isLined = style.underline === true || style.strike === true;
+  const lead = isLined ? 0 : text.length - text.trimStart().length;
+  const shown = isLined ? text : text.trim();
+  if (shown === "") return "";
+  const width = (isLined ? cells : shown.length) * CELL.width;
+  // The length keeps columns in line where a font is not the one that was meant.
+  const length = shown.length > 1 ? ` textLength="${short(width)}"` : "";
+  return `<text${classOf(style, "text")} x="${
+    short((col + lead) * CELL.width)
+  }" y="${CELL.baseline}"${length}>${xmlText(shown)}</text>`;
+}
+
+function singleText(
+  { text, cells }: Glyph,
+  { col, style, classOf }: Look & { readonly col: number },
+): string {
+  if (text.trim() === "") return "";
+  // A sign that may be drawn as a picture or as text is text on a terminal.
+  const isSign = /^\p{Emoji}$/u.test(text) && !/\p{Emoji_Presentation}/u.test(text);
+  const shown = xmlText(isSign ? `${text}\ufe0e` : text);
+  if (shown === "") return "";
+  const middle = (col + cells / 2) * CELL.width;
+  return `<text${classOf(style, "text")} x="${
+    short(middle)
+  }" y="${CELL.baseline}" text-anchor="middle">${shown}</text>`;
+}
+
+function blockPath(
+  { blocks }: Extract<DrawnGlyph, { kind: "blocks" }>,
+  col: number,
+): string {
+  return blocks.map(({ left, top, width, height }) =>
+    rectangle({
+      x: (col + left / 8) * CELL.width,
+      y: top / 8 * CELL.height,
+      width: width / 8 * CELL.width,
+      height: height / 8 * CELL.height,
+    })
+  ).join("");
+}
+
+function linePath({ to, round }: Extract<DrawnGlyph, { kind: "lines" }>, col: number): string {
+  const left = col * CELL.width;
+  const x = left + CELL.width / 2;
+  const y = CELL.height / 2;
+  if (round) {
+    const side = to.startsWith("l") ? left : left + CELL.width;
+    const end = to.endsWith("u") ? 0 : CELL.height;
+    return `M${short(side)} ${short(y)}Q${short(x)} ${short(y)} ${short(x)} ${short(end)}`;
+  }
+  const isAcross = to.includes("l") && to.includes("r");
+  const parts = [
+    ...(isAcross ? [`M${short(left)} ${short(y)}H${short(left + CELL.width)}`] : []),
+    ...(!isAcross && to.includes("l") ? [`M${short(left)} ${short(y)}H${short(x)}`] : []),
+    ...(!isAcross && to.includes("r")
+      ? [`M${short(x)} ${short(y)}H${short(left + CELL.width)}`]
+      : []),
+    ...(to.includes("u") ? [`M${short(x)} 0V${short(y)}`] : []),
+    ...(to.includes("d") ? [`M${short(x)} ${short(y)}V${CELL.height}`] : []),
+  ];
+  return parts.join("");
+}
+
+/** Lines that go on where the one before ends are one line. */
+function joined(path: string): string {
+  return path.replace(/(?<=H)([\d.]+)M\1 ([\d.]+)H(?=[\d.]+)/gu, "");
+}
+
+function rectangle(
+  { x, y, width, height }: {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+  },
+): string {
+  return `M${short(x)} ${short(y)}h${short(width)}v${short(height)}h${short(-width)}z`;
+}
+
+/** A number without more places than are to be seen. */
+function short(value: number): string {
+  return `${Math.round(value * 100) / 100}`;
+}

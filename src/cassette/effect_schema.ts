@@ -1,0 +1,9 @@
+import { z } from "zod/mini";
+
+/** An effect of the session machine as an event of a cast holds it. */
+export const effectSchema: z.ZodMiniType<{ readonly type: "look" | "kill" | "end" }> = z
+  .discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("look") }),
+    z.looseObject({ type: z.literal("kill"), signal: z.string(), tree: z.boolean() }),
+    z.looseObject({ type: z.literal("end"), ending: z.looseObject({ kind: z.string() }) }),
+  ]);

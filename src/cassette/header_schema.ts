@@ -1,0 +1,32 @@
+import { z } from "zod/mini";
+import type { CastHeader } from "./cast.ts";
+
+const milliseconds = z.number();
+const cells = z.int().check(z.positive(), z.maximum(10_000));
+
+/** The first line of a cast that this program recorded. */
+export const headerSchema: z.ZodMiniType<CastHeader> = z.object({
+  version: z.literal(2),
+  width: cells,
+  height: cells,
+  timestamp: z.number(),
+  env: z.object({ TERM: z.string() }),
+  claude_print: z.object({
+    version: z.string(),
+    claude_version: z.exactOptional(z.string()),
+    session: z.object({
+      inject: z.enum(["stdin", "paste"]),
+      prompt: z.string(),
+      size: z.object({ rows: cells, cols: cells }),
+      timeoutMs: milliseconds,
+      startTimeoutMs: milliseconds,
+      deliveryTimeoutMs: milliseconds,
+      idleTimeoutMs: z.exactOptional(milliseconds),
+      drainTimeoutMs: milliseconds,
+      exitTimeoutMs: milliseconds,
+      backgroundCeilingMs: z.exactOptional(milliseconds),
+      otherStopHooks: z.boolean(),
+      forked: z.boolean(),
+    }),
+  }),
+});

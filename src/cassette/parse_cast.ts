@@ -1,0 +1,87 @@
+import { z } from "zod/mini";
+import type { Cast, CastCode, CastEvent } from "./cast.ts";
+import { damagedLine } from "./damaged_line.ts";
+import { effectSchema } from "./effect_schema.ts";
+import { headerSchema } from "./header_schema.ts";
+import { inputSchema } from "./input_schema.ts";
+import { parseLines } from "./parse_lines.ts";
+
+const CODES: readonly string[] = ["o", "i", "r", "m", "x", "y"] satisfies readonly CastCode[];
+const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
+
+const eventSchema = z.tuple([z.number(), z.string(), z.string()]);
+
+/**
+ * Reads the text of a cast's file.
+ *
+ * @param options.path the file, for errors
+ * @throws {CassetteError} when a line is not what it has to be, with its number
+ */
+export function parseCast(text: string, options: { readonly path: string }): Cast {
+  const { path } = options;
+  const [first, ...rest] = parseLines(text, { path });
+  if (first === undefined) throw damagedLine(1, { path, what: "the header is missing" });
+  const header = headerSchema.safeParse(first);
+  if (!header.success) {
+    const isForeign = typeof first === "object" && first !== null && !("claude_print" in first);
+    throw damagedLine(1, {
+      path,
+      what: isForeign
+        ? "it was not recorded by claude-print"
+        : `it is no header (${issueOf(header.error)})`,
+    });
+  }
+  let last = 0;
+  const events = rest.flatMap((value, index): readonly CastEvent[] => {
+    const line = index + 2;
+    const event = eventSchema.safeParse(value);
+    if (!event.success) throw damagedLine(line, { path, what: "it is no event of a cast" });
+    const [seconds, code, data] = event.data;
+    const at = Math.round(seconds * 1e6) / 1e3;
+    if (!(at >= last)) {
+      throw damagedLine(line, { path, what: "it is earlier than the line before" });
+    }
+    last = at;
+    if (!isKnown(code)) return [];
+    const wrong = problemOf(code, data);
+    if (wrong !== undefined) throw damagedLine(line, { path, what: wrong });
+    return [{ at, code, data }];
+  });
+  return { header: header.data, events };
+}
+
+function isKnown(code: string): code is CastCode {
+  return CODES.includes(code);
+}
+
+/** Why the data of an event cannot be used, if it cannot. */
+function problemOf(code: CastCode, data: string): string | undefined {
+  switch (code) {
+    case "r":
+      return SIZE.test(data) ? undefined : "it names no size of a terminal";
+    case "x": {
+      const input = inputSchema.safeParse(parsedJson(data));
+      return input.success ? undefined : `it is no input of a session (${issueOf(input.error)})`;
+    }
+    case "y":
+      return effectSchema.safeParse(parsedJson(data)).success
+        ? undefined
+        : "it is no effect of a session";
+    default:
+      return undefined;
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first thing that a schema found wrong, by its place. */
+function issueOf({ issues: [issue] }: z.core.$ZodError): string {
+  const place = issue?.path.join(".") ?? "";
+  return place === "" ? issue?.message ?? "" : `${place}: ${issue?.message}`;
+}

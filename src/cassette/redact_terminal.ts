@@ -1,0 +1,102 @@
+import { type Redact, REDACTED, redactedGaps, redactPieces } from "./redact_pieces.ts";
+
+/** Control sequences and other escapes, ECMA-48; strings, such as titles, are left to be read as they are. */
+// deno-lint-ignore no-control-regex
+const ESCAPE = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
+/** What belongs to the layout of a screen and not to a word on it. */
+const LAYOUT = /[\s│|]/u;
+
+/**
+ * Redacts what was written to a terminal, piece by piece. A secret is found although it is drawn in several colours, or
+ * goes on in another row.
+ *
+ * @returns as many pieces
+ */
+export function redactTerminal(pieces: readonly string[], redact: Redact): readonly string[] {
+  // What a title or a link names is found as it stands.
+  return redactPieces(redactDrawn(pieces, redact), redact);
+}
+
+function redactDrawn(pieces: readonly string[], redact: Redact): readonly string[] {
+  const written = pieces.join("");
+  const { text, parts } = readAsDrawn(written);
+  const redacted = redact(text);
+  const gaps = redacted === text ? [] : redactedGaps(text, redacted) ?? [];
+  if (gaps.length === 0) return pieces;
+  const out = new Set<number>();
+  const marks = new Set<number>();
+  let index = 0;
+  for (const { start, end } of gaps) {
+    let isMarked = false;
+    for (let at = start; at < end; at++) {
+      while (at >= (parts[index + 1]?.at ?? Infinity)) index++;
+      const part = parts[index] as DrawnPart;
+      const place = part.place + at - part.at;
+      if (part.place < 0 || LAYOUT.test(text.charAt(at))) continue;
+      out.add(place);
+      if (!isMarked) marks.add(place);
+      isMarked = true;
+    }
+  }
+  let offset = 0;
+  return pieces.map((piece) => {
+    const start = offset;
+    offset += piece.length;
+    return withoutPlaces(piece, { start, out, marks });
+  });
+}
+
+function withoutPlaces(
+  piece: string,
+  options: {
+    readonly start: number;
+    readonly out: ReadonlySet<number>;
+    readonly marks: ReadonlySet<number>;
+  },
+): string {
+  let text = "";
+  for (let at = 0; at < piece.length; at++) {
+    const place = options.start + at;
+    if (options.marks.has(place)) text += REDACTED;
+    if (!options.out.has(place)) text += piece.charAt(at);
+  }
+  return text;
+}
+
+/** A part of the text as it is drawn. */
+interface DrawnPart {
+  /** Where it begins in that text. */
+  readonly at: number;
+  /** Where it was written; -1 for a blank that was not. */
+  readonly place: number;
+}
+
+/** The text as a person would read it. */
+function readAsDrawn(
+  written: string,
+): { readonly text: string; readonly parts: readonly DrawnPart[] } {
+  const parts: DrawnPart[] = [];
+  const texts: string[] = [];
+  let length = 0;
+  const add = (text: string, place: number) => {
+    if (text === "") return;
+    parts.push({ at: length, place });
+    texts.push(text);
+    length += text.length;
+  };
+  let end = 0;
+  for (const match of written.matchAll(ESCAPE)) {
+    add(written.slice(end, match.index), end);
+    add(drawnInPlaceOf(match[1] ?? "", match[2] ?? ""), -1);
+    end = match.index + match[0].length;
+  }
+  add(written.slice(end), end);
+  return { text: texts.join(""), parts };
+}
+
+/** What a person sees where a sequence moves the cursor. */
+function drawnInPlaceOf(parameters: string, final: string): string {
+  if (final === "C") return " ".repeat(Math.min(Math.max(Number.parseInt(parameters) || 1, 1), 80));
+  if (final === "G") return " ";
+  return final !== "" && "ABEFHdf".includes(final) ? "\n" : "";
+}

@@ -1,0 +1,36 @@
+import type { Ending } from "../session/effect.ts";
+import type { ResultFrame } from "../wire/frame.ts";
+import { readCassette } from "./read_cassette.ts";
+import { replayCast } from "./replay_cast.ts";
+import type { TapedFrame } from "./taped_frame.ts";
+
+/** What became of a recorded run when this program's session machine was given its inputs again. */
+export interface Replay {
+  /** The frames of the recorded run as stream-json prints them, in order. */
+  readonly frames: readonly TapedFrame[];
+  /** The last result among them; absent when the recorded run printed none. */
+  readonly result?: ResultFrame;
+  /** How the run ends with this program; absent when the recording stops before that. */
+  readonly ending?: Ending;
+  /** Where this program acts otherwise than the recorded one did: one sentence each, empty when it does the same. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's session machine, and
+ * what that does is compared with what was recorded.
+ *
+ * @param folder what was given to `--record`
+ * @throws {CassetteError} when the folder holds no cassette, or a damaged one
+ */
+export async function replayCassette(folder: string): Promise<Replay> {
+  const { cast, tape } = await readCassette(folder);
+  const { ending, differences } = replayCast(cast);
+  const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;
+  return {
+    frames: tape,
+    ...(result === undefined ? {} : { result: result as ResultFrame }),
+    ...(ending === undefined ? {} : { ending }),
+    differences,
+  };
+}

@@ -1,0 +1,96 @@
+import type { Cassette } from "./cassette.ts";
+import type { PictureRow, TextStyle } from "./picture_row.ts";
+import { textRow } from "./text_row.ts";
+import { GROUND, INK } from "./terminal_colour.ts";
+import { wrapText } from "./wrap_text.ts";
+
+/** What a shell shows from a moment on. */
+export interface ShellMoment {
+  /** Milliseconds since the child was started; negative while the command is typed. */
+  readonly at: number;
+  readonly rows: readonly PictureRow[];
+}
+
+/** The shell that a recorded run was started in, as its user saw it. */
+export interface ShellScene {
+  /** The command line and what it printed, as words. */
+  readonly command: string;
+  readonly printed: string;
+  readonly moments: readonly ShellMoment[];
+}
+
+const PROMPT: TextStyle = { ink: "#98c379", bold: true };
+const CURSOR: TextStyle = { ink: GROUND, ground: INK };
+/** Most rows of a command line, and of what it printed. */
+const MOST_COMMAND = 2;
+const MOST_PRINTED = 6;
+const TYPED_AT_ONCE = 2;
+const KEYSTROKE_MS = 110;
+/** How long the command line stands before its child draws anything. */
+const PAUSE_MS = 500;
+
+/**
+ * Sets the scene for a recorded run: its command line is typed, and what it printed comes last.
+ *
+ * A recording does not know its command line, so the scene shows the shortest that asks the same.
+ */
+export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
+  const command = `claude-print ${quoted(cast.header.claude_print.session.prompt)}`;
+  const lines = wrapText(command, { cols: cols - 2, most: MOST_COMMAND });
+  const characters = Array.from(lines.join("\n"));
+  const typing: ShellMoment[] = [];
+  for (let count = 0; count < characters.length; count += TYPED_AT_ONCE) {
+    const typed = characters.slice(0, count).join("").split("\n");
+    typing.push({
+      at: -PAUSE_MS - (characters.length - count) / TYPED_AT_ONCE * KEYSTROKE_MS,
+      rows: commandRows(typed, { isTyped: true }),
+    });
+  }
+  const entered = commandRows(lines, { isTyped: false });
+  const result = tape.findLast(({ frame }) => frame.type === "result");
+  const printed = textOf(result?.frame ?? {});
+  const answer = printed === ""
+    ? []
+    : wrapText(printed, { cols, most: MOST_PRINTED }).map((line) => textRow([[line, {}]]));
+  const last = cast.events.at(-1)?.at ?? 0;
+  return {
+    command,
+    printed,
+    moments: [
+      ...typing,
+      { at: -PAUSE_MS, rows: [...entered, textRow([[" ", CURSOR]])] },
+      {
+        at: Math.max(result?.at ?? last, last),
+        rows: [...entered, ...answer, textRow([["$", PROMPT], [" ", {}], [" ", CURSOR]])],
+      },
+    ],
+  };
+}
+
+function commandRows(
+  lines: readonly string[],
+  { isTyped }: { readonly isTyped: boolean },
+): readonly PictureRow[] {
+  return lines.map((line, index) => {
+    const isLast = index === lines.length - 1;
+    return textRow([
+      index === 0 ? ["$ ", PROMPT] : ["  ", {}],
+      [line, {}],
+      ...(isTyped && isLast ? [[" ", CURSOR] as const] : []),
+    ]);
+  });
+}
+
+/** A text as a word of a shell's command line, on one line. */
+function quoted(text: string): string {
+  const line = text.trim().replace(/\s+/gu, " ");
+  return /["$`\\!]/u.test(line) ? `'${line.replaceAll("'", "'\\''")}'` : `"${line}"`;
+}
+
+/** What a run says in the end: its answer, or why there is none. */
+function textOf(frame: Readonly<Record<string, unknown>>): string {
+  const { result, errors } = frame;
+  if (typeof result === "string" && result.trim() !== "") return result.trim();
+  const [error] = Array.isArray(errors) ? errors : [];
+  return typeof error === "string" ? `claude-print: ${error}` : "";
+}

@@ -1,0 +1,67 @@
+import type { CommandName } from "./command_names.ts";
+
+/** What a command takes: flags, and operands, the last of which may be left out. */
+export interface CommandShape {
+  /** What it does, in a few words that begin with a verb. */
+  readonly summary: string;
+  readonly flags: readonly CommandFlag[];
+  /** The only words allowed as the first operand. */
+  readonly first?: { readonly name: string; readonly choices: readonly string[] };
+  /** The operand after it, and the first words that do without. */
+  readonly second?: {
+    readonly name: string;
+    readonly placeholder: string;
+    readonly optionalFor?: string;
+  };
+}
+
+/** A flag of a command. */
+export interface CommandFlag {
+  readonly name: string;
+  /** What stands for the value in the help text, such as `<path>`; empty for a switch. */
+  readonly placeholder: string;
+  readonly help: string;
+}
+
+function flag(spelling: string, help: string): CommandFlag {
+  const [name = "", placeholder = ""] = spelling.split(" ");
+  return { name, placeholder, help };
+}
+
+/** What each command takes. */
+export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
+  doctor: {
+    summary: "Look for what could keep a run from working",
+    flags: [
+      flag("--offline", "Leave the API alone"),
+      flag("--run", "Send one real prompt, and tell how long it took"),
+      flag("--json", "One JSON object instead of lines"),
+      flag("--claude-binary <path>", "The Claude Code to look at (default: on PATH)"),
+    ],
+  },
+  sweep: {
+    summary: "Remove what runs that were killed have left",
+    flags: [
+      flag("--dry-run", "Only say what would be done"),
+      flag("--json", "One JSON object instead of lines"),
+    ],
+  },
+  shim: {
+    summary: 'Send the "claude -p" of other programs through claude-print',
+    flags: [],
+    first: { name: "an action", choices: ["install", "remove", "status"] },
+    second: { name: "a folder", placeholder: "folder", optionalFor: "status" },
+  },
+  cassette: {
+    summary: "Replay or draw what a run recorded with --record",
+    flags: [],
+    first: { name: "an action", choices: ["replay", "svg"] },
+    second: { name: "the folder of a cassette", placeholder: "folder" },
+  },
+  completion: {
+    summary: "Print the completions of the command line for a shell",
+    flags: [],
+    first: { name: "a shell", choices: ["bash", "zsh", "fish"] },
+  },
+  man: { summary: "Print the manual page", flags: [] },
+};

@@ -1,0 +1,19 @@
+import { CliError } from "../cli/cli_error.ts";
+
+/**
+ * What to say of an error if it is a permission that this program was not given; any other error as it is.
+ *
+ * The executable has a list of permissions. It is complete but for `/dev`, `/proc` and `/sys`, whose files Deno opens
+ * only to a program that has every permission.
+ */
+export function deniedError(error: unknown): unknown {
+  if (!(error instanceof Deno.errors.NotCapable)) return error;
+  const [, lacking = "a permission"] =
+    /^Requires (.+?)(?:, (?:specify|run) |$)/u.exec(error.message) ?? [];
+  return new CliError(`Cannot go on: this program was not given ${lacking}`, {
+    suggestion: /"\/(?:dev|proc|sys)\//u.test(lacking)
+      ? "Use folders outside of /dev, /proc and /sys, or run claude-print with deno run -A"
+      : "Run claude-print with deno run -A, and report this line",
+    cause: error,
+  });
+}

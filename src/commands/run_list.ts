@@ -1,0 +1,132 @@
+import { TextLineStream } from "@std/streams/text-line-stream";
+import { checkPrompt } from "../cli/check_prompt.ts";
+import { CliError } from "../cli/cli_error.ts";
+import { parseListLine } from "../cli/list_line.ts";
+import { parseArguments } from "../cli/parse_arguments.ts";
+import { inputFileError, joinPrompt } from "../cli/prompt_source.ts";
+import type { RunRequest } from "../cli/run_request.ts";
+import { jsonLine } from "../wire/json_line.ts";
+import { print } from "./print.ts";
+import { runPrompt } from "./run_prompt.ts";
+
+/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
+const TRY_LATER = 75;
+/** Statuses with which the API says so: too many requests, and overloaded. */
+const TEMPORARY: readonly unknown[] = [429, 529];
+/** Exit codes of runs that a signal ended, or that nobody reads any more, are above this. */
+const SIGNALLED = 128;
+const ABANDONED = 141;
+const TIMED_OUT = 124;
+/** The exit codes of a list, the one that matters most first: what trying again does not cure hides what it does. */
+const GRAVEST: readonly number[] = [2, 1, TRY_LATER, TIMED_OUT, 0];
+
+/**
+ * One run for each line of stdin or of `--input-file`, one after the other, and one line of output for each as it ends:
+ * the number of its line, the line itself, the exit code, and the result as `--output-format json` prints it.
+ *
+ * A line that is no prompt has exit code 2 and the list goes on; a signal ends it. A run that the API turned away for
+ * its load has exit code 75.
+ *
+ * @param argv the command line, to which a line adds flags of its own
+ * @returns the exit code of the gravest failure: 2, 1, 75, 124; or 0
+ * @throws {CliError} when the list cannot be read
+ */
+export async function runList(request: RunRequest, argv: readonly string[]): Promise<number> {
+  const exitCodes = new Set([0]);
+  let number = 0;
+  for await (const line of linesOf(request)) {
+    number++;
+    if (line.trim() === "") continue;
+    const { input, exitCode, result } = await runLine(line, { request, argv, number });
+    const report = { line: number, input, exit_code: exitCode, result };
+    if (!print(Deno.stdout, `${jsonLine(report)}\n`)) return ABANDONED;
+    if (exitCode > SIGNALLED) return exitCode;
+    exitCodes.add(exitCode);
+  }
+  return GRAVEST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
+}
+
+/** What became of a line. */
+interface LineReport {
+  readonly input: unknown;
+  readonly exitCode: number;
+  readonly result: unknown;
+}
+
+async function runLine(
+  line: string,
+  { request, argv, number }: {
+    readonly request: RunRequest;
+    readonly argv: readonly string[];
+    readonly number: number;
+  },
+): Promise<LineReport> {
+  let input: unknown = line;
+  let own = request;
+  let readPrompt: () => Promise<string>;
+  try {
+    const parsed = parseListLine(line);
+    input = parsed.input;
+    if (parsed.args.length > 0) own = await withArguments(argv, parsed.args);
+    const text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
+    const problem = checkPrompt(text);
+    if (problem !== undefined) throw problem;
+    readPrompt = () => Promise.resolve(text);
+  } catch (error) {
+    readPrompt = () => Promise.reject(error);
+  }
+  let output = "";
+  const exitCode = await runPrompt(own, {
+    readPrompt,
+    write: (text) => {
+      output += text;
+      return true;
+    },
+    label: `line ${number}: `,
+  });
+  const result = output === "" ? null : JSON.parse(output);
+  return { input, result, exitCode: exitCode === 1 && isTemporary(result) ? TRY_LATER : exitCode };
+}
+
+async function withArguments(
+  argv: readonly string[],
+  more: readonly string[],
+): Promise<RunRequest> {
+  const command = await parseArguments(argv, { more });
+  if (command.kind === "run") return { ...command.request, outputFormat: "json" };
+  throw new CliError(`Cannot read the line: its "args" ask for ${command.kind}`, {
+    suggestion: "Give a line flags of a run only",
+  });
+}
+
+/** Whether the last result says that the API had too much to do. */
+function isTemporary(result: unknown): boolean {
+  const last = Array.isArray(result) ? result.at(-1) : result;
+  return TEMPORARY.includes(last?.api_error_status);
+}
+
+async function* linesOf({ inputFile }: RunRequest): AsyncGenerator<string> {
+  const bytes = inputFile === undefined || inputFile === "-"
+    ? Deno.stdin.readable
+    : await openList(inputFile);
+  const lines = bytes
+    .pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))
+    .pipeThrough(new TextLineStream());
+  try {
+    yield* lines;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new CliError("Cannot read the list of prompts: it is not UTF-8", {
+      suggestion: "Convert it, for example with iconv -t UTF-8",
+      cause: error,
+    });
+  }
+}
+
+async function openList(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  try {
+    return (await Deno.open(path)).readable;
+  } catch (error) {
+    throw inputFileError(path, error);
+  }
+}

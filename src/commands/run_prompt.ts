@@ -1,0 +1,182 @@
+import type { RunRequest } from "../cli/run_request.ts";
+import { checkDelivery } from "../driver/check_delivery.ts";
+import { performRun } from "../driver/perform_run.ts";
+import { prepareRun } from "../driver/prepare_run.ts";
+import type { Redactor } from "../driver/redact.ts";
+import type { RunReport } from "../driver/run_report.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
+import { Teardown } from "../driver/teardown.ts";
+import { visibleScreen } from "../driver/visible_screen.ts";
+import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
+import { currentFolder } from "./current_folder.ts";
+import { print } from "./print.ts";
+import type { RunWatcher, WatchOptions } from "./watch_run.ts";
+
+/** What a run needs beside its request. */
+export interface PromptRunOptions {
+  /** Gets the prompt, once everything that could be wrong without it has been looked at. */
+  readonly readPrompt: () => Promise<string>;
+  /** Writes all of a part of the output before it returns, and says whether anybody reads it. */
+  readonly write: (text: string) => boolean;
+  /** What stands before each line that tells a failure or a warning on stderr. */
+  readonly label?: string;
+}
+
+/**
+ * One prompt through the interactive Claude Code, out as `claude -p` prints it.
+ *
+ * Whatever happens, `json` and `stream-json` end with a result object, and a failure names its cause on stderr.
+ *
+ * @returns the exit code
+ */
+export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
+  let unwritten: unknown;
+  let signals: StopSignals | undefined;
+  const writer = createOutputWriter(request.outputFormat, {
+    verbose: request.verbose,
+    // Output that cannot be written must not cut a run short: the child has to end, the transcript to come home.
+    write: (text) => {
+      if (unwritten !== undefined) return;
+      try {
+        // Without a reader there is no reason to go on; what is printed last ends no run any more.
+        if (!options.write(text)) signals?.raise("SIGPIPE");
+      } catch (error) {
+        unwritten = error;
+      }
+    },
+  });
+  const crash = Promise.withResolvers<never>();
+  using teardown = new Teardown(crash.reject);
+  try {
+    const running = carryOut(request, {
+      ...options,
+      writer,
+      teardown,
+      onSignals: (listening) => signals = listening,
+    });
+    const exitCode = await Promise.race([running, crash.promise]);
+    if (unwritten !== undefined) throw unwritten;
+    return exitCode;
+  } catch (error) {
+    const { reportFailure } = await import("./report_failure.ts");
+    return reportFailure(error, { writer, sessionId: request.sessionId, label: options.label });
+  }
+}
+
+async function carryOut(
+  request: RunRequest,
+  { writer, teardown, onSignals, readPrompt, label = "" }: PromptRunOptions & {
+    readonly writer: OutputWriter;
+    readonly teardown: Teardown;
+    /** Takes what collects the signals, from the moment at which they do not end the program by themselves. */
+    readonly onSignals: (signals: StopSignals) => void;
+  },
+): Promise<number> {
+  const startedAt = performance.now();
+  const env = Deno.env.toObject();
+  const loadRedactor = async () => {
+    const { createRedactor } = await import("../driver/redact.ts");
+    return createRedactor({
+      env,
+      args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
+    });
+  };
+  const redactor = request.trace ? await loadRedactor() : undefined;
+  const trace = (text: string) => {
+    if (redactor === undefined) return;
+    const at = (performance.now() - startedAt).toFixed(0).padStart(6);
+    print(Deno.stderr, `[${at} ms] ${redactor.text(text)}\n`);
+  };
+  const cwd = currentFolder();
+  const recorder = request.record === undefined
+    ? undefined
+    : (await import("../library/record_run.ts")).recordRun(request.record, { env, request });
+  if (recorder !== undefined) teardown.keep(recorder.save);
+  using watcher = await watcherOf(request, { env, cwd });
+  const prompt = await readPrompt();
+  const altered = await checkDelivery({ prompt, inject: request.inject });
+  const frames = request.outputFormat === "stream-json" ||
+    (request.outputFormat === "json" && request.verbose);
+  using signals = new StopSignals();
+  onSignals(signals);
+  const prepared = await prepareRun({
+    ...request,
+    prompt,
+    cwd,
+    env,
+    frames,
+    retries: frames || watcher !== undefined,
+    mayBeAltered: altered !== undefined,
+  });
+  teardown.own(prepared.sandbox);
+  recorder?.begin(prepared);
+  const warn = (text: string) => {
+    if (!request.quiet) print(Deno.stderr, `claude-print: ${label}Warning: ${text}\n`);
+  };
+  const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
+  if (unswept !== undefined) {
+    warn(`Cannot remove what a killed run left in ${unswept.path}: ${unswept.reason}`);
+  }
+  trace(`sandbox ${prepared.sandbox.path}`);
+  if (redactor !== undefined) {
+    trace(`${prepared.binary} ${redactor.commandLine(prepared.args)}`);
+  }
+  const report = await performRun(prepared, {
+    signals,
+    altered,
+    // In json only the last result counts.
+    emit: frames || request.outputFormat === "text" ? writer.frame : undefined,
+    onInput: (input) => {
+      recorder?.input(input);
+      watcher?.observe(input);
+    },
+    ...(recorder === undefined ? {} : { onEffect: recorder.effect, onFrame: recorder.frame }),
+    ...(watcher === undefined ? {} : {
+      onTranscriptLine: (line: string) => watcher.observe({ type: "line", line }),
+      onRetry: ({ attempt }) => watcher.observe({ type: "retry", attempt }),
+    }),
+    trace,
+  });
+  if (teardown.crashed) return report.exitCode;
+  teardown.childEnded();
+  // What is printed now does not mix with what was there to look at.
+  watcher?.[Symbol.dispose]();
+  for (const result of report.unprinted) writer.frame(result);
+  writer.end();
+  await tell(report, { label, loadRedactor });
+  if (report.warning !== undefined) warn(report.warning);
+  for (const warning of teardown.run()) warn(warning);
+  trace(`exit code ${report.exitCode}`);
+  return report.exitCode;
+}
+
+/** Who looks on, which can only be somebody at a terminal; scripts do not even load it. */
+async function watcherOf(
+  request: RunRequest,
+  surroundings: Pick<WatchOptions, "env" | "cwd">,
+): Promise<RunWatcher | undefined> {
+  const isTerminal = { stdout: Deno.stdout.isTerminal(), stderr: Deno.stderr.isTerminal() };
+  if (!request.show && !isTerminal.stderr) return undefined;
+  const { watchRun } = await import("./watch_run.ts");
+  return await watchRun(request, { ...surroundings, isTerminal });
+}
+
+/** Exit code of a run whose output nobody reads any more: it ends as quietly as a program that SIGPIPE ends. */
+const ABANDONED = 141;
+
+/** Tells a failure on stderr, with the last screen where it explains more than words. */
+async function tell(
+  { problem, screen, exitCode }: RunReport,
+  { label, loadRedactor }: {
+    readonly label: string;
+    readonly loadRedactor: () => Promise<Redactor>;
+  },
+): Promise<void> {
+  if (problem === undefined || exitCode === ABANDONED) return;
+  print(Deno.stderr, `claude-print: ${label}${problem.message}\n`);
+  if (problem.suggestion !== undefined) print(Deno.stderr, `  ${problem.suggestion}\n`);
+  if (screen === undefined) return;
+  const rows = visibleScreen(screen, await loadRedactor());
+  if (rows.length === 0) return;
+  print(Deno.stderr, `  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
+}

@@ -1,0 +1,22 @@
+/**
+ * Runs prompts through the interactive Claude Code from a program in Deno, and replays recorded runs.
+ *
+ * It needs what the program `claude-print` needs: x86_64 Linux with glibc, Claude Code on PATH, a login, and the
+ * permissions of `deno run -A`.
+ *
+ * @example
+ * ```ts
+ * import { run } from "jsr:@claude-print/cli/library";
+ *
+ * const { text } = await run("Why is the sky blue?", { args: ["--model", "haiku"] }).result;
+ * console.log(text);
+ * ```
+ *
+ * @module
+ */
+
+export { type Replay, replay, type ReplayedFrame } from "./replay.ts";
+export { run } from "./run.ts";
+export { RunError } from "./run_error.ts";
+export type { Run, RunOptions, RunProblem, RunResult } from "./run_handle.ts";
+export type * from "../wire/frame.ts";

@@ -1,0 +1,125 @@
+import { parse } from "@std/jsonc/parse";
+import deno from "../../deno.json" with { type: "json" };
+import { CassetteError } from "../cassette/cassette_error.ts";
+import { claimFolder } from "../cassette/claim_folder.ts";
+import { createRecording, type Recording } from "../cassette/create_recording.ts";
+import type { RunRequest } from "../cli/run_request.ts";
+import type { PreparedRun } from "../driver/prepare_run.ts";
+import { createRedactor } from "../driver/redact.ts";
+import { readJsonObject } from "../sandbox/json_object.ts";
+import { projectSettings } from "../sandbox/project_settings.ts";
+import type { Environment } from "../sandbox/user_config.ts";
+import type { Effect } from "../session/effect.ts";
+import type { Input } from "../session/input.ts";
+import type { Frame } from "../wire/frame.ts";
+
+/** Records one run as a cassette. */
+export interface RunRecorder {
+  /**
+   * Begins with a run that is about to be started.
+   *
+   * @throws {CassetteError} when the folder cannot be made
+   */
+  readonly begin: (prepared: PreparedRun) => void;
+  readonly input: (input: Input) => void;
+  readonly effect: (effect: Effect) => void;
+  readonly frame: (frame: Frame) => void;
+  /**
+   * Writes what there is, before it returns; without a run that was started, nothing is left of it.
+   *
+   * @returns a sentence when it could not be written
+   */
+  readonly save: () => string | undefined;
+}
+
+/**
+ * Takes the folder for the cassette of a run that is yet to be prepared.
+ *
+ * @throws {CassetteError} when the folder holds something, or there is no place for it
+ */
+export function recordRun(
+  folder: string,
+  options: {
+    readonly env: Environment;
+    readonly request: Pick<RunRequest, "forwarded" | "settings" | "mcpConfigs">;
+  },
+): RunRecorder {
+  const claimed = claimFolder(folder);
+  let recording: Recording | undefined;
+  return {
+    begin: (prepared) => {
+      claimed.make();
+      const redactor = createRedactor({
+        env: { ...options.env, RUN_SECRET: prepared.sandbox.secret },
+        args: [
+          ...options.request.forwarded,
+          ...settingsOf(prepared, options.request)
+            .map((settings) => `--settings=${settings}`),
+        ],
+      });
+      recording = createRecording({
+        version: deno.version,
+        session: prepared.session,
+        term: prepared.env["TERM"] ?? "",
+        redact: redactor.text,
+        now: () => performance.now(),
+        wallTime: () => Date.now(),
+      });
+    },
+    input: (input) => recording?.input(input),
+    effect: (effect) => recording?.effect(effect),
+    frame: (frame) => recording?.frame(frame),
+    save: () => {
+      const ended = recording;
+      recording = undefined;
+      try {
+        const cassette = ended?.cassette();
+        if (cassette === undefined) claimed.giveUp();
+        else claimed.save(cassette);
+        return undefined;
+      } catch (error) {
+        // Whatever it is, the run still has to be torn down.
+        return error instanceof CassetteError
+          ? error.message
+          : `Cannot write the recording: ${(error as Error).message}`;
+      }
+    },
+  };
+}
+
+/** All settings that may hold secrets as variables and headers, as JSON: a tool may show them. */
+function settingsOf(
+  { options: { cwd }, userConfig }: PreparedRun,
+  request: Pick<RunRequest, "settings" | "mcpConfigs">,
+): readonly string[] {
+  const given = [request.settings ?? "", ...request.mcpConfigs].map((value) =>
+    jsonIn(
+      /^\s*[{[]/u.test(value) ? value : textOf(value.startsWith("/") ? value : `${cwd}/${value}`),
+    )
+  );
+  const found = [
+    readJsonObject(`${userConfig.dir}/settings.json`),
+    readJsonObject(userConfig.claudeJson),
+    readJsonObject(`${cwd}/.mcp.json`),
+    ...projectSettings(cwd),
+  ];
+  return [...given, ...found].filter((each) => each !== undefined)
+    .map((each) => JSON.stringify(each));
+}
+
+function textOf(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return "";
+  }
+}
+
+/** The JSON, with comments or without, in a text. */
+function jsonIn(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { replayCassette } from "../cassette/replay_cassette.ts";
+import type { Frame, ResultFrame } from "../wire/frame.ts";
+import { asRunError } from "./run_error.ts";
+
+/** A frame of a recorded run. */
+export interface ReplayedFrame {
+  /** Milliseconds since Claude Code was started. */
+  readonly at: number;
+  /** The frame as the recorded run gave it. */
+  readonly frame: Frame;
+}
+
+/** A recorded run, and what becomes of it today. */
+export interface Replay {
+  /** All frames of the recorded run, in order. */
+  readonly frames: readonly ReplayedFrame[];
+  /** The last result among them; absent when the recorded run gave none. */
+  readonly result?: ResultFrame;
+  /** How the run ends with this version: `answered`, `failed`, `timeout`, …; absent when the recording stops before. */
+  readonly ending?: string;
+  /** Where this version acts otherwise than the recorded one did: a sentence each, empty when it does the same. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Goes through a recorded run again, without waiting, Claude Code, a login or the network: what the run was told is
+ * told to the code of this version, and what that does is compared with what was recorded.
+ *
+ * @param folder what was given to `--record`
+ * @returns the frames of the recorded run, and what is different with this version
+ * @throws {RunError} when the folder holds no recording, or a damaged one
+ *
+ * @example A recording as a test of an upgrade
+ * ```ts
+ * import { replay } from "jsr:@claude-print/cli/library";
+ *
+ * const { result, differences } = await replay("recording");
+ * console.log(result?.subtype); // success
+ * if (differences.length > 0) throw new Error(differences.join("\n"));
+ * ```
+ */
+export async function replay(folder: string): Promise<Replay> {
+  const replayed = await replayCassette(folder).catch((error: unknown) => {
+    throw asRunError(error);
+  });
+  const { frames, result, ending, differences } = replayed;
+  return {
+    // Whatever is on a tape was a frame of a run.
+    frames: frames.map(({ at, frame }) => ({ at, frame: frame as Frame })),
+    ...(result === undefined ? {} : { result }),
+    ...(ending === undefined ? {} : { ending: ending.kind }),
+    differences,
+  };
+}

@@ -1,0 +1,198 @@
+import { CliError } from "../cli/cli_error.ts";
+import { checkDelivery } from "../driver/check_delivery.ts";
+import { performRun } from "../driver/perform_run.ts";
+import { prepareRun } from "../driver/prepare_run.ts";
+import { createRedactor } from "../driver/redact.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
+import { Teardown } from "../driver/teardown.ts";
+import { visibleScreen } from "../driver/visible_screen.ts";
+import type { Frame } from "../wire/frame.ts";
+import { frameQueue } from "./frame_queue.ts";
+import { libraryRequest } from "./library_request.ts";
+import { recordRun } from "./record_run.ts";
+import { asRunError } from "./run_error.ts";
+import type { Run, RunOptions, RunResult } from "./run_handle.ts";
+
+/**
+ * Sends one prompt through the interactive Claude Code, as the program `claude-print` does.
+ *
+ * It starts at once, and several may be under way at the same time. The process that it is called in is left alone: no
+ * signal, uncaught error or rejection is listened for, nothing is printed, the working directory and the environment
+ * stay as they are. `Deno.exit` ends what runs and removes every private folder. What ends the process without
+ * asking it, such as SIGINT without a listener or SIGKILL, leaves the end of Claude Code to a small guard process, and
+ * the folder to the next run.
+ *
+ * @param prompt the text, which reaches the model as it is or not at all
+ * @returns the run under way
+ *
+ * @example The answer
+ * ```ts
+ * import { run } from "jsr:@claude-print/cli/library";
+ *
+ * const { text, exitCode } = await run("Why is the sky blue?").result;
+ * if (exitCode === 0) console.log(text);
+ * ```
+ *
+ * @example What Claude does, as it happens
+ * ```ts
+ * import { run } from "jsr:@claude-print/cli/library";
+ *
+ * for await (const frame of run("How many files are here?", { args: ["--allowedTools", "Bash"] })) {
+ *   if (frame.type !== "assistant") continue;
+ *   for (const block of frame.message.content) {
+ *     if (block.type === "text") console.log(block.text);
+ *     if (block.type === "tool_use") console.log(`uses ${block.name}`);
+ *   }
+ * }
+ * ```
+ *
+ * @example Until something better is known
+ * ```ts
+ * import { run } from "jsr:@claude-print/cli/library";
+ *
+ * const { frame, text } = await run("Count to a million", {
+ *   signal: AbortSignal.timeout(2000),
+ * }).result;
+ * if (frame.subtype === "interrupted") console.log(`So far: ${text}`);
+ * ```
+ */
+export function run(prompt: string, options: RunOptions = {}): Run {
+  const frames = frameQueue();
+  const signals = new StopSignals({ listen: false });
+  let stopped = false;
+  // A second signal would kill the child, and with it the end of the transcript.
+  const stop = (signal: "SIGINT" | "SIGPIPE") => {
+    if (!stopped) signals.raise(signal);
+    stopped = true;
+  };
+  const perform = async () => {
+    const onAbort = () => stop("SIGINT");
+    options.signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      options.signal?.throwIfAborted();
+      const result = await carryOut(prompt, {
+        ...options,
+        signals,
+        emit: frames.push,
+        isUnwanted: () => stopped,
+      });
+      frames.end();
+      return result;
+    } catch (error) {
+      const told = asRunError(error);
+      frames.end({ error: told });
+      throw told;
+    } finally {
+      options.signal?.removeEventListener("abort", onAbort);
+    }
+  };
+  const result = perform();
+  // Whoever iterates is told as well, and whoever does neither does not want to know.
+  const ended = result.then(() => {}, () => {});
+  const end = async () => {
+    frames.drop();
+    stop("SIGPIPE");
+    await ended;
+  };
+  const iterator: AsyncIterator<Frame, undefined> = {
+    next: frames.next,
+    return: async () => {
+      await end();
+      return { done: true, value: undefined };
+    },
+  };
+  return {
+    result,
+    [Symbol.asyncIterator]: () => iterator,
+    [Symbol.asyncDispose]: end,
+  };
+}
+
+/** From the prompt to the result, with nothing left behind. */
+async function carryOut(
+  prompt: string,
+  options: RunOptions & {
+    readonly signals: StopSignals;
+    readonly emit: (frame: Frame) => void;
+    /** Whether the run has been given up before it began. */
+    readonly isUnwanted: () => boolean;
+  },
+): Promise<RunResult> {
+  const { args = [], signals, emit } = options;
+  const request = await libraryRequest(prompt, { args });
+  const env = options.env ?? Deno.env.toObject();
+  const cwd = folderOf(options.cwd);
+  const altered = await checkDelivery({ prompt, inject: request.inject });
+  using teardown = new Teardown();
+  const recorder = request.record === undefined
+    ? undefined
+    : recordRun(fromRoot(request.record, cwd), { env, request });
+  if (recorder !== undefined) teardown.keep(recorder.save);
+  const prepared = await prepareRun({
+    ...request,
+    prompt,
+    cwd,
+    env,
+    frames: true,
+    retries: true,
+    mayBeAltered: altered !== undefined,
+  });
+  teardown.own(prepared.sandbox);
+  if (options.isUnwanted()) {
+    throw options.signal?.reason ??
+      new DOMException("The run was ended before it began", "AbortError");
+  }
+  recorder?.begin(prepared);
+  const report = await performRun(prepared, {
+    signals,
+    altered,
+    emit,
+    ...(recorder === undefined ? {} : {
+      onInput: recorder.input,
+      onEffect: recorder.effect,
+      onFrame: recorder.frame,
+    }),
+    trace: () => {},
+  });
+  teardown.childEnded();
+  for (const result of report.unprinted) emit(result);
+  const kept = prepared.swept.filter(({ verdict }) => verdict === "kept");
+  const warnings = [
+    ...kept.map(({ path, reason }) => `Cannot remove what a killed run left in ${path}: ${reason}`),
+    ...(report.warning === undefined ? [] : [report.warning]),
+    ...teardown.run(),
+  ];
+  const redactor = createRedactor({
+    env,
+    args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
+  });
+  return {
+    text: report.result.result ?? "",
+    exitCode: report.exitCode,
+    frame: report.result,
+    ...(report.problem === undefined ? {} : { problem: report.problem }),
+    ...(report.screen === undefined ? {} : { screen: visibleScreen(report.screen, redactor) }),
+    warnings,
+  };
+}
+
+/**
+ * The working directory as a path from the root.
+ *
+ * @throws {CliError} when it has been removed
+ */
+function folderOf(cwd: string | undefined): string {
+  if (cwd?.startsWith("/")) return cwd;
+  try {
+    return cwd === undefined ? Deno.cwd() : fromRoot(cwd, Deno.cwd());
+  } catch (cause) {
+    throw new CliError("Cannot work in the current folder: it no longer exists", {
+      suggestion: 'Name a folder with "cwd"',
+      cause,
+    });
+  }
+}
+
+function fromRoot(path: string, cwd: string): string {
+  return path.startsWith("/") ? path : `${cwd}/${path}`;
+}

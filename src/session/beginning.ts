@@ -1,0 +1,70 @@
+import type { Effect } from "./effect.ts";
+import { ENTER } from "./paste.ts";
+import type { SessionState } from "./session_state.ts";
+import { deadline, stay, type Step, then } from "./step.ts";
+
+/** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
+const ENTER_AGAIN_MS = 600;
+
+/** The child can take a prompt: what is awaited now is that it does. */
+export function ready(state: SessionState): Step {
+  return then({ ...state, ready: true }, [deadline("start"), ...extendDelivery(state)]);
+}
+
+/** A dialog that is on its way out gives the rest of the start its whole time again. */
+export function extendStart(state: SessionState): readonly Effect[] {
+  return isWaiting(state) && !state.ready
+    ? [deadline("start", state.options.startTimeoutMs)]
+    : extendDelivery(state);
+}
+
+function extendDelivery(state: SessionState): readonly Effect[] {
+  return isWaiting(state) ? [deadline("delivery", state.options.deliveryTimeoutMs)] : [];
+}
+
+/** Whether the turn has not begun yet. */
+function isWaiting({ phase }: SessionState): boolean {
+  return phase === "starting" || phase === "pasted" || phase === "entered";
+}
+
+/** Whether a prompt can have reached the child: a Stop before that is not this turn's. */
+export function isSubmitted(state: SessionState): boolean {
+  return state.options.inject === "stdin" || state.phase === "entered" ||
+    state.phase === "working" ||
+    state.phase === "settling";
+}
+
+/** The text stands in the input box: it goes off. */
+export function enter(state: SessionState): Step {
+  return then({ ...state, phase: "entered" }, [
+    { type: "write", bytes: ENTER },
+    deadline("echo"),
+    deadline("enter", ENTER_AGAIN_MS),
+    ...extendDelivery(state),
+    { type: "trace", text: "Enter pressed" },
+  ]);
+}
+
+/** Enter once more: the first may have come before the input box took keys. */
+export function enterAgain(state: SessionState): Step {
+  return then(state, [
+    { type: "write", bytes: ENTER },
+    deadline("enter", ENTER_AGAIN_MS),
+    { type: "trace", text: "Enter pressed again" },
+  ]);
+}
+
+/** The turn is under way; from `settling` too, when another Stop hook made the assistant go on. */
+export function began(state: SessionState): Step {
+  if (state.phase === "working" || state.phase === "ending") return stay(state);
+  const { stop: _, failure: __, limited: ___, ...rest } = state;
+  return then({ ...rest, phase: "working", ready: true, completed: false }, [
+    deadline("start"),
+    deadline("delivery"),
+    deadline("look"),
+    deadline("echo"),
+    deadline("enter"),
+    deadline("idle"),
+    deadline("drain"),
+  ]);
+}

@@ -1,0 +1,93 @@
+import type { Effect, Ending } from "./effect.ts";
+import type { DeadlineName } from "./input.ts";
+import type { SessionState } from "./session_state.ts";
+import { deadline, type Step, then, write } from "./step.ts";
+
+/** How long the child may take to put down what it is at after Escape: 2.1.197 and 2.1.330 take 0.1 s. */
+const INTERRUPT_MS = 1000;
+/** The key with which a person stops a turn. */
+const ESCAPE = "\x1b";
+/**
+ * How long the child may take to go after SIGTERM when somebody waits for this program to stop. 2.1.330 takes up to
+ * 1.6 s with tasks in the background; all that a SIGKILL loses then is the cost.
+ */
+const HURRIED_EXIT_MS = 1500;
+/** How long the child may take to go after SIGKILL. */
+const KILLED_MS = 2000;
+/** After so many signals the child is given up: it hangs in the kernel. */
+const MAX_KILLS = 4;
+
+/** Ends a turn under way as a person would, so that its text so far gets into the transcript. */
+export function interrupt(state: SessionState, ending: Ending): Step {
+  const underWay = state.phase === "working" && state.status?.status !== "idle";
+  if (!underWay) return end(state, ending);
+  return then({ ...state, phase: "interrupting", ending }, [
+    ...clearedDeadlines(),
+    write(ESCAPE),
+    deadline("interrupt", INTERRUPT_MS),
+    { type: "trace", text: `${ending.kind}: Escape pressed` },
+  ]);
+}
+
+/** Fixes the ending and tells the child to go. */
+export function end(state: SessionState, ending: Ending): Step {
+  const killed = kill({ ...state, phase: "ending", ending }, "SIGTERM");
+  return then(killed.state, [
+    { type: "trace", text: `ending: ${ending.kind}` },
+    ...clearedDeadlines(),
+    ...killed.effects,
+  ]);
+}
+
+/** The child's tools die with it unless the turn ended by itself: what `claude -p` leaves running stays too. */
+export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
+  if (state.kills >= MAX_KILLS) {
+    const ending = state.ending as Ending;
+    return then({ ...state, phase: "ended" }, [{ type: "end", ending }]);
+  }
+  const kind = state.ending?.kind;
+  const unfinished = state.ending?.kind === "answered" && state.ending.unfinished !== undefined;
+  const tree = signal === "SIGKILL" || unfinished ||
+    (kind !== "answered" && kind !== "failed" && kind !== "max-turns");
+  const kills = state.kills + 1;
+  const { exitTimeoutMs } = state.options;
+  const patience = kind === "interrupted"
+    ? Math.min(exitTimeoutMs, HURRIED_EXIT_MS)
+    : exitTimeoutMs;
+  return then({ ...state, kills }, [
+    { type: "kill", signal, tree },
+    deadline("exit", signal === "SIGTERM" ? patience : KILLED_MS),
+  ]);
+}
+
+/** Nothing of what was awaited matters any more. */
+export function clearedDeadlines(): readonly Effect[] {
+  const names: readonly DeadlineName[] = [
+    "timeout",
+    "start",
+    "delivery",
+    "silence",
+    "drain",
+    "look",
+    "echo",
+    "enter",
+    "idle",
+    "interrupt",
+    "background",
+  ];
+  return names.map((name) => deadline(name));
+}
+
+/** The ending a hook has announced, if one is only waiting to be carried out. */
+export function settledEnding({ stop, failure, limited }: SessionState): Ending | undefined {
+  if (stop !== undefined) return { kind: "answered", stop };
+  if (failure !== undefined) return { kind: "failed", failure };
+  return limited === undefined ? undefined : { kind: "max-turns" };
+}
+
+/** The ending that nothing can change any more, though the child is not idle yet. */
+export function announced(state: SessionState): Ending | undefined {
+  return state.phase === "settling" && !state.options.otherStopHooks
+    ? settledEnding(state)
+    : undefined;
+}

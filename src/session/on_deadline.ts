@@ -1,0 +1,69 @@
+import { backgroundTasksOf } from "./background_wait.ts";
+import { enterAgain } from "./beginning.ts";
+import type { Ending } from "./effect.ts";
+import { announced, end, interrupt, kill, settledEnding } from "./ending.ts";
+import type { DeadlineName } from "./input.ts";
+import type { SessionState } from "./session_state.ts";
+import { deadline, stay, type Step, then } from "./step.ts";
+
+/** Something took as long as it may. */
+export function onDeadline(
+  state: SessionState,
+  { name, at }: { readonly name: DeadlineName; readonly at: number },
+): Step {
+  if (name === "exit") return state.phase === "ending" ? kill(state, "SIGKILL") : stay(state);
+  if (state.phase === "ending") return stay(state);
+  switch (name) {
+    case "timeout":
+      return interrupt(state, announced(state) ?? { kind: "timeout" });
+    case "start":
+      return end(state, { kind: "not-started", silent: !state.heard });
+    case "delivery":
+      return end(state, { kind: "not-taken" });
+    case "silence":
+      return onSilence(state, at);
+    case "interrupt":
+      return state.phase === "interrupting" ? end(state, state.ending as Ending) : stay(state);
+    case "look":
+    case "echo":
+      return then(state, [{ type: "look" }]);
+    case "enter":
+      return state.phase === "entered" ? enterAgain(state) : stay(state);
+    case "idle":
+      if (state.background) return stay(state);
+      // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
+      if (state.completed) return end(state, { kind: "answered", stop: {} });
+      // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own.
+      return state.prompted || isCommand(state.options.prompt)
+        ? end(state, { kind: "idle", prompted: state.prompted })
+        : stay(state);
+    case "background": {
+      const { background, backgroundStop: stop } = state;
+      return state.phase === "working" && background && stop !== undefined
+        ? end(state, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) })
+        : stay(state);
+    }
+    case "drain": {
+      const settled = state.phase === "settling" ? settledEnding(state) : undefined;
+      return settled === undefined ? stay(state) : end(state, settled);
+    }
+    default:
+      return name satisfies never;
+  }
+}
+
+/** A tool at work, or a task in the background, is not silence, however long it takes. */
+function onSilence(state: SessionState, at: number): Step {
+  const { idleTimeoutMs } = state.options;
+  if (idleTimeoutMs === undefined) return stay(state);
+  const busy = state.tools.size > 0 || state.background;
+  const quietMs = busy ? 0 : at - state.lifeAt;
+  return quietMs < idleTimeoutMs
+    ? then(state, [deadline("silence", idleTimeoutMs - quietMs)])
+    : interrupt(state, announced(state) ?? { kind: "silent" });
+}
+
+/** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */
+function isCommand(prompt: string): boolean {
+  return prompt.trimStart().startsWith("/");
+}

@@ -1,0 +1,69 @@
+import { began, isSubmitted, ready } from "./beginning.ts";
+import type { Effect } from "./effect.ts";
+import { end, settledEnding } from "./ending.ts";
+import type { SessionState } from "./session_state.ts";
+import { deadline, stay, type Step, then } from "./step.ts";
+import { lookWhenQuiet, overWhenIdle } from "./waits.ts";
+
+/** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
+const RECORDED_MS = 300;
+
+/** The child says whether it is idle, busy, or waits for somebody. */
+export function onStatus(
+  state: SessionState,
+  { status, waitingFor }: { readonly status: string; readonly waitingFor?: string },
+): Step {
+  const next: SessionState = {
+    ...state,
+    status: { status, ...(waitingFor === undefined ? {} : { waitingFor }) },
+  };
+  if (state.phase === "ending") return stay(next);
+  if (state.phase === "interrupting") {
+    // What there was of an answer gets into the transcript a moment after the child is idle.
+    return then(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
+  }
+  const trace: Effect = {
+    type: "trace",
+    text: `status ${status}${waitingFor === undefined ? "" : ` (${waitingFor})`}`,
+  };
+  switch (status) {
+    case "busy": {
+      // While settling, busy is what the child still is: only idle, or another hook of the turn, decides.
+      if (state.phase === "settling" || state.options.inject === "paste") {
+        const taken = ready(next);
+        return then(taken.state, [trace, ...taken.effects, deadline("idle")]);
+      }
+      const working = began(next);
+      // A permission that a hook denied made the child wait for a moment: nothing to look at any more.
+      return then(working.state, [trace, ...working.effects, deadline("idle"), deadline("look")]);
+    }
+    case "idle": {
+      if (state.phase === "settling") {
+        const settled = settledEnding(state);
+        if (settled === undefined || !isOnRecord(state)) return then(next, [trace]);
+        const ended = end(next, settled);
+        return then(ended.state, [trace, ...ended.effects]);
+      }
+      // The input box is there, so no start-up dialog is in the way.
+      const usable = ready(next);
+      return then(usable.state, [
+        trace,
+        ...usable.effects,
+        deadline("look"),
+        ...(isSubmitted(next) ? [overWhenIdle()] : []),
+      ]);
+    }
+    case "waiting":
+      // A failed request may put a menu on the screen, as a rate limit does: nobody has to choose any more.
+      return state.phase === "settling" && state.failure !== undefined
+        ? end(next, { kind: "failed", failure: state.failure })
+        : then(next, [trace, deadline("idle"), lookWhenQuiet()]);
+    default:
+      return then(next, [trace]);
+  }
+}
+
+/** Whether nothing would be lost if an idle child ended now. */
+function isOnRecord(state: SessionState): boolean {
+  return state.recorded || !state.options.forked;
+}

@@ -1,0 +1,54 @@
+import type { Effect } from "./effect.ts";
+import { enter } from "./beginning.ts";
+import { encodePaste, PASTE_MODE, seeEcho } from "./paste.ts";
+import { answerProbes } from "./probes.ts";
+import type { SessionState } from "./session_state.ts";
+import { deadline, type Step, then, write } from "./step.ts";
+import { scanTerminal } from "./terminal_scanner.ts";
+import { lookWhenQuiet } from "./waits.ts";
+
+/** How long a paste may stay unseen before the screen is looked at. */
+const ECHO_MS = 3000;
+
+/** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
+export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
+  const { state: scanner, tokens } = scanTerminal(state.scanner, bytes);
+  const effects: Effect[] = [];
+  const cursor = state.screen?.screen.cursor;
+  const replies = answerProbes(tokens, {
+    size: state.size,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  if (replies !== "") effects.push(write(replies));
+  if (!state.heard && !state.ready) {
+    effects.push(deadline("start", state.options.startTimeoutMs));
+  }
+  let next: SessionState = { ...state, scanner, heard: true };
+  if (next.phase === "starting") {
+    if (next.status === undefined) effects.push(lookWhenQuiet());
+    const ready = tokens.some((token) =>
+      token.kind === "csi" && token.final === "h" && token.parameters.startsWith(PASTE_MODE)
+    );
+    if (ready && next.options.inject === "paste") {
+      next = { ...next, phase: "pasted" };
+      effects.push({ type: "write", bytes: encodePaste(next.options.prompt) });
+      effects.push(deadline("look"), deadline("echo", ECHO_MS));
+      effects.push({ type: "trace", text: "prompt pasted" });
+    }
+  } else if (next.phase === "pasted") {
+    for (const token of tokens) {
+      if (token.kind !== "text" || next.phase !== "pasted") continue;
+      const { state: echo, echoed } = seeEcho(next.echo, {
+        visible: token.bytes,
+        prompt: next.options.prompt,
+      });
+      next = { ...next, echo };
+      if (echoed) {
+        const entered = enter(next);
+        next = entered.state;
+        effects.push(...entered.effects);
+      }
+    }
+  }
+  return then(next, effects);
+}

@@ -1,0 +1,75 @@
+import {
+  backgroundTasksOf,
+  backgroundWaitMs,
+  DEFAULT_BACKGROUND_CEILING_MS,
+  isShellsOnly,
+} from "./background_wait.ts";
+import { began } from "./beginning.ts";
+import type { Ending } from "./effect.ts";
+import { end, settledEnding } from "./ending.ts";
+import type { TranscriptSign } from "./input.ts";
+import type { SessionState } from "./session_state.ts";
+import { deadline, stay, type Step, then } from "./step.ts";
+import { overWhenIdle } from "./waits.ts";
+
+/** A line of the transcript: what runs, what is on record, and whether the turn is over. */
+export function onTranscript(before: SessionState, entry: TranscriptSign): Step {
+  const state: SessionState = {
+    ...before,
+    tools: toolsAfter(before.tools, entry),
+    completed: entry.end === "completed" || (before.completed && entry.type === "system"),
+    ...(entry.shellLimitMs === undefined
+      ? {}
+      : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),
+  };
+  if (state.phase === "ending") return stay(state);
+  if (state.phase === "interrupting") {
+    return entry.end === undefined ? stay(state) : end(state, state.ending as Ending);
+  }
+  if (entry.end === "completed" && state.background) {
+    return awaitBackground(state, entry.version ?? "");
+  }
+  if (!entry.prompt || entry.end !== undefined) return stay(state);
+  const recorded: SessionState = { ...state, recorded: true };
+  if (state.phase === "settling") {
+    const settled = state.status?.status === "idle" ? settledEnding(state) : undefined;
+    return settled === undefined ? stay(recorded) : end(recorded, settled);
+  }
+  const next = began({ ...recorded, prompted: true });
+  // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
+  const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
+  // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
+  const turn = state.recorded ? [deadline("background")] : [];
+  return then(next.state, [...next.effects, ...idle, ...turn]);
+}
+
+/**
+ * Bounds the wait for background tasks once the transcript says that the turn is over: the order of its lines tells a
+ * turn's own prompt from the next one, which the time of the Stop hook does not.
+ */
+function awaitBackground(state: SessionState, version: string): Step {
+  const { backgroundStop = {}, shellsOnlySince: since, ...rest } = state;
+  const tasks = backgroundTasksOf(backgroundStop);
+  const shellsOnlySince = isShellsOnly(tasks) ? since ?? state.lifeAt : undefined;
+  const waitMs = backgroundWaitMs({
+    tasks,
+    version,
+    ceilingMs: state.options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS,
+    shellLimitMs: state.shellLimitMs,
+    shellsOnlyMs: shellsOnlySince === undefined ? 0 : state.lifeAt - shellsOnlySince,
+  });
+  return then({
+    ...rest,
+    backgroundStop,
+    ...(shellsOnlySince === undefined ? {} : { shellsOnlySince }),
+  }, [deadline("background", waitMs)]);
+}
+
+/** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */
+function toolsAfter(
+  tools: ReadonlySet<string>,
+  { called = [], returned = [] }: TranscriptSign,
+): ReadonlySet<string> {
+  if (called.length === 0 && returned.length === 0) return tools;
+  return new Set([...tools, ...called]).difference(new Set(returned));
+}

@@ -1,0 +1,29 @@
+import type { Effect } from "./effect.ts";
+import type { DeadlineName } from "./input.ts";
+import type { SessionState } from "./session_state.ts";
+
+/** A state and what is to be done because of it. */
+export interface Step {
+  readonly state: SessionState;
+  readonly effects: readonly Effect[];
+}
+
+/** A state and effects. */
+export function then(state: SessionState, effects: readonly Effect[]): Step {
+  return { state, effects };
+}
+
+/** A state and nothing to do. */
+export function stay(state: SessionState): Step {
+  return then(state, []);
+}
+
+/** Sets a deadline anew, or clears it. */
+export function deadline(name: DeadlineName, afterMs?: number): Effect {
+  return { type: "deadline", name, ...(afterMs === undefined ? {} : { afterMs }) };
+}
+
+/** Types text. */
+export function write(keys: string): Effect {
+  return { type: "write", bytes: new TextEncoder().encode(keys) };
+}

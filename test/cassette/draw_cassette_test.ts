@@ -1,0 +1,215 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import fc from "fast-check";
+import type { Cassette } from "../../src/cassette/cassette.ts";
+import type { CastEvent } from "../../src/cassette/cast.ts";
+import { drawCassette } from "../../src/cassette/draw_cassette.ts";
+import { recordSession } from "./record_session.ts";
+
+/** A cassette of a small terminal on which this was drawn, and that printed an answer. */
+function cassetteOf(
+  output: string | readonly (readonly [number, string])[],
+  { prompt = "hi", answer = "hello" } = {},
+): Cassette {
+  const { cast } = recordSession([{ at: 0, type: "spawned" }], {
+    session: { prompt, size: { rows: 4, cols: 30 } },
+  });
+  const drawn = typeof output === "string" ? [[100, output] as const] : output;
+  const events = drawn.map(([at, data]): CastEvent => ({ at, code: "o", data }));
+  return {
+    cast: { ...cast, events: [...cast.events, ...events] },
+    tape: [{ at: 5000, frame: { type: "result", result: answer } }],
+  };
+}
+
+const draw = async (...of: Parameters<typeof cassetteOf>) => await drawCassette(cassetteOf(...of));
+
+/** The rows that are drawn somewhere, each as its elements. */
+function rowsOf(svg: string): readonly string[] {
+  return [...svg.matchAll(/<g id="r\w+">(.*)<\/g>/g)].map(([, row = ""]) => row);
+}
+
+/** How many frames it has, and the seconds they take together. */
+function filmOf(svg: string): { readonly frames: number; readonly seconds: number } {
+  const [, seconds] = /animation:film ([\d.]+)s/.exec(svg) ?? [];
+  return { frames: svg.split("%{transform").length - 1, seconds: Number(seconds) };
+}
+
+/** The rule of the class that an element with this text has. */
+function ruleFor(svg: string, text: string): string | undefined {
+  const [, name] = new RegExp(`<text class="(\\w+)"[^>]*>${text}</text>`).exec(svg) ?? [];
+  return new RegExp(`^\\.${name}\\{(.*)\\}$`, "m").exec(svg)?.[1];
+}
+
+Deno.test("a picture is one SVG without script, links and fonts of its own", async () => {
+  const svg = await draw("\x1b[31mred\x1b[0m plain");
+  assert(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 '));
+  assert(svg.endsWith("</svg>\n"));
+  assertEquals(/<script|<image|<foreignObject|@import|url\(|href="[^#]|onload/.exec(svg), null);
+  assertMatch(svg, /<title id="title">claude-print &quot;hi&quot;<\/title>/);
+  assertMatch(svg, /<desc id="desc">A terminal in which .* Then it prints: hello<\/desc>/);
+  assertMatch(svg, /@media \(prefers-reduced-motion:reduce\)\{\.film\{animation:none\}\}/);
+  assertEquals(svg, await draw("\x1b[31mred\x1b[0m plain"), "the same cassette, the same text");
+});
+
+Deno.test("where nothing moves, the end is shown", async () => {
+  const svg = await draw("drawn");
+  const [, still] = /\.film\{transform:(translateX\(-\d+px\))/.exec(svg) ?? [];
+  const last = [...svg.matchAll(/%\{transform:(translateX\(-?\d+px\))\}/g)].at(-1)?.[1];
+  assertEquals(still, last);
+});
+
+Deno.test("colours and styles are drawn", async () => {
+  const svg = await draw(
+    "\x1b[31mA\x1b[38;5;208mB\x1b[38;2;1;2;3mC\x1b[0;1mD\x1b[0;2mE\x1b[0;3mF\x1b[0;4mG\x1b[0;9mH\r\n" +
+      "\x1b[0;1;34mI\x1b[0;7mJ\x1b[0;44mK\x1b[0;38;5;244mL\x1b[0;8mhidden",
+  );
+  const rules = Object.fromEntries(
+    "ABCDEFGHIJKL".split("").map((text) => [text, ruleFor(svg, text)]),
+  );
+  assertEquals(rules, {
+    A: "fill:#e06c75",
+    B: "fill:#ff8700",
+    C: "fill:#010203",
+    D: "font-weight:700",
+    E: "opacity:.6",
+    F: "font-style:italic",
+    G: "text-decoration:underline",
+    H: "text-decoration:line-through",
+    I: "fill:#8cc6ff;font-weight:700",
+    J: "fill:#14171f",
+    K: undefined,
+    L: "fill:#808080",
+  });
+  assert(svg.includes("{fill:#61afef}"), "the background of K");
+  assert(!svg.includes("hidden"));
+});
+
+Deno.test("wide characters take two cells, and what follows stays in its column", async () => {
+  const rows = rowsOf(await draw("日本|\x1b[?25l"));
+  const [row = ""] = rows.filter((each) => each.includes("日"));
+  const places = [...row.matchAll(/x="([\d.]+)"[^>]*>([^<]+)</g)].map(([, x, text]) => [text, x]);
+  assertEquals(places, [["日", "8.4"], ["本", "25.2"], ["|", "33.6"]]);
+});
+
+Deno.test("boxes and blocks are shapes, and a line is one line", async () => {
+  const rows = rowsOf(await draw("╭──────╮▐█▌\x1b[?25l"));
+  const [row = ""] = rows.filter((each) => each.includes("H"));
+  assertEquals(row.includes("─"), false);
+  assertEquals([...row.matchAll(/H/g)].length, 1, row);
+  assertEquals([...row.matchAll(/Q/g)].length, 2);
+  assertEquals([...row.matchAll(/z/g)].length, 3);
+});
+
+Deno.test("the cursor is drawn unless it is hidden", async () => {
+  const cells = (svg: string) => rowsOf(svg).filter((row) => /^<path/.test(row)).length;
+  // The shell has one of its own.
+  assertEquals(cells(await draw("\r\n")) - cells(await draw("\x1b[?25l\r\n")), 0);
+  assert((await draw("ab\x1b[D")).includes(">b<"), "the letter under the cursor stands alone");
+  assert((await draw("ab\x1b[D\x1b[?25l")).includes(">ab<"));
+});
+
+Deno.test("whatever is drawn, the picture is XML without controls", async () => {
+  const special = fc.constantFrom(
+    "<",
+    "&",
+    '"',
+    "]]>",
+    "\x1b",
+    "\x07",
+    "\x9b",
+    "\u202e",
+    "\ufffe",
+    "é",
+    "日",
+    "👩‍💻",
+    "\x1b[7m",
+  );
+  const text = fc.string({ unit: fc.oneof(special, fc.string({ unit: "binary", maxLength: 1 })) });
+  await fc.assert(
+    fc.asyncProperty(text, text, text, async (output, prompt, answer) => {
+      const svg = await draw(output, { prompt, answer });
+      assertEquals(/[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(svg), null);
+      assertEquals(/\p{Bidi_Control}/u.exec(svg), null);
+      checkMarkup(svg);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("frames that look the same are one, and long pauses are cut", async () => {
+  const base = filmOf(await draw("drawn"));
+  const idle = filmOf(
+    await draw([[100, "drawn"], [60_000, "\x1b[31m\x1b[0m"], [1_800_000, "\x1b[1G"], [
+      3_600_000,
+      "\x1b[0m",
+    ]]),
+  );
+  // The cursor moved once.
+  assertEquals(idle.frames, base.frames + 1);
+  assert(idle.seconds < base.seconds + 5, `${idle.seconds} s`);
+});
+
+Deno.test("a run that draws all the time makes a picture of bounded size and length", async () => {
+  const output = Array.from({ length: 4000 }, (_, index) => [index * 50, `\r${index}`] as const);
+  const svg = await draw(output);
+  const { frames, seconds } = filmOf(svg);
+  assert(frames <= 200, `${frames} frames`);
+  assert(seconds <= 46, `${seconds} s`);
+  assert(svg.length < 100_000, `${svg.length} characters`);
+});
+
+Deno.test("what the child writes once it was told to go is not drawn", async () => {
+  const { cast, tape } = cassetteOf([[100, "before "], [200, "after"]]);
+  const kill: CastEvent = {
+    at: 150,
+    code: "y",
+    data: '{"type":"kill","signal":"SIGTERM","tree":false}',
+  };
+  const events = cast.events.flatMap((event) => event.data === "after" ? [kill, event] : [event]);
+  const svg = await drawCassette({ cast: { ...cast, events }, tape });
+  assert(svg.includes("before") && !svg.includes("after"));
+});
+
+Deno.test("a terminal that grows is drawn in its largest size", async () => {
+  const { cast, tape } = cassetteOf("small");
+  const events: readonly CastEvent[] = [
+    ...cast.events,
+    { at: 300, code: "r", data: "40x6" },
+    { at: 400, code: "o", data: `\r\n\n\n\n\n${"x".repeat(40)}` },
+  ];
+  const width = (svg: string) => Number(/width="([\d.]+)"/.exec(svg)?.[1]);
+  const svg = await drawCassette({ cast: { ...cast, events }, tape });
+  assertEquals(width(svg) - width(await draw("small")), 84);
+  assert(svg.includes("x".repeat(40)));
+});
+
+Deno.test("the command is quoted as a shell wants it, and what is too long is cut", async () => {
+  const titleOf = async (prompt: string) =>
+    /<title id="title">(.*)<\/title>/.exec(await draw("", { prompt }))?.[1];
+  assertEquals(await titleOf("What is\n $HOME?"), "claude-print 'What is $HOME?'");
+  assertEquals(await titleOf('It\'s a "test"'), `claude-print 'It'\\''s a &quot;test&quot;'`);
+  const rows = rowsOf(await draw("", { prompt: "word ".repeat(40), answer: "line\n".repeat(20) }));
+  assertEquals(rows.some((row) => row.includes("…")), true);
+});
+
+Deno.test("a run without an answer shows why", async () => {
+  const { cast } = cassetteOf("");
+  const frame = { type: "result", errors: ["The run timed out after 5 s"] };
+  const svg = await drawCassette({ cast, tape: [{ at: 1, frame }] });
+  assert(svg.includes("Then it prints: claude-print: The run timed out after 5 s"));
+  assert((await drawCassette({ cast, tape: [] })).includes("It prints nothing."));
+});
+
+/** Checks that elements are closed in order, and that nothing in a text looks like one. */
+function checkMarkup(svg: string): void {
+  const open: string[] = [];
+  for (
+    const [tag, closing, name = "", selfClosing] of svg.matchAll(/<(\/?)([a-z]*)[^<>]*?(\/?)>/gi)
+  ) {
+    if (closing !== "") assertEquals(open.pop(), name, tag);
+    else if (selfClosing === "") open.push(name);
+  }
+  assertEquals(open, []);
+  const texts = svg.replace(/<style>[\s\S]*?<\/style>/g, "").replace(/<[^<>]*>/g, "");
+  assertEquals(/[<>]|&(?!(?:amp|lt|gt|quot);)/.exec(texts), null);
+}

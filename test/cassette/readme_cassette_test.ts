@@ -1,0 +1,36 @@
+import { assert, assertEquals } from "@std/assert";
+import { drawCassette } from "../../src/cassette/draw_cassette.ts";
+import { readCassette } from "../../src/cassette/read_cassette.ts";
+import { replayCassette } from "../../src/cassette/replay_cassette.ts";
+import { createRedactor } from "../../src/driver/redact.ts";
+
+const CASSETTE = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
+const PICTURE = new URL("../../.github/claude-print.svg", import.meta.url);
+
+Deno.test("the README's picture is what its cassette draws", async () => {
+  const svg = await drawCassette(await readCassette(CASSETTE));
+  const picture = await Deno.readTextFile(PICTURE);
+  assert(svg === picture, "Draw it anew: deno task picture");
+  assert(picture.length < 200_000);
+});
+
+Deno.test("the README's cassette replays without a difference", async () => {
+  const { ending, result, differences } = await replayCassette(CASSETTE);
+  assertEquals([ending?.kind, result?.subtype, differences], ["answered", "success", []]);
+});
+
+Deno.test("the README's cassette names no machine, no user and no secret", async () => {
+  const { text: redact } = createRedactor({ env: {} });
+  for (const name of ["child.cast", "tape.jsonl"]) {
+    const text = await Deno.readTextFile(`${CASSETTE}/${name}`);
+    assertEquals(redact(text), text);
+    const paths = text.matchAll(
+      /(?<![\w.~*:/<)-])\/(?:home|root|tmp|usr|opt|var|work|mnt|srv|Users)\b[\w./-]*/g,
+    );
+    const foreign = [...paths].map(([path]) => path).filter((path) =>
+      !path.startsWith("/home/user/")
+    );
+    assertEquals(foreign, []);
+    assert(!/127\.0\.0\.1|localhost/.test(text));
+  }
+});

@@ -1,0 +1,27 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { testExamples } from "./test_examples.ts";
+
+const RECORDING = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
+const SOURCES = ["mod", "replay", "run", "run_error"].map((name) => `src/library/${name}.ts`);
+
+testExamples(SOURCES, [
+  {
+    having: 'replay("recording")',
+    prepare: (folder) => Deno.symlink(RECORDING, `${folder}/recording`),
+  },
+  {
+    having: "--allowedTools",
+    scenario: {
+      turns: [[{
+        text: "Let me look",
+        tools: [{ name: "Bash", input: { command: "ls | wc -l" } }],
+      }, { text: "One" }]],
+    },
+    check: ({ stdout }) => assertEquals(stdout, "Let me look\nuses Bash\nOne\n"),
+  },
+  {
+    having: "AbortSignal",
+    scenario: { hang: "stream", turns: [[{ text: "Half an answer and its end" }]] },
+    check: ({ stdout }) => assertMatch(stdout, /^So far: Half an/u),
+  },
+]);

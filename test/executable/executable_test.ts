@@ -1,0 +1,196 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { PERMISSIONS } from "../../.github/scripts/permissions.ts";
+import deno from "../../deno.json" with { type: "json" };
+import { denoDir } from "../../fixtures/deno_dir.ts";
+import { npmRuntime } from "../../fixtures/npm_runtime.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { StandIn } from "../standin/stand_in.ts";
+import { runInTerminal } from "../standin/terminal_run.ts";
+import { startProgram } from "../start_program.ts";
+import { compile } from "./compile.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+/** A port on which nothing listens: what heeds the proxy variables reaches no server. */
+const NO_NETWORK = Object.fromEntries(
+  ["HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"].map((name) => [
+    name,
+    "http://127.0.0.1:1",
+  ]),
+);
+
+/** What a checkout needs to be compiled. */
+const SOURCES = ["deno.json", "deno.lock", "ffi", "src", "test/std", ".github/scripts", "fixtures"];
+
+/** Most bytes the program may add to its runtime. */
+const MAX_ADDED = 1_500_000;
+
+/** The sources in another folder, with other times, and with another Deno cache that holds the same packages. */
+async function copyOfSources(folder: string) {
+  const root = `${folder}/elsewhere/deep/down`;
+  await Deno.mkdir(`${root}/test`, { recursive: true });
+  await Deno.mkdir(`${root}/.github`);
+  for (const path of SOURCES) await run("cp", ["-r", `${ROOT}/${path}`, `${root}/${path}`]);
+  await run("find", [root, "-exec", "touch", "-d", "2001-02-03", "{}", "+"]);
+  await Deno.symlink(`${ROOT}/.cache`, `${root}/.cache`);
+  await Deno.mkdir(`${folder}/cache/dl`, { recursive: true });
+  await run("cp", ["-r", `${await denoDir()}/npm`, `${folder}/cache/npm`]);
+  for (const { name } of Deno.readDirSync(`${await denoDir()}/dl`)) {
+    // The bundler, but not the official runtime.
+    if (name === "release") continue;
+    await run("cp", ["-r", `${await denoDir()}/dl/${name}`, `${folder}/cache/dl/${name}`]);
+  }
+  return { root, env: { DENO_DIR: `${folder}/cache` } };
+}
+
+async function run(program: string, args: readonly string[]): Promise<void> {
+  const { success } = await new Deno.Command(program, { args: [...args] }).output();
+  assert(success, `${program} ${args.join(" ")}`);
+}
+
+/** What the compiler has put behind the runtime, as text. */
+async function addedTo(executable: string): Promise<string> {
+  const { size } = await Deno.stat((await npmRuntime()).base);
+  return new TextDecoder("latin1").decode((await Deno.readFile(executable)).subarray(size));
+}
+
+Deno.test("the executable", async (t) => {
+  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "executable-" }));
+  const executable = `${folder}/claude-print`;
+  try {
+    await t.step("is compiled by the script", async () => {
+      const made = await compile({ args: ["--base", "npm", "--output", executable] });
+      assertEquals([made.code, made.stderr], [0, ""]);
+      assertMatch(made.stdout, /: \d+\.\d MB, on npm.s Deno \d+\.\d+\.\d+\n$/u);
+      const { mode } = await Deno.stat(executable);
+      assertEquals((mode ?? 0) & 0o777, 0o755);
+    });
+
+    await t.step(
+      "has the same bytes from elsewhere, where the official runtime is missing",
+      async () => {
+        const { root, env } = await copyOfSources(folder);
+        const options = { root, env: { ...env, ...NO_NETWORK } };
+        const args = ["--output", `${folder}/other`];
+        const made = await compile({ ...options, args });
+        assertEquals(made.code, 0, made.stderr);
+        assertEquals(
+          made.stderr,
+          `Cannot download the official runtime of Deno ${Deno.version.deno}: https://dl.deno.land ` +
+            "cannot be reached; taking one out of npm, for tests only\n",
+        );
+        await run("cmp", [executable, `${folder}/other`]);
+        const official = await compile({ ...options, args: [...args, "--base", "official"] });
+        assertEquals([official.code, official.stdout], [1, ""]);
+        assertMatch(
+          official.stderr,
+          /^Cannot download the official runtime .* cannot be reached\n$/u,
+        );
+      },
+    );
+
+    await t.step("holds what is imported and nothing of the machine", async () => {
+      const added = await addedTo(executable);
+      assert(added.length < MAX_ADDED, `${added.length} bytes`);
+      const names = [...added.matchAll(/"n":"([^"]+)"/gu)].map(([, name = ""]) => name);
+      for (const name of ["main.js", "run-1.js", "doctor-1.js", "closest_string-1.js"]) {
+        assert(names.includes(name), name);
+      }
+      assertEquals(names.filter((name) => !name.endsWith(".js")), []);
+      const packages = added.matchAll(/^\/\/ npm:((?:@[^/]+\/)?[^/]+)/gmu);
+      assertEquals([...new Set([...packages].map(([, name]) => name))].toSorted(), [
+        "@xterm/headless",
+        "deno-std",
+        "zod",
+      ]);
+      const places = added.matchAll(/^\/\/ (\w+\/(?:std\/)?)\S+\.(?:ts|js|json)$/gmu);
+      assertEquals([...new Set([...places].map(([, place]) => place))].toSorted(), [
+        "ffi/",
+        "src/",
+      ]);
+      for (const path of [ROOT, folder, await denoDir()]) assert(!added.includes(path), path);
+    });
+
+    await t.step("may do what is listed, and no more", async () => {
+      const granted = /"permissions":(\{.*?\}),"location"/u.exec(await addedTo(executable))?.[1];
+      const { prompt, deny_import: denied, ...rest } = JSON.parse(granted ?? "null");
+      assertEquals([prompt, denied], [false, []]);
+      const flags = Object.entries(rest).flatMap(([name, values]) =>
+        !name.startsWith("allow_") || name === "allow_import" || !Array.isArray(values) ? [] : [
+          `--${[name.replace("_", "-"), ...values.length > 0 ? [values.join(",")] : []].join("=")}`,
+        ]
+      );
+      assertEquals(flags.toSorted(), PERMISSIONS.map(({ flag }) => flag).toSorted());
+    });
+
+    await t.step("needs no home, and leaves nothing in it or in the temp folder", async () => {
+      const [home, tmp] = [`${folder}/home`, `${folder}/tmp`];
+      for (const path of [home, tmp]) await Deno.mkdir(path, { mode: 0o500 });
+      const say = async (args: readonly string[], env: Readonly<Record<string, string>>) =>
+        await startProgram([executable, ...args], { env: { PATH: "/none", ...env }, cwd: "/" })
+          .ended;
+      const version = `claude-print ${deno.version} (wrapping claude not found)\n`;
+      for (const env of [{}, { HOME: home, TMPDIR: tmp }, { HOME: "/dev/null" }]) {
+        assertEquals(await say(["--version"], env), { code: 0, stdout: version, stderr: "" });
+        assertMatch((await say(["--help"], env)).stdout, /^Usage: /mu);
+        const typo = await say(["--vresion"], env);
+        assertEquals(typo.code, 2);
+        assertStringIncludes(typo.stderr, "Did you mean --version?");
+      }
+      await Deno.chmod(tmp, 0o700);
+      const env = { HOME: home, TMPDIR: tmp };
+      assertMatch(
+        (await say(["doctor", "--offline"], env)).stdout,
+        /^ok +fifo .*^ok +leftovers/msu,
+      );
+      assertEquals((await say(["sweep"], env)).code, 0);
+      for (const path of [home, tmp]) assertEquals([...Deno.readDirSync(path)], []);
+    });
+
+    await t.step("runs a prompt, and reads a screen it does not know", async () => {
+      await using claude = await StandIn.set({
+        dialogs: [{
+          lines: ["The moon is full tonight", "", "Do you want to howl?"],
+          choices: [{ label: "Howl" }, { label: "Be quiet" }],
+          selected: 0,
+          numbered: true,
+          escape: null,
+        }],
+      });
+      const names = () =>
+        [...Deno.readDirSync(claude.home.path)].map(({ name }) => name).toSorted();
+      const before = names();
+      const wrap = (command: readonly string[]) => [
+        executable,
+        ...command.slice(CLAUDE_PRINT.length),
+      ];
+      const stuck = await claude.print(["hello"], { wrap });
+      assertEquals([stuck.code, stuck.stdout], [2, ""]);
+      assertStringIncludes(stuck.stderr, "The moon is full tonight");
+      const env = { MOCK_CLAUDE_SCENARIO: "{}" };
+      const answered = await claude.print(["hello"], { wrap, env });
+      assertEquals([answered.code, answered.stdout, answered.stderr], [
+        0,
+        "Hello from the stand-in.\n",
+        "",
+      ]);
+      assertEquals(names().filter((name) => name !== "journal"), before);
+    });
+
+    await t.step("says what it may not do, without a question and without a stack", async () => {
+      await using claude = await StandIn.set();
+      const { exit, output } = await runInTerminal(
+        [executable, "--claude-binary", claude.binary, "hello"],
+        { size: { rows: 24, cols: 200 }, cwd: "/dev", env: claude.home.env },
+      );
+      assertEquals(exit, { kind: "exited", code: 2 });
+      assertEquals(
+        output,
+        'claude-print: Cannot go on: this program was not given all access to "/dev/.claude/settings.json"' +
+          "\r\n  Use folders outside of /dev, /proc and /sys, or run claude-print with deno run -A\r\n",
+      );
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,43 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { startProgram } from "../start_program.ts";
+
+const MODULE = new URL("../../ffi/exec.ts", import.meta.url).href;
+
+/** A Deno of its own becomes another program. */
+function execed(file: string, args: readonly string[], stdin = "") {
+  const program = `import { exec } from ${JSON.stringify(MODULE)};
+try { exec(${JSON.stringify(file)}, ${
+    JSON.stringify(args)
+  }); } catch (error) { console.log(error.message); }`;
+  const deno = [Deno.execPath(), "eval", "--quiet", "--no-config", "--no-lock", program];
+  return startProgram(deno, {
+    stdin,
+    env: { PATH: "/usr/bin:/bin", WORD: "kept", NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" },
+    cwd: "/",
+  });
+}
+
+Deno.test("exec() becomes the program, in the same process, with stdin, environment and arguments", async () => {
+  const args = ["-c", 'printf "%s|" $$ "$WORD" "$(pwd)" "$@"; cat', "sh", "", "a b", "é"];
+  const program = execed("/bin/sh", args, "from stdin");
+  const { code, stdout } = await program.ended;
+  assertEquals([code, stdout], [0, `${program.child.pid}|kept|/||a b|é|from stdin`]);
+});
+
+Deno.test("exec() leaves no signal ignored or blocked, and adds no fd", async () => {
+  const script = "grep -E '^Sig(Ign|Blk):' /proc/self/status; ls /proc/self/fd";
+  const surroundings = { stdin: "", env: { PATH: "/usr/bin:/bin" }, cwd: "/" };
+  const plain = (await startProgram(["/bin/sh", "-c", script], surroundings).ended).stdout;
+  const { stdout } = await execed("/bin/sh", ["-c", script]).ended;
+  const [blocked = "", ignored = "", ...fds] = stdout.trim().split("\n");
+  assertEquals(BigInt(`0x${blocked.replace(/^SigBlk:\s+/u, "")}`), 0n);
+  // glibc itself never lets 32 and 33 go.
+  const own = BigInt(`0x${ignored.replace(/^SigIgn:\s+/u, "")}`) & 0x7fffffffn;
+  assertEquals(own, 0n);
+  assertEquals(fds, plain.trim().split("\n").slice(2));
+});
+
+Deno.test("exec() says why a program cannot be started", async () => {
+  const { stdout } = await execed("/nowhere/claude", []).ended;
+  assertStringIncludes(stdout, 'Cannot start "/nowhere/claude": No such file or directory');
+});

@@ -1,0 +1,203 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CAN_MOUNT } from "../standin/can_mount.ts";
+import { fakeProgram } from "./fake_program.ts";
+import { findTool } from "./find_tool.ts";
+import type { InstallOptions, Newcomer } from "./newcomer.ts";
+import { sha256 } from "./newcomer.ts";
+import { testUnderShells } from "./test_under_shells.ts";
+
+/** Runs an install that must fail, and checks that it changed nothing. */
+async function assertRefused(
+  user: Newcomer,
+  args: readonly string[],
+  expected: { readonly code?: number; readonly stderr: RegExp; readonly options?: InstallOptions },
+): Promise<void> {
+  const before = await user.tree();
+  const { code, stderr } = await user.install(args, expected.options);
+  assertMatch(stderr, expected.stderr);
+  assertMatch(stderr, /^install\.sh: .*\n {2}\S.*\n$/, "one line of cause, one of advice");
+  assertEquals(code, expected.code ?? 1);
+  assertEquals(await user.tree(), before);
+}
+
+const MUSL = "echo 'musl libc (x86_64)' >&2; echo Version 1.2.4 >&2; exit 1";
+const FAILS = "exit 1";
+const uname = (system: string, machine: string) =>
+  `case $1 in -s) echo ${system} ;; -m) echo ${machine} ;; esac`;
+
+for (
+  const [what, scripts, stderr] of [
+    ["an ARM processor", { uname: uname("Linux", "aarch64") }, /Cannot install on aarch64/],
+    ["macOS", { uname: uname("Darwin", "arm64") }, /Cannot install on Darwin/],
+    ["musl", { getconf: FAILS, ldd: MUSL }, /its libc is musl, and claude-print needs glibc 2\.34/],
+    ["an old glibc", { getconf: "echo glibc 2.31" }, /its glibc is 2\.31, and .* 2\.34 or newer/],
+    [
+      "an old glibc that only ldd tells",
+      { getconf: FAILS, ldd: "echo 'ldd (Ubuntu GLIBC 2.31-0ubuntu9) 2.31'; echo Copyright" },
+      /its glibc is 2\.31/,
+    ],
+  ] as const
+) {
+  testUnderShells(`${what} is told apart before anything is done`, async (user) => {
+    await assertRefused(user, ["--from", "nowhere"], { stderr });
+  }, { newcomer: { scripts }, otherTools: "uname" in scripts });
+}
+
+testUnderShells("a machine that does not tell its libc is given a try", async (user) => {
+  const { code } = await user.install(["--from", await user.release(fakeProgram())]);
+  assertEquals(code, 0);
+}, { newcomer: { without: ["getconf", "ldd"] } });
+
+testUnderShells("HOME that is not set is named", async (user) => {
+  const options = { env: { HOME: undefined } };
+  for (const args of [[], ["--uninstall"]]) {
+    await assertRefused(user, args, { stderr: /HOME is not set\n {2}Set HOME, or/, options });
+  }
+});
+
+testUnderShells("what is no flag is refused", async (user) => {
+  for (
+    const [args, stderr] of [
+      [["--prefix"], /--prefix needs a value/],
+      [["--version="], /does not take "--version="/],
+      [["--version", "latest"], /"latest" is no version/],
+      [["--version", "1;rm"], /"1;rm" is no version/],
+      [["now"], /does not take "now"/],
+    ] as const
+  ) await assertRefused(user, args, { code: 2, stderr });
+});
+
+testUnderShells("a tool that is missing is named", async (user) => {
+  await assertRefused(user, ["--from", "x"], { stderr: /there is no "mv" on PATH/ });
+}, { newcomer: { without: ["mv"] }, otherTools: true });
+
+testUnderShells("without anything that makes checksums nothing is installed", async (user) => {
+  const file = await user.release(fakeProgram());
+  await assertRefused(user, ["--from", file], { stderr: /none of sha256sum, shasum and openssl/ });
+}, { newcomer: { without: ["sha256sum"] }, otherTools: true });
+
+for (const tool of ["shasum", "openssl"]) {
+  // shasum is a Perl script.
+  const tools = [tool, "perl"];
+  testUnderShells(`${tool} will do instead of sha256sum`, async (user) => {
+    const file = await user.release(fakeProgram());
+    assertEquals((await user.install(["--from", file])).code, 0);
+    await user.release(fakeProgram({ version: "0.2.0" }));
+    await Deno.writeTextFile(file, "changed");
+    await assertRefused(user, ["--from", file], { stderr: /its SHA-256 is/ });
+  }, {
+    newcomer: { without: ["sha256sum"], tools },
+    otherTools: true,
+    cannot: findTool(tool) === undefined ? `no ${tool} here` : undefined,
+  });
+}
+
+testUnderShells("a wrong checksum leaves the old program as it was", async (user) => {
+  const good = await user.release(fakeProgram(), "good");
+  await user.install(["--from", good]);
+  const bad = await user.release(fakeProgram({ version: "6.6.6" }), "bad");
+  await Deno.writeTextFile(bad, "#!/bin/sh\ntouch $HOME/ran\n");
+  const got = await sha256("#!/bin/sh\ntouch $HOME/ran\n");
+  await assertRefused(user, ["--from", bad], { stderr: new RegExp(`its SHA-256 is ${got}, not `) });
+});
+
+for (
+  const [what, text] of [
+    ["a page", "<html>Log in</html>\n"],
+    ["nothing", ""],
+    ["too short a checksum", "1ba18071a83e2a2b767732c6b1952d83e690d84331054e7d50a38b112385aad\n"],
+  ] as const
+) {
+  testUnderShells(`${what} is no checksum`, async (user) => {
+    const file = await user.release(fakeProgram());
+    await Deno.writeTextFile(`${file}.sha256`, text);
+    await assertRefused(user, ["--from", file], { stderr: /does not hold a checksum/ });
+  });
+}
+
+testUnderShells("a file without its checksum beside it is not taken", async (user) => {
+  const file = await user.release(fakeProgram());
+  await Deno.remove(`${file}.sha256`);
+  await assertRefused(user, ["--from", file], { stderr: /Cannot get .*\.sha256: .*No such file/ });
+  await assertRefused(user, ["--from", "gone"], { stderr: /Cannot read gone: there is no such/ });
+});
+
+testUnderShells("a program that does not start does not replace one that does", async (user) => {
+  await user.install(["--from", await user.release(fakeProgram(), "good")]);
+  const text = "#!/bin/sh\necho 'libfoo.so: cannot open shared object file' >&2\nexit 127\n";
+  await assertRefused(user, ["--from", await user.release(text, "bad")], {
+    stderr: /Cannot start the new claude-print: libfoo\.so: cannot open shared object file\n/,
+  });
+  const other = await user.release("#!/bin/sh\necho other 1.0\n", "other");
+  await assertRefused(user, ["--from", other], { stderr: /it is not claude-print/ });
+  const good = await user.release(fakeProgram(), "again");
+  await assertRefused(user, ["--from", good, "--version", "v0.2.0"], {
+    stderr: /it is claude-print 0\.1\.0, not 0\.2\.0/,
+  });
+});
+
+testUnderShells("a folder in the program's place is not filled", async (user) => {
+  const file = await user.release(fakeProgram());
+  await assertRefused(user, ["--from", file], { stderr: /Cannot install to .*: it is a folder/ });
+}, { newcomer: { folders: [".local/bin/claude-print"] } });
+
+testUnderShells("without a record nothing is installed", async (user) => {
+  await Deno.writeTextFile(`${user.home}/.local/share`, "in the way");
+  const file = await user.release(fakeProgram());
+  await assertRefused(user, ["--from", file], {
+    stderr: /Cannot write .*\/installed: nothing was/,
+  });
+}, { newcomer: { folders: [".local"] } });
+
+testUnderShells("a manual page that cannot be written is a warning", async (user) => {
+  await Deno.writeTextFile(`${user.home}/.local/share/man/man1`, "in the way");
+  const before = await user.tree();
+  const { code, stdout, stderr } = await user.install([
+    "--from",
+    await user.release(fakeProgram()),
+  ]);
+  assertEquals(code, 0);
+  assertMatch(stderr, /Warning: Cannot write .*\/man1\/claude-print\.1: /);
+  assert(!stdout.includes("manual page"));
+  await user.install(["--uninstall"]);
+  assertEquals(await user.tree(), before);
+}, { newcomer: { folders: [".local/share/man"] } });
+
+/** Runs the installer with a small or read-only disk, and shows what is on it then. */
+const ON_ANOTHER_DISK = `
+  cp -r "$HOME/.local/bin" "$HOME/before"
+  mount -t tmpfs -o size=$0 none "$HOME/.local/bin" || exit 99
+  cp "$HOME/before/"* "$HOME/.local/bin"
+  case $0 in 4m) mount -o remount,ro "$HOME/.local/bin" || exit 99 ;; esac
+  "$@"
+  code=$?
+  cp -r "$HOME/.local/bin" "$HOME/after"
+  exit $code
+`;
+
+for (
+  const [what, size, stderr] of [
+    [
+      "a full",
+      "64k",
+      /^install\.sh: Cannot get .*: no space left on the disk of .*\n {2}Free some/,
+    ],
+    ["a read-only", "4m", /^install\.sh: Cannot write to .*\n {2}Make it writable or free space/],
+  ] as const
+) {
+  testUnderShells(`${what} disk leaves the old program and nothing else`, async (user) => {
+    const old = fakeProgram();
+    await user.install(["--from", await user.release(old, "old")]);
+    const fresh = await user.release(fakeProgram({ version: "0.2.0", ballast: 200_000 }), "new");
+    const run = await user.install(["--from", fresh], {
+      wrap: ["unshare", "-rm", "/bin/sh", "-c", ON_ANOTHER_DISK, size],
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+    });
+    assertEquals(run.code, 1, run.stderr);
+    assertMatch(run.stderr, stderr);
+    const tree = await user.tree();
+    const left = Object.entries(tree).filter(([path]) => path.startsWith("after/"));
+    assertEquals(left, [["after/", ""], ["after/claude-print", `755 ${old}`]]);
+    assertStringIncludes(tree[".local/share/claude-print/installed"] ?? "", await sha256(old));
+  }, { cannot: CAN_MOUNT ? undefined : "no disk of one's own to mount here" });
+}

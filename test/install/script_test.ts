@@ -1,0 +1,55 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { findTool } from "./find_tool.ts";
+import { INSTALLER, makeNewcomer } from "./newcomer.ts";
+import { SHELLS } from "./shells.ts";
+import { testUnderShells } from "./test_under_shells.ts";
+
+const SCRIPT = await Deno.readTextFile(INSTALLER);
+
+for (const dialect of ["sh", "dash"]) {
+  const shellcheck = findTool("shellcheck");
+  Deno.test({
+    name: `install.sh is clean ${dialect}${shellcheck ? "" : " (no shellcheck here)"}`,
+    ignore: shellcheck === undefined,
+    fn: async () => {
+      const { stdout } = await new Deno.Command(shellcheck ?? "", {
+        args: ["-s", dialect, INSTALLER],
+      }).output();
+      assertEquals(new TextDecoder().decode(stdout), "");
+    },
+  });
+}
+
+Deno.test("install.sh that was cut off anywhere does nothing", async () => {
+  // Of the last line every byte counts; of the others every second, cut in its middle or before it.
+  const lines = [...SCRIPT.matchAll(/\n/g)]
+    .flatMap(({ index }, line) => line % 2 === 0 ? [index + 1 + (line % 4) * 6] : []);
+  const end = SCRIPT.lastIndexOf("\n", SCRIPT.length - 2);
+  const last = Array.from({ length: SCRIPT.length - 2 - end }, (_, index) => end + index);
+  const cuts = [...new Set([...lines.filter((cut) => cut < end), ...last])];
+  const [shell] = SHELLS;
+  await using user = await makeNewcomer(shell ?? { name: "", command: [], bringsTools: false });
+  // One shell tries them all: each cut-off script is run by a shell of its own with --uninstall,
+  // which would complain, if it did anything, that there is nothing to remove.
+  const script = `for cut in ${cuts.join(" ")}; do
+    /usr/bin/head -c "$cut" "$1" | "$2" -s -- --uninstall 2>&1 |
+      while read -r line; do case $line in *Cannot*) echo "$cut: $line" ;; esac; done
+  done`;
+  const { stdout } = await new Deno.Command("/bin/sh", {
+    args: ["-c", script, "sh", INSTALLER, ...shell?.command ?? []],
+    clearEnv: true,
+    env: { HOME: user.home, PATH: user.tools },
+  }).output();
+  assertEquals(new TextDecoder().decode(stdout), "");
+  assertEquals(await user.tree(), {});
+});
+
+testUnderShells("--help tells all flags, in 80 columns", async (user) => {
+  for (const flag of ["--help", "-h"]) {
+    const { code, stdout, stderr } = await user.install([flag], { piped: true });
+    assertEquals([code, stderr], [0, ""]);
+    const [, parsed = ""] = /parse_arguments\(\) \{(.*?)\n\}/s.exec(SCRIPT) ?? [];
+    for (const [name] of parsed.matchAll(/--[a-z]+/g)) assertStringIncludes(stdout, `  ${name}`);
+    for (const line of stdout.split("\n")) assertEquals(line.slice(80), "");
+  }
+});

@@ -1,0 +1,39 @@
+import { findTool } from "./find_tool.ts";
+
+/** A shell that the installer must run under. */
+export interface Shell {
+  readonly name: string;
+  /** The command that reads a script; empty where the machine does not have the shell. */
+  readonly command: readonly string[];
+  /** Whether it has programs in it that it prefers to those on PATH. */
+  readonly bringsTools: boolean;
+}
+
+const KINDS: readonly (readonly string[])[] = [
+  ["sh"],
+  ["dash"],
+  ["bash", "--posix"],
+  ["busybox", "sh"],
+];
+
+/** The shells to test under. */
+export const SHELLS: readonly Shell[] = KINDS.map(([program = "", ...rest]) => {
+  const path = findTool(program);
+  const command = path === undefined ? [] : [path, ...rest];
+  return {
+    name: [program, ...rest].join(" "),
+    command,
+    bringsTools: path !== undefined && findsWithoutPath(command),
+  };
+});
+
+/** Whether a shell finds `mv` where PATH has none. */
+function findsWithoutPath([program = "", ...args]: readonly string[]): boolean {
+  return new Deno.Command(program, {
+    args: [...args, "-c", "command -v mv"],
+    clearEnv: true,
+    env: { PATH: "/nonexistent" },
+    stdout: "null",
+    stderr: "null",
+  }).outputSync().success;
+}

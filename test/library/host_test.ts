@@ -1,0 +1,114 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { exampleCommand } from "../examples/run_example.ts";
+import { leftovers, processesOf } from "../leftovers.ts";
+import { type Program, startProgram } from "../start_program.ts";
+import { StandIn, until } from "../standin/stand_in.ts";
+import { runHere } from "./run_here.ts";
+
+/** Starts a program of somebody's own that begins with a run and goes on with some code. */
+async function startHost(claude: StandIn, code: string): Promise<Program> {
+  const { home, binary } = claude;
+  const command = await exampleCommand(
+    `import { run } from "jsr:@claude-print/cli/library";
+    const hello = run("hello", { args: ["--claude-binary", ${JSON.stringify(binary)}] });
+    const prompts = () => {
+      try {
+        return Deno.readTextFileSync("../journal").split('"prompt"').length - 1;
+      } catch {
+        return 0;
+      }
+    };
+    ${code}`,
+    { folder: home.path },
+  );
+  return startProgram(command, { env: { ...home.env, NO_COLOR: "1" }, cwd: home.project });
+}
+
+Deno.test("Deno.exit() of the program leaves nothing of several runs", async () => {
+  await using claude = await StandIn.set({ hang: "prompt", ignoreSignals: ["SIGTERM", "SIGHUP"] });
+  const { ended } = await startHost(
+    claude,
+    `const other = run("other", { args: ["--claude-binary", ${JSON.stringify(claude.binary)}] });
+    setInterval(() => prompts() === 2 && Deno.exit(7), 5);
+    await Promise.all([hello.result, other.result]);`,
+  );
+  assertEquals(await ended, { code: 7, stdout: "", stderr: "" });
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(claude.transcripts().size, 2);
+});
+
+Deno.test("a program that ends by itself waits for its run", async () => {
+  await using claude = await StandIn.set();
+  const { ended } = await startHost(
+    claude,
+    "hello.result.then(({ text }) => console.log(text));",
+  );
+  assertEquals(await ended, { code: 0, stdout: "Hello from the stand-in.\n", stderr: "" });
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("runs leave no open file in their program", async () => {
+  await using claude = await StandIn.set();
+  const { ended } = await startHost(
+    claude,
+    `await hello.result;
+    const files = () => [...Deno.readDirSync("/proc/self/fd")].length;
+    const before = files();
+    const args = ["--claude-binary", ${JSON.stringify(claude.binary)}];
+    await Promise.all(["a", "b", "c"].map((prompt) => run(prompt, { args }).result));
+    for await (const _ of run("d", { args })) break;
+    console.log(files() - before);`,
+  );
+  assertEquals(await ended, { code: 0, stdout: "0\n", stderr: "" });
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("a program's own listener has a signal for itself", async () => {
+  await using claude = await StandIn.set({ hang: "stream" });
+  const { child, ended } = await startHost(
+    claude,
+    `Deno.addSignalListener("SIGINT", async () => {
+      await hello[Symbol.asyncDispose]();
+      console.log((await hello.result).exitCode);
+      Deno.exit(3);
+    });`,
+  );
+  await claude.untilNoted("prompt");
+  child.kill("SIGINT");
+  assertEquals(await ended, { code: 3, stdout: "141\n", stderr: "" });
+  assertEquals(await leftovers(claude.home), []);
+});
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {
+  Deno.test(`${signal} ends a program that does not listen, a guard its run, and the next run its folder`, async () => {
+    await using claude = await StandIn.set({ hang: "prompt" });
+    const { child, ended } = await startHost(claude, "await hello.result;");
+    await claude.untilNoted("prompt");
+    child.kill(signal);
+    assertEquals((await ended).stderr, "");
+    assertEquals((await child.status).signal, signal);
+    await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
+    const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
+    assertEquals((await runHere(claude, { prompt: "again", env }).result).exitCode, 0);
+    assertEquals(await leftovers(claude.home), []);
+    assertEquals(claude.transcripts().size, 2);
+  });
+}
+
+Deno.test("an uncaught error of the program is the program's", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const { ended } = await startHost(
+    claude,
+    `setInterval(() => {
+      if (prompts() === 1) throw new Error("mine");
+    }, 5);`,
+  );
+  const { code, stderr } = await ended;
+  assertEquals(code, 1);
+  assertMatch(stderr, /^error: Uncaught Error: mine\n/u);
+  await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
+  assert((await leftovers(claude.home)).length > 0, "the folder waits for the next run");
+  const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
+  assertEquals((await runHere(claude, { prompt: "again", env }).result).warnings, []);
+  assertEquals(await leftovers(claude.home), []);
+});

@@ -1,0 +1,76 @@
+import { assertEquals } from "@std/assert";
+import deno from "../../deno.json" with { type: "json" };
+import * as library from "../../src/library/mod.ts";
+import * as main from "../../src/main.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** What a module exports, types included, as `deno doc` sees it. */
+async function exportsOf(module: string): Promise<readonly string[]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", new URL(module, ROOT).pathname],
+    cwd: ROOT,
+  }).output();
+  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const symbols = Object.values<{ readonly symbols: readonly { readonly name: string }[] }>(nodes)
+    .flatMap(({ symbols }) => symbols.map(({ name }) => name));
+  return [...new Set(symbols)].toSorted();
+}
+
+Deno.test("the package exports the program and the library", () => {
+  assertEquals(deno.exports, { ".": "./src/main.ts", "./library": "./src/library/mod.ts" });
+});
+
+Deno.test("the program exports nothing, and does not run when it is imported", async () => {
+  assertEquals(Object.keys(main), []);
+  assertEquals(await exportsOf(deno.exports["."]), []);
+});
+
+Deno.test("the library exports what it always has", async () => {
+  assertEquals(Object.keys(library).toSorted(), ["RunError", "replay", "run"]);
+  assertEquals(await exportsOf(deno.exports["./library"]), [
+    "AnyFrame",
+    "ApiRetryFrame",
+    "AssistantFrame",
+    "AssistantMessage",
+    "BackgroundTasksFrame",
+    "ContentBlock",
+    "FailureSubtype",
+    "Frame",
+    "InformationalFrame",
+    "InitFrame",
+    "ModelRefusalFrame",
+    "ModelUsage",
+    "PermissionDeniedFrame",
+    "RateLimitFrame",
+    "Replay",
+    "ReplayedFrame",
+    "ResultFrame",
+    "Run",
+    "RunError",
+    "RunOptions",
+    "RunProblem",
+    "RunResult",
+    "SystemFrame",
+    "TaskNotificationFrame",
+    "TaskStartedFrame",
+    "TaskUpdatedFrame",
+    "UserFrame",
+    "UserMessage",
+    "replay",
+    "run",
+  ]);
+});
+
+Deno.test("the program does without what programs import", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", "src/main.ts"],
+    cwd: ROOT,
+  }).output();
+  const { modules }: { readonly modules: readonly { readonly specifier: string }[] } = JSON.parse(
+    new TextDecoder().decode(stdout),
+  );
+  const paths = modules.map(({ specifier }) => specifier.slice(ROOT.href.length));
+  assertEquals(paths.includes("src/commands/run.ts"), true);
+  assertEquals(paths.filter((path) => /^src\/library\/(?:mod|run|replay)\.ts$/u.test(path)), []);
+});

@@ -1,0 +1,3 @@
+import { testExamples } from "../examples/test_examples.ts";
+
+testExamples(["README.md"]);

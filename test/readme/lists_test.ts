@@ -1,0 +1,49 @@
+import { assert, assertEquals } from "@std/assert";
+import deno from "../../deno.json" with { type: "json" };
+import { FLAGS } from "../../src/cli/flags.ts";
+
+const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
+const README = read("README.md");
+
+Deno.test("README's commands are tasks of the project", () => {
+  const tasks = [...README.matchAll(/(?:npx -y deno@2\.9\.6|deno) task ([\w:]+)/gu)].map((
+    [, name],
+  ) => name);
+  assert(tasks.length >= 6);
+  for (const task of tasks) assert(Object.hasOwn(deno.tasks, task as string), `deno task ${task}`);
+});
+
+Deno.test("CI runs README's test command", () => {
+  const [command] = /npx -y deno@2\.9\.6 task test/u.exec(README) ?? [];
+  const lines = read(".ci/run").trimEnd().split("\n");
+  assertEquals(lines.at(-1), command);
+});
+
+Deno.test("README lists claude-print's own flags, all of them", () => {
+  const listed = [...README.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);
+  const own = FLAGS.filter((flag) => flag.class === "own" && !flag.hidden).map(({ name }) => name)
+    .filter((name) => name !== "--help" && name !== "--version");
+  assertEquals(listed.toSorted(), own.toSorted());
+});
+
+Deno.test("every error text of the README is one of the program's", () => {
+  const [, table = ""] = /^\| it says +\|.*?\n(.*?)\n\n/msu.exec(README) ?? [];
+  const texts = [...table.matchAll(/^\| (`.*?`) +\|/gmu)]
+    .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/gu)].map(([, text = ""]) => text));
+  assert(texts.length >= 12);
+  const sources = [...sourcesBelow("src")].map(read).join("");
+  for (const text of texts) {
+    // A name in quotes is put in when the program runs.
+    const found = sources.includes(text) || sources.includes(text.replace('"claude"', '"${name}"'));
+    assert(found, text);
+  }
+});
+
+function* sourcesBelow(folder: string): Generator<string> {
+  for (
+    const { name, isDirectory } of Deno.readDirSync(new URL(`../../${folder}`, import.meta.url))
+  ) {
+    if (isDirectory) yield* sourcesBelow(`${folder}/${name}`);
+    else yield `${folder}/${name}`;
+  }
+}

@@ -1,0 +1,63 @@
+import { assert, assertEquals } from "@std/assert";
+
+const ROOT = new URL("..", import.meta.url);
+const CONTRIBUTING = Deno.readTextFileSync(new URL("CONTRIBUTING.md", ROOT));
+
+/** A room and the rooms that it may import, by the table in CONTRIBUTING.md. */
+const ROOMS: ReadonlyMap<string, readonly string[]> = rooms();
+
+function rooms(): ReadonlyMap<string, readonly string[]> {
+  const rows = [...CONTRIBUTING.matchAll(/^\| `(?:src\/)?([\w.]+)` +\|[^|]*\| ([^|]*?) *\|$/gmu)]
+    .map(([, room = "", allowed = ""]) => ({ room, allowed }));
+  return new Map(rows.map(({ room, allowed }, index) => {
+    const below = rows.slice(index + 1).map((row) => row.room);
+    if (allowed === "everything below") return [room, below];
+    return [room, allowed === "nothing" ? [] : allowed.split(", ")];
+  }));
+}
+
+/** The room of a file by its path from the root. */
+function roomOf(path: string): string {
+  return path.startsWith("src/") ? path.split("/")[1] ?? "" : path.split("/")[0] ?? "";
+}
+
+function* sources(folder: string): Generator<string> {
+  for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, ROOT))) {
+    if (isDirectory) yield* sources(`${folder}${name}/`);
+    else if (name.endsWith(".ts")) yield `${folder}${name}`;
+  }
+}
+
+/** What a file imports of this project, by paths from the root. */
+function importsOf(path: string): readonly string[] {
+  const text = Deno.readTextFileSync(new URL(path, ROOT));
+  return [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/gu)]
+    .map(([, to = ""]) => new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length));
+}
+
+Deno.test("every room is in CONTRIBUTING.md, and every room there is one", () => {
+  const found = new Set([...sources("src/"), ...sources("ffi/")].map(roomOf));
+  assertEquals([...ROOMS.keys()].toSorted(), [...found].toSorted());
+});
+
+Deno.test("no room imports what CONTRIBUTING.md does not let it", () => {
+  let seen = 0;
+  for (const path of [...sources("src/"), ...sources("ffi/")]) {
+    const room = roomOf(path);
+    for (const to of importsOf(path)) {
+      seen++;
+      const other = roomOf(to);
+      // The version is written there and nowhere else.
+      if (other === room || other === "deno.json") continue;
+      assert(ROOMS.get(room)?.includes(other), `${path} imports ${to}`);
+    }
+  }
+  assert(seen > 300, `${seen} imports are too few to be all`);
+});
+
+Deno.test("no folder is a drawer for what has no place", () => {
+  const drawers = /(?:^|\/)(?:utils?|helpers?|types|common|misc|shared)(?:\.ts|\/)/u;
+  for (const path of [...sources("src/"), ...sources("ffi/"), ...sources("test/")]) {
+    assert(!drawers.test(path), path);
+  }
+});
