@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
+import { PERMISSIONS } from "../../.github/scripts/permissions.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
 
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
@@ -20,7 +21,8 @@ Deno.test("CI runs README's test command", () => {
 });
 
 Deno.test("README lists claude-print's own flags, all of them", () => {
-  const listed = [...README.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);
+  const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(README) ?? [];
+  const listed = [...table.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);
   const own = FLAGS.filter((flag) => flag.class === "own" && !flag.hidden).map(({ name }) => name)
     .filter((name) => name !== "--help" && name !== "--version");
   assertEquals(listed.toSorted(), own.toSorted());
@@ -47,3 +49,9 @@ function* sourcesBelow(folder: string): Generator<string> {
     else yield `${folder}/${name}`;
   }
 }
+
+Deno.test("README lists the executable's permissions and what for, all of them", () => {
+  const rows = [...README.matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu)]
+    .map(([, flag = "", reason = ""]) => ({ flag, reason }));
+  assertEquals(rows, PERMISSIONS.map(({ flag, reason }) => ({ flag, reason })));
+});
