@@ -1,5 +1,6 @@
 import { z } from "zod/mini";
-import type { DeadlineName, Input, StopSignal } from "../session/input.ts";
+import { DEADLINE_NAMES } from "../session/deadline_names.ts";
+import type { Input, StopSignal } from "../session/input.ts";
 
 // deno-lint-ignore no-explicit-any
 type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
@@ -8,20 +9,6 @@ type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 export type RecordedInput = Untimed<Exclude<Input, { readonly type: "terminal" }>>;
 
 const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"];
-const DEADLINES: readonly DeadlineName[] = [
-  "timeout",
-  "start",
-  "delivery",
-  "silence",
-  "drain",
-  "exit",
-  "look",
-  "echo",
-  "enter",
-  "idle",
-  "interrupt",
-  "background",
-];
 
 const place = z.object({ row: z.number(), col: z.number() });
 const exit = z.discriminatedUnion("kind", [
@@ -65,6 +52,6 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.discriminatedUnion("t
     type: z.literal("resized"),
     size: z.object({ rows: z.number(), cols: z.number() }),
   }),
-  z.object({ type: z.literal("deadline"), name: z.enum(DEADLINES) }),
+  z.object({ type: z.literal("deadline"), name: z.enum(DEADLINE_NAMES) }),
   z.object({ type: z.literal("exit"), exit }),
 ]);

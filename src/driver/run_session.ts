@@ -12,7 +12,8 @@ import {
   type RunProcesses,
 } from "../sandbox/run_processes.ts";
 import type { Effect, Ending } from "../session/effect.ts";
-import type { DeadlineName, Exit, Input } from "../session/input.ts";
+import type { DeadlineName } from "../session/deadline_names.ts";
+import type { Exit, Input } from "../session/input.ts";
 import { step } from "../session/machine.ts";
 import type { Screen } from "../session/screen.ts";
 import { type SessionOptions, startSession } from "../session/session_state.ts";

@@ -1,4 +1,5 @@
-import type { DeadlineName, Exit, HookPayload, StopSignal } from "./input.ts";
+import type { DeadlineName } from "./deadline_names.ts";
+import type { Exit, HookPayload, StopSignal } from "./input.ts";
 import type { Screen } from "./screen.ts";
 
 /** How a turn, and with it the run, ended. */

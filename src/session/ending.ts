@@ -1,5 +1,5 @@
 import type { Effect, Ending } from "./effect.ts";
-import type { DeadlineName } from "./input.ts";
+import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, type Step, then, write } from "./step.ts";
 
@@ -60,22 +60,9 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   ]);
 }
 
-/** Nothing of what was awaited matters any more. */
+/** Nothing of what was awaited matters any more, but that the child ends. */
 export function clearedDeadlines(): readonly Effect[] {
-  const names: readonly DeadlineName[] = [
-    "timeout",
-    "start",
-    "delivery",
-    "silence",
-    "drain",
-    "look",
-    "echo",
-    "enter",
-    "idle",
-    "interrupt",
-    "background",
-  ];
-  return names.map((name) => deadline(name));
+  return DEADLINE_NAMES.filter((name) => name !== "exit").map((name) => deadline(name));
 }
 
 /** The ending a hook has announced, if one is only waiting to be carried out. */

@@ -2,7 +2,7 @@ import { backgroundTasksOf } from "./background_wait.ts";
 import { enterAgain } from "./beginning.ts";
 import type { Ending } from "./effect.ts";
 import { announced, end, interrupt, kill, settledEnding } from "./ending.ts";
-import type { DeadlineName } from "./input.ts";
+import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
 

@@ -1,5 +1,5 @@
 import type { Effect } from "./effect.ts";
-import type { DeadlineName } from "./input.ts";
+import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 
 /** A state and what is to be done because of it. */

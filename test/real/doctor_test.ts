@@ -3,9 +3,9 @@ import type { Check } from "../../src/doctor/check.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { startProgram } from "../start_program.ts";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 
-forEachVersion("doctor --run tells of one prompt, and the entrypoint it names", async (real) => {
+forNewestVersion("doctor --run tells of one prompt, and the entrypoint it names", async (real) => {
   const before = filesBelow(real.home.config);
   const { ended } = startProgram(
     [...CLAUDE_PRINT, "doctor", "--run", "--json", "--claude-binary", real.binary],

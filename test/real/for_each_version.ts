@@ -15,10 +15,24 @@ export function forEachVersion(
   test: (real: RealClaude) => Promise<void>,
   options: RealClaudeOptions = {},
 ): void {
-  for (const version of REAL_VERSIONS) {
-    Deno.test(`${version}: ${name}`, async () => {
-      await using real = await RealClaude.set(version, options);
-      await test(real);
-    });
-  }
+  for (const version of REAL_VERSIONS) register(version, { name, test, options });
+}
+
+/** The same with the newest version alone, for what does not depend on it: each start of Claude Code takes a second. */
+export function forNewestVersion(name: string, test: (real: RealClaude) => Promise<void>): void {
+  register(REAL_VERSIONS.at(-1) ?? "", { name, test, options: {} });
+}
+
+function register(
+  version: string,
+  { name, test, options }: {
+    readonly name: string;
+    readonly test: (real: RealClaude) => Promise<void>;
+    readonly options: RealClaudeOptions;
+  },
+): void {
+  Deno.test(`${version}: ${name}`, async () => {
+    await using real = await RealClaude.set(version, options);
+    await test(real);
+  });
 }

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type Frame, RunError } from "../../src/library/mod.ts";
 import { runHere } from "../library/run_here.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 
-forEachVersion("run() gives frames in order and a result, two at once", async (real) => {
+forNewestVersion("run() gives frames in order and a result, two at once", async (real) => {
   const says = ["One", "Two"];
   const runs = says.map((said) =>
     runHere(real, {
@@ -30,7 +30,7 @@ forEachVersion("run() gives frames in order and a result, two at once", async (r
   }
 });
 
-forEachVersion("run() ends when it is aborted, and when its loop is left", async (real) => {
+forNewestVersion("run() ends when it is aborted, and when its loop is left", async (real) => {
   const controller = new AbortController();
   const aborted = runHere(real, {
     prompt: "Talk. [[say It begins]] [[hang]]",
@@ -50,7 +50,7 @@ forEachVersion("run() ends when it is aborted, and when its loop is left", async
   assertEquals((await left.result).exitCode, 141);
 });
 
-forEachVersion(
+forNewestVersion(
   "run() says what keeps it from starting, and tells API errors in a result",
   async (real) => {
     const resumed = runHere(real, { prompt: "hi", args: ["--resume", crypto.randomUUID()] });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readCassette } from "../../src/cassette/read_cassette.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { startProgram } from "../start_program.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 const folderOf = (real: RealClaude): string => `${real.home.path}/cassette`;
@@ -14,7 +14,7 @@ async function cassette(real: RealClaude, action: "replay" | "svg") {
   }).ended;
 }
 
-forEachVersion("a recorded run replays without a difference, and is drawn", async (real) => {
+forNewestVersion("a recorded run replays without a difference, and is drawn", async (real) => {
   const run = await real.print([
     ...["--allowedTools", "Bash", "--record", folderOf(real), "--"],
     "Look [[bash echo $((6*7))]] [[say It is 42.]]",
@@ -49,14 +49,14 @@ forEachVersion("a recorded run replays without a difference, and is drawn", asyn
   }
 });
 
-forEachVersion("a recorded run by paste replays without a difference", async (real) => {
+forNewestVersion("a recorded run by paste replays without a difference", async (real) => {
   const args = ["--inject", "paste", "--record", folderOf(real), "--", "Hi [[say there]]"];
   assertEquals(await real.print(args), { code: 0, stdout: "there\n", stderr: "" });
   const replayed = await cassette(real, "replay");
   assertEquals([replayed.code, replayed.stderr], [0, ""]);
 });
 
-forEachVersion("a recorded run that times out replays without a difference", async (real) => {
+forNewestVersion("a recorded run that times out replays without a difference", async (real) => {
   const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
   assertEquals((await real.print(args)).code, 124);
   const replayed = await cassette(real, "replay");

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { startProgram } from "../start_program.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 import { parseFrames, parseObject } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
 
@@ -24,7 +24,7 @@ async function shimmed(real: RealClaude) {
     }).ended;
 }
 
-forEachVersion("claude -p through the shim is a run of claude-print", async (real) => {
+forNewestVersion("claude -p through the shim is a run of claude-print", async (real) => {
   const claude = await shimmed(real);
   const { code, stdout, stderr } = await claude(["-p", "--output-format=json", "[[say hi]]"]);
   assertEquals([code, stderr], [0, ""]);
@@ -33,7 +33,7 @@ forEachVersion("claude -p through the shim is a run of claude-print", async (rea
   assertMatch(real.api.turns.at(-1)?.text ?? "", /cc_entrypoint=cli;/u);
 });
 
-forEachVersion("what the Agent SDKs ask for gets its answer through the shim", async (real) => {
+forNewestVersion("what the Agent SDKs ask for gets its answer through the shim", async (real) => {
   const claude = await shimmed(real);
   const ask = { type: "user", message: { role: "user", content: "[[say hi]]" } };
   const { code, stdout, stderr } = await claude(

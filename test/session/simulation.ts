@@ -1,5 +1,6 @@
 import type { Effect } from "../../src/session/effect.ts";
-import type { DeadlineName, Input } from "../../src/session/input.ts";
+import type { DeadlineName } from "../../src/session/deadline_names.ts";
+import type { Input } from "../../src/session/input.ts";
 import { step } from "../../src/session/machine.ts";
 import {
   type SessionOptions,
