@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { parseObject } from "./print_mode_facts.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -15,7 +15,7 @@ function bodyOf(real: RealClaude, index: number): Readonly<Record<string, unknow
   return parseObject(real.api.turns[index]?.text ?? "");
 }
 
-forEachVersion("a caller inside Claude Code is served like any other", async (real) => {
+forNewestVersion("a caller inside Claude Code is served like any other", async (real) => {
   const run = await real.print(["--output-format", "json", "--", "Hi [[say yes]]"], {
     env: {
       AI_AGENT: "claude-code_agent",
@@ -38,7 +38,7 @@ forEachVersion("a caller inside Claude Code is served like any other", async (re
   assertStringIncludes(transcripts[0] ?? "", `${session_id}.jsonl`);
 });
 
-forEachVersion("a claude-print started by a tool of a claude-print run works", async (real) => {
+forNewestVersion("a claude-print started by a tool of a claude-print run works", async (real) => {
   const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
     .map((word) => `'${word}'`).join(" ");
   const prompt = `Nest. [[bash ${inner} -p -- 'Inner [[say inner answer]]']] [[say outer answer]]`;
@@ -50,7 +50,7 @@ forEachVersion("a claude-print started by a tool of a claude-print run works", a
   assertEquals(filesBelow(`${real.home.config}/projects`).size, 2, "both transcripts are home");
 });
 
-forEachVersion("CLAUDE_CONFIG_DIR of the caller is where everything is", async (real) => {
+forNewestVersion("CLAUDE_CONFIG_DIR of the caller is where everything is", async (real) => {
   const config = `${real.home.path}/another config`;
   await Deno.rename(real.home.config, config);
   await Deno.rename(`${real.home.path}/.claude.json`, `${config}/.claude.json`);
@@ -63,23 +63,26 @@ forEachVersion("CLAUDE_CONFIG_DIR of the caller is where everything is", async (
   assertEquals(names, ["another config", "project", "t", "tmp"]);
 });
 
-forEachVersion("the caller's --settings work beside ours, inline and from a file", async (real) => {
-  const stops = `${real.home.path}/stops`;
-  const settings = JSON.stringify({
-    env: { FROM_CALLER: "seen by tools" },
-    permissions: { allow: ["Bash(printenv:*)"] },
-    hooks: { Stop: [{ hooks: [{ type: "command", command: `echo stopped >> ${stops}` }] }] },
-  });
-  const file = `${real.home.path}/settings of mine.json`;
-  await Deno.writeTextFile(file, settings);
-  const prompt = "Hi [[bash printenv FROM_CALLER]] [[say yes]]";
-  for (const value of [settings, file]) {
-    const run = await real.print(["--settings", value, "--", prompt]);
-    assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
-    assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "seen by tools");
-  }
-  assertEquals(await Deno.readTextFile(stops), "stopped\nstopped\n");
-});
+forNewestVersion(
+  "the caller's --settings work beside ours, inline and from a file",
+  async (real) => {
+    const stops = `${real.home.path}/stops`;
+    const settings = JSON.stringify({
+      env: { FROM_CALLER: "seen by tools" },
+      permissions: { allow: ["Bash(printenv:*)"] },
+      hooks: { Stop: [{ hooks: [{ type: "command", command: `echo stopped >> ${stops}` }] }] },
+    });
+    const file = `${real.home.path}/settings of mine.json`;
+    await Deno.writeTextFile(file, settings);
+    const prompt = "Hi [[bash printenv FROM_CALLER]] [[say yes]]";
+    for (const value of [settings, file]) {
+      const run = await real.print(["--settings", value, "--", prompt]);
+      assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
+      assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "seen by tools");
+    }
+    assertEquals(await Deno.readTextFile(stops), "stopped\nstopped\n");
+  },
+);
 
 forEachVersion("prompts, model and tools of the system are forwarded", async (real) => {
   const added = await real.print([

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { forEachVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { processesOf } from "../leftovers.ts";
 import { parseObject } from "./print_mode_facts.ts";
 import type { RealClaude, StartedRun } from "./real_claude.ts";
@@ -65,7 +65,7 @@ forEachVersion("--timeout ends the run, its answer and its tool with 124", async
   }));
 });
 
-forEachVersion(
+forNewestVersion(
   "two and four runs at once in one folder do not disturb each other",
   async (real) => {
     const sessions = new Set<unknown>();

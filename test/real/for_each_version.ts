@@ -19,8 +19,12 @@ export function forEachVersion(
 }
 
 /** The same with the newest version alone, for what does not depend on it: each start of Claude Code takes a second. */
-export function forNewestVersion(name: string, test: (real: RealClaude) => Promise<void>): void {
-  register(REAL_VERSIONS.at(-1) ?? "", { name, test, options: {} });
+export function forNewestVersion(
+  name: string,
+  test: (real: RealClaude) => Promise<void>,
+  options: RealClaudeOptions = {},
+): void {
+  register(REAL_VERSIONS.at(-1) ?? "", { name, test, options });
 }
 
 function register(

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../fixtures/https_proxy.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 
 /** Variables that log in by themselves, and the header in which the API sees them. */
 const VARIABLES = [
@@ -35,7 +35,7 @@ for (const { variable, value, header, sent } of VARIABLES) {
   }, { home: { loggedIn: false } });
 }
 
-forEachVersion("without a login a run ends at once and says how to log in", async (real) => {
+forNewestVersion("without a login a run ends at once and says how to log in", async (real) => {
   const run = await real.print(["--", "Hi"]);
   assertEquals([run.code, run.stdout], [2, ""]);
   assertStringIncludes(run.stderr, "claude /login");
@@ -43,7 +43,7 @@ forEachVersion("without a login a run ends at once and says how to log in", asyn
   assertEquals(real.api.requests, []);
 }, { home: { loggedIn: false } });
 
-forEachVersion(
+forNewestVersion(
   "four runs with an expired login refresh it once, in the user's file",
   async (real) => {
     await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { messagesRequest } from "../../fixtures/messages_request.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { parseObject } from "./print_mode_facts.ts";
 import type { RealClaude, StartOptions } from "./real_claude.ts";
 
@@ -94,14 +94,14 @@ forEachVersion("a prompt with characters that may be altered is exact or refused
   }
 });
 
-forEachVersion("the prompt comes from the argument and stdin, or a file", async (real) => {
+forNewestVersion("the prompt comes from the argument and stdin, or a file", async (real) => {
   const file = `${real.home.path}/prompt.txt`;
   await Deno.writeTextFile(file, "from a file\n");
   assertEquals(await received(real, { stdin: "stdin\n" }, ["-p", "argument"]), "argument\nstdin\n");
   assertEquals(await received(real, {}, ["--input-file", file]), "from a file\n");
 });
 
-forEachVersion("words that are Claude Code's own are refused by name", async (real) => {
+forNewestVersion("words that are Claude Code's own are refused by name", async (real) => {
   await Promise.all(["exit", " quit\n", "/cost", "/nonsense x", "/"].map(async (word) => {
     const run = await real.print(["--timeout", "60"], { stdin: word });
     assertEquals(run.code, 2, run.stderr);

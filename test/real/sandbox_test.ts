@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { projectSlug } from "../../src/transcript/project_slug.ts";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { performHere } from "./perform_here.ts";
 import { factsOfResult, parseObject } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -170,21 +170,21 @@ forEachVersion("a forked session gets an id and a transcript of its own", async 
   assertStringIncludes(forked, "Elsewhere");
 });
 
-forEachVersion("--session-id names the session and its transcript", async (real) => {
+forNewestVersion("--session-id names the session and its transcript", async (real) => {
   const id = crypto.randomUUID();
   const run = await real.print([...JSON_FORMAT, "--session-id", id, "--", "Hi"]);
   assertEquals(parseObject(run.stdout).session_id, id);
   assert((await Deno.stat(`${real.home.config}/${transcriptPath(real, id)}`)).isFile);
 });
 
-forEachVersion("--no-session-persistence forwards nothing", async (real) => {
+forNewestVersion("--no-session-persistence forwards nothing", async (real) => {
   const before = filesBelow(real.home.path);
   const run = await real.print(["--no-session-persistence", "--", "Hi [[say yes]]"]);
   assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
   assertEquals(filesBelow(real.home.path), before);
 });
 
-forEachVersion("a transcript that cannot be forwarded costs a warning", async (real) => {
+forNewestVersion("a transcript that cannot be forwarded costs a warning", async (real) => {
   await Deno.writeTextFile(`${real.home.config}/projects`, "not a folder");
   const run = await real.print(["--", "Hi [[say yes]]"]);
   assertEquals([run.code, run.stdout], [0, "yes\n"]);
