@@ -23,7 +23,8 @@ home the transcripts that they could not. A run that is alive is never touched.`
     description: `Puts a program "claude" into a folder of PATH that sends print-mode calls (-p,
 or the stream-json that the Agent SDKs speak) through claude-print, and hands
 everything else, untouched, to the real claude that comes later on PATH.`,
-    closing: `CLAUDE_PRINT_SHIM=off in the environment hands everything to the real claude.`,
+    closing: `What claude-print refuses is handed on too, with a warning on stderr.
+CLAUDE_PRINT_SHIM=off in the environment hands everything to the real claude.`,
   },
   cassette: {
     description: `Works with what a run recorded with --record <folder>.
