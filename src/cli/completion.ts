@@ -1,7 +1,7 @@
 import { COMMAND_NAMES, type CommandName } from "./command_names.ts";
 import { COMMAND_SHAPES } from "./command_shapes.ts";
 import { type Flag, FLAGS, type FlagValue } from "./flags.ts";
-import type { Shell } from "./parse_command.ts";
+import type { Shell } from "./parsed_arguments.ts";
 
 /** What a shell may offer as a value. */
 type Values = readonly string[] | "files" | "folders" | "anything";

@@ -1,39 +1,7 @@
 import { CliError } from "./cli_error.ts";
 import type { CommandName } from "./command_names.ts";
 import { COMMAND_SHAPES } from "./command_shapes.ts";
-import type { ParsedArguments } from "./parse_arguments.ts";
-
-/** What `claude-print doctor` was asked for. */
-export type DoctorOptions = {
-  /** Whether the API is left alone. */
-  readonly offline: boolean;
-  /** Whether one real prompt is sent. */
-  readonly run: boolean;
-  readonly json: boolean;
-  readonly claudeBinary?: string;
-};
-
-/** What `claude-print sweep` was asked for. */
-export type SweepOptions = {
-  /** Whether it only says what it would do. */
-  readonly dryRun: boolean;
-  readonly json: boolean;
-};
-
-/** What `claude-print shim` was asked for; `status` without a folder looks along PATH. */
-export type ShimOptions =
-  | { readonly action: "install" | "remove"; readonly dir: string }
-  | { readonly action: "status"; readonly dir?: string };
-
-/** What `claude-print cassette` was asked for. */
-export type CassetteOptions = {
-  readonly action: "replay" | "svg";
-  /** The cassette's folder. */
-  readonly dir: string;
-};
-
-/** A shell whose completions can be printed. */
-export type Shell = "bash" | "zsh" | "fish";
+import type { CassetteOptions, ParsedArguments, Shell, ShimOptions } from "./parsed_arguments.ts";
 
 const READING = "Cannot read the command line";
 

@@ -1,5 +1,5 @@
 import { replayCassette } from "../cassette/replay_cassette.ts";
-import type { CassetteOptions } from "../cli/parse_command.ts";
+import type { CassetteOptions } from "../cli/parsed_arguments.ts";
 import { jsonLine } from "../wire/json_line.ts";
 import { print } from "./print.ts";
 

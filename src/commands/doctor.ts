@@ -1,7 +1,7 @@
 import deno from "../../deno.json" with { type: "json" };
 import { libcInventory } from "../../ffi/libc.ts";
 import { SIGNALS } from "../../ffi/signals.ts";
-import type { DoctorOptions } from "../cli/parse_command.ts";
+import type { DoctorOptions } from "../cli/parsed_arguments.ts";
 import { apiCheck } from "../doctor/api_check.ts";
 import type { Check, CheckName } from "../doctor/check.ts";
 import { claudeCheck } from "../doctor/claude_check.ts";

@@ -1,5 +1,5 @@
 import { CliError } from "../cli/cli_error.ts";
-import type { ShimOptions } from "../cli/parse_command.ts";
+import type { ShimOptions } from "../cli/parsed_arguments.ts";
 import { DriverError } from "../driver/driver_error.ts";
 import { findClaude } from "../driver/find_claude.ts";
 import { isShim } from "../driver/is_shim.ts";

@@ -1,4 +1,4 @@
-import type { SweepOptions } from "../cli/parse_command.ts";
+import type { SweepOptions } from "../cli/parsed_arguments.ts";
 import { sweep, type SweptFolder, type Verdict } from "../sandbox/sweep.ts";
 import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";

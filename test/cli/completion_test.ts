@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { COMMAND_NAMES } from "../../src/cli/command_names.ts";
 import { completion } from "../../src/cli/completion.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
-import type { Shell } from "../../src/cli/parse_command.ts";
+import type { Shell } from "../../src/cli/parsed_arguments.ts";
 
 const SHELLS: readonly Shell[] = ["bash", "zsh", "fish"];
 const OFFERED = FLAGS.filter((flag) => !flag.hidden && flag.class !== "refused");

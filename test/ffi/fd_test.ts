@@ -85,7 +85,8 @@ Deno.test("fdKind knows a file and the null device from anything else", () => {
     const fd = libc().open(cString(path), 0);
     assertEquals(fdKind(fd), kind, path);
     closeFd(fd);
-    const error = assertThrows(() => fdKind(fd), LibcError);
-    assertEquals([error.call, error.code], ["fstat", "EBADF"]);
   }
+  // The number of an fd that was closed may already be somebody else's.
+  const error = assertThrows(() => fdKind(-1), LibcError);
+  assertEquals([error.call, error.code], ["fstat", "EBADF"]);
 });

@@ -1,0 +1,12 @@
+import type { CliError } from "./cli_error.ts";
+import type { Refusal } from "./flags.ts";
+import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
+
+/** Why a flag, or one of its values, cannot be honoured. */
+export function refusalError(what: string, refusal: Refusal): CliError {
+  return new UnsupportedFlagError(`Cannot honour ${what}: ${refusal.reason}`, {
+    suggestion: refusal.sort === "not yet"
+      ? "Leave it out, or run claude -p for this one"
+      : "Leave it out",
+  });
+}

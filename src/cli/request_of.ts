@@ -1,0 +1,201 @@
+import { CliError } from "./cli_error.ts";
+import type { OutputFormat, PermissionMode, RunRequest } from "./run_request.ts";
+import type { Tokens, Use } from "./tokenize.ts";
+
+const READING = "Cannot read the command line";
+const DEFAULT_SECONDS = {
+  "--timeout": 3600,
+  "--start-timeout": 120,
+  "--delivery-timeout": 300,
+  "--drain-timeout": 10,
+  "--exit-timeout": 5,
+};
+
+/** The longest delay that timers take, in milliseconds. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Turns tokens without mistakes into a request. */
+export function requestOf({ uses, operands }: Tokens): RunRequest {
+  const all = (name: string): readonly string[] =>
+    uses.filter((use) => use.flag.name === name).map((use) => use.value ?? "");
+  const last = (name: string): string | undefined => all(name).at(-1);
+  const given = (name: string): boolean => uses.some((use) => use.flag.name === name);
+
+  const jsonl = given("--jsonl");
+  const outputFormat = choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text");
+  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") });
+  const verbose = given("--verbose");
+  if (outputFormat === "stream-json" && !verbose) {
+    throw new CliError(`${READING}: --output-format=stream-json needs --verbose`, {
+      suggestion: "Add --verbose, as for claude -p",
+    });
+  }
+
+  const resume = given("--resume") ? resumeId(last("--resume") ?? "") : undefined;
+  const forkSession = given("--fork-session");
+  const sessionId = last("--session-id") || undefined;
+  if (sessionId !== undefined && resume !== undefined && !forkSession) {
+    throw new CliError(`${READING}: --session-id with --resume needs --fork-session`, {
+      suggestion: "Add --fork-session, or leave --session-id out",
+    });
+  }
+  if (sessionId !== undefined && !UUID.test(sessionId)) {
+    throw new CliError(`${READING}: --session-id "${sessionId}" is not a UUID`, {
+      suggestion: "Use an id such as 123e4567-e89b-42d3-a456-426614174000",
+    });
+  }
+
+  if (jsonl && sessionId !== undefined) {
+    throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
+      suggestion: 'Leave --session-id out, or give each line its own in "args"',
+    });
+  }
+
+  const limit = (flag: keyof typeof DEFAULT_SECONDS): number =>
+    milliseconds(flag, last(flag) ?? DEFAULT_SECONDS[flag]);
+  const idle = last("--idle-timeout");
+  const settingSources = last("--setting-sources");
+  if (settingSources !== undefined) checkSettingSources(settingSources);
+  const agents = last("--agents");
+  if (agents !== undefined) checkAgents(agents);
+
+  const mode = last("--permission-mode");
+  const permissionMode = mode === undefined
+    ? undefined
+    : choice<PermissionMode>(mode === "manual" ? "default" : mode, "default");
+
+  return {
+    ...present("promptArgument", operands[0]),
+    ignoredArguments: operands.slice(1),
+    ...present("inputFile", last("--input-file")),
+    jsonl,
+    ...present("record", last("--record")),
+    outputFormat,
+    verbose,
+    persistSession: !given("--no-session-persistence"),
+    trace: given("--trace"),
+    timeoutMs: limit("--timeout"),
+    startTimeoutMs: limit("--start-timeout"),
+    deliveryTimeoutMs: limit("--delivery-timeout"),
+    ...present(
+      "idleTimeoutMs",
+      idle === undefined ? undefined : milliseconds("--idle-timeout", idle),
+    ),
+    drainTimeoutMs: limit("--drain-timeout"),
+    exitTimeoutMs: limit("--exit-timeout"),
+    quiet: given("--quiet"),
+    show: given("--show"),
+    ...present("maxTurns", maxTurns(last("--max-turns"))),
+    inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
+    ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
+    // Claude Code takes an empty value for none at all, here and for an id.
+    ...present("settings", last("--settings") || undefined),
+    ...present("permissionMode", permissionMode),
+    disallowedTools: all("--disallowedTools"),
+    ...present("settingSources", settingSources),
+    dangerouslySkipPermissions: given("--dangerously-skip-permissions"),
+    allowDangerouslySkipPermissions: given("--allow-dangerously-skip-permissions"),
+    allowedTools: all("--allowedTools"),
+    addDirs: all("--add-dir"),
+    mcpConfigs: all("--mcp-config"),
+    strictMcpConfig: given("--strict-mcp-config"),
+    ...present("sessionId", sessionId),
+    ...present("resume", resume),
+    forkSession,
+    ...present("model", last("--model")),
+    debug: given("--debug") || given("--debug-file"),
+    ...present("debugFile", last("--debug-file")),
+    forwarded: forwardedOf(uses),
+  };
+}
+
+/** A list prints a line of JSON a run, and a cassette holds one run. */
+function refuseBesideList(
+  { outputFormat, record }: { readonly outputFormat: OutputFormat; readonly record: boolean },
+): void {
+  if (outputFormat !== "json") {
+    throw new CliError(`${READING}: --jsonl prints json, not ${outputFormat}`, {
+      suggestion: "Leave --output-format out",
+    });
+  }
+  if (record) {
+    throw new CliError(`${READING}: --record takes one run, and --jsonl makes many`, {
+      suggestion: "Leave --jsonl or --record out",
+    });
+  }
+}
+
+/** `{ [name]: value }`, or nothing where there is no value. */
+function present<Name extends string, Value>(
+  name: Name,
+  value: Value | undefined,
+): { readonly [key in Name]?: Value } {
+  return value === undefined ? {} : { [name]: value } as { readonly [key in Name]: Value };
+}
+
+/** A value that was already checked against the choices of its flag. */
+function choice<Value extends string>(value: string | undefined, fallback: Value): Value {
+  return value === undefined ? fallback : value as Value;
+}
+
+/** Claude Code's own flags, one token for each value, without those that are merged. */
+function forwardedOf(uses: readonly Use[]): readonly string[] {
+  return uses
+    .filter(({ flag }, index) =>
+      flag.repeatable || uses.findLastIndex((other) => other.flag === flag) === index
+    )
+    .filter(({ flag, value }) =>
+      flag.class === "forwarded" && !(flag.name === "--session-id" && value === "")
+    )
+    .map(({ flag, value }) => value === undefined ? flag.name : `${flag.name}=${value}`);
+}
+
+function resumeId(id: string): string {
+  if (UUID.test(id)) return id;
+  throw new CliError(
+    id === ""
+      ? "Cannot resume a session: --resume needs a session id when printing"
+      : `Cannot resume a session: "${id}" is not a session id`,
+    { suggestion: "Use --resume <id>, with the session_id of an earlier json result" },
+  );
+}
+
+function checkSettingSources(value: string): void {
+  const known = ["user", "project", "local"];
+  const wrong = value.split(",").map((one) => one.trim())
+    .find((one) => one !== "" && !known.includes(one));
+  if (wrong === undefined) return;
+  throw new CliError(`${READING}: --setting-sources does not take "${wrong}"`, {
+    suggestion: `Use any of ${known.join(",")}`,
+  });
+}
+
+/** The interactive Claude Code reads no agents from a file; `claude -p` 2.1.330 does. */
+function checkAgents(value: string): void {
+  if (value.trim() === "" || value.trimStart().startsWith("{")) return;
+  throw new CliError(`Cannot honour --agents: "${value}" is not a JSON object`, {
+    suggestion: 'To use a file, type --agents "$(cat FILE)"',
+  });
+}
+
+/** Claude Code 2.1.330 refuses what is no number; 0 is no limit there too. */
+function maxTurns(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^\d+$/.test(value)) {
+    throw new CliError(`${READING}: --max-turns does not take "${value}"`, {
+      suggestion: "Use a whole number of requests to the model, 0 for no limit",
+    });
+  }
+  return Number(value) || undefined;
+}
+
+function milliseconds(flag: string, seconds: string | number): number {
+  const text = String(seconds);
+  const value = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Math.round(Number(text) * 1000) : NaN;
+  if (value >= 1 && value <= LONGEST_TIMEOUT_MS) return value;
+  throw new CliError(`${READING}: ${flag} does not take "${text}"`, {
+    suggestion: `Use seconds, from 0.001 to ${Math.floor(LONGEST_TIMEOUT_MS / 1000)}`,
+  });
+}
