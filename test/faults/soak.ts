@@ -91,8 +91,12 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     });
     let wasKilled = false;
     const timer = killAt === null ? undefined : setTimeout(() => {
-      child.kill("SIGKILL");
-      wasKilled = true;
+      try {
+        child.kill("SIGKILL");
+        wasKilled = true;
+      } catch {
+        // It has just ended by itself.
+      }
     }, killAt * usualMs);
     const { success } = await child.status;
     clearTimeout(timer);

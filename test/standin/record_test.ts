@@ -150,7 +150,9 @@ Deno.test("a run that is ended by SIGQUIT is recorded as far as it came", async 
   run.kill("SIGQUIT");
   assertEquals((await run.ended).code, 131);
   const { cast, tape } = await readCassette(folderOf(claude));
-  assert(cast.events.some(({ code, data }) => code === "o" && data.includes("hello")));
+  // How much of the screen had been read by then depends on the machine.
+  assertEquals(cast.header.claude_print.session.prompt, "hello");
+  assert(cast.events.some(({ code, data }) => code === "x" && data.includes("spawned")));
   assertEquals(tape, []);
   const { code, stdout, stderr } = await cassette(claude, "replay");
   assertEquals([code, stdout, stderr], [0, "", ""]);
