@@ -7,6 +7,8 @@ import type { HookPayload } from "../session/input.ts";
 export interface HookCall {
   readonly event: string;
   readonly payload: HookPayload;
+  /** When it ran, in milliseconds since the epoch; 0 where the file system does not tell. */
+  readonly ranAt: number;
 }
 
 /** Most bytes of one read: what a FIFO holds, pipe(7). Whoever floods it keeps nothing else from being heard. */
@@ -66,10 +68,13 @@ export class HookSource implements Disposable {
     const path = `${this.#payloadDir}/${name}`;
     try {
       const payload: unknown = JSON.parse(Deno.readTextFileSync(path));
+      const ranAt = Deno.lstatSync(path).mtime?.getTime() ?? 0;
       Deno.removeSync(path);
       if (typeof payload !== "object" || payload === null) return undefined;
       const event = (payload as HookPayload)["hook_event_name"];
-      return typeof event === "string" ? { event, payload: payload as HookPayload } : undefined;
+      return typeof event === "string"
+        ? { event, payload: payload as HookPayload, ranAt }
+        : undefined;
     } catch {
       return undefined;
     }

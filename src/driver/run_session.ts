@@ -94,6 +94,8 @@ const TICK_MS = 50;
 const SETTLING_TICK_MS = 5;
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
+/** The hooks that announce the end of a turn; the child is idle only after them. */
+const ENDING_HOOKS: readonly string[] = ["Stop", "StopFailure", "PostToolBatch"];
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -157,6 +159,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   /** What a stopped turn's tools left running, once it has to be ended too. */
   let tree: RunProcesses | undefined;
   let looking = false;
+  /** When a hook last announced the end of a turn, in milliseconds since the epoch. */
+  let turnEndedAt = 0;
   let terminalOpen = true;
   let endingAt: number | undefined;
   const elapsed = () => performance.now() - startedAt;
@@ -209,7 +213,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
 
   const readFiles = () => {
-    const changed = status.read();
+    const changed = status.read({ idleSince: turnEndedAt });
     if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
     for (const line of transcript.read()) {
       const sign = readTranscriptSign(line);
@@ -220,9 +224,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     options.onFilesRead?.(transcript.path);
   };
   const readHooks = () => {
-    for (const call of hooks.read()) {
-      options.onHook(call.event, call.payload);
-      give({ at: elapsed(), type: "hook", ...call });
+    for (const { event, payload, ranAt } of hooks.read()) {
+      if (ENDING_HOOKS.includes(event)) turnEndedAt = ranAt;
+      options.onHook(event, payload);
+      give({ at: elapsed(), type: "hook", event, payload });
     }
   };
   /** Reads what the terminal holds, a flood in portions, so that everything else is heard in between. */

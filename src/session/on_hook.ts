@@ -8,10 +8,10 @@ import { deadline, stay, type Step, then } from "./step.ts";
 
 /**
  * How long the idle status may take after Stop unless another Stop hook might go on: the child is idle 24 to 66 ms after
- * Stop, and only then has 2.1.197 recorded the answer. A SIGTERM before that loses it on a busy machine, in 4 of 40 runs
+ * Stop, seconds on a machine that is busy enough, and only then has 2.1.197 recorded the answer. A SIGTERM before that loses it on a busy machine, in 4 of 40 runs
  * after Stop and 13 of 40 after StopFailure.
  */
-const RECORD_MS = 2000;
+const RECORD_MS = 4000;
 
 /** A hook of ours ran: the turn is under way, or over. */
 export function onHook(state: SessionState, event: string, payload: HookPayload): Step {

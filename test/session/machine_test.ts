@@ -124,7 +124,9 @@ Deno.test("a child that does not become idle after the end was announced is not 
   for (const announcement of [stop(), FAILURE]) {
     const session = simulate();
     session.hear(announcement);
-    session.wait(2000);
+    session.wait(3999);
+    assertEquals(session.signals(), []);
+    session.wait(1);
     assertEquals(session.signals(), ["SIGTERM"]);
   }
 });
