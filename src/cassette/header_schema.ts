@@ -26,7 +26,6 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.object({
       exitTimeoutMs: milliseconds,
       backgroundCeilingMs: z.exactOptional(milliseconds),
       otherStopHooks: z.boolean(),
-      forked: z.boolean(),
     }),
   }),
 });

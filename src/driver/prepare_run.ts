@@ -121,7 +121,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     drainTimeoutMs: options.drainTimeoutMs,
     exitTimeoutMs: options.exitTimeoutMs,
     ...backgroundCeiling(env),
-    forked: options.forkSession,
     otherStopHooks: mayHaveOtherStopHooks(
       userSettings === undefined ? settings : [...settings, withoutHooks(userSettings)],
     ) || options.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),

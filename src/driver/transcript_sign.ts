@@ -25,6 +25,7 @@ export function readTranscriptSign(
       ...(typeof subtype === "string" ? { subtype } : {}),
       prompt: type === "user" && isPrompt(content),
       ...endOf({ type, subtype, content, version }),
+      ...(type === "assistant" ? textOf(content) : {}),
       ...(type === "assistant" ? shellLimitOf(content) : {}),
       ...(type === "assistant" ? present("called", idsIn(content, "id")) : {}),
       ...(type === "user" ? present("returned", idsIn(content, "tool_use_id")) : {}),
@@ -37,6 +38,13 @@ export function readTranscriptSign(
 function isPrompt(content: unknown): boolean {
   if (typeof content === "string") return true;
   return blocksOf(content).some(({ type }) => type === "text");
+}
+
+function textOf(content: unknown): { readonly text?: string } {
+  const texts = blocksOf(content).map(({ text }) => text).filter((text) =>
+    typeof text === "string"
+  );
+  return texts.length === 0 ? {} : { text: texts.join("") };
 }
 
 /** What Claude Code 2.1.168 to 2.1.330 write at the end of a turn, and in the place of one that was stopped. */

@@ -52,6 +52,8 @@ export interface TranscriptSign {
   readonly subtype?: string;
   /** Whether the line is a prompt: a `user` line whose content is not a tool's result. */
   readonly prompt: boolean;
+  /** The text of an `assistant` line; absent for none. */
+  readonly text?: string;
   /** How the turn ended, on a line that says so. */
   readonly end?: "completed" | "interrupted";
   /** The version of Claude Code, on a line that says how a turn ended. */

@@ -1,6 +1,6 @@
 import { backgroundTasksOf } from "./background_wait.ts";
 import { enterAgain } from "./beginning.ts";
-import type { Ending } from "./effect.ts";
+import type { Effect, Ending } from "./effect.ts";
 import { announced, end, interrupt, kill, settledEnding } from "./ending.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
@@ -45,7 +45,10 @@ export function onDeadline(
     }
     case "drain": {
       const settled = state.phase === "settling" ? settledEnding(state) : undefined;
-      return settled === undefined ? stay(state) : end(state, settled);
+      if (settled === undefined) return stay(state);
+      const ended = end(state, settled);
+      const trace: Effect = { type: "trace", text: "not idle and on record in time" };
+      return then(ended.state, [trace, ...ended.effects]);
     }
     default:
       return name satisfies never;

@@ -5,13 +5,7 @@ import { end } from "./ending.ts";
 import type { HookPayload } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
-
-/**
- * How long the idle status may take after Stop unless another Stop hook might go on: the child is idle 24 to 66 ms after
- * Stop, seconds on a machine that is busy enough, and only then has 2.1.197 recorded the answer. A SIGTERM before that loses it on a busy machine, in 4 of 40 runs
- * after Stop and 13 of 40 after StopFailure.
- */
-const RECORD_MS = 4000;
+import { overWhenSettled } from "./waits.ts";
 
 /** A hook of ours ran: the turn is under way, or over. */
 export function onHook(state: SessionState, event: string, payload: HookPayload): Step {
@@ -48,7 +42,12 @@ export function onHook(state: SessionState, event: string, payload: HookPayload)
         const ended = end(state, { kind: "undelivered", taken });
         return then(ended.state, [trace, ...ended.effects]);
       }
-      const next = began({ ...state, prompted: true, background: false });
+      const next = began({
+        ...state,
+        prompted: true,
+        background: false,
+        completed: false,
+      });
       return then(next.state, [trace, ...next.effects]);
     }
     default: {
@@ -67,11 +66,9 @@ function settle(state: SessionState, trace: Effect): readonly Effect[] {
     deadline("delivery"),
     deadline("look"),
     deadline("idle"),
-    deadline(
-      "drain",
-      state.options.otherStopHooks
-        ? state.options.drainTimeoutMs
-        : Math.min(state.options.drainTimeoutMs, RECORD_MS),
-    ),
+    // Another Stop hook may make the child go on.
+    state.options.otherStopHooks
+      ? deadline("drain", state.options.drainTimeoutMs)
+      : overWhenSettled(state.options),
   ];
 }

@@ -1,9 +1,9 @@
 import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
-import { end, settledEnding } from "./ending.ts";
+import { end, overOnRecord } from "./ending.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
-import { lookWhenQuiet, overWhenIdle } from "./waits.ts";
+import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "./waits.ts";
 
 /** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
 const RECORDED_MS = 300;
@@ -39,10 +39,10 @@ export function onStatus(
     }
     case "idle": {
       if (state.phase === "settling") {
-        const settled = settledEnding(state);
-        if (settled === undefined || !isOnRecord(state)) return then(next, [trace]);
-        const ended = end(next, settled);
-        return then(ended.state, [trace, ...ended.effects]);
+        const over = overOnRecord(next);
+        return over === undefined
+          ? then(next, [trace, overWhenRecorded(state.options)])
+          : then(over.state, [trace, ...over.effects]);
       }
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
@@ -61,9 +61,4 @@ export function onStatus(
     default:
       return then(next, [trace]);
   }
-}
-
-/** Whether nothing would be lost if an idle child ended now. */
-function isOnRecord(state: SessionState): boolean {
-  return state.recorded || !state.options.forked;
 }

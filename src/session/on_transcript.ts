@@ -6,7 +6,7 @@ import {
 } from "./background_wait.ts";
 import { began } from "./beginning.ts";
 import type { Ending } from "./effect.ts";
-import { end, settledEnding } from "./ending.ts";
+import { end, overOnRecord } from "./ending.ts";
 import type { TranscriptSign } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
@@ -17,6 +17,8 @@ export function onTranscript(before: SessionState, entry: TranscriptSign): Step 
   const state: SessionState = {
     ...before,
     tools: toolsAfter(before.tools, entry),
+    recorded: before.recorded || (entry.prompt && entry.end === undefined),
+    answer: entry.text ?? before.answer,
     completed: entry.end === "completed" || (before.completed && entry.type === "system"),
     ...(entry.shellLimitMs === undefined
       ? {}
@@ -29,17 +31,13 @@ export function onTranscript(before: SessionState, entry: TranscriptSign): Step 
   if (entry.end === "completed" && state.background) {
     return awaitBackground(state, entry.version ?? "");
   }
+  if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
   if (!entry.prompt || entry.end !== undefined) return stay(state);
-  const recorded: SessionState = { ...state, recorded: true };
-  if (state.phase === "settling") {
-    const settled = state.status?.status === "idle" ? settledEnding(state) : undefined;
-    return settled === undefined ? stay(recorded) : end(recorded, settled);
-  }
-  const next = began({ ...recorded, prompted: true });
+  const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
   // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
-  const turn = state.recorded ? [deadline("background")] : [];
+  const turn = before.recorded ? [deadline("background")] : [];
   return then(next.state, [...next.effects, ...idle, ...turn]);
 }
 

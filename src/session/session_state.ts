@@ -17,8 +17,6 @@ export interface SessionOptions extends Limits {
   readonly backgroundCeilingMs?: number;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
-  /** Whether the session is a fork: 2.1.197 copies its history late, and loses all of it to an early SIGTERM. */
-  readonly forked: boolean;
 }
 
 /**
@@ -73,6 +71,8 @@ export interface SessionState {
   readonly keyAt?: number;
   /** Whether the transcript file holds a prompt of this run. */
   readonly recorded: boolean;
+  /** The assistant's last text in it. */
+  readonly answer: string;
   /** The Stop that will be the end once the child is idle. */
   readonly stop?: HookPayload;
   /** The StopFailure that will be the end once the child is idle. */
@@ -107,6 +107,7 @@ export function startSession(options: SessionOptions): SessionState {
     completed: false,
     prompted: false,
     recorded: false,
+    answer: "",
     dialogKeys: 0,
     background: false,
     kills: 0,

@@ -1,9 +1,17 @@
 import type { Effect } from "./effect.ts";
+import type { SessionOptions } from "./session_state.ts";
 import { deadline } from "./step.ts";
 
 /** Keys are dropped by 2.1.269 before 150 ms of quiet. */
 const QUIET_MS = 600;
 const IDLE_MS = 3000;
+/**
+ * How long the child may take to be idle once its turn is over: 24 to 66 ms, and seconds where the machine is busy. A
+ * SIGTERM before that loses the answer there, in 4 of 40 runs after Stop and 13 of 40 after StopFailure (2.1.197).
+ */
+const SETTLE_MS = 4000;
+/** How long an idle child may take to write its turn down: lines are held back for 0.1 s. */
+const RECORD_MS = 1500;
 
 /** Looks at the screen of a child that has not begun its turn, or waits for somebody, once it has been quiet. */
 export function lookWhenQuiet(): Effect {
@@ -13,4 +21,14 @@ export function lookWhenQuiet(): Effect {
 /** Takes the turn for over if the child stays idle and no hook says anything. */
 export function overWhenIdle(): Effect {
   return deadline("idle", IDLE_MS);
+}
+
+/** Bounds the wait for a child whose turn is over to become idle. */
+export function overWhenSettled({ drainTimeoutMs }: SessionOptions): Effect {
+  return deadline("drain", Math.min(drainTimeoutMs, SETTLE_MS));
+}
+
+/** Bounds the wait for the transcript of a child that is idle after its turn. */
+export function overWhenRecorded({ drainTimeoutMs }: SessionOptions): Effect {
+  return deadline("drain", Math.min(drainTimeoutMs, RECORD_MS));
 }

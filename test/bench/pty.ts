@@ -110,7 +110,6 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
         drainTimeoutMs: 10_000,
         exitTimeoutMs: 5000,
         otherStopHooks: false,
-        forked: false,
       },
       sandbox: {
         configDir: folder,

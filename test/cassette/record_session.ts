@@ -24,7 +24,6 @@ export function recordSession(
     drainTimeoutMs: 10_000,
     exitTimeoutMs: 5000,
     otherStopHooks: false,
-    forked: false,
     ...options.session,
   };
   let now = 0;

@@ -4,7 +4,6 @@ import type { Cast, CastEvent } from "../../src/cassette/cast.ts";
 import { encodeCast } from "../../src/cassette/encode_cast.ts";
 import { parseCast } from "../../src/cassette/parse_cast.ts";
 import { replayCast } from "../../src/cassette/replay_cast.ts";
-import type { Input } from "../../src/session/input.ts";
 import type { SessionOptions } from "../../src/session/session_state.ts";
 import { readRecording } from "../session/recording.ts";
 import { recordSession } from "./record_session.ts";
@@ -17,14 +16,7 @@ const SESSIONS: Readonly<Record<string, Partial<SessionOptions>>> = {
 
 function recorded(name: string): Cast {
   const session = SESSIONS[name.replace(/^.*-/, "")] ?? {};
-  return recordSession(readRecording(name).flatMap(idleAfterStop), { session }).cast;
-}
-
-/** The recorded runs ended their child at Stop, before it could say that it is idle again. */
-function idleAfterStop(input: Input): readonly Input[] {
-  return input.type === "hook" && input.event === "Stop"
-    ? [input, { at: input.at, type: "status", status: "idle" }]
-    : [input];
+  return recordSession(readRecording(name), { session }).cast;
 }
 
 /** A cast whose output is cut at other places: each number cuts one event, counted over all characters. */

@@ -14,6 +14,13 @@ const status = (
   ...(waitingFor === undefined ? {} : { waitingFor }),
 } as const);
 const PROMPT = { type: "transcript", entry: { type: "user", prompt: true } } as const;
+const COMPLETED = {
+  type: "transcript",
+  entry: { type: "system", subtype: "turn_duration", prompt: false, end: "completed" },
+} as const;
+const answer = (
+  text: string,
+) => ({ type: "transcript", entry: { type: "assistant", prompt: false, text } } as const);
 const INTERRUPTED = {
   type: "transcript",
   entry: { type: "user", prompt: true, end: "interrupted" },
@@ -21,7 +28,9 @@ const INTERRUPTED = {
 
 Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", () => {
   const session = simulate();
+  session.hear(PROMPT);
   session.hear(status("busy"));
+  session.hear(answer("hi"));
   session.hear(stop({ last_assistant_message: "hi" }));
   assertEquals(session.signals(), []);
   session.hear(status("idle"));
@@ -33,6 +42,7 @@ Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", ()
 
 Deno.test("the hook that stops a turn at its limit is the end once the child is idle", () => {
   const session = simulate();
+  session.hear(PROMPT);
   session.hear(status("busy"));
   session.hear({ type: "hook", event: "PostToolBatch", payload: {} });
   assertEquals(session.signals(), []);
@@ -62,6 +72,7 @@ Deno.test("Stop with tasks in the background is not the end, nor is being idle m
 
 Deno.test("with other Stop hooks about, Stop counts once the child is idle", () => {
   const session = simulate({ otherStopHooks: true });
+  session.hear(PROMPT);
   session.hear(stop());
   session.hear(status("busy"));
   assertEquals(session.signals(), []);
@@ -81,17 +92,50 @@ Deno.test("another Stop hook that makes the assistant go on takes the Stop back"
   assertEquals(session.ending(), { kind: "answered", stop: { n: 2, stop_hook_active: true } });
 });
 
-Deno.test("a fork ends once it is idle and its transcript holds the prompt, in either order", () => {
-  for (const order of [[status("idle"), PROMPT], [PROMPT, status("idle")]]) {
-    const session = simulate({ forked: true });
-    session.hear(status("busy"));
-    session.hear(stop());
-    for (const input of order) {
-      assertEquals(session.signals(), []);
-      session.hear(input);
+Deno.test("a turn ends once the child is idle and its prompt and answer are on record, in any order", () => {
+  const idle = status("idle");
+  const text = answer("It is on record.");
+  const orders = [[idle, PROMPT, text], [idle, text, PROMPT], [PROMPT, idle, text]] as const;
+  for (const order of [...orders, ...orders.map((inputs) => inputs.toReversed())]) {
+    for (const name of ["Stop", "StopFailure"]) {
+      const session = simulate();
+      session.hear(status("busy"));
+      session.hear(answer("I shall look."));
+      session.hear({
+        type: "hook",
+        event: name,
+        payload: { last_assistant_message: "I shall look.\n\nIt is on record." },
+      });
+      for (const input of order) {
+        assertEquals(session.signals(), []);
+        session.hear(input);
+      }
+      assertEquals(session.signals(), ["SIGTERM"]);
     }
-    assertEquals(session.signals(), ["SIGTERM"]);
   }
+});
+
+Deno.test("a turn whose end is on record ended, whatever its answer was, and no turn before it counts", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(COMPLETED);
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "<task>" } });
+  session.hear(stop({ last_assistant_message: "told otherwise" }));
+  session.hear(status("idle"));
+  assertEquals(session.signals(), []);
+  session.hear(COMPLETED);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("an idle child whose turn does not get on record is not waited for long", () => {
+  const session = simulate({ otherStopHooks: true, drainTimeoutMs: 60_000 });
+  session.hear(stop({ last_assistant_message: "lost" }));
+  session.wait(20_000);
+  session.hear(status("idle"));
+  session.wait(1499);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM"]);
 });
 
 Deno.test("a Stop whose idle status never comes is taken for the end after a while", () => {
@@ -105,6 +149,7 @@ const FAILURE = { type: "hook", event: "StopFailure", payload: { error: "rate_li
 
 Deno.test("StopFailure ends the turn once the child is idle", () => {
   const session = simulate();
+  session.hear(PROMPT);
   session.hear(FAILURE);
   assertEquals(session.signals(), []);
   session.hear(status("idle"));
@@ -264,6 +309,7 @@ Deno.test("each limit names its own stage", () => {
   deaf.hear(EXIT);
   assertEquals(deaf.ending(), { kind: "not-taken" });
   const stubborn = simulate({ exitTimeoutMs: 700 });
+  stubborn.hear(PROMPT);
   stubborn.hear(stop());
   stubborn.hear(status("idle"));
   stubborn.wait(699);
@@ -282,10 +328,7 @@ Deno.test("an end that only the transcript tells is an answer", () => {
   const session = simulate();
   session.hear(PROMPT);
   session.hear(status("busy"));
-  session.hear({
-    type: "transcript",
-    entry: { type: "system", subtype: "turn_duration", prompt: false, end: "completed" },
-  });
+  session.hear(COMPLETED);
   session.hear(status("idle"));
   session.wait(3000);
   session.hear(EXIT);
@@ -300,6 +343,7 @@ Deno.test("a new size of the user's terminal is passed on to the child's", () =>
 
 Deno.test("a child that ignores SIGTERM is killed, and one that hangs in the kernel is given up", () => {
   const session = simulate();
+  session.hear(PROMPT);
   session.hear(stop());
   session.hear(status("idle"));
   session.wait(5000);

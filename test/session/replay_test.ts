@@ -17,14 +17,13 @@ const options = (prompt: string, inject: "stdin" | "paste"): SessionOptions => (
   drainTimeoutMs: 10_000,
   exitTimeoutMs: 5000,
   otherStopHooks: false,
-  forked: false,
 });
 
 /** What a session did: keys typed in order, and how it ended. */
 function replay(inputs: readonly Input[], session: SessionOptions) {
   let state = startSession(session);
   const effects: Effect[] = [];
-  for (const input of inputs.flatMap(idleAfterStop)) {
+  for (const input of inputs) {
     const next = step(state, input);
     state = next.state;
     effects.push(...next.effects);
@@ -34,13 +33,6 @@ function replay(inputs: readonly Input[], session: SessionOptions) {
   const end = effects.find((effect) => effect.type === "end");
   const kills = effects.filter((effect) => effect.type === "kill").map(({ signal }) => signal);
   return { typed, ending: end?.ending.kind, exit: end?.exit, kills };
-}
-
-/** The recorded runs ended their child at Stop, before it could say that it is idle again. */
-function idleAfterStop(input: Input): readonly Input[] {
-  return input.type === "hook" && input.event === "Stop"
-    ? [input, { at: input.at, type: "status", status: "idle" }]
-    : [input];
 }
 
 /** The inputs with one terminal chunk cut in two. */

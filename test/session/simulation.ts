@@ -42,7 +42,6 @@ export function simulate(options: Partial<SessionOptions> = {}): Simulation {
     drainTimeoutMs: 10_000,
     exitTimeoutMs: 5000,
     otherStopHooks: false,
-    forked: false,
     ...options,
   });
   let now = 0;

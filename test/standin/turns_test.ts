@@ -164,8 +164,8 @@ Deno.test("an error after a tool's result ends the run with exit code 1", async 
 for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: requests that are made again are frames before the answer`, async () => {
     const retries = [
-      { attempt: 1, maxRetries: 10, status: 529, waitMs: 300 },
-      { attempt: 2, maxRetries: 10, status: null, waitMs: 300 },
+      { attempt: 1, maxRetries: 10, status: 529, waitMs: 1000 },
+      { attempt: 2, maxRetries: 10, status: null, waitMs: 1000 },
     ];
     await using claude = await StandIn.set({ version, turns: [[{ text: HELLO, retries }]] });
     const { code, frames } = await claude.print([...STREAM_FORMAT, "hello"]);
