@@ -134,7 +134,7 @@ export const FLAGS: readonly Flag[] = [
   own("--delivery-timeout <seconds>", "Give up when the prompt is not taken by then (default 300)"),
   own("--idle-timeout <seconds>", "Give up after so long without any sign of life (default off)"),
   own("--drain-timeout <seconds>", "Longest wait for the transcript of an answer (default 10)"),
-  own("--exit-timeout <seconds>", "Longest wait for Claude Code to end (default 5)"),
+  own("--exit-timeout <seconds>", "Longest wait for Claude Code to end (default 6)"),
   own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
   own("--quiet", "No live line on stderr and no warnings; the cause of a failure still"),

@@ -8,7 +8,8 @@ const DEFAULT_SECONDS = {
   "--start-timeout": 120,
   "--delivery-timeout": 300,
   "--drain-timeout": 10,
-  "--exit-timeout": 5,
+  // Claude Code gives itself 5 s to end (2.1.197), whatever hinders it: then its cost is known all the same.
+  "--exit-timeout": 6,
 };
 
 /** The longest delay that timers take, in milliseconds. */

@@ -41,7 +41,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     startTimeoutMs: 120_000,
     deliveryTimeoutMs: 300_000,
     drainTimeoutMs: 10_000,
-    exitTimeoutMs: 5000,
+    exitTimeoutMs: 6000,
     quiet: false,
     show: false,
     inject: "stdin",
@@ -70,7 +70,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ID,
     ..."--fork-session --model opus --debug-file d.log --input-file p.md".split(" "),
     ..."--start-timeout 2 --delivery-timeout 3 --idle-timeout 4 --drain-timeout 5".split(" "),
-    ..."--exit-timeout 6 --max-turns 7 --quiet --show --record r".split(" "),
+    ..."--exit-timeout 9 --max-turns 7 --quiet --show --record r".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
@@ -87,7 +87,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     deliveryTimeoutMs: 3000,
     idleTimeoutMs: 4000,
     drainTimeoutMs: 5000,
-    exitTimeoutMs: 6000,
+    exitTimeoutMs: 9000,
     quiet: true,
     show: true,
     maxTurns: 7,

@@ -84,7 +84,7 @@ forNewestVersion(
   },
 );
 
-forEachVersion("prompts, model and tools of the system are forwarded", async (real) => {
+forNewestVersion("prompts, model and tools of the system are forwarded", async (real) => {
   const added = await real.print([
     ...["--append-system-prompt", 'Added at the end, "quoted".'],
     ...["--model", "claude-haiku-4-5", "--tools", "", "--", "Hi"],

@@ -86,7 +86,7 @@ forEachVersion(
   },
 );
 
-forEachVersion(
+forNewestVersion(
   "two runs send the same system prompt and tools, which the API can cache",
   async (real) => {
     for (const prompt of ["One", "Two"]) assertEquals((await real.print([prompt])).code, 0);
@@ -103,7 +103,7 @@ forEachVersion(
   },
 );
 
-forEachVersion("memory that the assistant writes is the user's", async (real) => {
+forNewestVersion("memory that the assistant writes is the user's", async (real) => {
   const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
   const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
   const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
