@@ -1,7 +1,7 @@
 import { backgroundTasksOf } from "./background_wait.ts";
 import { enterAgain } from "./beginning.ts";
 import type { Effect, Ending } from "./effect.ts";
-import { announced, end, interrupt, kill, settledEnding } from "./ending.ts";
+import { announced, end, interrupt, remind, settledEnding } from "./ending.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
@@ -11,7 +11,7 @@ export function onDeadline(
   state: SessionState,
   { name, at }: { readonly name: DeadlineName; readonly at: number },
 ): Step {
-  if (name === "exit") return state.phase === "ending" ? kill(state, "SIGKILL") : stay(state);
+  if (name === "exit") return state.phase === "ending" ? remind(state) : stay(state);
   if (state.phase === "ending") return stay(state);
   switch (name) {
     case "timeout":

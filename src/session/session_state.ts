@@ -88,8 +88,10 @@ export interface SessionState {
   /** The longest time that a call gave its shell in the background, in milliseconds. */
   readonly shellLimitMs?: number;
   readonly ending?: Ending;
-  /** How often the child has been told to go. */
+  /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
+  /** How much longer the child may take to go after the next reminder, in milliseconds. */
+  readonly exitLeftMs: number;
 }
 
 /** The session before its first input. */
@@ -111,5 +113,6 @@ export function startSession(options: SessionOptions): SessionState {
     dialogKeys: 0,
     background: false,
     kills: 0,
+    exitLeftMs: 0,
   };
 }

@@ -239,7 +239,7 @@ Deno.test("a child that does not heed Escape is gone within 3 s of the first sig
   const at = session.now();
   session.hear({ type: "signal", signal: "SIGTERM" });
   session.wait(3000);
-  assertEquals(session.signals().slice(0, 2), ["SIGTERM tree", "SIGKILL tree"]);
+  assertEquals(session.signals().slice(0, 3), ["SIGTERM tree", "SIGTERM", "SIGKILL tree"]);
   const killed = session.effects.findIndex((effect) =>
     effect.type === "kill" && effect.signal === "SIGKILL"
   );
@@ -341,13 +341,18 @@ Deno.test("a new size of the user's terminal is passed on to the child's", () =>
   assertEquals(session.effects.at(-1), { type: "resize", size: { rows: 24, cols: 80 } });
 });
 
-Deno.test("a child that ignores SIGTERM is killed, and one that hangs in the kernel is given up", () => {
+Deno.test("a child that ignores SIGTERM is reminded, then killed, and one that hangs in the kernel is given up", () => {
   const session = simulate();
   session.hear(PROMPT);
   session.hear(stop());
   session.hear(status("idle"));
-  session.wait(5000);
-  assertEquals(session.signals(), ["SIGTERM", "SIGKILL tree"]);
+  session.wait(999);
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.wait(4000);
+  const reminded = Array.from({ length: 1 + 4 }, () => "SIGTERM");
+  assertEquals(session.signals(), reminded);
+  session.wait(1);
+  assertEquals(session.signals(), [...reminded, "SIGKILL tree"]);
   session.wait(60_000);
   assertEquals(session.ending()?.kind, "answered");
 });
