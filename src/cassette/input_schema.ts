@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import { DEADLINE_NAMES } from "../session/deadline_names.ts";
-import type { Input, StopSignal } from "../session/input.ts";
+import type { Input, StopSignal, TranscriptSign } from "../session/input.ts";
 
 // deno-lint-ignore no-explicit-any
 type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
@@ -15,6 +15,19 @@ const exit = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("exited"), code: z.number() }),
   z.object({ kind: z.literal("signaled"), signal: z.number() }),
 ]);
+
+/** Every field has to be here: one that is not would reach the session unchecked. */
+const TRANSCRIPT_SIGN = {
+  type: z.string(),
+  subtype: z.exactOptional(z.string()),
+  prompt: z.boolean(),
+  text: z.exactOptional(z.string()),
+  end: z.exactOptional(z.enum(["completed", "interrupted"])),
+  version: z.exactOptional(z.string()),
+  shellLimitMs: z.exactOptional(z.number()),
+  called: z.exactOptional(z.array(z.string())),
+  returned: z.exactOptional(z.array(z.string())),
+} satisfies Record<keyof TranscriptSign, z.ZodMiniType>;
 
 /** Any of them. */
 export const inputSchema: z.ZodMiniType<RecordedInput> = z.discriminatedUnion("type", [
@@ -32,16 +45,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.discriminatedUnion("t
   }),
   z.object({
     type: z.literal("transcript"),
-    entry: z.object({
-      type: z.string(),
-      subtype: z.exactOptional(z.string()),
-      prompt: z.boolean(),
-      end: z.exactOptional(z.enum(["completed", "interrupted"])),
-      version: z.exactOptional(z.string()),
-      shellLimitMs: z.exactOptional(z.number()),
-      called: z.exactOptional(z.array(z.string())),
-      returned: z.exactOptional(z.array(z.string())),
-    }),
+    entry: z.object(TRANSCRIPT_SIGN),
   }),
   z.object({
     type: z.literal("screen"),

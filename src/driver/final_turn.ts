@@ -1,3 +1,4 @@
+import { announces } from "../session/announces.ts";
 import type { HookPayload } from "../session/input.ts";
 import { type Cost, costOfClaudeJson, costOfEntries } from "../transcript/cost.ts";
 import { type Entry, parseEntry } from "../transcript/entry.ts";
@@ -69,8 +70,7 @@ function isComplete(turn: Turn | undefined, stop: HookPayload | undefined): bool
   if (typeof announced !== "string" || announced === "") {
     return turn.answers > 0 || turn.end !== undefined;
   }
-  const text = turn.text.trim();
-  return text !== "" && announced.trim().endsWith(text);
+  return announces(announced, turn.text);
 }
 
 function readEntries(path: string): readonly Entry[] {

@@ -94,8 +94,6 @@ const TICK_MS = 50;
 const SETTLING_TICK_MS = 5;
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
-/** The hooks that announce the end of a turn; the child is idle only after them. */
-const ENDING_HOOKS: readonly string[] = ["Stop", "StopFailure", "PostToolBatch"];
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -225,9 +223,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const readHooks = () => {
     for (const { event, payload, ranAt } of hooks.read()) {
-      if (ENDING_HOOKS.includes(event)) turnEndedAt = ranAt;
       options.onHook(event, payload);
       give({ at: elapsed(), type: "hook", event, payload });
+      // The child is idle only after the hook that announced the end of its turn.
+      if (state.phase === "settling") turnEndedAt = ranAt;
     }
   };
   /** Reads what the terminal holds, a flood in portions, so that everything else is heard in between. */

@@ -1,3 +1,4 @@
+import { announces } from "./announces.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
@@ -110,10 +111,9 @@ export function overOnRecord(state: SessionState): Step | undefined {
 /** Whether the transcript holds the prompt and the text that the hook spoke of. */
 function isOnRecord({ recorded, completed, stop, failure, answer }: SessionState): boolean {
   if (!recorded) return false;
-  const text = (stop ?? failure)?.["last_assistant_message"];
-  if (completed || typeof text !== "string") return true;
-  // An answer of several blocks has a line for each.
-  return text.trim() === "" || (answer.trim() !== "" && text.trim().endsWith(answer.trim()));
+  const message = (stop ?? failure)?.["last_assistant_message"];
+  if (completed || typeof message !== "string" || message.trim() === "") return true;
+  return announces(message, answer);
 }
 
 /** The ending that nothing can change any more, though the child is not idle yet. */

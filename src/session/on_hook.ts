@@ -42,12 +42,7 @@ export function onHook(state: SessionState, event: string, payload: HookPayload)
         const ended = end(state, { kind: "undelivered", taken });
         return then(ended.state, [trace, ...ended.effects]);
       }
-      const next = began({
-        ...state,
-        prompted: true,
-        background: false,
-        completed: false,
-      });
+      const next = began({ ...state, prompted: true, background: false, completed: false });
       return then(next.state, [trace, ...next.effects]);
     }
     default: {

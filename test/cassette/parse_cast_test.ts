@@ -70,10 +70,17 @@ Deno.test("a damaged cast is refused by the line", () => {
     complaint('[1,"r","wide"]'),
     "Cannot read line 2 of run/child.cast: it names no size of a terminal",
   );
-  assertEquals(
-    complaint('[1,"x","{\\"type\\":\\"deadline\\",\\"name\\":\\"lunch\\"}"]').replace(/\(.*/, ""),
-    "Cannot read line 2 of run/child.cast: it is no input of a session ",
-  );
+  for (
+    const input of [
+      { type: "deadline", name: "lunch" },
+      { type: "transcript", entry: { type: "assistant", prompt: false, text: 1 } },
+    ]
+  ) {
+    assertEquals(
+      complaint(JSON.stringify([1, "x", JSON.stringify(input)])).replace(/\(.*/, ""),
+      "Cannot read line 2 of run/child.cast: it is no input of a session ",
+    );
+  }
   for (const data of ["nonsense", '{"type":"end"}', '{"type":"kill"}']) {
     assertEquals(
       complaint(JSON.stringify([1, "y", data])),
