@@ -3,6 +3,8 @@ import { COMMAND_NAMES } from "../../src/cli/command_names.ts";
 import { completion } from "../../src/cli/completion.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
 import type { Shell } from "../../src/cli/parsed_arguments.ts";
+import { lackOf } from "../find_tool.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 
 const SHELLS: readonly Shell[] = ["bash", "zsh", "fish"];
 const OFFERED = FLAGS.filter((flag) => !flag.hidden && flag.class !== "refused");
@@ -90,10 +92,8 @@ type Offers = (
 ) => Promise<readonly (readonly string[])[]>;
 
 function testIn(shell: Shell, offers: Offers): void {
-  const there = isThere(shell);
-  Deno.test({
-    name: `${shell} offers what fits${there ? "" : ` (no ${shell} here)`}`,
-    ignore: !there,
+  Deno.test(unlessLacking(lackOf(shell), {
+    name: `${shell} offers what fits`,
     fn: async () => {
       const dir = await Deno.realPath(await Deno.makeTempDir());
       try {
@@ -113,7 +113,7 @@ function testIn(shell: Shell, offers: Offers): void {
         await Deno.remove(dir, { recursive: true });
       }
     },
-  });
+  }));
 }
 
 /** Runs a shell that knows nothing of this machine's user, and returns the lines it prints. */
@@ -132,15 +132,6 @@ async function linesOf(
   }).output();
   assertEquals(new TextDecoder().decode(stderr), "");
   return new TextDecoder().decode(stdout).split(/\r?\n/).filter((line) => line !== "");
-}
-
-function isThere(program: string): boolean {
-  try {
-    return new Deno.Command(program, { args: ["-c", "exit"], stdout: "null", stderr: "null" })
-      .outputSync().success;
-  } catch {
-    return false;
-  }
 }
 
 // Bash's own completion of names is asked for with compopt, which works only at a prompt.
@@ -170,9 +161,8 @@ const askBash = (line: string, dir: string) =>
 
 testIn("bash", (lines, dir) => Promise.all(lines.map((line) => askBash(line, dir))));
 
-Deno.test({
-  name: `bash offers values behind a sign of equality${isThere("bash") ? "" : " (no bash here)"}`,
-  ignore: !isThere("bash"),
+Deno.test(unlessLacking(lackOf("bash"), {
+  name: "bash offers values behind a sign of equality",
   fn: async () => {
     const dir = await Deno.makeTempDir();
     try {
@@ -185,7 +175,7 @@ Deno.test({
       await Deno.remove(dir, { recursive: true });
     }
   },
-});
+}));
 
 testIn("fish", (lines, dir) =>
   Promise.all(lines.map(async (line) => {

@@ -4,6 +4,8 @@ import { COMMAND_NAMES } from "../../src/cli/command_names.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
 import { manPage } from "../../src/cli/man_page.ts";
 import { MANUAL } from "../../src/cli/manual.ts";
+import { lackOf } from "../find_tool.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 
 const PAGE = manPage();
 
@@ -65,10 +67,8 @@ for (
   const command of [["mandoc", "-Tlint", "-Wall"], ["groff", "-ww", "-man", "-Tutf8"]] as const
 ) {
   const [program, ...args] = command;
-  const there = await isThere(program);
-  Deno.test({
-    name: `manPage is clean under ${command.join(" ")}${there ? "" : ` (no ${program} here)`}`,
-    ignore: !there,
+  Deno.test(unlessLacking(lackOf(program), {
+    name: `manPage is clean under ${command.join(" ")}`,
     fn: async () => {
       const child = new Deno.Command(program, {
         args,
@@ -83,15 +83,5 @@ for (
       assertEquals([code, text], [0, ""]);
       if (program === "mandoc") assertEquals(new TextDecoder().decode(stdout), "");
     },
-  });
-}
-
-async function isThere(program: string): Promise<boolean> {
-  try {
-    const { success } = await new Deno.Command("sh", { args: ["-c", `command -v ${program}`] })
-      .output();
-    return success;
-  } catch {
-    return false;
-  }
+  }));
 }

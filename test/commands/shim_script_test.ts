@@ -4,10 +4,12 @@ import { FLAGS } from "../../src/cli/flags.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
 import { UnsupportedFlagError } from "../../src/cli/unsupported_flag_error.ts";
 import { shimScript } from "../../src/commands/shim_script.ts";
+import { findTool, lackOf } from "../find_tool.ts";
 import { startProgram } from "../start_program.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 
 /** Shells that people have as /bin/sh. */
-const SHELLS = [["/bin/sh"], ["/bin/dash"], ["/bin/bash", "--posix"], ["/usr/bin/busybox", "sh"]];
+const SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "sh"]];
 
 /** A shim between two programs that say how they were called. */
 interface Ground extends AsyncDisposable {
@@ -80,17 +82,16 @@ const CALLS: readonly (readonly [boolean, readonly string[]])[] = [
 ];
 
 for (const shell of SHELLS) {
-  const [program = ""] = shell;
-  const missing = !isThere(program);
-  Deno.test({
-    name: `the shim knows print mode under ${shell.join(" ")}${missing ? " (not installed)" : ""}`,
-    ignore: missing,
+  const [program = "", ...options] = shell;
+  const command = [findTool(program) ?? program, ...options];
+  Deno.test(unlessLacking(lackOf(program), {
+    name: `the shim knows print mode under ${shell.join(" ")}`,
     fn: async () => {
       await using claude = await ground();
       for (const [prints, args] of CALLS) {
         const real = `${claude.path}/real/claude`;
         assertEquals(
-          await claude.call(args, { shell }),
+          await claude.call(args, { shell: command }),
           prints
             ? { who: "claude-print", args: ["--shim-for", real, ...args], stderr: "" }
             : { who: "claude", args, stderr: "" },
@@ -98,7 +99,7 @@ for (const shell of SHELLS) {
         );
       }
     },
-  });
+  }));
 }
 
 Deno.test("the shim reads command lines as claude-print does", async () => {
@@ -204,11 +205,3 @@ Deno.test("a refused and an unknown flag are told apart from mistakes", async ()
   assertEquals(await errorOf(["--newer-flag"]) instanceof UnsupportedFlagError, true);
   assertEquals(await errorOf(["--timeout", "x"]) instanceof UnsupportedFlagError, false);
 });
-
-function isThere(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}

@@ -38,7 +38,7 @@ export interface Fault {
   readonly name: string;
   /** What the stand-in does, or is done to it, at one of its moments. */
   readonly scenario: (at: StandInMoment) => Partial<Scenario>;
-  /** A shell line that succeeds where the fault can be had; everywhere by default. */
-  readonly possible?: string;
+  /** What this machine lacks to have the fault. */
+  readonly lack?: string | undefined;
   readonly cells: Readonly<Record<Moment, Cell>>;
 }

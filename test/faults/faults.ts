@@ -1,5 +1,6 @@
 import type { Dialog, Scenario } from "../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
+import { MOUNT_LACK } from "../standin/mount_lack.ts";
 import type { Ends, Fault, Wrap } from "./fault.ts";
 
 const ANSWERED: Ends = { code: 0, subtype: "success" };
@@ -193,7 +194,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "the disk is full",
     scenario: doing(FILL),
-    possible: "unshare -rm mount -t tmpfs none /mnt",
+    lack: MOUNT_LACK,
     cells: {
       "before start": {
         code: 2,

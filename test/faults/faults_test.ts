@@ -1,4 +1,4 @@
 import { FAULTS } from "./faults.ts";
 import { testFaults } from "./test_faults.ts";
 
-await testFaults(FAULTS);
+testFaults(FAULTS);

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { processesOf } from "../leftovers.ts";
 import { fakeProgram } from "./fake_program.ts";
-import { findTool } from "./find_tool.ts";
+import { findTool, lackOf } from "../find_tool.ts";
 import { type Newcomer, type NewcomerOptions, sha256 } from "./newcomer.ts";
 import { type Answer, serveReleases } from "./release_server.ts";
 import { testUnderShells } from "./test_under_shells.ts";
@@ -14,7 +14,7 @@ const PROGRAM = fakeProgram({ version: "0.3.0" });
 const DOWNLOADERS: readonly {
   readonly name: string;
   readonly newcomer: NewcomerOptions;
-  readonly cannot?: string;
+  readonly lack: string | undefined;
 }[] = [
   downloader("curl", "curl"),
   downloader("wget", "wget"),
@@ -28,7 +28,7 @@ function downloader(tool: string, name: string) {
   return {
     name,
     newcomer: { tools: [tool] },
-    ...(findTool(tool) === undefined ? { cannot: `no ${tool} here` } : {}),
+    lack: lackOf(tool),
   };
 }
 
@@ -44,8 +44,8 @@ async function assertNothingDone(user: Newcomer): Promise<void> {
   assertEquals(processesOf(user.home), []);
 }
 
-for (const { name, newcomer, cannot } of DOWNLOADERS) {
-  const needs = { newcomer, otherTools: true, cannot };
+for (const { name, newcomer, lack } of DOWNLOADERS) {
+  const needs = { newcomer, otherTools: true, lack };
 
   testUnderShells(`${name} brings the newest release, and another by its version`, async (user) => {
     await using server = serveReleases({

@@ -42,7 +42,5 @@ testUnderShells("the executable itself is installed, runs and is removed", async
   assertEquals(await user.tree(), before);
 }, {
   newcomer: { folders: [".local/share/man", ".local/share/bash-completion"] },
-  cannot: isThere(EXECUTABLE)
-    ? undefined
-    : "there is neither CLAUDE_PRINT nor dist/claude-print: deno task compile makes it",
+  lack: isThere(EXECUTABLE) ? undefined : "dist/claude-print, which deno task compile makes",
 });

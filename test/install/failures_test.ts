@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { CAN_MOUNT } from "../standin/can_mount.ts";
+import { MOUNT_LACK } from "../standin/mount_lack.ts";
 import { fakeProgram } from "./fake_program.ts";
-import { findTool } from "./find_tool.ts";
+import { lackOf } from "../find_tool.ts";
 import type { InstallOptions, Newcomer } from "./newcomer.ts";
 import { sha256 } from "./newcomer.ts";
 import { testUnderShells } from "./test_under_shells.ts";
@@ -88,7 +88,7 @@ for (const tool of ["shasum", "openssl"]) {
   }, {
     newcomer: { without: ["sha256sum"], tools },
     otherTools: true,
-    cannot: findTool(tool) === undefined ? `no ${tool} here` : undefined,
+    lack: lackOf(tool),
   });
 }
 
@@ -199,5 +199,5 @@ for (
     const left = Object.entries(tree).filter(([path]) => path.startsWith("after/"));
     assertEquals(left, [["after/", ""], ["after/claude-print", `755 ${old}`]]);
     assertStringIncludes(tree[".local/share/claude-print/installed"] ?? "", await sha256(old));
-  }, { cannot: CAN_MOUNT ? undefined : "no disk of one's own to mount here" });
+  }, { lack: MOUNT_LACK });
 }

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { findTool } from "./find_tool.ts";
+import { findTool, lackOf } from "../find_tool.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { INSTALLER, makeNewcomer } from "./newcomer.ts";
 import { SHELLS } from "./shells.ts";
 import { testUnderShells } from "./test_under_shells.ts";
@@ -8,16 +9,15 @@ const SCRIPT = await Deno.readTextFile(INSTALLER);
 
 for (const dialect of ["sh", "dash"]) {
   const shellcheck = findTool("shellcheck");
-  Deno.test({
-    name: `install.sh is clean ${dialect}${shellcheck ? "" : " (no shellcheck here)"}`,
-    ignore: shellcheck === undefined,
+  Deno.test(unlessLacking(lackOf("shellcheck"), {
+    name: `install.sh is clean ${dialect}`,
     fn: async () => {
       const { stdout } = await new Deno.Command(shellcheck ?? "", {
         args: ["-s", dialect, INSTALLER],
       }).output();
       assertEquals(new TextDecoder().decode(stdout), "");
     },
-  });
+  }));
 }
 
 Deno.test("install.sh that was cut off anywhere does nothing", async () => {

@@ -1,4 +1,4 @@
-import { findTool } from "./find_tool.ts";
+import { findTool } from "../find_tool.ts";
 
 /** A shell that the installer must run under. */
 export interface Shell {

@@ -1,3 +1,5 @@
+import { lackOf } from "../find_tool.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { makeNewcomer, type Newcomer, type NewcomerOptions } from "./newcomer.ts";
 import { type Shell, SHELLS } from "./shells.ts";
 
@@ -6,8 +8,8 @@ export interface Needs {
   readonly newcomer?: NewcomerOptions;
   /** Whether the programs that the installer uses are other ones than usual, or missing. */
   readonly otherTools?: boolean;
-  /** Why the test cannot run on this machine, if so. */
-  readonly cannot?: string | undefined;
+  /** What this machine lacks for the test, if anything. */
+  readonly lack?: string | undefined;
 }
 
 /** Tests the installer under every shell, each time with a new home. */
@@ -17,18 +19,15 @@ export function testUnderShells(
   needs: Needs = {},
 ): void {
   for (const shell of SHELLS) {
-    const reason = shell.command.length === 0
-      ? `no ${shell.name.split(" ")[0]} here`
-      : needs.otherTools === true && shell.bringsTools
-      ? "this one has its own tools in it"
-      : needs.cannot;
-    Deno.test({
-      name: `${name}, under ${shell.name}${reason === undefined ? "" : ` (${reason})`}`,
-      ignore: reason !== undefined,
+    // A shell that has the tools in it would not use others.
+    if (needs.otherTools === true && shell.bringsTools) continue;
+    const [program = ""] = shell.name.split(" ");
+    Deno.test(unlessLacking(lackOf(program) ?? needs.lack, {
+      name: `${name}, under ${shell.name}`,
       fn: async () => {
         await using newcomer = await makeNewcomer(shell, needs.newcomer);
         await test(newcomer, shell);
       },
-    });
+    }));
   }
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { leftovers } from "../leftovers.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { blocks } from "./blocks.ts";
 import { newcomer } from "./newcomer.ts";
 
@@ -13,18 +14,15 @@ Deno.test("every command of the README works, in its order", async (t) => {
   assert(scripts.length >= 12);
   for (const script of scripts) {
     const lack = missing.find((name) => new RegExp(`\\b${name} `, "u").test(script));
-    await t.step({
-      name: `${script.trimEnd().split("\n")[0]}${
-        lack === undefined ? "" : ` (${lack} is missing)`
-      }`,
-      ignore: lack !== undefined,
+    await t.step(unlessLacking(lack, {
+      name: script.trimEnd().split("\n")[0] ?? "",
       fn: async () => {
         const { code, stdout, stderr } = await reader.type(script);
         assertEquals(code, 0, stderr + stdout);
         assertEquals(/Cannot|Warning/u.exec(stderr), null, stderr);
         assertEquals(await leftovers(reader.home), []);
       },
-    });
+    }));
   }
 });
 

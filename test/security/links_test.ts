@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
 import { forwardTranscripts } from "../../src/sandbox/forward_transcripts.ts";
 import { removeFolder } from "../../src/sandbox/remove_folder.ts";
-import { asAnotherUser, CAN_BE_ANOTHER } from "./other_user.ts";
+import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 
 /** A folder of a run's and one outside that is nobody's business. */
 class Ground implements Disposable {
@@ -61,7 +61,7 @@ Deno.test("folders that a tool has closed are removed too", async () => {
   Deno.chmodSync(outside, 0o555);
   Deno.chmodSync(`${run}/cache/inner`, 0);
   Deno.chmodSync(`${run}/cache`, 0o555);
-  if (!CAN_BE_ANOTHER) {
+  if (OTHER_USER_LACK !== undefined) {
     assertEquals(removeFolder(run), undefined);
   } else {
     // Root may remove everything anyway; so another user has to.

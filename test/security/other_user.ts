@@ -1,5 +1,9 @@
-/** Whether this process may become another user. */
-export const CAN_BE_ANOTHER: boolean = Deno.uid() === 0;
+import { lackOf } from "../find_tool.ts";
+
+/** What a test lacks that becomes another user, which only root may. */
+export const OTHER_USER_LACK: string | undefined = Deno.uid() === 0
+  ? lackOf("setpriv")
+  : "root's rights";
 
 /** The user "nobody" of most systems, who owns nothing here. */
 const ANOTHER = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];

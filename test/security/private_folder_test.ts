@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import { StandIn } from "../standin/stand_in.ts";
-import { asAnotherUser, CAN_BE_ANOTHER } from "./other_user.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 
 const PROMPT = "the prompt, which is nobody else's business";
 
@@ -55,10 +56,8 @@ Deno.test("whatever the umask, all that is made for a run is its owner's alone",
   }
 });
 
-Deno.test({
+Deno.test(unlessLacking(OTHER_USER_LACK, {
   name: "another user can neither read nor write the private folder, nor feed the FIFO",
-  // Only root can become another user.
-  ignore: !CAN_BE_ANOTHER,
   fn: async () => {
     await using claude = await StandIn.set({ hang: "prompt" });
     const { folder, end, pid, childPid } = await heldRun(claude);
@@ -83,7 +82,7 @@ Deno.test({
     assert(!output.includes(PROMPT), "the prompt is on a command line");
     await end();
   },
-});
+}));
 
 Deno.test("TMPDIR may be a link, and what is made stays where it led", async () => {
   await using claude = await StandIn.set();
@@ -95,15 +94,15 @@ Deno.test("TMPDIR may be a link, and what is made stays where it led", async () 
   assert(start?.env["CLAUDE_CONFIG_DIR"]?.startsWith(`${tmp}/claude-print-`));
 });
 
-Deno.test({
+const sources = CLAUDE_PRINT === CLAUDE_PRINT_SOURCES;
+Deno.test(unlessLacking(sources ? undefined : "the sources in the place of an executable", {
   name: "TMPDIR may be relative, which an executable's runtime does not take",
-  ignore: CLAUDE_PRINT !== CLAUDE_PRINT_SOURCES,
   fn: async () => {
     await using claude = await StandIn.set();
     const run = await claude.print(["hello"], { env: { TMPDIR: "../tmp" } });
     assertEquals([run.stderr, run.code], ["", 0]);
   },
-});
+}));
 
 Deno.test("a folder in which every user can rename what is ours is refused", async () => {
   await using claude = await StandIn.set();

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { Check } from "../../src/doctor/check.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
-import { CAN_MOUNT } from "./can_mount.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { MOUNT_LACK } from "./mount_lack.ts";
 import { Patient } from "./patient.ts";
 import { runInTerminal } from "./terminal_run.ts";
 
@@ -154,9 +155,8 @@ Deno.test("doctor does not take a TMPDIR that cannot be written to", async () =>
   assertStringIncludes(checks["fifo"]?.suggestion ?? "", "Set TMPDIR");
 });
 
-Deno.test({
+Deno.test(unlessLacking(MOUNT_LACK, {
   name: "doctor does not take a TMPDIR on a full disk",
-  ignore: !CAN_MOUNT,
   fn: async () => {
     await using patient = await Patient.admit();
     const script = 'mount -t tmpfs -o size=64k none "$TMPDIR" && exec "$@"';
@@ -166,7 +166,7 @@ Deno.test({
     assertEquals(ailing(checks), ["fifo"]);
     assertMatch(checks["fifo"]?.detail ?? "", /only [\d.]+ kB are free$/);
   },
-});
+}));
 
 Deno.test("doctor finds what a killed run left, and leaves it", async () => {
   await using patient = await Patient.admit();

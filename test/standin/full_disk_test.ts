@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { projectSlug } from "../../src/transcript/project_slug.ts";
-import { CAN_MOUNT } from "./can_mount.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { MOUNT_LACK } from "./mount_lack.ts";
 import { StandIn } from "./stand_in.ts";
 
 const ID = "123e4567-e89b-42d3-a456-426614174000";
@@ -40,9 +41,8 @@ function slug(claude: StandIn): string {
   return projectSlug(claude.home.project);
 }
 
-Deno.test({
+Deno.test(unlessLacking(MOUNT_LACK, {
   name: "a full disk is one warning, and leaves no part of the transcript",
-  ignore: !CAN_MOUNT,
   fn: async () => {
     await using claude = await StandIn.set();
     await Deno.mkdir(`${claude.home.config}/projects/other`, { recursive: true });
@@ -51,11 +51,10 @@ Deno.test({
     const left = [...Deno.readDirSync(`${claude.home.path}/after/${slug(claude)}`)];
     assertEquals(left, []);
   },
-});
+}));
 
-Deno.test({
+Deno.test(unlessLacking(MOUNT_LACK, {
   name: "a full disk leaves a resumed transcript as it was",
-  ignore: !CAN_MOUNT,
   fn: async () => {
     await using claude = await StandIn.set();
     assertEquals((await claude.print(["--session-id", ID, "hello"])).code, 0);
@@ -71,7 +70,7 @@ Deno.test({
       await Deno.readTextFile(`${path}/before/${name}`),
     );
   },
-});
+}));
 
 Deno.test("transcripts that cannot be written are one warning, and the exit code stays", async () => {
   await using claude = await StandIn.set();

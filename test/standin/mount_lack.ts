@@ -1,0 +1,8 @@
+/** What a test lacks that mounts a small disk of its own, where this machine does not let its users do that. */
+export const MOUNT_LACK: string | undefined = (await new Deno.Command("unshare", {
+    args: ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
+    stdout: "null",
+    stderr: "null",
+  }).output().catch(() => ({ success: false }))).success
+  ? undefined
+  : "the right to mount a disk of its own";
