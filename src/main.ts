@@ -1,6 +1,12 @@
 /**
  * `claude-print`: a drop-in replacement for `claude -p` that drives the interactive Claude Code.
  *
+ * ```sh
+ * deno run -A --no-config --no-lock jsr:@claude-print/cli -p "Hello"
+ * ```
+ *
+ * Without `--no-config` a `deno.json` of the folder it is started in can put another program in its place.
+ *
  * @module
  */
 import { print } from "./commands/print.ts";

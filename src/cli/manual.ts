@@ -59,5 +59,6 @@ export const MANUAL: Manual = {
     "claude-print --output-format stream-json --verbose --input-file task.md",
     'claude-print --allowedTools "Bash(git *)" Edit -- "Fix the failing test"',
     "claude-print --jsonl < prompts.jsonl > results.jsonl",
+    "deno run -A --no-config --no-lock jsr:@claude-print/cli -p Hello",
   ],
 };

@@ -289,7 +289,9 @@ function namesIn(dir: string): readonly string[] {
 
 function reason(cause: unknown): string {
   if (cause instanceof Deno.errors.PermissionDenied) return "permission denied";
-  if (cause instanceof Deno.errors.NotFound) return "no such folder";
+  if (cause instanceof Deno.errors.NotFound || cause instanceof Deno.errors.NotADirectory) {
+    return "no such folder";
+  }
   if (cause instanceof Deno.errors.NotCapable) {
     return "Deno lets this program write to no such place";
   }

@@ -4,6 +4,7 @@ import { runtimeBase } from "../../.github/scripts/runtime_base.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 const MAX_MS = 60;
 const MAX_RATIO = 2;
@@ -31,7 +32,7 @@ export async function measureExecutable(
     for (const { executable, folder } of [ours, hello]) {
       await makeExecutable(executable, { folder, base });
     }
-    const alone = [ours.executable, "--version", "--claude-binary", "/none"];
+    const alone = [ours.executable, "--version", "--claude-binary", NOWHERE];
     const around = [ours.executable, "--version", "--claude-binary", world.claude];
     const commands = [alone, around, [hello.executable], [world.claude, "--version"]];
     const times: number[][] = commands.map(() => []);

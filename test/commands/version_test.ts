@@ -4,6 +4,7 @@ import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { versionLine } from "../../src/commands/version.ts";
 import { DriverError } from "../../src/driver/driver_error.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** Calls `test` with the path of a stand-in. */
 async function withClaude(
@@ -44,8 +45,8 @@ Deno.test("versionLine() does not take something else for Claude Code", async ()
 
 Deno.test("versionLine() in short fails without any Claude Code", async () => {
   await assertRejects(
-    () => versionLine({ short: true, claudeBinary: "/nonexistent/claude" }),
+    () => versionLine({ short: true, claudeBinary: NOWHERE }),
     DriverError,
-    'Cannot start claude: "/nonexistent/claude" does not exist',
+    `Cannot start claude: "${NOWHERE}" does not exist`,
   );
 });

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fifoCheck } from "../../src/doctor/fifo_check.ts";
+import { MISSING, NOWHERE } from "../nowhere.ts";
 
 Deno.test("fifoCheck() takes a folder in which a run can work, and leaves it empty", async () => {
   const tmp = await Deno.makeTempDir();
@@ -15,7 +16,7 @@ Deno.test("fifoCheck() takes a folder in which a run can work, and leaves it emp
 });
 
 Deno.test("fifoCheck() does not take a folder that cannot be written to", async () => {
-  for (const tmp of ["/nonexistent", "/dev/null", "/sys"]) {
+  for (const tmp of [NOWHERE, MISSING, "/dev/null", "/sys"]) {
     const { ok, suggestion } = await fifoCheck(tmp);
     assertEquals(ok, false, tmp);
     assertStringIncludes(suggestion ?? "", "Set TMPDIR");

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readFinalTurn } from "../../src/driver/final_turn.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 const RECORDED = new URL(
   "../../fixtures/transcripts/2.1.330/bash/transcript.jsonl",
@@ -14,7 +15,7 @@ function read(
   { cut = false } = {},
 ) {
   return readFinalTurn({
-    configDir: "/nowhere",
+    configDir: NOWHERE,
     sessionId: "s",
     transcriptPath: () => path,
     known: new Set(),

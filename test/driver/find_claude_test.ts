@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { DriverError } from "../../src/driver/driver_error.ts";
 import { findClaude } from "../../src/driver/find_claude.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** A folder with an executable and a plain file. */
 function ground(): { readonly dir: string; readonly remove: () => void } {
@@ -14,7 +15,7 @@ function ground(): { readonly dir: string; readonly remove: () => void } {
 
 Deno.test("findClaude() takes the first executable on PATH", () => {
   const { dir, remove } = ground();
-  const env = { PATH: `/nowhere:${dir}/plain:${dir}/bin` };
+  const env = { PATH: `${NOWHERE}:${dir}/plain:${dir}/bin` };
   assertEquals(findClaude({ named: undefined, env, cwd: "/" }), `${dir}/bin/claude`);
   remove();
 });
@@ -37,7 +38,7 @@ Deno.test("findClaude() says why there is none", () => {
   const { dir, remove } = ground();
   const find = (named: string | undefined, path: string) => () =>
     findClaude({ named, env: { PATH: path }, cwd: dir });
-  assertThrows(find(undefined, "/nowhere"), DriverError, '"claude" is not on PATH');
+  assertThrows(find(undefined, NOWHERE), DriverError, '"claude" is not on PATH');
   assertThrows(find(undefined, `${dir}/plain`), DriverError, "is not an executable file");
   assertThrows(find("./missing", ""), DriverError, '"./missing" does not exist');
   assertThrows(find("plain/claude", ""), DriverError, "is not an executable file");

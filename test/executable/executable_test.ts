@@ -8,6 +8,7 @@ import { StandIn } from "../standin/stand_in.ts";
 import { runInTerminal } from "../standin/terminal_run.ts";
 import { startProgram } from "../start_program.ts";
 import { compile } from "./compile.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
@@ -129,7 +130,7 @@ Deno.test("the executable", async (t) => {
       const [home, tmp] = [`${folder}/home`, `${folder}/tmp`];
       for (const path of [home, tmp]) await Deno.mkdir(path, { mode: 0o500 });
       const say = async (args: readonly string[], env: Readonly<Record<string, string>>) =>
-        await startProgram([executable, ...args], { env: { PATH: "/none", ...env }, cwd: "/" })
+        await startProgram([executable, ...args], { env: { PATH: NOWHERE, ...env }, cwd: "/" })
           .ended;
       const version = `claude-print ${deno.version} (wrapping claude not found)\n`;
       for (const env of [{}, { HOME: home, TMPDIR: tmp }, { HOME: "/dev/null" }]) {

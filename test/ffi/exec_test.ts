@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { startProgram } from "../start_program.ts";
+import { MISSING } from "../nowhere.ts";
 
 const MODULE = new URL("../../ffi/exec.ts", import.meta.url).href;
 
@@ -53,6 +54,6 @@ Deno.test("exec() leaves no signal ignored or blocked, and adds no fd", async ()
 });
 
 Deno.test("exec() says why a program cannot be started", async () => {
-  const { stdout } = await execed("/nowhere/claude", []).ended;
-  assertStringIncludes(stdout, 'Cannot start "/nowhere/claude": No such file or directory');
+  const { stdout } = await execed(MISSING, []).ended;
+  assertStringIncludes(stdout, `Cannot start "${MISSING}": No such file or directory`);
 });

@@ -5,6 +5,7 @@ import { closeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { Poller } from "../../ffi/poll.ts";
 import { runScript } from "./pty_child.ts";
+import { MISSING } from "../nowhere.ts";
 
 Deno.test("makeFifo makes a FIFO for its owner only, and refuses a path that is taken", async () => {
   const folder = await Deno.makeTempDir({ prefix: "fifo é " });
@@ -22,8 +23,8 @@ Deno.test("makeFifo makes a FIFO for its owner only, and refuses a path that is 
 });
 
 Deno.test("openFifo of a path that is not there throws ENOENT", () => {
-  const error = assertThrows(() => openFifo("/none/fifo"), LibcError);
-  assertEquals([error.code, error.path], ["ENOENT", "/none/fifo"]);
+  const error = assertThrows(() => openFifo(MISSING), LibcError);
+  assertEquals([error.code, error.path], ["ENOENT", MISSING]);
 });
 
 Deno.test("openFifo brings the lines of one writer after the other and never hangs up", async () => {

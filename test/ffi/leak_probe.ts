@@ -14,6 +14,7 @@ import { openPidfd, waitFor } from "../../ffi/process.ts";
 import { openPty } from "../../ffi/pty.ts";
 import { spawn } from "../../ffi/spawn.ts";
 import { PtyChild } from "./pty_child.ts";
+import { MISSING } from "../nowhere.ts";
 
 async function runOne(): Promise<number> {
   await using child = new PtyChild("/bin/sh", { args: ["-c", "echo hello"], stdin: "/dev/null" });
@@ -26,9 +27,9 @@ function failOne(): void {
   const plain = { args: [], env: {}, cwd: "/", pty };
   for (
     const [file, options] of [
-      ["/none", plain],
-      ["/bin/true", { ...plain, cwd: "/none" }],
-      ["/bin/true", { ...plain, stdin: "/none" }],
+      [MISSING, plain],
+      ["/bin/true", { ...plain, cwd: MISSING }],
+      ["/bin/true", { ...plain, stdin: MISSING }],
     ] as const
   ) {
     try {

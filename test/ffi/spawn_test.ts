@@ -6,6 +6,7 @@ import { libc } from "../../ffi/libc.ts";
 import { openPty } from "../../ffi/pty.ts";
 import { spawn, type SpawnOptions } from "../../ffi/spawn.ts";
 import { PtyChild, runScript } from "./pty_child.ts";
+import { MISSING, NOWHERE } from "../nowhere.ts";
 
 const SUCCESS = { kind: "exited", code: 0 } as const;
 
@@ -116,7 +117,7 @@ Deno.test("spawn keeps the pty as the controlling terminal when fd 0 is a file",
 });
 
 Deno.test("spawn looks a file without a slash up in this process's PATH", async () => {
-  await using child = new PtyChild("true", { env: { PATH: "/nowhere" } });
+  await using child = new PtyChild("true", { env: { PATH: NOWHERE } });
   assertEquals((await child.end()).status, SUCCESS);
 });
 
@@ -130,7 +131,7 @@ function failure(file: string, options: Partial<SpawnOptions> = {}): unknown {
 }
 
 Deno.test("spawn of a program that is not there throws ENOENT with its path", () => {
-  assertEquals(failure("/none/claude"), { code: "ENOENT", path: "/none/claude" });
+  assertEquals(failure(MISSING), { code: "ENOENT", path: MISSING });
   assertEquals(failure("no-such-claude"), { code: "ENOENT", path: "no-such-claude" });
 });
 
@@ -148,7 +149,7 @@ Deno.test("spawn of something that cannot be executed throws EACCES or ENOEXEC w
 });
 
 Deno.test("spawn names the folder that cannot be entered", () => {
-  assertEquals(failure("/bin/true", { cwd: "/none" }), { code: "ENOENT", path: "/none" });
+  assertEquals(failure("/bin/true", { cwd: MISSING }), { code: "ENOENT", path: MISSING });
   assertEquals(failure("/bin/true", { cwd: "" }), { code: "ENOENT", path: "" });
   assertEquals(failure("/bin/true", { cwd: "/etc/passwd" }), {
     code: "ENOTDIR",
@@ -157,7 +158,7 @@ Deno.test("spawn names the folder that cannot be entered", () => {
 });
 
 Deno.test("spawn names the input file that cannot be read", () => {
-  assertEquals(failure("/bin/true", { stdin: "/none" }), { code: "ENOENT", path: "/none" });
+  assertEquals(failure("/bin/true", { stdin: MISSING }), { code: "ENOENT", path: MISSING });
 });
 
 Deno.test("spawn throws E2BIG for an argument that Linux does not take", () => {

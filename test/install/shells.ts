@@ -1,4 +1,5 @@
 import { findTool } from "../find_tool.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** A shell that the installer must run under. */
 export interface Shell {
@@ -32,7 +33,7 @@ function findsWithoutPath([program = "", ...args]: readonly string[]): boolean {
   return new Deno.Command(program, {
     args: [...args, "-c", "command -v mv"],
     clearEnv: true,
-    env: { PATH: "/nonexistent" },
+    env: { PATH: NOWHERE },
     stdout: "null",
     stderr: "null",
   }).outputSync().success;

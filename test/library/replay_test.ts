@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { replay, RunError } from "../../src/library/mod.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 const CASSETTE = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
 
@@ -12,7 +13,7 @@ Deno.test("replay() gives the frames of a recorded run, its result, and no diffe
 });
 
 Deno.test("replay() says what to do about a folder without a recording", async () => {
-  const error = await assertRejects(() => replay("/no/such/folder"), RunError);
+  const error = await assertRejects(() => replay(NOWHERE), RunError);
   assert(error.suggestion !== undefined);
   assertEquals(error.exitCode, 2);
 });

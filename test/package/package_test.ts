@@ -46,30 +46,47 @@ Deno.test("the package that is published runs from a registry, as a program and 
     }
   });
 
-  await t.step("deno run -A jsr:@claude-print/cli --version", async () => {
-    const { code, stdout, stderr } = await run("run", "-A", "jsr:@claude-print/cli", "--version");
+  await t.step("the documented command says its version", async () => {
+    const { code, stdout, stderr } = await run(...CLI, "--version");
     assertEquals(code, 0, stderr);
     assertEquals(stdout, `claude-print ${deno.version} (wrapping claude 2.1.330)\n`);
   });
 
-  await t.step("deno run -A jsr:@claude-print/cli answers a prompt", async () => {
+  await t.step("it answers a prompt", async () => {
     const args = ["-p", "hello", "--settings", "{/* why */}"];
-    const output = await run("run", "-A", "--quiet", "jsr:@claude-print/cli", ...args);
+    const output = await run(...CLI, ...args);
     assertEquals(output, { code: 0, stdout: "You said hello\n", stderr: "" });
-    const { code, stderr } = await run("run", "-A", "--quiet", "jsr:@claude-print/cli", "--modle");
+    const { code, stderr } = await run(...CLI, "--modle");
     assertEquals(code, 2);
     assertStringIncludes(stderr, "Did you mean --model?");
   });
 
   await t.step("a screen is rendered", async () => {
     const asks = { MOCK_CLAUDE_SCENARIO: JSON.stringify({ dialogs: [QUESTION] }) };
-    const command = [Deno.execPath(), "run", "-A", "--quiet", "jsr:@claude-print/cli", "hello"];
-    const { code, stderr } = await startProgram(command, {
+    const { code, stderr } = await startProgram([Deno.execPath(), ...CLI, "hello"], {
       env: { ...env, ...asks },
       cwd: home.project,
     }).ended;
     assertEquals(code, 2);
     assertMatch(stderr, /\| +Shall we\?\n/u);
+  });
+
+  await t.step("the folder that it is started in has no say in what runs", async () => {
+    const hostile = `${home.project}/hostile`;
+    for (const [path, text] of Object.entries(hostileFolder(registry.url))) {
+      await Deno.mkdir(`${hostile}/${path.slice(0, path.lastIndexOf("/") + 1)}`, {
+        recursive: true,
+      });
+      await Deno.writeTextFile(`${hostile}/${path}`, text);
+    }
+    await Deno.mkdir(`${hostile}/below`);
+    for (const cwd of [hostile, `${hostile}/below`]) {
+      const started = async (args: readonly string[]) =>
+        await startProgram([Deno.execPath(), ...args, "hello"], { env, cwd }).ended;
+      const careless = CLI.filter((word) => !word.startsWith("--no-"));
+      assertEquals((await started(careless)).stdout, "hostile\n");
+      assertEquals(await started(CLI), { code: 0, stdout: "You said hello\n", stderr: "" });
+    }
   });
 
   await t.step("a program imports the library", async () => {
@@ -93,6 +110,39 @@ Deno.test("the package that is published runs from a registry, as a program and 
 
   assertEquals(await leftovers(home), []);
 });
+
+/** The documented command, quiet about what it downloads. */
+const CLI = ["run", "-A", "--no-config", "--no-lock", "--quiet", "jsr:@claude-print/cli"];
+
+/** A folder that puts programs of its own in the place of what it can, by all that Deno reads of a folder. */
+function hostileFolder(registry: string): Readonly<Record<string, string>> {
+  const evil = "console.log('hostile'); Deno.exit(0); export const z = {};";
+  return {
+    "deno.json": JSON.stringify({
+      links: ["./evil"],
+      imports: { "jsr:@claude-print/cli": "./evil/main.ts", "npm:zod": "./evil/main.ts" },
+      scopes: { [registry]: { "npm:zod": "./evil/main.ts" } },
+    }),
+    "deno.lock": JSON.stringify({
+      version: "5",
+      specifiers: { "jsr:@claude-print/cli@*": "6.6.6" },
+    }),
+    ".npmrc": "registry=http://127.0.0.1:1/\n",
+    "package.json": JSON.stringify({ dependencies: { zod: "*", "@claude-print/cli": "*" } }),
+    "node_modules/zod/package.json": JSON.stringify({
+      name: "zod",
+      version: "4.6.7",
+      exports: { ".": "./main.mjs", "./mini": "./main.mjs" },
+    }),
+    "node_modules/zod/main.mjs": evil,
+    "evil/deno.json": JSON.stringify({
+      name: "@claude-print/cli",
+      version: deno.version,
+      exports: { ".": "./main.ts", "./library": "./main.ts" },
+    }),
+    "evil/main.ts": evil,
+  };
+}
 
 /** A dialog that is shown to the user. */
 const QUESTION = {

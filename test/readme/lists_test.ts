@@ -20,6 +20,15 @@ Deno.test("CI begins with README's test command", () => {
   assertEquals(lines.find((line) => /^(?:npx|deno) /u.test(line)), command);
 });
 
+Deno.test("wherever the package is run, the folder that it is run in has no say", () => {
+  const found = ["README.md", "install.sh", ...sourcesBelow("src")].flatMap((path) =>
+    [...read(path).matchAll(/deno run\b.*jsr:@claude-print\/cli/gu)].map(([command]) => command)
+  );
+  assert(found.length >= 4);
+  const safe = "deno run -A --no-config --no-lock jsr:@claude-print/cli";
+  assertEquals([...new Set(found)], [safe]);
+});
+
 Deno.test("README lists claude-print's own flags, all of them", () => {
   const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(README) ?? [];
   const listed = [...table.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);

@@ -7,6 +7,9 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 const RELEASE = "https://github.com/claude-print/claude-print/releases/latest/download/";
 const ASSET = "claude-print-x86_64-linux";
 
+/** What Deno is told to run the package. */
+const PACKAGE = "run -A --no-config --no-lock jsr:@claude-print/cli";
+
 /**
  * Somebody who types what the README says, in a project of theirs: a git repository with a change, and a list of
  * prompts. `claude` is the stand-in; what would be downloaded comes from this checkout, and of clusters there are only
@@ -30,10 +33,10 @@ export async function newcomer(): Promise<Newcomer> {
   await installMockClaude(bin, { scenario, journal: `${home.path}/journal` });
   const claudePrint = `exec ${CLAUDE_PRINT.map(quoted).join(" ")} "$@"\n`;
   await program(`${bin}/claude-print`, claudePrint);
-  // `deno run -A jsr:...` is tried against a look-alike of the registry elsewhere.
+  // `deno run -A ... jsr:...` is tried against a look-alike of the registry elsewhere.
   await program(
     `${bin}/deno`,
-    `[ "$1 $2 $3" = 'run -A jsr:@claude-print/cli' ] || exit 64\nshift 3\n${claudePrint}`,
+    `[ "$1 $2 $3 $4 $5" = '${PACKAGE}' ] || exit 64\nshift 5\n${claudePrint}`,
   );
   await makeRelease(`${home.path}/release`, `#!/bin/sh\n${claudePrint}`);
   await program(`${bin}/curl`, curl(`${home.path}/release`));

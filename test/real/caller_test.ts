@@ -4,6 +4,7 @@ import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { parseObject } from "./print_mode_facts.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import type { RealClaude } from "./real_claude.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** Who the API was told is asking, for every request. */
 function entrypoints(real: RealClaude): readonly (string | undefined)[] {
@@ -22,7 +23,7 @@ forNewestVersion("a caller inside Claude Code is served like any other", async (
       CLAUDECODE: "1",
       CLAUDE_CODE_CHILD_SESSION: "1",
       CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
-      CLAUDE_CODE_EXECPATH: "/no/such/claude",
+      CLAUDE_CODE_EXECPATH: NOWHERE,
       CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
       CLAUDE_CODE_SIMPLE: "1",
       CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",

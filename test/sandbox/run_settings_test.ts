@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { parseCallerSettings, runSettings } from "../../src/sandbox/run_settings.ts";
 import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 const HERE = { cwd: "/" };
 
@@ -23,9 +24,9 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
     "Cannot parse --settings",
   );
   await assertRejects(
-    () => parseCallerSettings("/does/not/exist.json", HERE),
+    () => parseCallerSettings(NOWHERE, HERE),
     SandboxError,
-    'Cannot read the settings file "/does/not/exist.json"',
+    `Cannot read the settings file "${NOWHERE}"`,
   );
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, "[1]");

@@ -3,6 +3,7 @@ import { type Owner, thisOwner, writeOwner } from "../../src/sandbox/owner.ts";
 import { sweep, type SweptFolder } from "../../src/sandbox/sweep.ts";
 import { processesOf } from "../leftovers.ts";
 import { until } from "../standin/stand_in.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** No process has this pid: it is over the kernel's limit (proc(5), pid_max). */
 const NOBODY = 4_194_305;
@@ -86,7 +87,7 @@ Deno.test("sweep() removes the folder of a run that was killed, and nothing besi
 });
 
 Deno.test("sweep() finds nothing in a folder that is not there", () => {
-  assertEquals(sweep({ tmp: "/none", userConfigDir: "/none" }), []);
+  assertEquals(sweep({ tmp: NOWHERE, userConfigDir: NOWHERE }), []);
 });
 
 Deno.test("sweep() leaves the folder of a run that lives", () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
 import { StandIn, type StartOptions } from "./stand_in.ts";
+import { MISSING, NOWHERE } from "../nowhere.ts";
 
 /** One way to go wrong, and what is said about it. */
 interface Mistake {
@@ -26,7 +27,7 @@ function file(name: string, content: string | Uint8Array<ArrayBuffer>, mode = 0o
 const MISTAKES: Readonly<Record<string, Mistake>> = {
   "no claude on PATH": {
     args: ["hello"],
-    options: { namesBinary: false, env: { PATH: "/nonexistent" } },
+    options: { namesBinary: false, env: { PATH: NOWHERE } },
     message: /^Cannot start claude: "claude" is not on PATH$/,
     suggestion: /npm install -g @anthropic-ai\/claude-code.*--claude-binary/,
   },
@@ -66,7 +67,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "a --claude-binary without an interpreter": {
     args: ["--claude-binary", "./claude", "hello"],
     options: { namesBinary: false },
-    before: file("claude", "#!/nonexistent/sh\n", 0o755),
+    before: file("claude", `#!${MISSING}\n`, 0o755),
     message: /^Cannot .*Cannot start ".*claude": No such file or directory /,
     suggestion: /./,
   },
@@ -226,8 +227,8 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   "a $TMPDIR that does not exist": {
     args: ["hello"],
-    options: { env: { TMPDIR: "/nonexistent/tmp" } },
-    message: /^Cannot create a private folder in \/nonexistent\/tmp: no such folder$/,
+    options: { env: { TMPDIR: NOWHERE } },
+    message: /^Cannot create a private folder in \/.*\/nowhere: no such folder$/,
     suggestion: /Set TMPDIR to a folder you can write to/,
   },
   "a $TMPDIR that nobody can write to": {

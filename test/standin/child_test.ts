@@ -3,6 +3,7 @@ import { leftovers } from "../leftovers.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { StandIn } from "./stand_in.ts";
 import { runInTerminal } from "./terminal_run.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** Runs once and returns what the child saw when it started. */
 async function childOf(
@@ -68,7 +69,7 @@ Deno.test("a run inside a run finds the user's config dir and not the sandbox", 
   await using inner = await StandIn.set();
   const { CLAUDE_PRINT_USER_CONFIG_DIR, CLAUDE_SECURESTORAGE_CONFIG_DIR } = env;
   const nested = await childOf(inner, [], {
-    CLAUDE_CONFIG_DIR: "/nowhere/config",
+    CLAUDE_CONFIG_DIR: NOWHERE,
     CLAUDE_PRINT_USER_CONFIG_DIR,
     CLAUDE_SECURESTORAGE_CONFIG_DIR,
   });

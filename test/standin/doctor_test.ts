@@ -6,6 +6,7 @@ import { unlessLacking } from "../unless_lacking.ts";
 import { MOUNT_LACK } from "./mount_lack.ts";
 import { Patient } from "./patient.ts";
 import { runInTerminal } from "./terminal_run.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** The names of the checks that are not well. */
 function ailing(checks: Readonly<Record<string, Check>>): readonly string[] {
@@ -76,7 +77,7 @@ Deno.test("doctor --json says the same for machines", async () => {
 
 Deno.test("doctor finds no claude, or one that it is told of", async () => {
   await using patient = await Patient.admit();
-  const env = { PATH: "/nonexistent" };
+  const env = { PATH: NOWHERE };
   const checks = await patient.checks(["--run"], { env });
   assertEquals(ailing(checks), ["claude"]);
   assertEquals(checks["claude"]?.detail, 'Cannot start claude: "claude" is not on PATH');

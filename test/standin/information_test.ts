@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
 import { StandIn } from "./stand_in.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 Deno.test("--version names both versions", async () => {
   await using claude = await StandIn.set({ version: "2.1.197" });
@@ -17,7 +18,7 @@ Deno.test("-v prints what Claude Code itself prints", async () => {
 
 Deno.test("--version without a Claude Code says so and succeeds, -v fails", async () => {
   await using claude = await StandIn.set();
-  const options = { namesBinary: false, env: { PATH: "/nonexistent" } };
+  const options = { namesBinary: false, env: { PATH: NOWHERE } };
   const long = await claude.print(["--version"], options);
   assertEquals([long.code, long.stdout], [
     0,
