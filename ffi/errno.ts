@@ -2,11 +2,13 @@ import { libc } from "./libc.ts";
 
 /** The error numbers that callers decide on, as x86_64 Linux numbers them (errno(3)). */
 export const ERRNO = {
+  ENOENT: 2,
   ESRCH: 3,
   EINTR: 4,
   EIO: 5,
   EBADF: 9,
   EAGAIN: 11,
+  ENOTDIR: 20,
   EINVAL: 22,
   EPIPE: 32,
 } as const;

@@ -75,12 +75,17 @@ export function closeFd(fd: number): void {
 }
 
 /** What an fd is open on, as far as it matters here. */
-export type FdKind = "file" | "null device" | "other";
+export interface FdStat {
+  readonly kind: "file" | "null device" | "other";
+  /** Size of a file, in bytes. */
+  readonly size: number;
+}
 
-/** `struct stat` on x86_64: its size in bytes, and where mode and device number are. */
+/** `struct stat` on x86_64: its size in bytes, and where mode, device number and size are. */
 const STAT_BYTES = 144;
 const ST_MODE = 24;
 const ST_RDEV = 40;
+const ST_SIZE = 48;
 
 /** Kinds of files in the mode (inode(7)), and the number of /dev/null: major 1, minor 3 (null(4)). */
 const S_IFMT = 0o170000;
@@ -93,13 +98,14 @@ const NULL_DEVICE = 0x103n;
  *
  * @throws LibcError EBADF when it is not open.
  */
-export function fdKind(fd: number): FdKind {
+export function fdStat(fd: number): FdStat {
   const stat = new Uint8Array(STAT_BYTES);
   checked(libc().fstat(fd, stat), { call: "fstat", action: `look at fd ${fd}` });
   const view = new DataView(stat.buffer);
-  const kind = view.getUint32(ST_MODE, true) & S_IFMT;
-  if (kind === S_IFREG) return "file";
-  return kind === S_IFCHR && view.getBigUint64(ST_RDEV, true) === NULL_DEVICE
-    ? "null device"
-    : "other";
+  const format = view.getUint32(ST_MODE, true) & S_IFMT;
+  const isNull = format === S_IFCHR && view.getBigUint64(ST_RDEV, true) === NULL_DEVICE;
+  return {
+    kind: format === S_IFREG ? "file" : isNull ? "null device" : "other",
+    size: Number(view.getBigInt64(ST_SIZE, true)),
+  };
 }

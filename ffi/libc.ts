@@ -42,6 +42,7 @@ const TABLE = {
     parameters: ["buffer", "buffer", "buffer", "buffer", "buffer", "buffer"],
     result: "i32",
   },
+  pread: { parameters: ["i32", "buffer", "usize", "i64"], result: "isize" },
   ptsname_r: { parameters: ["i32", "buffer", "usize"], result: "i32" },
   read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   readlink: { parameters: ["buffer", "buffer", "usize"], result: "isize" },

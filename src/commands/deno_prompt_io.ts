@@ -1,5 +1,5 @@
 import { LibcError } from "../../ffi/errno.ts";
-import { fdKind } from "../../ffi/fd.ts";
+import { fdStat } from "../../ffi/fd.ts";
 import { readProcFile } from "../../ffi/proc.ts";
 import { MAX_PROMPT_BYTES, type PromptIo } from "../cli/prompt_source.ts";
 
@@ -41,7 +41,7 @@ async function readFile(path: string): Promise<Uint8Array> {
 function stdinAtOnce(): Uint8Array | undefined {
   let kind;
   try {
-    kind = fdKind(0);
+    kind = fdStat(0).kind;
   } catch {
     // Closed: reading the stream says what is wrong with it.
     return undefined;

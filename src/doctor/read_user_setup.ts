@@ -1,4 +1,4 @@
-import { isJsonObject, readJsonObject } from "../sandbox/json_object.ts";
+import { isJsonObject, readJsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
 import { findLogin, type Login } from "../sandbox/login.ts";
 import { projectSettings } from "../sandbox/project_settings.ts";
 import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
@@ -22,7 +22,7 @@ export function readUserSetup(
   const userConfig = locateUserConfig(env);
   const userSettings = readJsonObject(`${userConfig.dir}/settings.json`);
   const settings = [...projectSettings(cwd), ...(userSettings === undefined ? [] : [userSettings])];
-  const claudeJson = readJsonObject(userConfig.claudeJson);
+  const claudeJson = readOwnJsonObject(userConfig.claudeJson);
   // Variables of the settings win over those of the environment.
   const baseUrl = [...settings.map(({ env }) => env).filter(isJsonObject), env]
     .map((variables) => variables["ANTHROPIC_BASE_URL"])

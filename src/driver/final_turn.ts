@@ -1,3 +1,5 @@
+import { readJsonObject } from "../sandbox/json_object.ts";
+import { readTranscript } from "../sandbox/read_transcript.ts";
 import { announces } from "../session/announces.ts";
 import type { HookPayload } from "../session/input.ts";
 import { type Cost, costOfClaudeJson, costOfEntries } from "../transcript/cost.ts";
@@ -46,7 +48,7 @@ export async function readFinalTurn(options: {
         entries,
         turns,
         cost: costOfEntries(entries) ??
-          costOfClaudeJson(readJson(`${options.configDir}/.claude.json`), sessionId),
+          costOfClaudeJson(readJsonObject(`${options.configDir}/.claude.json`), sessionId),
         maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
       };
     }
@@ -75,17 +77,9 @@ function isComplete(turn: Turn | undefined, stop: HookPayload | undefined): bool
 
 function readEntries(path: string): readonly Entry[] {
   try {
-    return createLineSplitter().push(Deno.readFileSync(path)).map(parseEntry)
+    return createLineSplitter().push(readTranscript(path)).map(parseEntry)
       .filter((entry) => entry !== undefined);
   } catch {
     return [];
-  }
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(Deno.readTextFileSync(path));
-  } catch {
-    return undefined;
   }
 }

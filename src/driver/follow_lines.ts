@@ -1,3 +1,4 @@
+import { readTranscript } from "../sandbox/read_transcript.ts";
 import { createLineSplitter } from "../transcript/line_splitter.ts";
 
 /**
@@ -5,20 +6,16 @@ import { createLineSplitter } from "../transcript/line_splitter.ts";
  * file.
  *
  * @param offset the size in bytes of what is not to be read
+ * @returns a function that throws {@linkcode UnfitFileError} once something else stands in the file's place
  */
 export function followLines(path: string, offset = 0): () => readonly string[] {
   const lines = createLineSplitter();
   let position = offset;
   return () => {
     try {
-      using file = Deno.openSync(path);
-      const { size } = file.statSync();
-      if (size <= position) return [];
-      file.seekSync(position, Deno.SeekMode.Start);
-      const bytes = new Uint8Array(size - position);
-      const count = file.readSync(bytes) ?? 0;
-      position += count;
-      return lines.push(bytes.subarray(0, count));
+      const bytes = readTranscript(path, { from: position });
+      position += bytes.length;
+      return lines.push(bytes);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return [];
       throw error;

@@ -1,5 +1,6 @@
 import { closeFd, readFd } from "../../ffi/fd.ts";
 import { openFifo } from "../../ffi/fifo.ts";
+import { readJsonObject } from "../sandbox/json_object.ts";
 import { UNHEARD } from "../sandbox/hooks.ts";
 import type { HookPayload } from "../session/input.ts";
 
@@ -15,6 +16,8 @@ export interface HookCall {
 const MAX_READ = 65536;
 /** Longest line that can be ours: longer ones could not be written in one piece, pipe(7). */
 const MAX_LINE = 4096;
+/** Largest payload, in bytes: it may hold a prompt of 10 MiB in which every character is escaped. */
+const MAX_PAYLOAD = 128_000_000;
 
 /** Reads the FIFO on which hooks announce themselves, and the payloads they left. */
 export class HookSource implements Disposable {
@@ -67,14 +70,11 @@ export class HookSource implements Disposable {
     if (!/^\d+$/u.test(name)) return undefined;
     const path = `${this.#payloadDir}/${name}`;
     try {
-      const payload: unknown = JSON.parse(Deno.readTextFileSync(path));
+      const payload = readJsonObject(path, { limit: MAX_PAYLOAD });
       const ranAt = Deno.lstatSync(path).mtime?.getTime() ?? 0;
       Deno.removeSync(path);
-      if (typeof payload !== "object" || payload === null) return undefined;
-      const event = (payload as HookPayload)["hook_event_name"];
-      return typeof event === "string"
-        ? { event, payload: payload as HookPayload, ranAt }
-        : undefined;
+      const event = payload?.["hook_event_name"];
+      return typeof event === "string" && payload ? { event, payload, ranAt } : undefined;
     } catch {
       return undefined;
     }

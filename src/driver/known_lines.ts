@@ -1,3 +1,4 @@
+import { readTranscript } from "../sandbox/read_transcript.ts";
 import { createLineSplitter } from "../transcript/line_splitter.ts";
 
 /**
@@ -12,9 +13,7 @@ export function knownLineIds(
   const known = new Set<string>();
   for (const path of resumed.keys()) {
     if (!path.endsWith(".jsonl")) continue;
-    for (
-      const line of createLineSplitter().push(Deno.readFileSync(`${configDir}/projects/${path}`))
-    ) {
+    for (const line of createLineSplitter().push(readTranscript(`${configDir}/projects/${path}`))) {
       try {
         const { uuid } = JSON.parse(line);
         if (typeof uuid === "string") known.add(uuid);

@@ -2,7 +2,12 @@ import type { Limits } from "../session/limits.ts";
 import type { SessionOptions } from "../session/session_state.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
 import type { HookEvent } from "../sandbox/hooks.ts";
-import { isJsonObject, type JsonObject, readJsonObject } from "../sandbox/json_object.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  readJsonObject,
+  readOwnJsonObject,
+} from "../sandbox/json_object.ts";
 import { findLogin, type Login } from "../sandbox/login.ts";
 import { countMcpServers } from "../sandbox/mcp_servers.ts";
 import { noLoginError } from "../sandbox/no_login_error.ts";
@@ -98,7 +103,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const { env, cwd } = options;
   const binary = findClaude({ named: options.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
-  const userClaudeJson = readJsonObject(userConfig.claudeJson);
+  const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
   const userSettings = readJsonObject(`${userConfig.dir}/settings.json`);
   const callerSettings = options.settings === undefined
     ? {}

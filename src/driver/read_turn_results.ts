@@ -1,4 +1,5 @@
 import { DENIAL_MESSAGE } from "../sandbox/hooks.ts";
+import { readTranscript } from "../sandbox/read_transcript.ts";
 import { parseEntry } from "../transcript/entry.ts";
 import { createLineSplitter } from "../transcript/line_splitter.ts";
 import type { ResultFrame } from "../wire/frame.ts";
@@ -20,7 +21,7 @@ export function readTurnResults(
     readonly printed: number;
   },
 ): readonly ResultFrame[] {
-  const lines = createLineSplitter().push(Deno.readFileSync(options.path));
+  const lines = createLineSplitter().push(readTranscript(options.path));
   const entries = lines.slice(0, lines.lastIndexOf(options.lastLine) + 1).map(parseEntry)
     .filter((entry) => entry !== undefined);
   return turnResults(entries, {

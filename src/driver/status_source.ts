@@ -1,3 +1,5 @@
+import { readJsonObject } from "../sandbox/json_object.ts";
+
 /** What the child says of itself in `sessions/<pid>.json`. */
 export interface ChildStatus {
   readonly status: string;
@@ -20,29 +22,20 @@ export class StatusSource {
    * machine that of the start stands there until after the Stop hook of a short turn
    */
   read({ idleSince = 0 }: { readonly idleSince?: number } = {}): ChildStatus | undefined {
-    let text: string;
+    let mtime: number | undefined;
     try {
-      const { mtime } = Deno.statSync(this.#path);
-      text = Deno.readTextFileSync(this.#path);
-      const seen = `${idleSince} ${mtime?.getTime()} ${text}`;
-      if (seen === this.#seen) return undefined;
-      this.#seen = seen;
-      const value = JSON.parse(text) as {
-        readonly status?: unknown;
-        readonly waitingFor?: unknown;
-        readonly updatedAt?: unknown;
-      };
-      if (typeof value.status !== "string") return undefined;
-      const { updatedAt } = value;
-      const isStale = typeof updatedAt === "number" && updatedAt < idleSince;
-      if (value.status === "idle" && isStale) return undefined;
-      return {
-        status: value.status,
-        ...(typeof value.waitingFor === "string" ? { waitingFor: value.waitingFor } : {}),
-      };
+      mtime = Deno.statSync(this.#path).mtime?.getTime();
     } catch {
-      // Not there yet, already removed, or caught while it was being written: the next read tells.
+      // Not there yet, or already removed.
       return undefined;
     }
+    // Caught while it is being written it is no JSON: the next read tells.
+    const { status, waitingFor, updatedAt } = readJsonObject(this.#path) ?? {};
+    const seen = JSON.stringify([idleSince, mtime, status, waitingFor, updatedAt]);
+    if (seen === this.#seen || typeof status !== "string") return undefined;
+    this.#seen = seen;
+    const isStale = typeof updatedAt === "number" && updatedAt < idleSince;
+    if (status === "idle" && isStale) return undefined;
+    return { status, ...(typeof waitingFor === "string" ? { waitingFor } : {}) };
   }
 }

@@ -1,3 +1,4 @@
+import { readJsonObject } from "../sandbox/json_object.ts";
 import { followLines } from "./follow_lines.ts";
 
 /** A subagent, as Claude Code notes it beside its transcript. */
@@ -59,14 +60,7 @@ export class SubagentSource {
 
 /** Reads the note about a subagent; undefined while it is not there or half written. */
 function readSubagent(path: string, agentId: string): Subagent | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(Deno.readTextFileSync(path));
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { toolUseId, agentType, description } = value as Readonly<Record<string, unknown>>;
+  const { toolUseId, agentType, description } = readJsonObject(path) ?? {};
   return typeof toolUseId === "string"
     ? {
       agentId,

@@ -34,10 +34,21 @@ export class TranscriptSource {
         if (!name.endsWith(".jsonl")) continue;
         const known = this.#resumed.get(`${slug}/${name}`) ?? 0;
         const path = `${this.#projects}/${slug}/${name}`;
-        if (Deno.statSync(path).size > known) return { path, read: followLines(path, known) };
+        if (sizeOf(path) > known) return { path, read: followLines(path, known) };
       }
     }
     return undefined;
+  }
+}
+
+/** Size of a regular file in bytes; of anything else 0. */
+function sizeOf(path: string): number {
+  try {
+    const { isFile, size } = Deno.statSync(path);
+    return isFile ? size : 0;
+  } catch {
+    // A link that leads nowhere, or a file that was removed just now.
+    return 0;
   }
 }
 

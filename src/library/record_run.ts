@@ -1,5 +1,6 @@
 import { parse } from "@std/jsonc/parse";
 import deno from "../../deno.json" with { type: "json" };
+import { readRegularFile } from "../../ffi/regular_file.ts";
 import { CassetteError } from "../cassette/cassette_error.ts";
 import { claimFolder } from "../cassette/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/create_recording.ts";
@@ -12,6 +13,9 @@ import type { Environment } from "../sandbox/user_config.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
+
+/** The largest file of settings that is looked at, in bytes. */
+const MAX_SETTINGS = 16_000_000;
 
 /** Records one run as a cassette. */
 export interface RunRecorder {
@@ -109,7 +113,7 @@ function settingsOf(
 
 function textOf(path: string): string {
   try {
-    return Deno.readTextFileSync(path);
+    return new TextDecoder().decode(readRegularFile(path, { limit: MAX_SETTINGS }));
   } catch {
     return "";
   }

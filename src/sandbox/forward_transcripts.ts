@@ -1,3 +1,5 @@
+import { readTranscript } from "./read_transcript.ts";
+
 /** What is forwarded from where to where. */
 export interface ForwardOptions {
   /** The child's config dir. */
@@ -58,7 +60,7 @@ export function forwardTranscripts(options: ForwardOptions): Forwarded {
 
 /** Brings one file home; false if there is nothing new in it. */
 function forward(path: string, { from, to, resumed, run }: ForwardOptions): boolean {
-  const source = Deno.readFileSync(`${from}/projects/${path}`);
+  const source = readTranscript(`${from}/projects/${path}`);
   const target = `${to}/projects/${path}`;
   const known = resumed[path];
   const present = sizeOf(target);
@@ -77,7 +79,7 @@ function forward(path: string, { from, to, resumed, run }: ForwardOptions): bool
     return true;
   } catch (error) {
     const isThere = error instanceof Deno.errors.AlreadyExists &&
-      text(Deno.readFileSync(target)) === text(source);
+      text(readTranscript(target)) === text(source);
     if (isThere) return false;
     throw error;
   } finally {
@@ -100,7 +102,7 @@ function missingOf(
 ): Uint8Array<ArrayBuffer> {
   if (present <= known) return bytes;
   const wanted = text(bytes);
-  const there = text(Deno.readFileSync(target).subarray(known));
+  const there = text(readTranscript(target, { from: known }));
   if (wanted.startsWith(there)) return bytes.subarray(there.length);
   return there.includes(wanted) ? bytes.subarray(bytes.length) : bytes;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, readJsonObject } from "./json_object.ts";
+import { isJsonObject, type JsonObject, readOwnJsonObject } from "./json_object.ts";
 import type { Environment, UserConfig } from "./user_config.ts";
 
 /** What Claude Code logs in with. Of secrets it says only where they are. */
@@ -56,7 +56,7 @@ export function findLogin(options: {
     return { kind: "helper" };
   }
   if (isSet(LAST_VARIABLE)) return { kind: "variable", name: LAST_VARIABLE };
-  const oauth = readJsonObject(`${options.userConfig.loginDir}/.credentials.json`)
+  const oauth = readOwnJsonObject(`${options.userConfig.loginDir}/.credentials.json`)
     ?.["claudeAiOauth"];
   if (
     isJsonObject(oauth) && (isFilled(oauth["accessToken"]) || isFilled(oauth["refreshToken"]))

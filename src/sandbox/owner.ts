@@ -1,3 +1,4 @@
+import { readRegularFile } from "../../ffi/regular_file.ts";
 import { readProcFile, readProcLink } from "../../ffi/proc.ts";
 import type { ForwardOptions } from "./forward_transcripts.ts";
 import { isJsonObject } from "./json_object.ts";
@@ -25,6 +26,9 @@ export type OwnerState = "live" | "dead" | "unknown";
 
 const FILE = "owner.json";
 
+/** The largest file that is read, in bytes: of a session resumed with 100 000 files it is smaller. */
+const LIMIT = 16_000_000;
+
 /** This process as the owner of a folder. */
 export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId" | "pidNamespace"> {
   return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
@@ -45,7 +49,8 @@ export function writeOwner(folder: string, owner: Owner): void {
 /** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
 export function readOwner(folder: string): Owner | "missing" | "broken" {
   try {
-    const owner: unknown = JSON.parse(Deno.readTextFileSync(`${folder}/${FILE}`));
+    const bytes = readRegularFile(`${folder}/${FILE}`, { limit: LIMIT });
+    const owner: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isOwner(owner) ? owner : "broken";
   } catch (error) {
     return error instanceof Deno.errors.NotFound ? "missing" : "broken";

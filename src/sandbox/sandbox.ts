@@ -1,10 +1,12 @@
 import { makeFifo } from "../../ffi/fifo.ts";
+import { UnfitFileError } from "../../ffi/regular_file.ts";
 import { absoluteDir } from "./absolute_dir.ts";
 import { type Forwarded, forwardTranscripts } from "./forward_transcripts.ts";
 import { type HookEvent, hookScript, hookSettings } from "./hooks.ts";
 import type { JsonObject } from "./json_object.ts";
 import { openFolder } from "./open_folder.ts";
 import { litterIn, type Owner, thisOwner, writeOwner } from "./owner.ts";
+import { readTranscript } from "./read_transcript.ts";
 import { removeFolder } from "./remove_folder.ts";
 import { runSettings } from "./run_settings.ts";
 import { SandboxError } from "./sandbox_error.ts";
@@ -170,7 +172,7 @@ export class Sandbox implements Disposable {
       }
     } catch (cause) {
       this[Symbol.dispose]();
-      if (cause instanceof SandboxError) throw cause;
+      if (cause instanceof SandboxError || cause instanceof UnfitFileError) throw cause;
       throw new SandboxError(`Cannot fill the private folder ${this.path}: ${reason(cause)}`, {
         suggestion: `Look for free space and permissions in ${tmp}, or set TMPDIR`,
         cause,
@@ -268,15 +270,19 @@ function copySession(from: string, to: string, session: string): ReadonlyMap<str
   return copied;
 }
 
+/** Copies a file, or a folder with the files and folders in it: links there and FIFOs belong to no session. */
 function copyTree(from: string, to: string, path: string, copied: Map<string, number>): void {
   if (Deno.statSync(`${from}/${path}`).isDirectory) {
     Deno.mkdirSync(`${to}/${path}`, { recursive: true, mode: 0o700 });
-    for (const name of namesIn(`${from}/${path}`)) copyTree(from, to, `${path}/${name}`, copied);
+    for (const { name, isFile, isDirectory } of Deno.readDirSync(`${from}/${path}`)) {
+      if (isFile || isDirectory) copyTree(from, to, `${path}/${name}`, copied);
+    }
     return;
   }
   Deno.mkdirSync(`${to}/${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true, mode: 0o700 });
-  Deno.copyFileSync(`${from}/${path}`, `${to}/${path}`);
-  copied.set(path, Deno.statSync(`${to}/${path}`).size);
+  const bytes = readTranscript(`${from}/${path}`);
+  Deno.writeFileSync(`${to}/${path}`, bytes, { mode: 0o600 });
+  copied.set(path, bytes.length);
 }
 
 function namesIn(dir: string): readonly string[] {

@@ -182,15 +182,23 @@ Deno.test("the executable", async (t) => {
 
     await t.step("says what it may not do, without a question and without a stack", async () => {
       await using claude = await StandIn.set();
-      const { exit, output } = await runInTerminal(
-        [executable, "--claude-binary", claude.binary, "hello"],
-        { size: { rows: 24, cols: 200 }, cwd: "/dev", env: claude.home.env },
-      );
-      assertEquals(exit, { kind: "exited", code: 2 });
+      const command = [executable, "--claude-binary", claude.binary, "hello"];
+      const size = { rows: 24, cols: 200 };
+      // What lies there is read through libc, and what is written is not.
+      const { env } = claude.home;
+      const { exit } = await runInTerminal(command, { size, cwd: "/dev", env });
+      assertEquals(exit, { kind: "exited", code: 0 });
+      const denied = await runInTerminal(command, {
+        size,
+        cwd: "/dev",
+        env: { ...env, TMPDIR: "/dev/shm" },
+      });
+      assertEquals(denied.exit, { kind: "exited", code: 2 });
       assertEquals(
-        output,
-        'claude-print: Cannot go on: this program was not given all access to "/dev/.claude/settings.json"' +
-          "\r\n  Use folders outside of /dev, /proc and /sys, or run claude-print with deno run -A\r\n",
+        denied.output,
+        "claude-print: Cannot create a private folder in /dev/shm: " +
+          "Deno lets this program write to no such place\r\n" +
+          "  Set TMPDIR to a folder you can write to\r\n",
       );
     });
   } finally {

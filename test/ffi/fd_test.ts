@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { cString } from "../../ffi/c_string.ts";
 import { LibcError } from "../../ffi/errno.ts";
-import { closeFd, fdKind, readFd, writeFd } from "../../ffi/fd.ts";
+import { closeFd, fdStat, readFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { libc } from "../../ffi/libc.ts";
 import { Poller } from "../../ffi/poll.ts";
@@ -71,9 +71,9 @@ Deno.test("drainFd carries 20 MB from a child, complete and in order", async () 
   assertEquals(new TextDecoder().decode(bytes) === expected, true);
 });
 
-Deno.test("fdKind knows a file and the null device from anything else", () => {
+Deno.test("fdStat knows a file and the null device from anything else", () => {
   using pty = openPty({ rows: 24, cols: 80 });
-  assertEquals(fdKind(pty.fd), "other");
+  assertEquals(fdStat(pty.fd).kind, "other");
   for (
     const [path, kind] of [
       ["/dev/null", "null device"],
@@ -83,10 +83,10 @@ Deno.test("fdKind knows a file and the null device from anything else", () => {
     ] as const
   ) {
     const fd = libc().open(cString(path), 0);
-    assertEquals(fdKind(fd), kind, path);
+    assertEquals(fdStat(fd).kind, kind, path);
     closeFd(fd);
   }
   // The number of an fd that was closed may already be somebody else's.
-  const error = assertThrows(() => fdKind(-1), LibcError);
+  const error = assertThrows(() => fdStat(-1), LibcError);
   assertEquals([error.call, error.code], ["fstat", "EBADF"]);
 });

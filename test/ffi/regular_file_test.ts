@@ -1,0 +1,60 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { makeFifo } from "../../ffi/fifo.ts";
+import { readRegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
+
+/** A folder with one thing of each kind, removed at the end of the test. */
+class Ground implements Disposable {
+  readonly path = Deno.makeTempDirSync();
+
+  constructor() {
+    Deno.writeTextFileSync(`${this.path}/file`, "0123456789");
+    Deno.writeTextFileSync(`${this.path}/empty`, "");
+    Deno.symlinkSync("file", `${this.path}/link`);
+    Deno.symlinkSync("/dev/zero", `${this.path}/zero`);
+    Deno.symlinkSync("/dev/tty", `${this.path}/terminal`);
+    Deno.symlinkSync("nowhere", `${this.path}/dangling`);
+    Deno.symlinkSync("loop", `${this.path}/loop`);
+    Deno.mkdirSync(`${this.path}/folder`);
+    makeFifo(`${this.path}/fifo`);
+  }
+
+  read(name: string, { limit = 10, from = 0 } = {}): string {
+    return new TextDecoder().decode(readRegularFile(`${this.path}/${name}`, { limit, from }));
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+Deno.test("readRegularFile() reads a file from anywhere in it to its end, through links too", () => {
+  using ground = new Ground();
+  assertEquals(ground.read("file"), "0123456789");
+  assertEquals(ground.read("link", { from: 7 }), "789");
+  assertEquals(ground.read("file", { from: 10 }), "");
+  assertEquals(ground.read("file", { from: 99, limit: 100 }), "");
+  assertEquals(ground.read("empty", { limit: 0 }), "");
+  // Files of the kernel tell no size.
+  const status = readRegularFile("/proc/self/status", { limit: 1_000_000 });
+  assertEquals(new TextDecoder().decode(status).split(":")[0], "Name");
+});
+
+Deno.test("readRegularFile() refuses what is no regular file, or too large, and waits for nobody", () => {
+  using ground = new Ground();
+  for (const name of ["fifo", "zero", "terminal", "folder"]) {
+    const error = assertThrows(() => ground.read(name), UnfitFileError);
+    assertEquals(error.message, `Cannot read "${ground.path}/${name}": it is no regular file`);
+  }
+  const error = assertThrows(() => ground.read("file", { limit: 9 }), UnfitFileError);
+  assertEquals([error.path, error.reason], [
+    `${ground.path}/file`,
+    "it is larger than 0.000009 MB",
+  ]);
+  // A file without end takes no more memory than the limit.
+  Deno.truncateSync(`${ground.path}/empty`, 2 ** 42);
+  assertThrows(() => ground.read("empty", { limit: 1_000_000 }), UnfitFileError, "than 1 MB");
+  assertThrows(() => ground.read("loop"));
+  for (const name of ["missing", "dangling"]) {
+    assertThrows(() => ground.read(name), Deno.errors.NotFound);
+  }
+});

@@ -1,0 +1,55 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { makeFifo } from "../../ffi/fifo.ts";
+import { StandIn } from "../standin/stand_in.ts";
+
+/** What makes its reader wait for ever, or takes all of its memory. */
+const TRAPS: Readonly<Record<string, (path: string) => void>> = {
+  "a FIFO": makeFifo,
+  "a link to /dev/zero": (path) => Deno.symlinkSync("/dev/zero", path),
+  "a link to a terminal": (path) => Deno.symlinkSync("/dev/ptmx", path),
+  "a file without end": (path) => {
+    Deno.writeTextFileSync(path, "{}");
+    Deno.truncateSync(path, 2 ** 42);
+  },
+};
+
+/** A run that waits in a system call heeds no signal but this. */
+const mortal = (command: readonly string[]) => ["timeout", "--signal=KILL", "60", ...command];
+
+for (const [kind, set] of Object.entries(TRAPS)) {
+  Deno.test(`${kind} in a shared folder, or in a left-over run, makes no run wait`, async () => {
+    await using claude = await StandIn.set();
+    const { project, tmp } = claude.home;
+    const work = `${project}/work`;
+    const left = `${tmp}/claude-print-4194305-1-0123abcd`;
+    for (const folder of [`${project}/.claude`, `${work}/.claude`, left]) {
+      await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+    }
+    for (const folder of [project, work]) {
+      for (const name of [".claude/settings.json", ".claude/settings.local.json", ".mcp.json"]) {
+        set(`${folder}/${name}`);
+      }
+    }
+    set(`${left}/owner.json`);
+    const run = await claude.print(["hello"], { cwd: work, wrap: mortal });
+    assertEquals([run.stderr, run.stdout, run.code], ["", "Hello from the stand-in.\n", 0]);
+  });
+}
+
+Deno.test("a user's own file that Claude Code would wait for is named", async () => {
+  await using claude = await StandIn.set();
+  const folder = `${claude.home.path}/other`;
+  await Deno.mkdir(folder);
+  const cases = [
+    [".claude.json", { CLAUDE_CONFIG_DIR: folder }],
+    [".credentials.json", { CLAUDE_SECURESTORAGE_CONFIG_DIR: folder }],
+  ] as const;
+  for (const [name, env] of cases) {
+    makeFifo(`${folder}/${name}`);
+    const run = await claude.print(["--output-format", "json", "hello"], { env, wrap: mortal });
+    assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+    assertMatch(run.stderr, /^claude-print: Cannot read ".*": it is no regular file\n {2}Put a /u);
+    await Deno.remove(`${folder}/${name}`);
+  }
+  assertEquals(await claude.journal("start"), []);
+});
