@@ -16,7 +16,9 @@ async function freshCheckout(test: string) {
     assertEquals(success, true, name);
   }
   await Deno.writeTextFile(`${path}/test/real/a_test.ts`, test);
-  const env = { ...Deno.env.toObject(), DENO_DIR: await denoDir(), NO_COLOR: "1" };
+  // What npx says of its own configuration would come before a file's.
+  const own = Object.entries(Deno.env.toObject()).filter(([name]) => !/^npm_/iu.test(name));
+  const env = { ...Object.fromEntries(own), DENO_DIR: await denoDir(), NO_COLOR: "1" };
   return {
     path,
     test: async (args: readonly string[], added: Readonly<Record<string, string>>) =>
