@@ -4,7 +4,8 @@ import { StandIn } from "../standin/stand_in.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 
-const PROMPT = "the prompt, which is nobody else's business";
+/** Not the words of any other program on the machine. */
+const PROMPT = `the prompt ${crypto.randomUUID()}, which is nobody else's business`;
 
 /** A run in a TMPDIR that everybody can enter, held while its prompt is being answered. */
 async function heldRun(claude: StandIn) {
