@@ -1,4 +1,4 @@
-/** Signal numbers of x86_64 Linux by name (signal(7)), without 16, which Linux never sends. */
+/** Signal numbers of x86_64 Linux by name (signal(7)). */
 export const SIGNALS = {
   SIGHUP: 1,
   SIGINT: 2,
@@ -15,6 +15,7 @@ export const SIGNALS = {
   SIGPIPE: 13,
   SIGALRM: 14,
   SIGTERM: 15,
+  SIGSTKFLT: 16,
   SIGCHLD: 17,
   SIGCONT: 18,
   SIGSTOP: 19,

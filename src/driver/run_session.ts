@@ -130,6 +130,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   Deno.addSignalListener("SIGWINCH", onResize);
   stack.defer(() => Deno.removeSignalListener("SIGWINCH", onResize));
 
+  const guard = stack.use(new Guard(sandbox.configDir));
   const startedAt = performance.now();
   const pid = spawn(options.binary, {
     args: options.args,
@@ -148,7 +149,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   stack.defer(() => {
     if (ended === undefined) killRunProcesses(marks());
   });
-  stack.use(new Guard(sandbox.configDir, { path: options.env["PATH"] }));
+  guard.watch(pid);
   const pidfd = openPidfd(pid);
   stack.defer(() => closeFd(pidfd));
   const status = new StatusSource({ configDir: sandbox.configDir, pid });

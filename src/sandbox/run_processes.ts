@@ -14,8 +14,8 @@ export interface RunMarks {
 /** Processes of a run that live, and what will find those they start from now on. */
 export interface RunProcesses {
   readonly living: readonly ProcessStat[];
-  /** The sessions that are the run's, by their number, with the start time of the leader as far as it is known. */
-  readonly sessions: ReadonlyMap<number, string | undefined>;
+  /** The sessions that are the run's, by their number, with the start time of the process that leads or led it. */
+  readonly sessions: ReadonlyMap<number, string>;
 }
 
 /** How often is looked again for what was started while the processes before it were killed. */
@@ -28,39 +28,43 @@ const LOOK_MS = 10;
 /**
  * Finds the living processes of a run.
  *
- * Tools run in sessions of their own, outlive their parents and may clear their environment, so none of these
- * marks is enough alone: descending from the child, having its config dir in the environment, and being in a
- * session of a process that has one of the other two.
+ * Tools run in sessions of their own, outlive their parents and may clear their environment, so one mark is not
+ * enough. A process is the run's
+ *
+ * - if it is the child, or descends from a process of the run, whoever it has become since,
+ * - if it is this user's and has the child's config dir in its environment, which other users may claim too,
+ * - if it is in a session that is the run's: one that a process of the run leads, or led at an earlier look. Whoever
+ *   entered a session of somebody else's with that environment brings in no one but himself.
+ *
+ * Whose a process is tells its real user id: a program with the set-user-ID bit shows another effective one.
  *
  * @param earlier what an earlier look found: its sessions are searched too
  */
 export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
-  const living = livingProcesses();
-  const own = living.get(Deno.pid)?.session;
+  const processes = allProcesses();
+  const own = processes.get(Deno.pid)?.session;
   const sessions = new Map(earlier?.sessions);
   for (const [session, startTime] of sessions) {
-    const leader = living.get(session);
+    const leader = processes.get(session);
     // The number belongs to another session by now.
     if (leader !== undefined && leader.startTime !== startTime) sessions.delete(session);
   }
   const entry = `CLAUDE_CONFIG_DIR=${marks.configDir}`;
   // Nothing of a run comes into this program's session, so nothing in there is ever the run's.
-  let others = [...living.values()].filter(({ session }) => session !== own);
+  let others = [...processes.values()].filter(({ session }) => session !== own);
   const found = new Map<number, ProcessStat>();
   const take = (isOfRun: (process: ProcessStat) => boolean) => {
     const taken = others.filter(isOfRun);
     others = others.filter((process) => !taken.includes(process));
     for (const process of taken) {
       found.set(process.pid, process);
-      const leader = living.get(process.session);
-      if (leader === undefined) sessions.set(process.session, sessions.get(process.session));
-      else if (leader === process) sessions.set(process.pid, process.startTime);
+      if (process.session === process.pid) sessions.set(process.pid, process.startTime);
     }
     return taken.length > 0;
   };
-  take(({ pid }) => pid === marks.child || hasEntry(pid, entry));
+  take(({ pid }) => pid === marks.child || (hasEntry(pid, entry) && isOfThisUser(pid)));
   while (take(({ parent, session }) => found.has(parent) || sessions.has(session)));
-  return { living: [...found.values()], sessions };
+  return { living: [...found.values()].filter(({ ended }) => !ended), sessions };
 }
 
 /**
@@ -113,23 +117,32 @@ function send(signal: () => void): void {
   }
 }
 
-function livingProcesses(): ReadonlyMap<number, ProcessStat> {
-  const living = new Map<number, ProcessStat>();
+/** Those too that have ended and were not waited for: what they started still descends from them. */
+function allProcesses(): ReadonlyMap<number, ProcessStat> {
+  const processes = new Map<number, ProcessStat>();
   for (const pid of readProcPids()) {
     const stat = readProcessStat(pid);
     // Session 0 is what a container's processes have whose session began outside of it, and the kernel's own.
-    if (stat !== undefined && !stat.ended && stat.session !== 0) living.set(stat.pid, stat);
+    if (stat !== undefined && stat.session !== 0) processes.set(stat.pid, stat);
   }
-  return living;
+  return processes;
 }
 
 function hasEntry(pid: number, entry: string): boolean {
+  return textOf(`/proc/${pid}/environ`).split("\0").includes(entry);
+}
+
+function isOfThisUser(pid: number): boolean {
+  const [, real] = /^Uid:\t(\d+)/mu.exec(textOf(`/proc/${pid}/status`)) ?? [];
+  return Number(real) === Deno.uid();
+}
+
+function textOf(path: string): string {
   try {
-    const environment = new TextDecoder().decode(readProcFile(`/proc/${pid}/environ`));
-    return environment.split("\0").includes(entry);
+    return new TextDecoder().decode(readProcFile(path));
   } catch (error) {
     // It has ended, or it is somebody else's.
-    if (error instanceof LibcError) return false;
+    if (error instanceof LibcError) return "";
     throw error;
   }
 }

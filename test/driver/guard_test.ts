@@ -1,7 +1,14 @@
 import { assertEquals } from "@std/assert";
 import { Guard } from "../../src/driver/guard.ts";
+import { GUARD_SCRIPT } from "../../src/driver/guard_script.ts";
+import { readProcessStat } from "../../src/sandbox/process_stat.ts";
+import { lackOf } from "../find_tool.ts";
+import { SHELLS } from "../install/shells.ts";
 import { processesOf } from "../leftovers.ts";
+import { Crowd } from "../sandbox/crowd.ts";
 import { until } from "../standin/stand_in.ts";
+import { OTHER_USER_LACK } from "../security/other_user.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 
 Deno.test("Guard counts as a leftover while it is there, and ends nothing when it is disposed", async () => {
   const folder = Deno.makeTempDirSync();
@@ -11,7 +18,7 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
     env: { CLAUDE_CONFIG_DIR: configDir },
   }).spawn();
   try {
-    const guard = new Guard(configDir, { path: Deno.env.get("PATH") });
+    const guard = new Guard(configDir);
     // A process that has just begun its program has no environment for a moment.
     await until(() => Promise.resolve(processesOf(folder).length === 2), "both are there");
     guard[Symbol.dispose]();
@@ -23,3 +30,86 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
     Deno.removeSync(folder);
   }
 });
+
+/** Starts the script of a guard whose program lives until `programEnds()`. */
+function startGuard(shell: readonly string[], configDir: string) {
+  const [program = "", ...args] = shell;
+  const child = new Deno.Command(program, {
+    args: [...args, "-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
+    clearEnv: true,
+    env: { LC_ALL: "C" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const stdin = child.stdin.getWriter();
+  return {
+    programEnds: async (watched?: number) => {
+      const { pid, startTime } = watched === undefined ? {} : readProcessStat(watched) ?? {};
+      if (pid !== undefined) await stdin.write(new TextEncoder().encode(`${pid}/${startTime}\n`));
+      await stdin.close();
+      const { code, stdout } = await child.output();
+      assertEquals([code, stdout.length], [0, 0]);
+    },
+  };
+}
+
+for (const { name, command } of SHELLS.filter(({ name }) => name !== "sh")) {
+  const [program = ""] = name.split(" ");
+  Deno.test(unlessLacking(lackOf(program), {
+    name: `a guard under ${name} ends the run of a program that was killed, and nothing of others`,
+    fn: async () => {
+      await using crowd = await Crowd.gather();
+      await startGuard(command, crowd.configDir).programEnds(crowd.child);
+      crowd.check();
+    },
+  }));
+}
+
+Deno.test(unlessLacking(OTHER_USER_LACK, {
+  name: "a guard ends a run whose tools have used up as many processes as there may be",
+  fn: async () => {
+    const limit = 40;
+    // Somebody who has no other processes; root has no limit.
+    const user = `${60_000 + Deno.pid % 5000}`;
+    const limited = ["setpriv", "--reuid", user, "--clear-groups", "prlimit", `--nproc=${limit}`];
+    const configDir = "/nonexistent/config";
+    const guard = startGuard([...limited, "sh"], configDir);
+    // With the guard and this shell there are as many as may be.
+    const script = `n=2
+      while [ $n -lt ${limit} ]; do
+        sleep 60 &
+        env -i setsid sleep 60 &
+        n=$((n + 2))
+      done
+      echo full; exec sleep 60`;
+    const [program = "", ...args] = [...limited, "setsid", "sh", "-c", script];
+    const child = new Deno.Command(program, {
+      args,
+      cwd: "/",
+      env: { CLAUDE_CONFIG_DIR: configDir },
+      stdin: "null",
+      stdout: "piped",
+    }).spawn();
+    const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    assertEquals((await output.read()).value, "full\n");
+    assertEquals(processesOfUser(user), limit);
+    await guard.programEnds(child.pid);
+    await child.status;
+    await output.cancel();
+    assertEquals(processesOfUser(user), 0);
+  },
+}));
+
+/** How many processes of a user live, which is what the limit counts. */
+function processesOfUser(user: string): number {
+  return [...Deno.readDirSync("/proc")].filter(({ name }) => {
+    if (!/^\d+$/u.test(name)) return false;
+    try {
+      const status = Deno.readTextFileSync(`/proc/${name}/status`);
+      return status.includes(`\nUid:\t${user}\t`) && !/^State:\t[ZX]/mu.test(status);
+    } catch {
+      return false;
+    }
+  }).length;
+}
