@@ -74,6 +74,13 @@ const jumping: Wrap = (command) => {
   return [deno, run, ...preload, ...sources, ...command.slice(CLAUDE_PRINT.length)];
 };
 
+/** Lets all the child says of times be of a day before the hooks ran, as when the clock is set back after them. */
+const setBack: Wrap = (command) => {
+  const preload = `--preload ${import.meta.dirname}/clock_set_back.ts`;
+  const script = `sed -i "s#' run #&${preload} #" "$HOME/claude"; exec "$@"`;
+  return ["sh", "-c", script, "sh", ...command];
+};
+
 const ALL_ALONG = { senseless: "the clock jumps all through the other cells of the row" };
 
 /** A whole other run in the same folder, which has to succeed for this one to live. */
@@ -232,7 +239,7 @@ export const FAULTS: readonly Fault[] = [
       "at the dialog": { ...ANSWERED, wrap: jumping },
       "at the prompt": { ...TIMED_OUT, wrap: jumping, scenario: { hang: "prompt" } },
       "in a tool": { ...ANSWERED, wrap: jumping },
-      "at Stop": ALL_ALONG,
+      "at Stop": { ...ANSWERED, wrap: setBack, args: ["--drain-timeout", "0.5"] },
       "while forwarding": ALL_ALONG,
     },
   },
