@@ -10,6 +10,7 @@ export const ERRNO = {
   EAGAIN: 11,
   ENOTDIR: 20,
   EINVAL: 22,
+  EFBIG: 27,
   EPIPE: 32,
 } as const;
 

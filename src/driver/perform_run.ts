@@ -1,4 +1,4 @@
-import { LibcError } from "../../ffi/errno.ts";
+import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import type { ApiRetry } from "../wire/api_retry_frame.ts";
@@ -89,6 +89,12 @@ export async function performRun(
     if (error.path === prepared.options.cwd) {
       throw new DriverError(`Cannot work in ${error.path}: it no longer exists`, {
         suggestion: "Change to a folder that exists: cd ~",
+        cause: error,
+      });
+    }
+    if (error.call === "posix_spawnp" && error.errno === ERRNO.EAGAIN) {
+      throw new DriverError("Cannot start claude: there are as many processes as there may be", {
+        suggestion: "End some, or raise the limit: ulimit -u, or that of the container",
         cause: error,
       });
     }

@@ -1,3 +1,4 @@
+import { Poller } from "../../ffi/poll.ts";
 import type { Limits } from "../session/limits.ts";
 import type { SessionOptions } from "../session/session_state.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
@@ -146,6 +147,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   if (options.sessionId !== undefined && (options.resume === undefined || options.forkSession)) {
     refuseKnownSession(options.sessionId, userConfig.dir);
   }
+  await claimThread();
   const swept = sweep({ tmp: tempDir(env), userConfigDir: userConfig.dir });
   const sandbox = new Sandbox({
     env,
@@ -208,6 +210,15 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     known,
     apiKeySource: apiKeySource(env, allSettings),
   };
+}
+
+/**
+ * Has Deno make the thread that waits for the child. It aborts the program when it cannot have one, and then there must
+ * be no folder yet; a thread that it has it keeps for 10 s.
+ */
+async function claimThread(): Promise<void> {
+  using poller = new Poller();
+  await poller.wait([], 0);
 }
 
 /** The place for automatic memory that the first of several settings names. */

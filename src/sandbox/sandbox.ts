@@ -1,3 +1,4 @@
+import { ERRNO } from "../../ffi/errno.ts";
 import { makeFifo } from "../../ffi/fifo.ts";
 import { UnfitFileError } from "../../ffi/regular_file.ts";
 import { absoluteDir } from "./absolute_dir.ts";
@@ -105,7 +106,7 @@ export class Sandbox implements Disposable {
     } catch (cause) {
       if (cause instanceof SandboxError) throw cause;
       throw new SandboxError(`Cannot create a private folder in ${tmp}: ${reason(cause)}`, {
-        suggestion: "Set TMPDIR to a folder you can write to",
+        suggestion: remedy(cause) ?? "Set TMPDIR to a folder you can write to",
         cause,
       });
     }
@@ -174,7 +175,8 @@ export class Sandbox implements Disposable {
       this[Symbol.dispose]();
       if (cause instanceof SandboxError || cause instanceof UnfitFileError) throw cause;
       throw new SandboxError(`Cannot fill the private folder ${this.path}: ${reason(cause)}`, {
-        suggestion: `Look for free space and permissions in ${tmp}, or set TMPDIR`,
+        suggestion: remedy(cause) ??
+          `Look for free space and permissions in ${tmp}, or set TMPDIR`,
         cause,
       });
     }
@@ -291,6 +293,13 @@ function namesIn(dir: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** What to do where another place would not help: a file may not be as large as it would have to be, anywhere. */
+function remedy(cause: unknown): string | undefined {
+  return cause instanceof Error && cause.message.includes(`(os error ${ERRNO.EFBIG})`)
+    ? "Raise the limit of the size of files: ulimit -f"
+    : undefined;
 }
 
 function reason(cause: unknown): string {

@@ -4,9 +4,12 @@ import deno from "../../deno.json" with { type: "json" };
 import { denoDir } from "../../fixtures/deno_dir.ts";
 import { npmRuntime } from "../../fixtures/npm_runtime.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
+import { leftovers } from "../leftovers.ts";
+import { OTHER_USER_LACK } from "../security/other_user.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import { runInTerminal } from "../standin/terminal_run.ts";
 import { startProgram } from "../start_program.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { compile } from "./compile.ts";
 import { NOWHERE } from "../nowhere.ts";
 
@@ -179,6 +182,43 @@ Deno.test("the executable", async (t) => {
       ]);
       assertEquals(names().filter((name) => name !== "journal"), before);
     });
+
+    /** Runs a prompt by a command that puts a limit on what it is given, of which nothing may be left. */
+    const printLimited = async (claude: StandIn, limit: readonly string[]) => {
+      const ended = await claude.print(["hello"], {
+        wrap: (command) => [...limit, executable, ...command.slice(CLAUDE_PRINT.length)],
+        killed: true,
+      });
+      assertEquals(await leftovers(claude.home), [], limit.join(" "));
+      return ended;
+    };
+
+    await t.step("names a limit of the size of files", async () => {
+      await using claude = await StandIn.set();
+      const limit = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"];
+      const { code, stderr } = await printLimited(claude, limit);
+      assertEquals(code, 2);
+      assertMatch(stderr, /: File too large .*\n {2}Raise the limit .*: ulimit -f\n$/u);
+    });
+
+    await t.step(unlessLacking(OTHER_USER_LACK, {
+      name: "names a limit of processes",
+      fn: async () => {
+        await using claude = await StandIn.set();
+        // Somebody who has no other processes, and may do what root may in the folders of this test.
+        const user = `${50_000 + Deno.pid % 5000}`;
+        const rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+        for (let most = 3;; most++) {
+          const limit = ["setpriv", "--reuid", user, "--clear-groups", ...rights];
+          const run = await printLimited(claude, [...limit, "prlimit", `--nproc=${most}`]);
+          // Deno itself aborts as long as it cannot have its threads.
+          if (run.code > 128 && most < 100) continue;
+          assertEquals(run.code, 2);
+          assertStringIncludes(run.stderr, "Cannot start claude: there are as many processes as");
+          break;
+        }
+      },
+    }));
 
     await t.step("says what it may not do, without a question and without a stack", async () => {
       await using claude = await StandIn.set();
