@@ -47,6 +47,7 @@ const TABLE = {
   read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   readlink: { parameters: ["buffer", "buffer", "usize"], result: "isize" },
   signal: { parameters: ["i32", "pointer"], result: "pointer" },
+  sigprocmask: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
   strerrordesc_np: { parameters: ["i32"], result: "pointer" },
   strerrorname_np: { parameters: ["i32"], result: "pointer" },
   syscall: { parameters: ["i64", "i64", "i64"], result: "i64" },

@@ -12,6 +12,7 @@
 import { cString, cStringArray } from "./c_string.ts";
 import { type Attempt, checked, LibcError } from "./errno.ts";
 import { closeFd } from "./fd.ts";
+import { heedChildren } from "./heed_children.ts";
 import { libc } from "./libc.ts";
 import type { Pty } from "./pty.ts";
 
@@ -58,6 +59,7 @@ const SIGSET_BYTES = 128;
  */
 export function spawn(file: string, options: SpawnOptions): number {
   const { args, env, cwd, pty, stdin } = options;
+  heedChildren();
   const argv = cStringArray([file, ...args]);
   const envp = cStringArray(Object.entries(env).map(([name, value]) => variable(name, value)));
   // Opened here, not by the child, so that an error names the file it is about: posix_spawn reports

@@ -1,6 +1,7 @@
 import { z } from "zod/mini";
 import { DEADLINE_NAMES } from "../session/deadline_names.ts";
-import type { Input, StopSignal, TranscriptSign } from "../session/input.ts";
+import type { Input, TranscriptSign } from "../session/input.ts";
+import { STOP_SIGNALS, type StopSignal } from "../wire/stop_signal.ts";
 
 // deno-lint-ignore no-explicit-any
 type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
@@ -8,7 +9,7 @@ type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 /** An input of the session machine as an event of a cast holds it: without its time, and never the terminal's bytes. */
 export type RecordedInput = Untimed<Exclude<Input, { readonly type: "terminal" }>>;
 
-const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"];
+const SIGNALS = Object.keys(STOP_SIGNALS) as readonly StopSignal[];
 
 const place = z.object({ row: z.number(), col: z.number() });
 const exit = z.discriminatedUnion("kind", [

@@ -29,7 +29,7 @@ export function helpText(): string {
     `Flags for Claude Code:\n${rows("forwarded", "merged")}`,
     `Not supported yet (exit code 2; use claude -p):\n${refused("not yet")}`,
     `Without meaning here (exit code 2):\n${refused("cannot")}`,
-    `Exit codes:\n${table(MANUAL.exitCodes, { column: 7 })}`,
+    `Exit codes:\n${table(MANUAL.exitCodes, { column: 9 })}`,
     `Environment:\n${table(MANUAL.environment, { column: 28 })}`,
     `Examples:\n${MANUAL.examples.map((line) => `  ${line}\n`).join("")}`,
   ].join("\n\n");
@@ -37,7 +37,7 @@ export function helpText(): string {
 
 /** Rows of two columns, the second of which begins at `column`. */
 function table(
-  rows: readonly (readonly [string | number, string])[],
+  rows: readonly (readonly [string, string])[],
   { column }: { readonly column: number },
 ): string {
   return rows.map(([name, meaning]) => `  ${name}`.padEnd(column) + meaning).join("\n");

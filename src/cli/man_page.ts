@@ -32,8 +32,8 @@ export function manPage(): string {
       ]),
     ].join("\n")
   );
-  const table = (rows: readonly (readonly [string | number, string])[]) =>
-    rows.map(([name, meaning]) => entry(bold(String(name)), meaning));
+  const table = (rows: readonly (readonly [string, string])[]) =>
+    rows.map(([name, meaning]) => entry(bold(name), meaning));
   return [
     `.TH CLAUDE\\-PRINT 1 ${REVISED} "claude\\-print ${deno.version}" "User Commands"`,
     ".SH NAME",

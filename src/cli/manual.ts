@@ -6,7 +6,7 @@ export interface Manual {
   readonly usage: readonly string[];
   /** Paragraphs, each on one line, unwrapped. */
   readonly introduction: readonly string[];
-  readonly exitCodes: readonly (readonly [code: number, meaning: string])[];
+  readonly exitCodes: readonly (readonly [code: string, meaning: string])[];
   readonly environment: readonly (readonly [variable: string, meaning: string])[];
   readonly files: readonly (readonly [path: string, meaning: string])[];
   /** Command lines for a shell. */
@@ -28,15 +28,15 @@ export const MANUAL: Manual = {
     '{"line": 1, "input": ..., "exit_code": 0, "result": {...}}.',
   ],
   exitCodes: [
-    [0, "success"],
-    [1, "Claude or the API failed"],
-    [2, "claude-print or its environment failed, or the command line is wrong"],
-    [75, "with --jsonl: the API was too busy (429, 529); try again later"],
-    [124, "--timeout or --idle-timeout ran out"],
-    [129, "hung up (SIGHUP)"],
-    [130, "interrupted (SIGINT)"],
-    [141, "nobody reads the output any more"],
-    [143, "terminated (SIGTERM)"],
+    ["0", "success"],
+    ["1", "Claude or the API failed"],
+    ["2", "claude-print or its environment failed, or the command line is wrong"],
+    ["75", "with --jsonl: the API was too busy (429, 529); try again later"],
+    ["124", "--timeout or --idle-timeout ran out"],
+    ["130", "interrupted (SIGINT)"],
+    ["141", "nobody reads the output any more"],
+    ["143", "terminated (SIGTERM)"],
+    ["128+n", "ended by another signal n, such as SIGHUP (129) or SIGUSR1 (138)"],
   ],
   environment: [
     ["CLAUDE_CONFIG_DIR", "Claude Code's folder, if it is not ~/.claude"],

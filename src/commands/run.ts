@@ -1,3 +1,4 @@
+import { listenToSignals } from "../../ffi/listen_to_signals.ts";
 import { readPrompt } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import { denoPromptIo } from "./deno_prompt_io.ts";
@@ -11,6 +12,8 @@ import { runPrompt } from "./run_prompt.ts";
  * @returns the exit code
  */
 export async function run(request: RunRequest, argv: readonly string[]): Promise<number> {
+  // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
+  listenToSignals(["SIGXFSZ"], () => {});
   if (request.jsonl) {
     const { runList } = await import("./run_list.ts");
     return await runList(request, argv);

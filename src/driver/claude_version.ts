@@ -1,3 +1,5 @@
+import { heedChildren } from "../../ffi/heed_children.ts";
+
 /** Time `--version` may take, in milliseconds: measured 8 (2.1.330) to 90 (2.1.197). */
 const LIMIT_MS = 5000;
 
@@ -11,6 +13,7 @@ export async function claudeVersion(
   env: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
   try {
+    heedChildren();
     const child = new Deno.Command(binary, {
       args: ["--version"],
       env,

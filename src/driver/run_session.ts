@@ -1,6 +1,7 @@
 import { Poller } from "../../ffi/poll.ts";
 import { drainFd } from "../../ffi/drain_fd.ts";
 import { closeFd } from "../../ffi/fd.ts";
+import { listenToSignals } from "../../ffi/listen_to_signals.ts";
 import { killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
 import { openPty, type WindowSize } from "../../ffi/pty.ts";
 import { spawn } from "../../ffi/spawn.ts";
@@ -18,6 +19,7 @@ import { step } from "../session/machine.ts";
 import type { Screen } from "../session/screen.ts";
 import { type SessionOptions, startSession } from "../session/session_state.ts";
 import type { ApiRetry } from "../wire/api_retry_frame.ts";
+import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { Guard } from "./guard.ts";
 import { HookSource } from "./hook_source.ts";
 import { renderScreen } from "./render_screen.ts";
@@ -94,6 +96,9 @@ const TICK_MS = 50;
 const SETTLING_TICK_MS = 5;
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
+/** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
+const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);
+const SIGNALLED_MS = 200;
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -127,8 +132,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     resized = true;
     poller.wake();
   };
-  Deno.addSignalListener("SIGWINCH", onResize);
-  stack.defer(() => Deno.removeSignalListener("SIGWINCH", onResize));
+  stack.use(listenToSignals(["SIGWINCH"], onResize));
 
   const guard = stack.use(new Guard(sandbox.configDir));
   const startedAt = performance.now();
@@ -230,6 +234,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (state.phase === "settling") turnEndedAt = ranAt;
     }
   };
+  const takeSignals = () => {
+    for (const signal of options.signals.take()) give({ at: elapsed(), type: "signal", signal });
+  };
   /** Reads what the terminal holds, a flood in portions, so that everything else is heard in between. */
   const readTerminal = (portions: number) => {
     const onBytes = (bytes: Uint8Array<ArrayBuffer>) => {
@@ -268,9 +275,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       resized = false;
       give({ at: elapsed(), type: "resized", size: terminalSize() });
     }
-    for (const signal of options.signals.take()) {
-      give({ at: elapsed(), type: "signal", signal });
-    }
+    takeSignals();
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
     if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
       readTerminal(1);
@@ -304,6 +309,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         if (terminalOpen) readTerminal(MAX_LAST_PORTIONS);
         readHooks();
         readFiles();
+        if (exit.kind === "signaled" && MEANT_FOR_ALL.includes(exit.signal)) {
+          await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
+          takeSignals();
+        }
         give({ at: elapsed(), type: "exit", exit });
       }
     }

@@ -1,6 +1,10 @@
-import type { StopSignal } from "../session/input.ts";
+import { listenToSignals } from "../../ffi/listen_to_signals.ts";
+import { STOP_SIGNALS, type StopSignal } from "../wire/stop_signal.ts";
 
-const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** SIGPIPE never arrives by itself, because Deno ignores it. */
+const LISTENED = (Object.keys(STOP_SIGNALS) as StopSignal[]).filter((name) => name !== "SIGPIPE");
+/** What the kernel sends anew with every second of CPU time, and every write, beyond a limit counts once. */
+const REPEATED: readonly StopSignal[] = ["SIGXCPU", "SIGXFSZ"];
 
 /**
  * Collects the signals that ask a run to stop, from before its sandbox exists until that is gone again: none of
@@ -10,19 +14,18 @@ export class StopSignals implements Disposable {
   /** Called at each arrival, while a session listens. */
   onArrival: (() => void) | undefined;
   readonly #arrived: StopSignal[] = [];
-  readonly #listeners = new Map<StopSignal, () => void>();
+  readonly #repeated = new Set<StopSignal>();
+  readonly #listening: Disposable | undefined;
 
   /** @param options.listen whether to take the signals of this process, which is so unless it is somebody else's */
   constructor({ listen = true }: { readonly listen?: boolean } = {}) {
-    for (const signal of listen ? STOP_SIGNALS : []) {
-      const listener = () => this.raise(signal);
-      this.#listeners.set(signal, listener);
-      Deno.addSignalListener(signal, listener);
-    }
+    if (listen) this.#listening = listenToSignals(LISTENED, (signal) => this.raise(signal));
   }
 
-  /** Takes a signal as if it had arrived: SIGPIPE never does by itself, because Deno ignores it. */
+  /** Takes a signal as if it had arrived. */
   raise(signal: StopSignal): void {
+    if (this.#repeated.has(signal)) return;
+    if (REPEATED.includes(signal)) this.#repeated.add(signal);
     this.#arrived.push(signal);
     this.onArrival?.();
   }
@@ -33,6 +36,6 @@ export class StopSignals implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const [signal, listener] of this.#listeners) Deno.removeSignalListener(signal, listener);
+    this.#listening?.[Symbol.dispose]();
   }
 }

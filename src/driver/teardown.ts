@@ -1,3 +1,4 @@
+import { listenToSignals } from "../../ffi/listen_to_signals.ts";
 import { endRunProcesses } from "../sandbox/run_processes.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
@@ -14,6 +15,7 @@ const QUIT = 131;
  */
 export class Teardown implements Disposable {
   readonly #onCrash: ((error: unknown) => void) | undefined;
+  readonly #quitting: Disposable | undefined;
   #sandbox: Sandbox | undefined;
   #save: (() => string | undefined) | undefined;
   #crashed = false;
@@ -29,7 +31,7 @@ export class Teardown implements Disposable {
     if (onCrash === undefined) return;
     addEventListener("error", this.#onError);
     addEventListener("unhandledrejection", this.#onRejection);
-    Deno.addSignalListener("SIGQUIT", this.#onQuit);
+    this.#quitting = listenToSignals(["SIGQUIT"], this.#onQuit);
   }
 
   /** Whether something was not caught: the run is over, whatever its parts still report. */
@@ -91,7 +93,7 @@ export class Teardown implements Disposable {
     if (this.#onCrash === undefined) return;
     removeEventListener("error", this.#onError);
     removeEventListener("unhandledrejection", this.#onRejection);
-    Deno.removeSignalListener("SIGQUIT", this.#onQuit);
+    this.#quitting?.[Symbol.dispose]();
   }
 
   readonly #onUnload = () => void this.run();

@@ -96,15 +96,18 @@ export function verdictOf(
         suggestion:
           "Look whether the API answers, or give it more time with --idle-timeout SECONDS",
       });
-    case "interrupted":
+    case "interrupted": {
+      const remedy = limitRemedy(ending.signal);
       return {
         outcome: {
           kind: "interrupted",
           signal: ending.signal,
           message: `The run was interrupted by ${ending.signal}`,
         },
+        ...(remedy === undefined ? {} : { suggestion: remedy }),
         showScreen: false,
       };
+    }
     case "idle":
       if (command !== undefined) return ownCommand(command);
       return {
@@ -171,12 +174,15 @@ export function verdictOf(
         ),
         isForeign: true,
       };
-    case "exited":
-      if (!options.isClaude) return notClaude(options.binary);
+    case "exited": {
+      const how = describeExit(ending.exit);
+      // What a signal ends at its start cannot say its version either.
+      if (!options.isClaude && ending.exit.kind === "exited") return notClaude(options.binary);
       return failure(
-        `Claude Code ended before the turn did: ${describeExit(ending.exit)}`,
-        "The last screen may tell why; run claude in this folder to see more",
+        `Claude Code ended before the turn did: ${how}`,
+        limitRemedy(how) ?? "The last screen may tell why; run claude in this folder to see more",
       );
+    }
     default:
       return ending satisfies never;
   }
@@ -193,6 +199,18 @@ function failedVerdict(
     credential: options.credential,
   });
   return { outcome: { kind: "failed", ...failure }, message, suggestion, showScreen: false };
+}
+
+/** What can be done about a signal that tells of a limit. */
+function limitRemedy(signal: string): string | undefined {
+  switch (signal) {
+    case "SIGXCPU":
+      return "Raise the limit of CPU time: ulimit -t";
+    case "SIGXFSZ":
+      return "Raise the limit of the size of files: ulimit -f";
+    default:
+      return undefined;
+  }
 }
 
 /** A process's end in words. */

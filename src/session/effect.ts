@@ -1,5 +1,6 @@
+import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
-import type { Exit, HookPayload, StopSignal } from "./input.ts";
+import type { Exit, HookPayload } from "./input.ts";
 import type { Screen } from "./screen.ts";
 
 /** How a turn, and with it the run, ended. */

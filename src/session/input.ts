@@ -1,3 +1,4 @@
+import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Screen } from "./screen.ts";
 
@@ -5,9 +6,6 @@ import type { Screen } from "./screen.ts";
 export type Exit =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "signaled"; readonly signal: number };
-
-/** The signals that ask a run to stop; SIGPIPE says that nobody reads the output any more. */
-export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
 
 /**
  * Whatever the world tells a run. `at` is milliseconds on a clock that only goes forward; it is part of the

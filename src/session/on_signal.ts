@@ -1,5 +1,5 @@
+import type { StopSignal } from "../wire/stop_signal.ts";
 import { announced, clearedDeadlines, interrupt, kill } from "./ending.ts";
-import type { StopSignal } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
 import { stay, type Step, then } from "./step.ts";
 

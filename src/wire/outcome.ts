@@ -1,3 +1,5 @@
+import { STOP_SIGNALS, type StopSignal } from "./stop_signal.ts";
+
 /** How a turn ended, seen from outside. */
 export type Outcome =
   /** The answer is complete; an API error may be that answer. */
@@ -19,7 +21,7 @@ export type Outcome =
   }
   | {
     readonly kind: "interrupted";
-    readonly signal: "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE";
+    readonly signal: StopSignal;
     readonly message: string;
   }
   /** This program or its surroundings failed. */
@@ -51,6 +53,6 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
     case "idle_timeout":
       return 124;
     case "interrupted":
-      return { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 }[outcome.signal];
+      return 128 + STOP_SIGNALS[outcome.signal];
   }
 }

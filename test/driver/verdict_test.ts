@@ -68,6 +68,18 @@ Deno.test("verdictOf() tells the kinds of failure apart", () => {
   assertEquals(verdict({ kind: "idle", prompted: true }).outcome.kind, "assistant_error");
   const killed = verdict({ kind: "exited", exit: { kind: "signaled", signal: 9 } });
   assertStringIncludes(message(killed), "SIGKILL");
+  const tooLarge = { kind: "exited", exit: { kind: "signaled", signal: 25 } } as const;
+  for (const isClaude of [true, false]) {
+    const { suggestion, ...ended } = verdict(tooLarge, { isClaude });
+    assertStringIncludes(
+      `${message(ended)}: ${suggestion}`,
+      "SIGXFSZ: Raise the limit of the size",
+    );
+  }
+  assertStringIncludes(
+    verdict({ kind: "interrupted", signal: "SIGXCPU" }).suggestion ?? "",
+    "ulimit -t",
+  );
   assertStringIncludes(
     verdict({ kind: "dialog", name: "login", screen }).suggestion ?? "",
     "/login",

@@ -1,8 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { exampleCommand } from "../examples/run_example.ts";
+import { heardLack } from "../heard_lack.ts";
 import { leftovers, processesOf } from "../leftovers.ts";
 import { type Program, startProgram } from "../start_program.ts";
 import { StandIn, until } from "../standin/stand_in.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { runHere } from "./run_here.ts";
 
 /** Starts a program of somebody's own that begins with a run and goes on with some code. */
@@ -80,19 +82,23 @@ Deno.test("a program's own listener has a signal for itself", async () => {
 });
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {
-  Deno.test(`${signal} ends a program that does not listen, a guard its run, and the next run its folder`, async () => {
-    await using claude = await StandIn.set({ hang: "prompt" });
-    const { child, ended } = await startHost(claude, "await hello.result;");
-    await claude.untilNoted("prompt");
-    child.kill(signal);
-    assertEquals((await ended).stderr, "");
-    assertEquals((await child.status).signal, signal);
-    await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
-    const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
-    assertEquals((await runHere(claude, { prompt: "again", env }).result).exitCode, 0);
-    assertEquals(await leftovers(claude.home), []);
-    assertEquals(claude.transcripts().size, 2);
-  });
+  Deno.test(unlessLacking(heardLack(signal), {
+    name:
+      `${signal} ends a program that does not listen, a guard its run, and the next run its folder`,
+    fn: async () => {
+      await using claude = await StandIn.set({ hang: "prompt" });
+      const { child, ended } = await startHost(claude, "await hello.result;");
+      await claude.untilNoted("prompt");
+      child.kill(signal);
+      assertEquals((await ended).stderr, "");
+      assertEquals((await child.status).signal, signal);
+      await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
+      const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
+      assertEquals((await runHere(claude, { prompt: "again", env }).result).exitCode, 0);
+      assertEquals(await leftovers(claude.home), []);
+      assertEquals(claude.transcripts().size, 2);
+    },
+  }));
 }
 
 Deno.test("an uncaught error of the program is the program's", async () => {

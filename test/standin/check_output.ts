@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { STOP_SIGNALS } from "../../src/wire/stop_signal.ts";
 import type { Run } from "./run.ts";
 
 /** Exit codes of the subtypes that are not `success`. */
@@ -12,7 +13,7 @@ const CODES: Readonly<Record<string, readonly number[]>> = {
   exit_timeout: [2],
   timeout: [124],
   idle_timeout: [124],
-  interrupted: [129, 130, 141, 143],
+  interrupted: Object.values(STOP_SIGNALS).map((number) => 128 + number),
 };
 
 /** Checks what holds for the output of every run, however it ended. */

@@ -1,25 +1,66 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
+import { lackOf } from "../find_tool.ts";
+import { heardLack } from "../heard_lack.ts";
+import { leftovers } from "../leftovers.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { StandIn, until } from "./stand_in.ts";
 import { runInTerminal } from "./terminal_run.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
 
-const SIGNALS = [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const;
-
-for (const [signal, code] of SIGNALS) {
-  Deno.test(`${signal} ends the child and the run with exit code ${code}`, async () => {
-    await using claude = await StandIn.set({ hang: "prompt" });
-    const run = claude.start([...JSON_FORMAT, "hello"]);
-    await claude.untilNoted("prompt");
-    run.kill(signal);
-    const ended = await run.ended;
-    assertEquals([ended.code, ended.result["subtype"]], [code, "interrupted"]);
-    assertEquals(ended.stderr, `claude-print: The run was interrupted by ${signal}\n`);
-    assertEquals((await claude.journal("exit")).map((each) => each.code), [143]);
-  });
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+  Deno.test(unlessLacking(signal === "SIGHUP" ? heardLack(signal) : undefined, {
+    name: `${signal} ends the child and the run with exit code ${code}`,
+    fn: async () => {
+      await using claude = await StandIn.set({ hang: "prompt" });
+      const run = claude.start([...JSON_FORMAT, "hello"]);
+      await claude.untilNoted("prompt");
+      run.kill(signal);
+      const ended = await run.ended;
+      assertEquals([ended.code, ended.result["subtype"]], [code, "interrupted"]);
+      assertEquals(ended.stderr, `claude-print: The run was interrupted by ${signal}\n`);
+      assertEquals((await claude.journal("exit")).map((each) => each.code), [143]);
+    },
+  }));
 }
+
+/** Has the run's program in `$RUN`; the child's own end hangs up whoever is at its terminal. */
+const NAME_RUN = "trap '' HUP; read -r _ _ _ RUN _ < /proc/$CLAUDE/stat";
+
+Deno.test("a signal to all processes of a job ends the run as one to it alone does", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "prompt", run: `${NAME_RUN}; kill -s USR1 $CLAUDE $RUN` }],
+  });
+  const { code, result, stderr } = await claude.print([...JSON_FORMAT, "hello"]);
+  assertEquals([code, result["subtype"]], [138, "interrupted"]);
+  assertEquals(stderr, "claude-print: The run was interrupted by SIGUSR1\n");
+});
+
+Deno.test("a run under nohup goes on when its terminal hangs up", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "prompt", run: `${NAME_RUN}; kill -s HUP $RUN` }],
+  });
+  const wrap = (command: readonly string[]) => ["nohup", ...command];
+  const { code, result } = await claude.print([...JSON_FORMAT, "hello"], { wrap });
+  assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
+});
+
+Deno.test(unlessLacking(lackOf("prlimit"), {
+  name: "a run that may not write any more leaves nothing, and says why",
+  fn: async () => {
+    await using claude = await StandIn.set({
+      sabotage: [{ at: "answer", run: `${NAME_RUN}; prlimit --pid $RUN --fsize=0` }],
+    });
+    const out = `${claude.home.path}/out`;
+    const wrap = (command: readonly string[]) => ["sh", "-c", 'exec "$@" > "$0"', out, ...command];
+    const args = ["--output-format", "stream-json", "--verbose", "--no-session-persistence"];
+    const { code, stderr } = await claude.print([...args, "hello"], { wrap, killed: true });
+    assertEquals([code, await leftovers(claude.home)], [2, []]);
+    assertStringIncludes(stderr, "claude-print: Cannot write the output: File too large");
+  },
+}));
 
 Deno.test("SIGINT before the prompt was taken ends the run too", async () => {
   await using claude = await StandIn.set({ hang: "start" });

@@ -1,5 +1,13 @@
 import { assertEquals } from "@std/assert";
+import { SIGNALS } from "../../ffi/signals.ts";
 import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";
+import { STOP_SIGNALS, type StopSignal } from "../../src/wire/stop_signal.ts";
+
+Deno.test("STOP_SIGNALS has the system's own numbers", () => {
+  for (const [name, number] of Object.entries(STOP_SIGNALS)) {
+    assertEquals(number, SIGNALS[name as StopSignal], name);
+  }
+});
 
 Deno.test("exitCodeOf: gives each outcome its code", () => {
   const message = "It failed";
@@ -13,6 +21,7 @@ Deno.test("exitCodeOf: gives each outcome its code", () => {
     [{ kind: "interrupted", signal: "SIGHUP", message }, false, 129],
     [{ kind: "interrupted", signal: "SIGINT", message }, false, 130],
     [{ kind: "interrupted", signal: "SIGTERM", message }, true, 143],
+    [{ kind: "interrupted", signal: "SIGPWR", message }, false, 158],
   ];
   for (const [outcome, apiError, code] of outcomes) {
     assertEquals(exitCodeOf(outcome, apiError), code, outcome.kind);
