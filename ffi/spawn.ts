@@ -28,6 +28,8 @@ export interface SpawnOptions {
   readonly pty?: Pty;
   /** What to read as fd 0: a file, by a path from this process's folder, or an open fd; default: the terminal. */
   readonly stdin?: string | number;
+  /** An open fd that the child gets as its fd 3. */
+  readonly held?: number;
 }
 
 const O_RDONLY = 0;
@@ -50,7 +52,7 @@ const SIGSET_BYTES = 128;
  *
  * The child leads a session and a process group of its own, in the foreground of its pty. All its
  * signals are at their defaults and none is blocked, although Deno ignores SIGPIPE. It has the fds
- * 0, 1 and 2 and no other. A `file` without a slash is looked up in this process's PATH, not in
+ * 0, 1 and 2, perhaps 3, and no other. A `file` without a slash is looked up in this process's PATH, not in
  * `env`'s, so callers had better pass an absolute path; one with a slash is taken from `cwd`.
  *
  * @throws LibcError whose path is `cwd`, `stdin` or `file`, whichever is at fault: ENOENT and EACCES of `file`
@@ -58,7 +60,7 @@ const SIGSET_BYTES = 128;
  * @throws TypeError for a string that holds a NUL, or a name that cannot stand in an environment.
  */
 export function spawn(file: string, options: SpawnOptions): number {
-  const { args, env, cwd, pty, stdin } = options;
+  const { args, env, cwd, pty, stdin, held } = options;
   heedChildren();
   const argv = cStringArray([file, ...args]);
   const envp = cStringArray(Object.entries(env).map(([name, value]) => variable(name, value)));
@@ -74,7 +76,8 @@ export function spawn(file: string, options: SpawnOptions): number {
   });
   const input = typeof stdin === "number" ? stdin : inputFile?.fd;
   using attributes = spawnAttributes();
-  using actions = fileActions({ output: pty?.path ?? "/dev/null", folder: folder.fd, input });
+  const output = pty?.path ?? "/dev/null";
+  using actions = fileActions({ output, folder: folder.fd, input, held });
   const pid = new Int32Array(1);
   spawnChecked(
     libc().posix_spawnp(pid, cString(file), actions.bytes, attributes.bytes, argv, envp),
@@ -121,7 +124,12 @@ function spawnAttributes(): Opaque {
  * has to come last.
  */
 function fileActions(
-  options: { readonly output: string; readonly folder: number; readonly input: number | undefined },
+  options: {
+    readonly output: string;
+    readonly folder: number;
+    readonly input: number | undefined;
+    readonly held: number | undefined;
+  },
 ): Opaque {
   const c = libc();
   const bytes = new Uint8Array(ACTIONS_BYTES);
@@ -132,13 +140,14 @@ function fileActions(
     [Symbol.dispose]: () => void c.posix_spawn_file_actions_destroy(bytes),
   };
   try {
-    const { output, folder, input = 1 } = options;
+    const { output, folder, input = 1, held } = options;
     const results = [
       c.posix_spawn_file_actions_addopen(bytes, 1, cString(output), O_RDWR, 0),
       c.posix_spawn_file_actions_adddup2(bytes, 1, 2),
       c.posix_spawn_file_actions_adddup2(bytes, input, 0),
       c.posix_spawn_file_actions_addfchdir_np(bytes, folder),
-      c.posix_spawn_file_actions_addclosefrom_np(bytes, 3),
+      ...(held === undefined ? [] : [c.posix_spawn_file_actions_adddup2(bytes, held, 3)]),
+      c.posix_spawn_file_actions_addclosefrom_np(bytes, held === undefined ? 3 : 4),
     ];
     for (const result of results) spawnChecked(result, attempt);
     return opaque;

@@ -1,8 +1,9 @@
 /**
  * A tiny process beside a run that outlives this program when it is killed by SIGKILL.
  *
- * The kernel then hangs up the child's terminal, which ends a child that does not ignore that, but none of its
- * tools, which have sessions of their own. A parent-death signal (`setpriv --pdeathsig`) reaches no tool either,
+ * The kernel would hang up the child's terminal then, which ends a child that does not ignore that, but none of its
+ * tools, which have sessions of their own, and by then nobody's child may be: so the guard holds the terminal too, looks
+ * at what descends from the child, and only then lets it hang up. A parent-death signal (`setpriv --pdeathsig`) reaches no tool either,
  * and one that kills costs the end of the transcript, which Claude Code writes when its terminal hangs up.
  *
  * @module
@@ -11,6 +12,7 @@
 import { writeFd } from "../../ffi/fd.ts";
 import { Pipe } from "../../ffi/pipe.ts";
 import { killAndReap } from "../../ffi/process.ts";
+import type { Pty } from "../../ffi/pty.ts";
 import { spawn } from "../../ffi/spawn.ts";
 import { readProcessStat } from "../sandbox/process_stat.ts";
 import { GUARD_SCRIPT } from "./guard_script.ts";
@@ -25,15 +27,17 @@ export class Guard implements Disposable {
    * Starts the guard of a run.
    *
    * @param configDir the `CLAUDE_CONFIG_DIR` of the child that is about to be started
+   * @param options.terminal the child's terminal, which does not hang up before the guard has seen what it runs
    * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe to be had
    */
-  constructor(configDir: string) {
+  constructor(configDir: string, { terminal }: { readonly terminal?: Pty } = {}) {
     try {
       this.#pid = spawn("/bin/sh", {
         args: ["-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
         env: { LC_ALL: "C" },
         cwd: "/",
         stdin: this.#pipe.readFd,
+        ...(terminal === undefined ? {} : { held: terminal.fd }),
       });
     } catch (error) {
       this.#pipe[Symbol.dispose]();

@@ -21,10 +21,10 @@ const IGNORED = [
  * program that watches the run.
  *
  * It reads until nobody can write to its stdin any more; the last line, if there is one, is the child's pid and start time,
- * as `12/3456`. Then it gives the child 0.3 s to end by the hang-up of its terminal, which is when it writes the end of its
- * transcript, and kills until nothing of the run is left. What belongs to the run is what `findRunProcesses` says: a list of
- * processes or sessions holds them as ` 12/3456 78/9012 `. It begins to look at once, because the child may be gone before
- * its tools are.
+ * as `12/3456`. Its fd 3 is the child's terminal: once it has seen what descends from the child it closes that, gives the
+ * child 0.3 s to end by the hang-up, which is when it writes the end of its transcript, and kills until nothing of the run
+ * is left. What belongs to the run is what `findRunProcesses` says: a list of processes or sessions holds them as
+ * ` 12/3456 78/9012 `.
  *
  * All of it is done by the shell itself, without a process of its own: tools may have used up as many as there may be. That
  * leaves no way to sleep. A shell's `read` drops the NULs of an environment.
@@ -96,6 +96,11 @@ look() {
     if [ "$pid/$start" = "$child" ]; then take "$pid" "$parent" "$group" "$session" "$start"; fi
   done
   spread
+  if [ "$began" = '' ]; then
+    exec 3>&-
+    read_uptime
+    began=$now
+  fi
   IFS=$newline
   for line in $table; do
     IFS=' '
@@ -132,9 +137,7 @@ read_uptime() {
 }
 
 read_uid $$
-own=$uid sessions=' ' unmarked=' ' round=0 quiet=0
-read_uptime
-began=$now
+own=$uid sessions=' ' unmarked=' ' round=0 quiet=0 began=
 while [ $round -lt 100 ] && [ $quiet -lt 2 ]; do
   look
   if [ "$living" = ' ' ] && [ "$saw_itself" ]; then

@@ -134,7 +134,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   stack.use(listenToSignals(["SIGWINCH"], onResize));
 
-  const guard = stack.use(new Guard(sandbox.configDir));
+  const guard = stack.use(new Guard(sandbox.configDir, { terminal: pty }));
   const startedAt = performance.now();
   const pid = spawn(options.binary, {
     args: options.args,

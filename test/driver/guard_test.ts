@@ -1,4 +1,10 @@
 import { assertEquals } from "@std/assert";
+import { writeFd } from "../../ffi/fd.ts";
+import { Pipe } from "../../ffi/pipe.ts";
+import { kill, waitFor } from "../../ffi/process.ts";
+import { openPty } from "../../ffi/pty.ts";
+import { SIGNALS } from "../../ffi/signals.ts";
+import { spawn } from "../../ffi/spawn.ts";
 import { Guard } from "../../src/driver/guard.ts";
 import { GUARD_SCRIPT } from "../../src/driver/guard_script.ts";
 import { readProcessStat } from "../../src/sandbox/process_stat.ts";
@@ -100,6 +106,44 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
     assertEquals(processesOfUser(user), 0);
   },
 }));
+
+Deno.test("a guard that comes late finds what a child runs that its terminal would have ended by then", async () => {
+  const configDir = Deno.makeTempDirSync();
+  const size = { rows: 24, cols: 80 };
+  const pipe = new Pipe();
+  const terminal = openPty(size);
+  const surroundings = { env: {}, cwd: configDir };
+  const guard = spawn("/bin/sh", {
+    ...surroundings,
+    args: ["-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
+    stdin: pipe.readFd,
+    held: terminal.fd,
+  });
+  const child = spawn("/bin/sh", {
+    ...surroundings,
+    args: ["-c", "env -i setsid sleep 1000 & wait"],
+    pty: terminal,
+  });
+  try {
+    const line = `${child}/${readProcessStat(child)?.startTime}\n`;
+    writeFd(pipe.writeFd, new TextEncoder().encode(line));
+    const tools = () => processesOf(configDir).filter((each) => each.endsWith(": sleep 1000"));
+    await until(() => Promise.resolve(tools().length === 1), "the tool runs");
+    kill(guard, "SIGSTOP");
+    // As the kernel does when the program is killed.
+    pipe[Symbol.dispose]();
+    terminal[Symbol.dispose]();
+    assertEquals(readProcessStat(child)?.ended, false);
+    kill(guard, "SIGCONT");
+    await until(() => Promise.resolve(waitFor(guard) !== undefined), "the guard is done");
+    assertEquals(waitFor(child), { kind: "signaled", signal: SIGNALS.SIGHUP });
+    assertEquals(tools(), []);
+  } finally {
+    pipe[Symbol.dispose]();
+    terminal[Symbol.dispose]();
+    Deno.removeSync(configDir);
+  }
+});
 
 /** How many processes of a user live, which is what the limit counts. */
 function processesOfUser(user: string): number {
