@@ -43,12 +43,14 @@ export async function readFinalTurn(options: {
     const all = turnsOf(entries, { known: options.known });
     const turns = options.cut ? withoutStopped(all) : all;
     if (tries === TRIES || isComplete(turns.at(-1), options.stop)) {
-      const sessionId = turns.at(-1)?.sessionId ?? options.sessionId;
       return {
         entries,
         turns,
         cost: costOfEntries(entries) ??
-          costOfClaudeJson(readJsonObject(`${options.configDir}/.claude.json`), sessionId),
+          costOfClaudeJson(
+            readJsonObject(`${options.configDir}/.claude.json`),
+            options.sessionId,
+          ),
         maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
       };
     }

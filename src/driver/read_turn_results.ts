@@ -1,3 +1,4 @@
+import { UnfitFileError } from "../../ffi/regular_file.ts";
 import { DENIAL_MESSAGE } from "../sandbox/hooks.ts";
 import { readTranscript } from "../sandbox/read_transcript.ts";
 import { parseEntry } from "../transcript/entry.ts";
@@ -7,7 +8,7 @@ import type { PreparedRun } from "./prepare_run.ts";
 import { turnResults } from "./turn_results.ts";
 
 /**
- * Reads from a transcript the results of the turns that are over.
+ * Reads from a transcript the results of the turns that are over; none as long as something else is in its place.
  *
  * @param options.lastLine the line with which the last of them ended: what comes after it belongs to the next
  * @param options.printed how many results have been printed
@@ -21,7 +22,7 @@ export function readTurnResults(
     readonly printed: number;
   },
 ): readonly ResultFrame[] {
-  const lines = createLineSplitter().push(readTranscript(options.path));
+  const lines = linesOf(options.path);
   const entries = lines.slice(0, lines.lastIndexOf(options.lastLine) + 1).map(parseEntry)
     .filter((entry) => entry !== undefined);
   return turnResults(entries, {
@@ -31,4 +32,13 @@ export function readTurnResults(
     known: prepared.known,
     denialMessages: [DENIAL_MESSAGE],
   });
+}
+
+function linesOf(path: string): readonly string[] {
+  try {
+    return createLineSplitter().push(readTranscript(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) return [];
+    throw error;
+  }
 }

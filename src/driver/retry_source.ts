@@ -38,7 +38,7 @@ export class RetrySource {
     const present = fileAt(options.logPath);
     // A caller may have named a pipe: it is not this program that reads from it.
     this.#newLines = present === undefined || present.isFile
-      ? followLines(options.logPath, present?.size)
+      ? followLines(() => options.logPath, present?.size)
       : () => [];
   }
 

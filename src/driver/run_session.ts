@@ -40,6 +40,8 @@ export interface RunSessionOptions {
   readonly cwd: string;
   /** What the session machine is told. */
   readonly session: SessionOptions;
+  /** The id under which Claude Code keeps the session. */
+  readonly sessionId: string;
   /** The run's private folder. */
   readonly sandbox: {
     readonly configDir: string;
@@ -117,7 +119,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const poller = stack.use(new Poller());
   const hooks = stack.use(new HookSource(sandbox));
   const pty = stack.use(openPty(size));
-  const transcript = new TranscriptSource(sandbox);
+  const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
   const retries = options.retryLog === undefined
     ? undefined
     : new RetrySource({ logPath: options.retryLog });
@@ -165,6 +167,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   /** When a hook last announced the end of a turn, in milliseconds since the epoch. */
   let turnEndedAt = 0;
   let terminalOpen = true;
+  /** What kind of Claude Code the child says it is. */
+  let entrypoint: string | undefined;
   let endingAt: number | undefined;
   const elapsed = () => performance.now() - startedAt;
 
@@ -221,6 +225,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     for (const line of transcript.read()) {
       const sign = readTranscriptSign(line);
       if (sign === undefined || options.known.has(sign.uuid)) continue;
+      entrypoint ??= sign.entrypoint;
+      // A hook or a tool has resumed the session with `claude -p`, of which the child knows nothing.
+      if ((sign.entrypoint ?? entrypoint) !== entrypoint) continue;
       options.onTranscriptLine(line);
       give({ at: elapsed(), type: "transcript", entry: sign.entry });
     }

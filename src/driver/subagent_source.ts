@@ -16,14 +16,16 @@ export interface SubagentLine {
   readonly line: string;
 }
 
-/** Follows the transcripts of a session's subagents, which lie in a folder beside its own. */
+/** Follows the transcripts of a session's subagents, which lie in a folder beside its own and are moved with it. */
 export class SubagentSource {
   readonly #projects: string;
   readonly #resumed: ReadonlyMap<string, number>;
+  /** By the subagent's id. */
   readonly #followed = new Map<
     string,
     { readonly subagent: Subagent; readonly read: () => readonly string[] }
   >();
+  #dir = "";
 
   /** @param options.resumed files that were there before, by path below `projects/`, and their size */
   constructor(options: {
@@ -40,17 +42,18 @@ export class SubagentSource {
    * @param transcript the path of the session's own transcript
    */
   read(transcript: string): readonly SubagentLine[] {
-    const dir = `${transcript.replace(/\.jsonl$/u, "")}/subagents`;
-    for (const name of namesIn(dir)) {
-      const path = `${dir}/${name}`;
+    this.#dir = `${transcript.replace(/\.jsonl$/u, "")}/subagents`;
+    for (const name of namesIn(this.#dir)) {
       const [, agentId] = /^agent-(.+)\.jsonl$/u.exec(name) ?? [];
-      if (agentId === undefined || this.#followed.has(path)) continue;
+      if (agentId === undefined || this.#followed.has(agentId)) continue;
+      const path = `${this.#dir}/${name}`;
       const subagent = readSubagent(path.replace(/\.jsonl$/u, ".meta.json"), agentId);
       if (subagent === undefined) continue;
       const offset = path.startsWith(this.#projects)
         ? this.#resumed.get(path.slice(this.#projects.length))
         : undefined;
-      this.#followed.set(path, { subagent, read: followLines(path, offset) });
+      const read = followLines(() => `${this.#dir}/${name}`, offset);
+      this.#followed.set(agentId, { subagent, read });
     }
     return [...this.#followed.values()].flatMap(({ subagent, read }) =>
       read().map((line) => ({ subagent, line }))

@@ -1,12 +1,17 @@
 import type { TranscriptSign } from "../session/input.ts";
 
-/**
- * What the session machine needs of a transcript line, and the line's id, empty for lines that have none;
- * `undefined` when the line is no JSON object.
- */
-export function readTranscriptSign(
-  line: string,
-): { readonly entry: TranscriptSign; readonly uuid: string } | undefined {
+/** A transcript line as far as it matters while the run goes on. */
+export interface SignedLine {
+  /** What the session machine needs of it. */
+  readonly entry: TranscriptSign;
+  /** The line's id, empty for lines that have none. */
+  readonly uuid: string;
+  /** What kind of Claude Code wrote it; absent from lines that do not say. */
+  readonly entrypoint?: string;
+}
+
+/** Reads a transcript line; `undefined` when it is no JSON object. */
+export function readTranscriptSign(line: string): SignedLine | undefined {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -14,7 +19,9 @@ export function readTranscriptSign(
     return undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
-  const { type, subtype, message, uuid, version } = value as Readonly<Record<string, unknown>>;
+  const { type, subtype, message, uuid, version, entrypoint } = value as Readonly<
+    Record<string, unknown>
+  >;
   if (typeof type !== "string") return undefined;
   const content = typeof message === "object" && message !== null
     ? (message as { readonly content?: unknown }).content
@@ -31,6 +38,7 @@ export function readTranscriptSign(
       ...(type === "user" ? present("returned", idsIn(content, "tool_use_id")) : {}),
     },
     uuid: typeof uuid === "string" ? uuid : "",
+    ...(typeof entrypoint === "string" ? { entrypoint } : {}),
   };
 }
 

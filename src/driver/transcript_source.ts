@@ -1,58 +1,67 @@
 import { followLines } from "./follow_lines.ts";
 
-/** Tails the session's transcript: the only one the sandbox holds, wherever the child puts it. */
+/**
+ * Tails the session's transcript, which is named after the session: hooks and tools that start a Claude Code of their
+ * own put further ones beside it.
+ *
+ * Its folder is that of the working directory, which is another one with `--worktree`, and since 2.1.330 it is moved
+ * when the turn enters a worktree or leaves it.
+ */
 export class TranscriptSource {
   readonly #projects: string;
+  readonly #name: string;
   readonly #resumed: ReadonlyMap<string, number>;
-  #found: { readonly path: string; readonly read: () => readonly string[] } | undefined;
+  #path: string | undefined;
+  #read: (() => readonly string[]) | undefined;
 
   /** @param options.resumed transcripts that were there before, by path below `projects/`, and their size */
   constructor(options: {
     readonly configDir: string;
+    readonly sessionId: string;
     readonly resumed: ReadonlyMap<string, number>;
   }) {
     this.#projects = `${options.configDir}/projects`;
+    this.#name = `${options.sessionId}.jsonl`;
     this.#resumed = options.resumed;
   }
 
-  /** Path of the transcript; `undefined` until the child has written to one. */
+  /** Path of the transcript; `undefined` until the child has written to it, and while it is no file. */
   get path(): string | undefined {
-    this.#found ??= this.#find();
-    return this.#found?.path;
+    if (this.#path === undefined || sizeOf(this.#path) === undefined) this.#path = this.#find();
+    return this.#path;
   }
 
   /** The complete lines added since the last read. */
   read(): readonly string[] {
-    this.#found ??= this.#find();
-    return this.#found?.read() ?? [];
+    const { path } = this;
+    if (path === undefined) return [];
+    this.#read ??= followLines(() => this.path, this.#known(path));
+    return this.#read();
   }
 
-  /** A transcript that is new or has grown beyond what was copied in. */
-  #find(): { readonly path: string; readonly read: () => readonly string[] } | undefined {
-    for (const slug of list(this.#projects)) {
-      for (const name of list(`${this.#projects}/${slug}`)) {
-        if (!name.endsWith(".jsonl")) continue;
-        const known = this.#resumed.get(`${slug}/${name}`) ?? 0;
-        const path = `${this.#projects}/${slug}/${name}`;
-        if (sizeOf(path) > known) return { path, read: followLines(path, known) };
-      }
-    }
+  /** A transcript of the session that is new or has grown beyond what was copied in. */
+  #find(): string | undefined {
+    return namesIn(this.#projects).map((slug) => `${this.#projects}/${slug}/${this.#name}`)
+      .find((path) => (sizeOf(path) ?? 0) > this.#known(path));
+  }
+
+  /** How much of it was copied in. */
+  #known(path: string): number {
+    return this.#resumed.get(path.slice(this.#projects.length + 1)) ?? 0;
+  }
+}
+
+/** The size of a file; a link is none. */
+function sizeOf(path: string): number | undefined {
+  try {
+    const { isFile, size } = Deno.lstatSync(path);
+    return isFile ? size : undefined;
+  } catch {
     return undefined;
   }
 }
 
-/** Size of a regular file in bytes; of anything else 0. */
-function sizeOf(path: string): number {
-  try {
-    const { isFile, size } = Deno.statSync(path);
-    return isFile ? size : 0;
-  } catch {
-    // A link that leads nowhere, or a file that was removed just now.
-    return 0;
-  }
-}
-
-function list(dir: string): readonly string[] {
+function namesIn(dir: string): readonly string[] {
   try {
     return [...Deno.readDirSync(dir)].map(({ name }) => name);
   } catch {

@@ -19,6 +19,8 @@ export interface EntryFields extends JsonObject {
   readonly sessionId?: string | undefined;
   readonly version?: string | undefined;
   readonly cwd?: string | undefined;
+  /** What kind of Claude Code wrote the line: `cli` is the interactive one, `sdk-cli` is `claude -p`. */
+  readonly entrypoint?: string | undefined;
 }
 
 /**
@@ -92,6 +94,7 @@ const fields = {
   sessionId: z.optional(z.string()),
   version: z.optional(z.string()),
   cwd: z.optional(z.string()),
+  entrypoint: z.catch(z.optional(z.string()), undefined),
 };
 
 const known = z.discriminatedUnion("type", [

@@ -78,12 +78,14 @@ const SYNTHETIC_MODEL = "<synthetic>";
  *
  * A line belongs to the prompt it descends from, whatever the order in the file: Claude Code 2.1.168
  * and 2.1.197 now and then write the prompt after the answer. Lines without a traceable ancestor
- * count to the prompt before them.
+ * count to the prompt before them. What another kind of Claude Code than the first one wrote is left
+ * out: a hook or a tool may resume the session with `claude -p`, which knows nothing of that.
  */
 export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): readonly Turn[] {
   const parents = new Map<string, string | null | undefined>();
   const prompts = new Map<string, UserEntry>();
   const fresh: Exclude<Entry, { type: "other" }>[] = [];
+  let entrypoint: string | undefined;
   for (const entry of entries) {
     if (entry.type === "other") continue;
     if (entry.uuid !== undefined) {
@@ -91,6 +93,8 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
     }
     if (entry.isSidechain === true) continue;
     if (entry.uuid !== undefined && options.known?.has(entry.uuid) === true) continue;
+    entrypoint ??= entry.entrypoint;
+    if ((entry.entrypoint ?? entrypoint) !== entrypoint) continue;
     fresh.push(entry);
     if (entry.type === "user" && entry.uuid !== undefined && entry.meaning === "prompt") {
       prompts.set(entry.uuid, entry);

@@ -111,6 +111,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
         exitTimeoutMs: 5000,
         otherStopHooks: false,
       },
+      sessionId: "",
       sandbox: {
         configDir: folder,
         fifoPath,

@@ -26,5 +26,10 @@ Deno.test("SubagentSource follows what a session's subagents write, once it know
   Deno.writeTextFileSync(`${dir}/agent-old.meta.json`, JSON.stringify(NOTE));
   Deno.writeTextFileSync(`${dir}/agent-old.jsonl`, "old\nnew\n");
   assertEquals(source.read(transcript).map(({ line }) => line), ["new"]);
+
+  Deno.renameSync(`${configDir}/projects/-w`, `${configDir}/projects/-w-worktree`);
+  const moved = `${configDir}/projects/-w-worktree/s1`;
+  Deno.writeTextFileSync(`${moved}/subagents/agent-a1.jsonl`, "three\n", { append: true });
+  assertEquals(source.read(`${moved}.jsonl`), [{ subagent, line: "three" }]);
   Deno.removeSync(configDir, { recursive: true });
 });

@@ -4,10 +4,10 @@ import { readTranscriptSign } from "../../src/driver/transcript_sign.ts";
 const sign = (value: unknown) => readTranscriptSign(JSON.stringify(value));
 
 Deno.test("readTranscriptSign() tells a prompt from a tool's result", () => {
-  assertEquals(sign({ type: "user", uuid: "u", message: { content: "hi" } }), {
-    entry: { type: "user", prompt: true },
-    uuid: "u",
-  });
+  const line = { type: "user", uuid: "u", message: { content: "hi" } };
+  const signed = { entry: { type: "user", prompt: true }, uuid: "u" };
+  assertEquals(sign(line), signed);
+  assertEquals(sign({ ...line, entrypoint: "cli" }), { ...signed, entrypoint: "cli" });
   const text = [{ type: "text", text: "hi" }];
   assertEquals(sign({ type: "user", message: { content: text } })?.entry.prompt, true);
   const result = [{ type: "tool_result", content: "x" }];

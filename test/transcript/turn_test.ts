@@ -53,6 +53,21 @@ Deno.test("turnsOf: knows the answer before the prompt's line is written", () =>
   ]);
 });
 
+Deno.test("turnsOf: leaves out what a claude -p adds that a hook resumed the session with", () => {
+  const text = (words: string) => [{ type: "text", text: words }];
+  const [cli, print] = ["cli", "sdk-cli"].map((entrypoint) => ({ entrypoint }));
+  const turns = turnsOf(entriesOf(
+    { type: "user", uuid: "p", message: { content: "Hi" }, ...cli },
+    { type: "user", uuid: "q", parentUuid: "p", message: { content: "Sum up" }, ...print },
+    answer("b", text("A sum"), { parentUuid: "q", ...print }),
+    answer("a", text("Hello"), { parentUuid: "p", ...cli }),
+    { type: "system", subtype: "stop_hook_summary", parentUuid: "b-1", ...print },
+  ));
+  assertEquals(turns.map(({ text, answers, end }) => [text, answers, end]), [
+    ["Hello", 1, undefined],
+  ]);
+});
+
 Deno.test("turnsOf: gives the text of the last block only", () => {
   for (
     const [content, text] of [
