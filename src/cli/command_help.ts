@@ -16,8 +16,9 @@ what to do if it is not well.`,
   2    something is not`,
   },
   sweep: {
-    description: `Removes what runs left behind that were killed or lost power, after bringing
-home the transcripts that they could not. A run that is alive is never touched.`,
+    description: `Brings home the transcripts that runs could not, as on a full disk, and removes
+what runs left behind that were killed or lost power. A run that is alive is
+never touched.`,
   },
   shim: {
     description: `Puts a program "claude" into a folder of PATH that sends print-mode calls (-p,

@@ -40,7 +40,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     ],
   },
   sweep: {
-    summary: "Remove what runs that were killed have left",
+    summary: "Bring home and remove what earlier runs have left",
     flags: [
       flag("--dry-run", "Only say what would be done"),
       flag("--json", "One JSON object instead of lines"),

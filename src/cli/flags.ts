@@ -137,7 +137,7 @@ export const FLAGS: readonly Flag[] = [
   own("--exit-timeout <seconds>", "Longest wait for Claude Code to end (default 6)"),
   own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
-  own("--quiet", "No live line on stderr and no warnings; the cause of a failure still"),
+  own("--quiet", "No live line and no warnings on stderr; whatever fails is told still"),
   own("--show", "Mirror Claude Code's screen to the terminal; it takes no keys"),
   own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
     choices: ["stdin", "paste"],

@@ -49,7 +49,7 @@ export const MANUAL: Manual = {
     ["~/.claude", "Claude Code's folder: its settings and login, and the transcripts of runs"],
     [
       "/tmp/claude-print-*",
-      "a run's private folder; one that a killed run left is removed by the next run or by sweep",
+      "a run's private folder; the next run, or sweep, brings home and removes what one has left",
     ],
   ],
   examples: [

@@ -46,10 +46,15 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     },
   });
   const crash = Promise.withResolvers<never>();
-  using teardown = new Teardown(crash.reject);
+  const warn = (text: string) => {
+    print(Deno.stderr, `claude-print: ${options.label ?? ""}Warning: ${text}\n`);
+  };
+  // What is lost, or lies where nobody looks for it, is told to the quietest caller.
+  using teardown = new Teardown({ warn, onCrash: crash.reject });
   try {
     const running = carryOut(request, {
       ...options,
+      warn: request.quiet ? () => {} : warn,
       writer,
       teardown,
       onSignals: (listening) => signals = listening,
@@ -65,8 +70,9 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
 
 async function carryOut(
   request: RunRequest,
-  { writer, teardown, onSignals, readPrompt, label = "" }: PromptRunOptions & {
+  { writer, warn, teardown, onSignals, readPrompt, label = "" }: PromptRunOptions & {
     readonly writer: OutputWriter;
+    readonly warn: (text: string) => void;
     readonly teardown: Teardown;
     /** Takes what collects the signals, from the moment at which they do not end the program by themselves. */
     readonly onSignals: (signals: StopSignals) => void;
@@ -110,12 +116,9 @@ async function carryOut(
   });
   teardown.own(prepared.sandbox);
   recorder?.begin(prepared);
-  const warn = (text: string) => {
-    if (!request.quiet) print(Deno.stderr, `claude-print: ${label}Warning: ${text}\n`);
-  };
   const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
   if (unswept !== undefined) {
-    warn(`Cannot remove what a killed run left in ${unswept.path}: ${unswept.reason}`);
+    warn(`Cannot sweep what an earlier run left in ${unswept.path}: ${unswept.reason}`);
   }
   trace(`sandbox ${prepared.sandbox.path}`);
   if (redactor !== undefined) {
@@ -145,7 +148,7 @@ async function carryOut(
   writer.end();
   await tell(report, { label, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);
-  for (const warning of teardown.run()) warn(warning);
+  teardown.run();
   trace(`exit code ${report.exitCode}`);
   return report.exitCode;
 }

@@ -5,7 +5,7 @@ import { locateUserConfig } from "../sandbox/user_config.ts";
 import { print } from "./print.ts";
 
 /**
- * Removes what killed runs left in the temp folder, and says what became of each folder: one line each and a
+ * Removes what earlier runs left in the temp folder, and says what became of each folder: one line each and a
  * summary, or one JSON array.
  *
  * @returns the exit code: 2 if something could not be removed

@@ -2,7 +2,7 @@ import type { SweptFolder } from "../sandbox/sweep.ts";
 import type { Check } from "./check.ts";
 
 /**
- * Whether runs that were killed have left folders behind.
+ * Whether runs that were killed, or could not bring a transcript home, have left folders behind.
  *
  * @param options.swept what a dry run of the sweep found in the folder `tmp`
  */
@@ -27,8 +27,8 @@ export function leftoversCheck(
     return {
       name,
       ok: false,
-      detail: `A killed run left ${first}${more}`,
-      suggestion: "Remove what is left: claude-print sweep",
+      detail: `A run left ${first}${more}`,
+      suggestion: "Bring transcripts home and remove what is left: claude-print sweep",
       data,
     };
   }

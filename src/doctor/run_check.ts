@@ -36,7 +36,11 @@ export async function runCheck(options: {
   let clock = RUN_CLOCK_START;
   const lines: string[] = [];
   const crash = Promise.withResolvers<never>();
-  using teardown = new Teardown(crash.reject);
+  const problems: string[] = [];
+  using teardown = new Teardown({
+    warn: (text) => problems.push(text),
+    onCrash: crash.reject,
+  });
   const sendPrompt = async (request: RunRequest): Promise<RunReport> => {
     using signals = new StopSignals();
     const prepared = await prepareRun({
@@ -61,7 +65,8 @@ export async function runCheck(options: {
     return report;
   };
   const report = await Promise.race([sendPrompt(command.request), crash.promise]);
-  const [problem] = teardown.run();
+  teardown.run();
+  const [problem] = problems;
   if (problem !== undefined) throw new Error(problem);
   const totalMs = performance.now() - startedAt;
   return runVerdict({ report, facts: sessionFacts(lines), times: clock.times, totalMs });

@@ -77,7 +77,7 @@ export interface PreparedRun {
   readonly sandbox: Sandbox;
   /** The debug log that tells of retries, when somebody wants to hear of them. */
   readonly retryLog: string | undefined;
-  /** What killed runs left, and what became of it before this one began. */
+  /** What earlier runs left, and what became of it before this one began. */
   readonly swept: readonly SweptFolder[];
   readonly session: SessionOptions;
   readonly sessionId: string;
@@ -144,9 +144,8 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     : resolve(options.debugFile, cwd);
   const memoryPath = memoryPathOf([callerSettings, userSettings]) ??
     `${userConfig.dir}/projects/${projectSlug(projectRoot(cwd))}/memory/`;
-  if (options.sessionId !== undefined && (options.resume === undefined || options.forkSession)) {
-    refuseKnownSession(options.sessionId, userConfig.dir);
-  }
+  const isNewSession = options.sessionId !== undefined &&
+    (options.resume === undefined || options.forkSession);
   await claimThread();
   const swept = sweep({ tmp: tempDir(env), userConfigDir: userConfig.dir });
   const sandbox = new Sandbox({
@@ -164,10 +163,14 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
     ...(options.inject === "stdin" ? { stdin: options.prompt } : {}),
     ...(options.resume === undefined ? {} : { resume: options.resume }),
+    sessionId,
+    isNewSession,
     persistSession: options.persistSession,
   });
   let known: ReadonlySet<string>;
   try {
+    // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
+    if (isNewSession) refuseKnownSession(sessionId, userConfig.dir);
     known = knownLineIds(sandbox.configDir, sandbox.resumed);
   } catch (error) {
     sandbox[Symbol.dispose]();

@@ -14,6 +14,7 @@ const QUIT = 131;
  * an unhandled rejection, and disposes nothing then. Everything here is synchronous, since none of them waits.
  */
 export class Teardown implements Disposable {
+  readonly #warn: (text: string) => void;
   readonly #onCrash: ((error: unknown) => void) | undefined;
   readonly #quitting: Disposable | undefined;
   #sandbox: Sandbox | undefined;
@@ -22,10 +23,17 @@ export class Teardown implements Disposable {
   #childEnded = false;
 
   /**
-   * @param onCrash takes what nobody caught, once nothing is left behind: it has to end the program. Without it the
-   * program is somebody else's, and only its `Deno.exit` is listened for
+   * @param options.warn takes a sentence for each thing that could not be done, whatever end it is
+   * @param options.onCrash takes what nobody caught, once nothing is left behind: it has to end the program. Without it
+   * the program is somebody else's, and only its `Deno.exit` is listened for
    */
-  constructor(onCrash?: (error: unknown) => void) {
+  constructor(
+    { warn, onCrash }: {
+      readonly warn: (text: string) => void;
+      readonly onCrash?: (error: unknown) => void;
+    },
+  ) {
+    this.#warn = warn;
     this.#onCrash = onCrash;
     addEventListener("unload", this.#onUnload);
     if (onCrash === undefined) return;
@@ -58,32 +66,34 @@ export class Teardown implements Disposable {
   }
 
   /**
-   * Keeps what is to be kept, ends the child and its tools, forwards the transcript and removes the folder; a second
-   * call does nothing.
-   *
-   * @returns one sentence for each thing that could not be done
+   * Keeps what is to be kept, ends the child and its tools, forwards the transcript and removes the folder, but for
+   * transcripts that could not be forwarded; a second call does nothing.
    */
-  run(): readonly string[] {
+  run(): void {
     const save = this.#save;
     this.#save = undefined;
     const unsaved = save?.();
-    return [...(unsaved === undefined ? [] : [unsaved]), ...this.#tearDown()];
+    if (unsaved !== undefined) this.#warn(unsaved);
+    this.#tearDown();
   }
 
-  #tearDown(): readonly string[] {
+  #tearDown(): void {
     const sandbox = this.#sandbox;
     this.#sandbox = undefined;
-    if (sandbox === undefined) return [];
+    if (sandbox === undefined) return;
     if (!this.#childEnded) endRunProcesses({ configDir: sandbox.configDir });
-    const { failures: [failure, ...others] } = sandbox.forward();
+    const { left, failures: [failure, ...others] } = sandbox.forward();
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-    const kept = sandbox.remove();
-    return [
-      ...(failure === undefined ? [] : [`${failure}${more}`]),
-      ...(kept === undefined
-        ? []
-        : [`Cannot remove the run's private folder ${sandbox.path}: ${kept.message}`]),
-    ];
+    const kept = left === 0 ? undefined : sandbox.keep();
+    const place = kept === undefined
+      ? ""
+      : `; it is kept in ${kept}, and the next run or claude-print sweep tries again`;
+    if (failure !== undefined) this.#warn(`${failure}${more}${place}`);
+    if (kept !== undefined) return;
+    const problem = sandbox.remove();
+    if (problem !== undefined) {
+      this.#warn(`Cannot remove the run's private folder ${sandbox.path}: ${problem.message}`);
+    }
   }
 
   /** Tears down what is not torn down yet, and leaves the ends of this program to others. */
@@ -96,7 +106,7 @@ export class Teardown implements Disposable {
     this.#quitting?.[Symbol.dispose]();
   }
 
-  readonly #onUnload = () => void this.run();
+  readonly #onUnload = () => this.run();
   readonly #onQuit = () => {
     this.run();
     Deno.exit(QUIT);

@@ -123,7 +123,8 @@ async function carryOut(
   const env = options.env ?? Deno.env.toObject();
   const cwd = folderOf(options.cwd);
   const altered = await checkDelivery({ prompt, inject: request.inject });
-  using teardown = new Teardown();
+  const untidied: string[] = [];
+  using teardown = new Teardown({ warn: (text) => untidied.push(text) });
   const recorder = request.record === undefined
     ? undefined
     : recordRun(fromRoot(request.record, cwd), { env, request });
@@ -156,11 +157,14 @@ async function carryOut(
   });
   teardown.childEnded();
   for (const result of report.unprinted) emit(result);
-  const kept = prepared.swept.filter(({ verdict }) => verdict === "kept");
+  teardown.run();
+  const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
   const warnings = [
-    ...kept.map(({ path, reason }) => `Cannot remove what a killed run left in ${path}: ${reason}`),
+    ...(unswept === undefined
+      ? []
+      : [`Cannot sweep what an earlier run left in ${unswept.path}: ${unswept.reason}`]),
     ...(report.warning === undefined ? [] : [report.warning]),
-    ...teardown.run(),
+    ...untidied,
   ];
   const redactor = createRedactor({
     env,

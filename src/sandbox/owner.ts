@@ -6,6 +6,7 @@ import { readProcessStat } from "./process_stat.ts";
 
 /** Whose run a private folder is, and what would be lost with it. */
 export interface Owner {
+  /** That of `NOBODY` once the run is over, and only what could not be brought home is left. */
   readonly pid: number;
   /** Clock ticks from boot to the process's start, which tell it from a later one with its pid. */
   readonly startTime: string;
@@ -17,14 +18,29 @@ export interface Owner {
   readonly path: string;
   /** Whether the folder that 2.1.197 makes beside this one, whatever it is told, was not there before. */
   readonly litters: boolean;
+  /** The session that goes on in it; absent when nothing of it is to be kept. */
+  readonly session?: OwnedSession;
   /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
   readonly transcripts?: Omit<ForwardOptions, "from">;
+}
+
+/** A session whose transcript is yet to come home. */
+export interface OwnedSession {
+  readonly id: string;
+  /** The config dir that it belongs to. */
+  readonly configDir: string;
+  /** When its run began, in milliseconds since the epoch, as exactly as the clock tells. */
+  readonly since: number;
 }
 
 /** Whether an owner still works on its folder; "unknown" where its processes cannot be seen from here. */
 export type OwnerState = "live" | "dead" | "unknown";
 
-const FILE = "owner.json";
+/** Its name in a private folder. */
+export const OWNER_FILE = "owner.json";
+
+/** Whose a folder is whose run is over: no process has this pid. */
+export const NOBODY = { pid: 0, startTime: "0" } as const;
 
 /** The largest file that is read, in bytes: of a session resumed with 100 000 files it is smaller. */
 const LIMIT = 16_000_000;
@@ -41,15 +57,15 @@ export function litterIn(tmp: string): string {
 
 /** Writes the owner's file, whole or not at all. */
 export function writeOwner(folder: string, owner: Owner): void {
-  const part = `${folder}/${FILE}.part`;
+  const part = `${folder}/${OWNER_FILE}.part`;
   Deno.writeTextFileSync(part, JSON.stringify(owner), { mode: 0o600 });
-  Deno.renameSync(part, `${folder}/${FILE}`);
+  Deno.renameSync(part, `${folder}/${OWNER_FILE}`);
 }
 
 /** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
 export function readOwner(folder: string): Owner | "missing" | "broken" {
   try {
-    const bytes = readRegularFile(`${folder}/${FILE}`, { limit: LIMIT });
+    const bytes = readRegularFile(`${folder}/${OWNER_FILE}`, { limit: LIMIT });
     const owner: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isOwner(owner) ? owner : "broken";
   } catch (error) {
@@ -58,12 +74,13 @@ export function readOwner(folder: string): Owner | "missing" | "broken" {
 }
 
 /**
- * Judges an owner by pid, start time, boot and pid namespace.
+ * Judges an owner by pid, start time, boot and pid namespace; `NOBODY` is dead everywhere.
  *
  * After another boot of this machine it cannot live. Of another machine that shares the folder, and of another
  * container on this one, nothing can be known.
  */
 export function judgeOwner(owner: Owner): OwnerState {
+  if (owner.pid === NOBODY.pid) return "dead";
   const { host, bootId, pidNamespace } = here();
   if (owner.bootId !== bootId) return owner.host === host ? "dead" : "unknown";
   if (owner.pidNamespace !== pidNamespace) return "unknown";
@@ -86,15 +103,21 @@ function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
 
 function isOwner(value: unknown): value is Owner {
   if (!isJsonObject(value)) return false;
-  const { pid, transcripts, litters } = value;
+  const { pid, session, transcripts, litters } = value;
   const names = ["startTime", "host", "bootId", "pidNamespace", "path"];
   return typeof pid === "number" && names.every((name) => typeof value[name] === "string") &&
-    typeof litters === "boolean" && (transcripts === undefined || isTranscripts(transcripts));
+    typeof litters === "boolean" && (session === undefined || isSession(session)) &&
+    (transcripts === undefined || isTranscripts(transcripts));
+}
+
+function isSession(value: unknown): value is OwnedSession {
+  return isJsonObject(value) && typeof value["id"] === "string" &&
+    typeof value["configDir"] === "string" && typeof value["since"] === "number";
 }
 
 function isTranscripts(value: unknown): value is Owner["transcripts"] {
   if (!isJsonObject(value)) return false;
-  const { to, run, resumed } = value;
-  return typeof to === "string" && typeof run === "string" && /^[0-9a-f]+$/u.test(run) &&
-    isJsonObject(resumed) && Object.values(resumed).every((size) => typeof size === "number");
+  const { to, resumed } = value;
+  return typeof to === "string" && isJsonObject(resumed) &&
+    Object.values(resumed).every((size) => typeof size === "number");
 }

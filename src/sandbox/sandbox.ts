@@ -5,13 +5,16 @@ import { absoluteDir } from "./absolute_dir.ts";
 import { type Forwarded, forwardTranscripts } from "./forward_transcripts.ts";
 import { type HookEvent, hookScript, hookSettings } from "./hooks.ts";
 import type { JsonObject } from "./json_object.ts";
+import { keepTranscripts } from "./keep_transcripts.ts";
 import { openFolder } from "./open_folder.ts";
-import { litterIn, type Owner, thisOwner, writeOwner } from "./owner.ts";
+import { litterIn, type OwnedSession, type Owner, thisOwner, writeOwner } from "./owner.ts";
+import { privateFolderName } from "./private_folder.ts";
 import { readTranscript } from "./read_transcript.ts";
 import { removeFolder } from "./remove_folder.ts";
 import { runSettings } from "./run_settings.ts";
 import { SandboxError } from "./sandbox_error.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
+import { adviceOn, findSessionHolder } from "./session_holder.ts";
 import { tempDir } from "./temp_dir.ts";
 import type { Environment, UserConfig } from "./user_config.ts";
 
@@ -42,6 +45,10 @@ export interface SandboxOptions {
   readonly stdin?: string;
   /** The session to be resumed: its transcript is copied in. */
   readonly resume?: string;
+  /** The session's id. */
+  readonly sessionId: string;
+  /** Whether nobody has had that id before. */
+  readonly isNewSession: boolean;
   /** Whether the session's transcript is to be forwarded. */
   readonly persistSession: boolean;
 }
@@ -102,7 +109,8 @@ export class Sandbox implements Disposable {
       // From here on no link in its path can be bent, and no tool's working directory matters.
       tmp = Deno.realPathSync(tmp);
       refuseOpenFolder(tmp);
-      this.#owner = makePrivateFolder(tmp);
+      const session = { id: options.sessionId, configDir: absoluteDir(options.userConfig.dir) };
+      this.#owner = makePrivateFolder(tmp, options.persistSession ? session : undefined);
     } catch (cause) {
       if (cause instanceof SandboxError) throw cause;
       throw new SandboxError(`Cannot create a private folder in ${tmp}: ${reason(cause)}`, {
@@ -126,6 +134,7 @@ export class Sandbox implements Disposable {
       : undefined;
     this.stdinPath = options.stdin === undefined ? undefined : `${this.path}/prompt`;
     try {
+      if (options.isNewSession) refuseHeldSession(this.#owner);
       for (const dir of [this.configDir, this.tempDir, this.payloadDir]) {
         Deno.mkdirSync(dir, { mode: 0o700 });
       }
@@ -159,14 +168,15 @@ export class Sandbox implements Disposable {
       if (this.stdinPath !== undefined) write(this.stdinPath, options.stdin ?? "");
       makeFifo(this.fifoPath);
       linkUserFiles(options.userConfig.dir, this.configDir);
-      this.resumed = options.resume === undefined
-        ? new Map()
-        : copySession(options.userConfig.dir, this.configDir, options.resume);
+      this.resumed = options.resume === undefined ? new Map() : copySession(options.resume, {
+        from: options.userConfig.dir,
+        to: this.configDir,
+        owner: this.#owner,
+      });
       if (options.persistSession) {
         const transcripts = {
           to: absoluteDir(options.userConfig.dir),
           resumed: Object.fromEntries(this.resumed),
-          run: this.path.slice(-RANDOM_LENGTH),
         };
         this.#owner = { ...this.#owner, transcripts };
         writeOwner(this.path, this.#owner);
@@ -185,8 +195,15 @@ export class Sandbox implements Disposable {
   /** Brings the session's transcript home, unless it is not to be kept. */
   forward(): Forwarded {
     const { transcripts } = this.#owner;
-    if (transcripts === undefined) return { files: 0, failures: [] };
+    if (transcripts === undefined) return { files: 0, left: 0, failures: [] };
     return forwardTranscripts({ from: this.configDir, ...transcripts });
+  }
+
+  /** Removes the folder but for the transcripts, which a later sweep brings home, and says where they are. */
+  keep(): string {
+    const path = keepTranscripts(this.path, this.#owner);
+    this.#removeLitter();
+    return path;
   }
 
   /** Removes the folder and everything in it, as far as it can be removed; a second call does nothing. */
@@ -197,12 +214,16 @@ export class Sandbox implements Disposable {
   /** Removes the folder and says why it could not, if it could not. */
   remove(): Error | undefined {
     const problem = removeFolder(this.path);
+    this.#removeLitter();
+    return problem;
+  }
+
+  #removeLitter(): void {
     try {
       if (this.#owner.litters) Deno.removeSync(litterIn(this.#tmp));
     } catch {
       // It was not made, or somebody else has put something into it since.
     }
-    return problem;
   }
 }
 
@@ -216,12 +237,23 @@ function refuseOpenFolder(tmp: string): void {
   );
 }
 
-/** A folder named with pid and start time of its owner, whose file is the first thing in it. */
-export function makePrivateFolder(tmp: string): Owner {
+/**
+ * A folder named with pid and start time of its owner, whose file is the first thing in it.
+ *
+ * @param session the session that is to come home from it
+ */
+export function makePrivateFolder(tmp: string, session?: Omit<OwnedSession, "since">): Owner {
   const self = thisOwner();
   const random = crypto.randomUUID().slice(0, RANDOM_LENGTH);
-  const path = `${tmp}/claude-print-${self.pid}-${self.startTime}-${random}`;
-  const owner = { ...self, path, litters: !exists(litterIn(tmp)) };
+  const path = `${tmp}/${privateFolderName({ ...self, random })}`;
+  const owner = {
+    ...self,
+    path,
+    litters: !exists(litterIn(tmp)),
+    ...(session === undefined ? {} : {
+      session: { ...session, since: performance.timeOrigin + performance.now() },
+    }),
+  };
   Deno.mkdirSync(path, { mode: 0o700 });
   try {
     writeOwner(path, owner);
@@ -230,6 +262,17 @@ export function makePrivateFolder(tmp: string): Owner {
     throw error;
   }
   return owner;
+}
+
+/** The sandbox knows no other sessions, so Claude Code itself would not notice that the id is taken. */
+function refuseHeldSession(owner: Owner): void {
+  if (owner.session === undefined) return;
+  const { id, configDir } = owner.session;
+  const holder = findSessionHolder(id, { configDir, before: owner });
+  if (holder === undefined) return;
+  throw new SandboxError(`Cannot begin the session ${id}: its id is already in use`, {
+    suggestion: `${adviceOn(holder)}, or give another --session-id`,
+  });
 }
 
 function write(path: string, text: string): void {
@@ -254,7 +297,10 @@ function exists(path: string): boolean {
 }
 
 /** Copies a session's transcript, and its folder of subagents and results, into the sandbox. */
-function copySession(from: string, to: string, session: string): ReadonlyMap<string, number> {
+function copySession(
+  session: string,
+  { from, to, owner }: { readonly from: string; readonly to: string; readonly owner: Owner },
+): ReadonlyMap<string, number> {
   const copied = new Map<string, number>();
   for (const slug of namesIn(`${from}/projects`)) {
     const source = `${from}/projects/${slug}/${session}.jsonl`;
@@ -265,8 +311,9 @@ function copySession(from: string, to: string, session: string): ReadonlyMap<str
     }
   }
   if (copied.size === 0) {
+    const holder = findSessionHolder(session, { configDir: from, before: owner });
     throw new SandboxError(`Cannot resume the session "${session}": it has no transcript`, {
-      suggestion: `Look for its id in ${from}/projects`,
+      suggestion: holder === undefined ? `Look for its id in ${from}/projects` : adviceOn(holder),
     });
   }
   return copied;

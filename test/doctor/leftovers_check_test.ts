@@ -17,12 +17,15 @@ Deno.test("leftoversCheck() takes folders of living runs and of others", () => {
   assertEquals([data["live"], data["foreign"]], [["/tmp/a"], ["/tmp/b"]]);
 });
 
-Deno.test("leftoversCheck() names what killed runs left, and how to remove it", () => {
+Deno.test("leftoversCheck() names what runs left, and how to remove it", () => {
   const one = check(found("/tmp/a", "abandoned"), found("/tmp/b", "live"));
-  assertEquals([one.ok, one.detail], [false, "A killed run left /tmp/a"]);
-  assertEquals(one.suggestion, "Remove what is left: claude-print sweep");
+  assertEquals([one.ok, one.detail], [false, "A run left /tmp/a"]);
+  assertEquals(
+    one.suggestion,
+    "Bring transcripts home and remove what is left: claude-print sweep",
+  );
   const three = check(...["/tmp/a", "/tmp/b", "/tmp/c"].map((path) => found(path, "abandoned")));
-  assertEquals(three.detail, "A killed run left /tmp/a and 2 more");
+  assertEquals(three.detail, "A run left /tmp/a and 2 more");
   assertEquals(three.data["abandoned"], ["/tmp/a", "/tmp/b", "/tmp/c"]);
 });
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
 
@@ -26,6 +26,8 @@ class Ground implements Disposable {
       hooks: ["Stop", "PermissionRequest"],
       mcpServers: 0,
       logged: false,
+      sessionId: "s1",
+      isNewSession: false,
       persistSession: true,
       ...more,
     };
@@ -108,6 +110,41 @@ Deno.test("Sandbox says that a session to resume is not there, and leaves nothin
     SandboxError,
     'Cannot resume the session "nope"',
   );
+  assertEquals([...Deno.readDirSync(ground.tmp)], []);
+});
+
+Deno.test("Sandbox refuses a session that a run has, until it is at home or the run is over", () => {
+  using ground = new Ground();
+  const begin = (more: Partial<SandboxOptions> = {}) =>
+    new Sandbox(ground.options({ isNewSession: true, ...more }));
+  const adviceOn = (more: Partial<SandboxOptions> = {}) => {
+    const error = assertThrows(() => begin(more), SandboxError);
+    return `${error.message}. ${error.suggestion}`;
+  };
+  const inUse = "Cannot begin the session s1: its id is already in use";
+  const first = begin();
+  const wait = `Wait for the run that has it, process ${Deno.pid}`;
+  assertEquals(adviceOn(), `${inUse}. ${wait}, or give another --session-id`);
+  assertStringIncludes(
+    adviceOn({ isNewSession: false, resume: "s1" }),
+    `it has no transcript. ${wait}`,
+  );
+  const userConfig = { ...ground.options().userConfig, dir: ground.tmp };
+  for (const more of [{ sessionId: "s2" }, { persistSession: false }, { userConfig }]) {
+    begin(more)[Symbol.dispose]();
+  }
+  const other = begin({ sessionId: "s2" });
+
+  // The first one ends, and its transcript cannot be brought home.
+  Deno.mkdirSync(`${first.configDir}/projects/-w`, { recursive: true });
+  Deno.writeTextFileSync(`${first.configDir}/projects/-w/s1.jsonl`, "line\n");
+  const kept = first.keep();
+  assertEquals(kept.replace(/[0-9a-f]{8}$/u, ""), `${ground.tmp}/claude-print-0-0-`);
+  const still = `Its transcript is still in ${kept}: bring it home with claude-print sweep`;
+  assertEquals(adviceOn(), `${inUse}. ${still}, or give another --session-id`);
+  Deno.removeSync(kept, { recursive: true });
+  begin()[Symbol.dispose]();
+  other[Symbol.dispose]();
   assertEquals([...Deno.readDirSync(ground.tmp)], []);
 });
 

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { keepTranscripts } from "../../src/sandbox/keep_transcripts.ts";
 import { type Owner, thisOwner, writeOwner } from "../../src/sandbox/owner.ts";
 import { sweep, type SweptFolder } from "../../src/sandbox/sweep.ts";
 import { processesOf } from "../leftovers.ts";
@@ -30,7 +31,7 @@ class Ground implements Disposable {
     this.write({ [`${path}/prompt`]: "Hello" });
     if (owner === "broken") this.write({ [`${path}/owner.json`]: '{"pid":1' });
     if (typeof owner === "object") {
-      const transcripts = { to: this.user, run: "0123abcd", resumed: {} };
+      const transcripts = { to: this.user, resumed: {} };
       const dead = { ...thisOwner(), pid, startTime, path, litters: false, transcripts };
       writeOwner(path, { ...dead, ...owner });
     }
@@ -76,6 +77,11 @@ class Ground implements Disposable {
 }
 
 const REMOVED = { verdict: "removed", reason: "its run was killed", rescued: 0 } as const;
+const RESCUED = {
+  verdict: "removed",
+  reason: "its run could not bring its transcript home",
+  rescued: 1,
+} as const;
 
 Deno.test("sweep() removes the folder of a run that was killed, and nothing beside it", () => {
   using ground = new Ground();
@@ -203,7 +209,7 @@ Deno.test("sweep() rescues new transcripts and what is new in resumed ones", () 
   using ground = new Ground();
   ground.write({ "-w/s1.jsonl": "old\n", "-w/s2.jsonl": "old\n" });
   const resumed = { "-w/s1.jsonl": 4, "-w/s2.jsonl": 4 };
-  const transcripts = { to: ground.user, run: "0123abcd", resumed };
+  const transcripts = { to: ground.user, resumed };
   ground.leave({ transcripts }, {
     "-w/s1.jsonl": "old\nnew\n",
     // Copied in to be forked: nothing was added to it, and the fork is a file of its own.
@@ -219,22 +225,51 @@ Deno.test("sweep() rescues new transcripts and what is new in resumed ones", () 
   assertEquals(ground.left, []);
 });
 
-Deno.test("sweep() keeps a folder whose transcript it cannot rescue, and rescues it later", () => {
+Deno.test("sweep() keeps a transcript that it cannot rescue, and nothing else, and rescues it later", () => {
+  using ground = new Ground();
+  ground.leave({}, { "-w/s1.jsonl": "new\n" });
+  ground.write({ [`${ground.user}/projects`]: "a file where a folder should be" });
+  const kept = `${ground.tmp}/claude-print-0-0-0123abcd`;
+  for (let tries = 0; tries < 2; tries++) {
+    const [{ path, verdict, reason, rescued } = {}] = ground.sweep();
+    assertEquals([path, verdict, rescued], [kept, "kept", 0]);
+    assertMatch(reason ?? "", /^Cannot copy the transcript to .*\/projects\/-w\/s1\.jsonl: /u);
+    assertEquals(ground.left, [kept]);
+    const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name);
+    assertEquals(names(kept).toSorted(), ["config", "owner.json"]);
+  }
+  Deno.removeSync(`${ground.user}/projects`);
+  assertEquals(ground.sweepOne({ dryRun: true }), { ...RESCUED, verdict: "abandoned", rescued: 0 });
+  assertEquals(ground.sweepOne(), RESCUED);
+  assertEquals(ground.transcript("-w/s1.jsonl"), "new\n");
+});
+
+Deno.test("sweep() rescues what a run left that is over, wherever that was, and ends nothing of it", async () => {
   using ground = new Ground();
   const path = ground.leave({}, { "-w/s1.jsonl": "new\n" });
-  ground.write({ [`${ground.user}/projects`]: "a file where a folder should be" });
-  const { verdict, reason } = ground.sweepOne();
-  assertEquals(verdict, "kept");
-  assertMatch(reason, /^Cannot copy the transcript to .*\/projects\/-w\/s1\.jsonl: /u);
-  assertEquals(ground.left, [path]);
-  Deno.removeSync(`${ground.user}/projects`);
-  assertEquals(ground.sweepOne(), { ...REMOVED, rescued: 1 });
+  const transcripts = { to: ground.user, resumed: {} };
+  // The process that carried out the run goes on, and so does what its tools left running.
+  const owner = { ...thisOwner(), path, litters: false, transcripts, pidNamespace: "pid:[1]" };
+  const kept = keepTranscripts(path, owner);
+  assertEquals(kept, `${ground.tmp}/claude-print-0-0-0123abcd`);
+  const [mine, its] = [path, kept].map((folder) =>
+    new Deno.Command("setsid", {
+      args: ["sleep", "1000"],
+      env: { CLAUDE_CONFIG_DIR: `${folder}/config` },
+    }).spawn()
+  );
+  assertEquals(ground.sweepOne(), RESCUED);
+  assertEquals(ground.left, []);
+  for (const child of [mine, its]) {
+    child?.kill("SIGKILL");
+    assertEquals((await child?.status)?.signal, "SIGKILL");
+  }
 });
 
 Deno.test("sweep() writes into no config dir but the user's", () => {
   using ground = new Ground();
   const to = `${ground.path}/elsewhere`;
-  const transcripts = { to, run: "0123abcd", resumed: {} };
+  const transcripts = { to, resumed: {} };
   const path = ground.leave({ transcripts }, { "-w/s1.jsonl": "new\n" });
   assertEquals(ground.sweepOne(), {
     verdict: "kept",
@@ -312,7 +347,7 @@ Deno.test("sweep() by several at once rescues and removes each folder once", asy
   const folders = 40;
   const resumed = { "-w/s1.jsonl": 4 };
   ground.write({ "-w/s1.jsonl": "old\n" });
-  const transcripts = { to: ground.user, run: "0123abcd", resumed };
+  const transcripts = { to: ground.user, resumed };
   for (let index = 0; index < folders; index++) {
     const path = ground.leave({ pid: NOBODY + index, transcripts }, {
       "-w/s1.jsonl": `old\nline ${index}\n`,

@@ -17,7 +17,7 @@ class Ground implements Disposable {
   }
 
   forward() {
-    return forwardTranscripts({ from: this.run, to: this.home, resumed: {}, run: "0123abcd" });
+    return forwardTranscripts({ from: this.run, to: this.home, resumed: {} });
   }
 
   [Symbol.dispose](): void {
@@ -93,12 +93,17 @@ Deno.test("forwarding takes no file from outside home, whatever stands in its pl
   Deno.symlinkSync(`${outside}/id_rsa`, `${run}/projects/slug/session.jsonl`);
   Deno.symlinkSync(outside, `${run}/projects/other`);
   makeFifo(`${run}/projects/slug/pipe.jsonl`);
-  assertEquals(ground.forward(), { files: 0, failures: [] });
+  const skipped = ground.forward();
+  assertEquals([skipped.files, skipped.left], [0, 0]);
+  assertEquals(skipped.failures.toSorted(), [
+    "Cannot bring the transcript slug/pipe.jsonl home: it is no regular file",
+    "Cannot bring the transcript slug/session.jsonl home: it is no regular file",
+  ]);
   assertEquals([...Deno.readDirSync(home)], []);
   Deno.removeSync(`${run}/projects`, { recursive: true });
   Deno.symlinkSync(outside, `${run}/projects`);
-  const { files, failures: [failure] } = ground.forward();
-  assertEquals(files, 0);
+  const { files, left, failures: [failure] } = ground.forward();
+  assertEquals([files, left], [0, 0]);
   assertStringIncludes(failure ?? "", "Cannot read the child's transcripts");
   assertEquals([...Deno.readDirSync(home)], []);
 });

@@ -176,7 +176,7 @@ Deno.test("doctor finds what a killed run left, and leaves it", async () => {
   await Deno.mkdir(path, { mode: 0o700 });
   const { code, stdout } = await patient.start(["--offline"]).ended;
   assertEquals(code, 2);
-  assertStringIncludes(stdout, `✗ leftovers  A killed run left ${path}\n`);
+  assertStringIncludes(stdout, `✗ leftovers  A run left ${path}\n`);
   assertStringIncludes(stdout, "claude-print sweep\n");
   assertEquals([...Deno.readDirSync(patient.home.tmp)].length, 1);
 });

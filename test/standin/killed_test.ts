@@ -98,7 +98,11 @@ Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, 
     ...["--claude-binary", claude.binary, "--no-session-persistence", "--timeout", "1", "hello"],
   ]);
   assertEquals(code, 124);
-  assertEquals(stderr.split("Warning: Cannot remove what a killed run left in ").length, 2, stderr);
+  assertEquals(
+    stderr.split("Warning: Cannot sweep what an earlier run left in ").length,
+    2,
+    stderr,
+  );
   await Deno.remove(projects);
   assertEquals((await command(claude, ["sweep"])).code, 0);
   assertEquals(await leftovers(claude.home), []);
@@ -156,12 +160,29 @@ Deno.test("Deno.exit() leaves nothing", async () => {
   assertEquals(claude.transcripts().size, 1);
 });
 
-Deno.test("SIGQUIT leaves nothing, and ends with 131", async () => {
+Deno.test("SIGQUIT leaves nothing, tells what cannot be brought home, and ends with 131", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
-  const run = claude.start(["hello"], { killed: true });
-  await claude.untilNoted("prompt");
-  run.kill("SIGQUIT");
-  assertEquals((await run.ended).code, 131);
+  const quit = async () => {
+    const run = claude.start(["hello"], { killed: true });
+    await claude.untilNoted("prompt");
+    run.kill("SIGQUIT");
+    const { code, stderr } = await run.ended;
+    assertEquals(code, 131);
+    await Deno.remove(`${claude.home.path}/journal`);
+    return stderr;
+  };
+  assertEquals(await quit(), "");
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(claude.transcripts().size, 1);
+  const { config } = claude.home;
+  await Deno.rename(`${config}/projects`, `${config}/before`);
+  await Deno.writeTextFile(`${config}/projects`, "not a folder");
+  assertMatch(
+    await quit(),
+    /^claude-print: Warning: Cannot copy the transcript .*; it is kept in .*\n$/u,
+  );
+  await Deno.remove(`${config}/projects`);
+  await command(claude, ["sweep"]);
   assertEquals(await leftovers(claude.home), []);
   assertEquals(claude.transcripts().size, 1);
 });

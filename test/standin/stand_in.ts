@@ -29,6 +29,8 @@ export interface StartOptions {
   readonly wrap?: (command: readonly string[]) => readonly string[];
   /** True if a run that succeeds has something to say on stderr. */
   readonly warns?: boolean;
+  /** True if a transcript that cannot be brought home is all that the run leaves. */
+  readonly keeps?: boolean;
   /** True if the run is killed, so that what it leaves and prints is not checked. */
   readonly killed?: boolean;
 }
@@ -40,6 +42,10 @@ export interface StartedRun {
   /** Its end, after the checks that every run has to pass. */
   readonly ended: Promise<Run>;
 }
+
+/** A transcript that could not be brought home, and what tells whose it is. */
+const KEPT =
+  /\/claude-print-0-0-[0-9a-f]{8}(\/owner\.json|\/config(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?$/u;
 
 /** A wait that takes this long fails its test, in milliseconds. */
 const PATIENCE_MS = 20_000;
@@ -99,7 +105,9 @@ export class StandIn implements AsyncDisposable {
       this.#running.delete(child);
       if (options.killed) return { ...output, format: "text", frames: [], result: {} };
       // What another run is still at is no litter.
-      if (this.#running.size === 0) await this.#checkSurroundings();
+      if (this.#running.size === 0) {
+        await this.#checkSurroundings({ keeps: options.keeps ?? false });
+      }
       const run = { ...output, ...parseOutput(output, args) };
       checkOutput(run, { warns: options.warns ?? false });
       return run;
@@ -148,8 +156,10 @@ export class StandIn implements AsyncDisposable {
     );
   }
 
-  async #checkSurroundings(): Promise<void> {
-    assertEquals(await leftovers(this.home), [], "claude-print left something behind");
+  async #checkSurroundings({ keeps }: { readonly keeps: boolean }): Promise<void> {
+    const left = await leftovers(this.home);
+    const other = keeps ? left.filter((path) => !KEPT.test(path)) : left;
+    assertEquals(other, [], "claude-print left something behind");
     assertEquals(userFiles(this.home), this.#files, "claude-print changed the user's own files");
   }
 

@@ -1,5 +1,7 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
+import { projectSlug } from "../../src/transcript/project_slug.ts";
+import { NOWHERE } from "../nowhere.ts";
 import { StandIn } from "./stand_in.ts";
 import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
 
@@ -106,4 +108,57 @@ Deno.test("an unknown hook event before the prompt does not start or end the tur
   assertEquals([run.code, run.stdout], [0, `${HELLO}\n`]);
   const events = (await claude.journal("hook")).map(({ event }) => event);
   assertEquals(events.slice(0, 2), ["UserPromptSubmit", "UserPromptSubmit"]);
+});
+
+/** What a Claude Code writes that a hook or a tool has started in the run's config dir, as shell lines. */
+const NESTED = [
+  { type: "user", uuid: "n1", message: { role: "user", content: "nested" } },
+  {
+    type: "assistant",
+    uuid: "n2",
+    parentUuid: "n1",
+    message: { id: "m", model: "m", content: [{ type: "text", text: "not our answer" }] },
+  },
+].map((line) => `echo '${JSON.stringify({ ...line, entrypoint: "sdk-cli" })}'`).join("; ");
+
+Deno.test("what hooks and tools put beside the transcript, or add to it, is not taken for the run's, and comes home", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{
+      at: "start",
+      run: `mkdir -p "$CLAUDE_CONFIG_DIR/projects/-a/folder.jsonl"
+        cd "$CLAUDE_CONFIG_DIR/projects/-a"
+        mkfifo fifo.jsonl; ln -s "${NOWHERE}" link.jsonl; { ${NESTED}; } > other.jsonl`,
+    }, {
+      at: "tool",
+      // Nobody goes on with a session that has not begun.
+      run:
+        `until grep -q hello "$TRANSCRIPT"; do sleep 0.01; done; { ${NESTED}; } >> "$TRANSCRIPT"`,
+    }],
+    turns: [[{ tools: [{ name: "Bash", input: { command: "true" } }] }, { text: HELLO }]],
+  });
+  const run = await claude.print([...JSON_FORMAT, "hello"], { warns: true });
+  const { result, num_turns: turns, session_id: id, usage } = run.result;
+  assertEquals([run.code, result, turns], [0, HELLO, 2]);
+  assertEquals((usage as Readonly<Record<string, unknown>>)["output_tokens"], 40);
+  assertMatch(
+    run.stderr,
+    /^claude-print: Warning: Cannot bring the transcript -a\/(?:fifo|folder|link)\.jsonl home: it is no regular file \(and 2 more\)\n$/u,
+  );
+  const transcripts = claude.transcripts();
+  const own = `${projectSlug(claude.home.project)}/${id}.jsonl`;
+  assertEquals([...transcripts.keys()].toSorted(), ["-a/other.jsonl", own].toSorted());
+  for (const text of transcripts.values()) assertStringIncludes(text, "not our answer");
+});
+
+Deno.test("a transcript in whose place a tool has put something else costs a warning, not the answer", async () => {
+  const swaps = ["mkfifo", "mkdir", `ln -s "${NOWHERE}"`];
+  await Promise.all(swaps.map(async (make) => {
+    // The child has ended and written everything: its own transcript would hold it up otherwise.
+    const run = `rm "$TRANSCRIPT"; ${make} "$TRANSCRIPT"`;
+    await using claude = await StandIn.set({ sabotage: [{ at: "exit", run }] });
+    const { code, result, stderr } = await claude.print([...JSON_FORMAT, "hello"], { warns: true });
+    assertEquals([code, result["result"]], [0, HELLO]);
+    assertMatch(stderr, /^claude-print: Warning: Cannot bring .* home: it is no regular file\n$/u);
+    assertEquals(claude.transcripts().size, 0);
+  }));
 });

@@ -1,0 +1,36 @@
+import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
+import { privateFolderName } from "./private_folder.ts";
+import { removeFolder } from "./remove_folder.ts";
+
+/**
+ * Makes of the private folder of a run that is over what a later sweep brings home: its transcripts and whose they are,
+ * under a name that tells that nobody works on it any more. Everything else in it is removed.
+ *
+ * @param path where the folder is now
+ * @returns where it is from now on; where it was, if it cannot be renamed: then a sweep after this process's end finds it
+ */
+export function keepTranscripts(path: string, owner: Owner): string {
+  const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
+  removeAllBut([OWNER_FILE, "config"], path);
+  removeAllBut(["projects"], `${path}/config`);
+  try {
+    writeOwner(path, { ...owner, ...NOBODY, path: kept, litters: false });
+    Deno.renameSync(path, kept);
+    return kept;
+  } catch {
+    return path;
+  }
+}
+
+/** Removes what is in a folder but for some names; what cannot be removed is in nobody's way. */
+function removeAllBut(names: readonly string[], folder: string): void {
+  try {
+    for (const { name } of Deno.readDirSync(folder)) {
+      if (!names.includes(name)) removeFolder(`${folder}/${name}`);
+    }
+  } catch {
+    // There is no such folder.
+  }
+}
