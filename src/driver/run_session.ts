@@ -175,6 +175,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const give = (input: Input) => {
     options.onInput?.(input);
     const next = step(state, input);
+    if (next.state.phase === "interrupting" && state.phase !== "interrupting") {
+      // Once Escape has made the child end its tools, nothing tells any more what they have put into the background.
+      tree = findRunProcesses(marks(), tree);
+    }
     state = next.state;
     for (const effect of next.effects) {
       options.onEffect?.(effect);

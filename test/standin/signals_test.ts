@@ -3,7 +3,7 @@ import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { lackOf } from "../find_tool.ts";
 import { heardLack } from "../heard_lack.ts";
-import { leftovers } from "../leftovers.ts";
+import { leftovers, processesOf } from "../leftovers.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { StandIn, until } from "./stand_in.ts";
 import { runInTerminal } from "./terminal_run.ts";
@@ -185,9 +185,11 @@ Deno.test("a signal while the answer is being read does not lose it, or anything
   assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
 });
 
-/** Every version leaves its tools to us in one way or another. */
+/** Every version leaves its tools to us in one way or another; what one put into the background has no mark of the run. */
 const TOOL_RUNNING: Partial<Scenario> = {
-  turns: [[{ tools: [bash("trap '' TERM HUP INT; sleep 600 & wait; sleep 600")] }]],
+  turns: [[{
+    tools: [bash("trap '' TERM HUP INT; sleep 600 & env -i setsid sleep 601 & wait; sleep 600")],
+  }]],
 };
 
 for (const version of ["2.1.197", "2.1.330"]) {
@@ -201,7 +203,9 @@ for (const version of ["2.1.197", "2.1.330"]) {
   Deno.test(`${version}: a tool still running is killed when the run is interrupted`, async () => {
     await using claude = await StandIn.set({ version, ...TOOL_RUNNING });
     const run = claude.start([...JSON_FORMAT, "hello"]);
-    await claude.untilNoted("tool");
+    const isThere = () =>
+      processesOf(claude.home.path).some((line) => line.endsWith(": sleep 601"));
+    await until(() => Promise.resolve(isThere()), "the tool is at work");
     run.kill("SIGTERM");
     const { code, result } = await run.ended;
     assertEquals([code, result["terminal_reason"]], [143, "aborted_tools"]);
