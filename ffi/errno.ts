@@ -12,6 +12,7 @@ export const ERRNO = {
   EINVAL: 22,
   EFBIG: 27,
   EPIPE: 32,
+  ECONNRESET: 104,
 } as const;
 
 /** What was being done when a libc call failed. */

@@ -1,4 +1,4 @@
-import { checked, ERRNO, lastErrno, LibcError } from "./errno.ts";
+import { type Attempt, checked, ERRNO, lastErrno, LibcError } from "./errno.ts";
 import { libc } from "./libc.ts";
 
 /** "again": nothing can be done now, poll first. "end": the other side is gone for good. */
@@ -12,6 +12,10 @@ export type Blocked = "again" | "end";
  * again; a real error comes again.
  */
 const REPEATS = 2;
+
+/** Flags of send(2). */
+const MSG_DONTWAIT = 0x40;
+const MSG_NOSIGNAL = 0x4000;
 
 /**
  * Reads into `buffer` from a nonblocking fd and says how many bytes arrived.
@@ -46,20 +50,38 @@ export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Bl
  * EIO (a slave whose master is closed) and EPIPE (a pipe nobody reads) are the end. A pty master
  * whose last slave is closed still takes bytes: there only reading tells the end.
  *
- * @throws LibcError for any error but EAGAIN, EINTR, EIO and EPIPE.
+ * @throws LibcError for any error but EAGAIN, EINTR, EIO, EPIPE and ECONNRESET.
  */
 export function writeFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blocked {
-  if (bytes.length === 0) return 0;
   const { write } = libc();
+  return accepted(bytes, {
+    hand: () => Number(write(fd, bytes, BigInt(bytes.length))),
+    attempt: { call: "write", action: `write to fd ${fd}` },
+  });
+}
+
+/** Writes to a socket as `writeFd` does, whether or not it is nonblocking (send(2)). */
+export function sendFd(fd: number, bytes: Uint8Array<ArrayBuffer>): number | Blocked {
+  const { send } = libc();
+  return accepted(bytes, {
+    hand: () => Number(send(fd, bytes, BigInt(bytes.length), MSG_DONTWAIT | MSG_NOSIGNAL)),
+    attempt: { call: "send", action: `write to fd ${fd}` },
+  });
+}
+
+/** Hands bytes over, again and again while nothing but chance prevents it. */
+function accepted(
+  bytes: Uint8Array<ArrayBuffer>,
+  { hand, attempt }: { readonly hand: () => number; readonly attempt: Attempt },
+): number | Blocked {
+  if (bytes.length === 0) return 0;
   for (let unexpected = 0;;) {
-    const count = Number(write(fd, bytes, BigInt(bytes.length)));
+    const count = hand();
     if (count >= 0) return count;
     const errno = lastErrno();
     if (errno === ERRNO.EAGAIN) return "again";
-    if (errno === ERRNO.EIO || errno === ERRNO.EPIPE) return "end";
-    if (errno !== ERRNO.EINTR && unexpected++ >= REPEATS) {
-      throw new LibcError(errno, { call: "write", action: `write to fd ${fd}` });
-    }
+    if (errno === ERRNO.EIO || errno === ERRNO.EPIPE || errno === ERRNO.ECONNRESET) return "end";
+    if (errno !== ERRNO.EINTR && unexpected++ >= REPEATS) throw new LibcError(errno, attempt);
   }
 }
 
@@ -76,22 +98,32 @@ export function closeFd(fd: number): void {
 
 /** What an fd is open on, as far as it matters here. */
 export interface FdStat {
-  readonly kind: "file" | "null device" | "other";
+  readonly kind: "file" | "null device" | "pipe" | "socket" | "terminal" | "other";
   /** Size of a file, in bytes. */
   readonly size: number;
+  /** Device and inode: the same for two fds on one file, pipe, socket or terminal. */
+  readonly id: string;
 }
 
-/** `struct stat` on x86_64: its size in bytes, and where mode, device number and size are. */
+/** `struct stat` on x86_64: its size in bytes, and where device, inode, mode, device number and size are. */
 const STAT_BYTES = 144;
+const ST_DEV = 0;
+const ST_INO = 8;
 const ST_MODE = 24;
 const ST_RDEV = 40;
 const ST_SIZE = 48;
 
 /** Kinds of files in the mode (inode(7)), and the number of /dev/null: major 1, minor 3 (null(4)). */
 const S_IFMT = 0o170000;
+const S_IFIFO = 0o010000;
 const S_IFCHR = 0o020000;
 const S_IFREG = 0o100000;
+const S_IFSOCK = 0o140000;
 const NULL_DEVICE = 0x103n;
+
+/** TCGETS of ioctl_tty(2), which only a terminal answers, and room for the `struct termios`. */
+const TCGETS = 0x5401n;
+const TERMIOS_BYTES = 64;
 
 /**
  * Tells what `fd` is open on.
@@ -102,10 +134,32 @@ export function fdStat(fd: number): FdStat {
   const stat = new Uint8Array(STAT_BYTES);
   checked(libc().fstat(fd, stat), { call: "fstat", action: `look at fd ${fd}` });
   const view = new DataView(stat.buffer);
-  const format = view.getUint32(ST_MODE, true) & S_IFMT;
-  const isNull = format === S_IFCHR && view.getBigUint64(ST_RDEV, true) === NULL_DEVICE;
+  const number = (at: number) => view.getBigUint64(at, true);
   return {
-    kind: format === S_IFREG ? "file" : isNull ? "null device" : "other",
-    size: Number(view.getBigInt64(ST_SIZE, true)),
+    kind: kindOf(fd, {
+      format: view.getUint32(ST_MODE, true) & S_IFMT,
+      isNull: number(ST_RDEV) === NULL_DEVICE,
+    }),
+    size: Number(number(ST_SIZE)),
+    id: `${number(ST_DEV)}:${number(ST_INO)}`,
   };
+}
+
+function kindOf(
+  fd: number,
+  { format, isNull }: { readonly format: number; readonly isNull: boolean },
+): FdStat["kind"] {
+  switch (format) {
+    case S_IFREG:
+      return "file";
+    case S_IFIFO:
+      return "pipe";
+    case S_IFSOCK:
+      return "socket";
+    case S_IFCHR:
+      if (isNull) return "null device";
+      return libc().ioctl(fd, TCGETS, new Uint8Array(TERMIOS_BYTES)) === 0 ? "terminal" : "other";
+    default:
+      return "other";
+  }
 }

@@ -7,7 +7,8 @@ const LIBRARY = "libc.so.6";
  *
  * `ioctl`, `open` and `syscall` are variadic in C; on x86_64 System V a fixed prototype passes its
  * arguments in the same registers. Only `poll` is nonblocking: its errno is that of another thread,
- * and it is the one call whose news comes in a buffer.
+ * and it is the one call whose news comes in a buffer. `poll_at_once` is the same function for a look
+ * that does not wait.
  */
 const TABLE = {
   __errno_location: { parameters: [], result: "pointer" },
@@ -23,6 +24,7 @@ const TABLE = {
   open: { parameters: ["buffer", "i32"], result: "i32" },
   pipe2: { parameters: ["buffer", "i32"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  poll_at_once: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
   posix_openpt: { parameters: ["i32"], result: "i32" },
   posix_spawn_file_actions_addclosefrom_np: { parameters: ["buffer", "i32"], result: "i32" },
   posix_spawn_file_actions_adddup2: { parameters: ["buffer", "i32", "i32"], result: "i32" },
@@ -46,6 +48,7 @@ const TABLE = {
   ptsname_r: { parameters: ["i32", "buffer", "usize"], result: "i32" },
   read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   readlink: { parameters: ["buffer", "buffer", "usize"], result: "isize" },
+  send: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
   signal: { parameters: ["i32", "pointer"], result: "pointer" },
   sigprocmask: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
   strerrordesc_np: { parameters: ["i32"], result: "pointer" },

@@ -96,6 +96,13 @@ export class Poller implements Disposable {
   }
 }
 
+/** Whether `fd` takes at least a byte now, or an error if nothing else. */
+export function isWritable(fd: number): boolean {
+  const polled = [{ fd, write: true }];
+  const table = encode(polled);
+  return libc().poll_at_once(table, 1n, 0) > 0 && decode(polled, table).length > 0;
+}
+
 function encode(interests: readonly Interest[]): DataView<ArrayBuffer> {
   const table = new DataView(new ArrayBuffer(interests.length * POLLFD_BYTES));
   for (const [index, { fd, read = false, write = false }] of interests.entries()) {

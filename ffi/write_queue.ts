@@ -27,11 +27,12 @@ export class WriteQueue {
    * reader is gone ("end", as writeFd knows it). At the end what is left can reach nobody and is
    * dropped.
    *
+   * @param write how bytes are written, unless with writeFd
    * @throws LibcError as writeFd does.
    */
-  flush(fd: number): "done" | "again" | "end" {
+  flush(fd: number, write: typeof writeFd = writeFd): "done" | "again" | "end" {
     for (let chunk = this.#chunks[0]; chunk !== undefined; chunk = this.#chunks[0]) {
-      const count = writeFd(fd, chunk);
+      const count = write(fd, chunk);
       if (count === "again") return "again";
       if (count === "end") {
         this.#chunks = [];

@@ -15,7 +15,13 @@ export type PromptIo = {
   readonly readFile: (path: string) => Promise<Uint8Array>;
   /** The arguments of this process as bytes, a NUL after each. */
   readonly commandLine?: () => Uint8Array;
-  /** Tells the user one line, without a new line at its end. */
+  /**
+   * Waits for something as long as the run may take, and rejects if it is stopped before.
+   *
+   * @param what why there is no prompt yet, as a clause
+   */
+  readonly inTime: <Value>(wait: Promise<Value>, what: string) => Promise<Value>;
+  /** Warns the user in one line, without a new line at its end. */
   readonly warn: (line: string) => void;
   /** Calls `ring` once after `milliseconds`; the function it returns prevents that. */
   readonly startTimer: (milliseconds: number, ring: () => void) => () => void;
@@ -23,6 +29,8 @@ export type PromptIo = {
 
 /** How long `claude -p` waits for the first byte on stdin (2.1.197, 2.1.330), in milliseconds. */
 export const STDIN_PATIENCE_MS = 3000;
+
+const STDIN_OPEN = "stdin had not ended";
 
 /** The most bytes a prompt can have: no character takes more bytes of UTF-8 for each UTF-16 code unit. */
 export const MAX_PROMPT_BYTES: number = 3 * MAX_PROMPT_LENGTH;
@@ -38,7 +46,7 @@ type FirstChunk =
  *
  * As in `claude -p`, an argument and stdin are joined by a line feed, neither is trimmed, a terminal
  * is not read, and a stdin that says nothing for 3 seconds is left alone with a warning; once it
- * has begun to speak it is read to its end. `--input-file -` waits for stdin as long as it takes.
+ * has begun to speak it is read to its end. `--input-file -` waits for stdin as long as the run may take.
  *
  * @throws {CliError} for a source that cannot be read, for two explicit sources, and for a prompt
  * that the interactive Claude Code cannot take (see {@linkcode checkPrompt})
@@ -50,7 +58,7 @@ export async function readPrompt(
   const [ignored, ...more] = request.ignoredArguments;
   if (ignored !== undefined) {
     io.warn(
-      `Warning: only the first prompt counts, ${JSON.stringify(ignored)} ` +
+      `Only the first prompt counts, ${JSON.stringify(ignored)} ` +
         `${more.length === 0 ? "is" : `and ${more.length} more are`} ignored, as by claude -p`,
     );
   }
@@ -87,11 +95,11 @@ async function fromArgumentAndStdin(argument: string, io: PromptIo): Promise<str
   const reader = io.stdin.getReader();
   try {
     const first = await firstChunk(reader, { patienceMs: STDIN_PATIENCE_MS, io });
-    const piped = first.kind === "bytes" ? await restOf(reader, first.bytes) : "";
+    const piped = first.kind === "bytes" ? await restOf(reader, { first: first.bytes, io }) : "";
     if (first.kind === "silence") warnOfSilence(io);
     if (first.kind === "failure") {
       if (argument === "") throw unreadableStdin(first.error);
-      io.warn("Warning: stdin cannot be read, going on with the argument alone");
+      io.warn("Stdin cannot be read, going on with the argument alone");
     }
     return joinPrompt(argument, piped);
   } finally {
@@ -118,9 +126,11 @@ async function fromInputFile(
 ): Promise<string> {
   if (argument !== "") throw twoSources("an argument");
   if (path === "-") return await allOfStdin(io);
-  const bytes = await io.readFile(path).catch((error: unknown) => {
+  const reading = io.readFile(path).catch((error: unknown) => {
     throw inputFileError(path, error);
   });
+  const bytes = await io.inTime(reading, `--input-file "${path}" had not ended`);
+  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
   const atOnce = io.stdinIsTerminal ? undefined : stdinAtOnce(io);
   if (atOnce !== undefined && atOnce.length > 0) throw twoSources("text on stdin");
   if (!io.stdinIsTerminal && atOnce === undefined) {
@@ -142,7 +152,7 @@ async function allOfStdin(io: PromptIo): Promise<string> {
     const first = await firstChunk(reader, { patienceMs: undefined, io });
     switch (first.kind) {
       case "bytes":
-        return await restOf(reader, first.bytes);
+        return await restOf(reader, { first: first.bytes, io });
       case "failure":
         throw unreadableStdin(first.error);
       case "end":
@@ -165,13 +175,14 @@ function firstChunk(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { patienceMs, io }: { readonly patienceMs: number | undefined; readonly io: PromptIo },
 ): Promise<FirstChunk> {
-  return new Promise((resolve) => {
+  const first = new Promise<FirstChunk>((resolve) => {
     const stopTimer = patienceMs === undefined
       ? () => {}
       : io.startTimer(patienceMs, () => resolve({ kind: "silence" }));
     nextChunk(reader).then(resolve, (error: unknown) => resolve({ kind: "failure", error }))
       .finally(stopTimer);
   });
+  return io.inTime(first, STDIN_OPEN);
 }
 
 /** The next chunk that is not empty. */
@@ -186,15 +197,16 @@ async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
 /** Text of stdin, given its first bytes. */
 async function restOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  first: Uint8Array,
+  { first, io }: { readonly first: Uint8Array; readonly io: PromptIo },
 ): Promise<string> {
   const chunks = [first];
   let length = first.length;
   for (;;) {
     if (length > MAX_PROMPT_BYTES) throw promptTooLong();
-    const chunk = await nextChunk(reader).catch((error: unknown) => {
+    const next = nextChunk(reader).catch((error: unknown) => {
       throw unreadableStdin(error);
     });
+    const chunk = await io.inTime(next, STDIN_OPEN);
     if (chunk.kind === "end") break;
     chunks.push(chunk.bytes);
     length += chunk.bytes.length;
@@ -215,7 +227,7 @@ function textOfStdin(bytes: Uint8Array): string {
 
 function warnOfSilence(io: PromptIo): void {
   io.warn(
-    "Warning: nothing came in on stdin within 3 s, going on without it; " +
+    "Nothing came in on stdin within 3 s, going on without it; " +
       "redirect stdin from /dev/null to skip the wait, or use --input-file - to wait longer",
   );
 }

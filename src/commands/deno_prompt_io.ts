@@ -1,11 +1,13 @@
 import { LibcError } from "../../ffi/errno.ts";
 import { fdStat } from "../../ffi/fd.ts";
 import { readProcFile } from "../../ffi/proc.ts";
+import { readToEnd } from "../../ffi/read_to_end.ts";
 import { MAX_PROMPT_BYTES, type PromptIo } from "../cli/prompt_source.ts";
 
-/** The real stdin, files, stderr and clock for `readPrompt`. */
-export function denoPromptIo(): PromptIo {
+/** The real stdin, files and clock for `readPrompt`. */
+export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): PromptIo {
   return {
+    ...options,
     stdinIsTerminal: Deno.stdin.isTerminal(),
     get stdin() {
       return Deno.stdin.readable;
@@ -13,9 +15,6 @@ export function denoPromptIo(): PromptIo {
     stdinAtOnce,
     readFile,
     commandLine: () => readProcFile("/proc/self/cmdline"),
-    warn: (line) => {
-      Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`));
-    },
     startTimer: (milliseconds, ring) => {
       const timer = setTimeout(ring, milliseconds);
       return () => clearTimeout(timer);
@@ -23,17 +22,24 @@ export function denoPromptIo(): PromptIo {
   };
 }
 
-/** Reads a file, also one that Deno lets only a program with every permission open, such as `/dev/stdin`. */
+/** Reads a file; one that may make its reader wait, such as a FIFO or `/dev/stdin`, without blocking anything else. */
 async function readFile(path: string): Promise<Uint8Array> {
-  try {
-    return await Deno.readFile(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+  if (await mayBlock(path)) {
+    try {
+      return await readToEnd(path, MAX_PROMPT_BYTES + 1);
+    } catch (error) {
+      throw error instanceof LibcError ? new Error(error.description, { cause: error }) : error;
+    }
   }
+  return await Deno.readFile(path);
+}
+
+async function mayBlock(path: string): Promise<boolean> {
   try {
-    return readProcFile(path);
+    const { isFile, isDirectory } = await Deno.stat(path);
+    return !isFile && !isDirectory;
   } catch (error) {
-    throw error instanceof LibcError ? new Error(error.description, { cause: error }) : error;
+    return error instanceof Deno.errors.NotCapable;
   }
 }
 

@@ -22,7 +22,8 @@ import { sweep } from "../sandbox/sweep.ts";
 import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { currentFolder } from "./current_folder.ts";
-import { print } from "./print.ts";
+import { delivered } from "./delivered.ts";
+import { Outlets } from "./outlets.ts";
 
 /**
  * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.
@@ -30,6 +31,7 @@ import { print } from "./print.ts";
  * @returns the exit code: 0 only if all is well
  */
 export async function doctor(options: DoctorOptions): Promise<number> {
+  using outlets = new Outlets();
   using signals = new StopSignals();
   const stop = new AbortController();
   signals.onArrival = () => stop.abort();
@@ -43,16 +45,16 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   for (const pending of examine(options, { env, cwd: currentFolder(), stop: stop.signal })) {
     const check = await pending;
     checks.push(check);
-    if (!options.json) print(Deno.stdout, redactor.text(renderCheck(check, style)));
+    if (!options.json) outlets.print(redactor.text(renderCheck(check, style)));
   }
   const [signal] = signals.take();
   const ok = signal === undefined && checks.every((check) => check.ok);
   if (options.json) {
     const report = JSON.stringify({ ok, version: deno.version, checks });
-    print(Deno.stdout, `${redactor.text(report)}\n`);
+    outlets.print(`${redactor.text(report)}\n`);
   }
-  if (signal !== undefined) return 128 + SIGNALS[signal];
-  return ok ? 0 : 2;
+  const exitCode = signal !== undefined ? 128 + SIGNALS[signal] : ok ? 0 : 2;
+  return await delivered(exitCode, { outlets, until: Infinity, signals });
 }
 
 /**

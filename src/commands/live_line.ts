@@ -6,7 +6,7 @@ import {
 } from "../driver/progress.ts";
 import { renderLiveLine } from "./render_live_line.ts";
 
-/** Where a live line is drawn: a terminal that is never waited for, as `TerminalOutput` is. */
+/** Where a live line is drawn: a terminal that is never waited for, as an `Outlet` is. */
 export interface LiveLineOutput {
   /** What the terminal has not taken yet. */
   readonly pending: number;

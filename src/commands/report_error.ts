@@ -6,11 +6,15 @@ import { print } from "./print.ts";
  * a mistake of this program and comes with its stack.
  *
  * @param options.label what stands before the message
+ * @param options.tell prints a text on stderr
  * @returns the exit code
  */
 export function reportError(
   thrown: unknown,
-  { label = "" }: { readonly label?: string | undefined } = {},
+  { label = "", tell = (text) => void print(Deno.stderr, text) }: {
+    readonly label?: string | undefined;
+    readonly tell?: (text: string) => void;
+  } = {},
 ): number {
   const error = deniedError(thrown);
   const { suggestion, exitCode } = error as {
@@ -19,10 +23,10 @@ export function reportError(
   };
   const message = error instanceof Error ? error.message : String(error);
   if (typeof suggestion === "string") {
-    print(Deno.stderr, `claude-print: ${label}${message}\n  ${suggestion}\n`);
+    tell(`claude-print: ${label}${message}\n  ${suggestion}\n`);
   } else {
-    print(Deno.stderr, `claude-print: ${label}${message}\n`);
-    if (error instanceof Error && exitCode === undefined) print(Deno.stderr, `${error.stack}\n`);
+    tell(`claude-print: ${label}${message}\n`);
+    if (error instanceof Error && exitCode === undefined) tell(`${error.stack}\n`);
   }
   return typeof exitCode === "number" ? exitCode : 2;
 }

@@ -1,3 +1,4 @@
+import { StoppedError } from "../driver/stopped_error.ts";
 import type { OutputWriter } from "../wire/output_writer.ts";
 import { resultFrame } from "../wire/result_frame.ts";
 import { deniedError } from "./denied_error.ts";
@@ -14,6 +15,7 @@ export function reportFailure(
     readonly writer: OutputWriter;
     readonly sessionId?: string | undefined;
     readonly label?: string | undefined;
+    readonly tell?: (text: string) => void;
   },
 ): number {
   const error = deniedError(thrown);
@@ -22,7 +24,7 @@ export function reportFailure(
     version: "unknown",
     sessionId: options.sessionId ?? crypto.randomUUID(),
     uuid: crypto.randomUUID(),
-    outcome: {
+    outcome: error instanceof StoppedError ? error.outcome : {
       kind: "internal_error",
       message: error instanceof Error ? error.message : String(error),
     },

@@ -1,8 +1,10 @@
 import { listenToSignals } from "../../ffi/listen_to_signals.ts";
 import { readPrompt } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
+import { delivered } from "./delivered.ts";
 import { denoPromptIo } from "./deno_prompt_io.ts";
-import { print } from "./print.ts";
+import { Outlets } from "./outlets.ts";
 import { runPrompt } from "./run_prompt.ts";
 
 /**
@@ -12,14 +14,29 @@ import { runPrompt } from "./run_prompt.ts";
  * @returns the exit code
  */
 export async function run(request: RunRequest, argv: readonly string[]): Promise<number> {
+  using outlets = new Outlets();
   // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
   listenToSignals(["SIGXFSZ"], () => {});
   if (request.jsonl) {
     const { runList } = await import("./run_list.ts");
-    return await runList(request, argv);
+    return await runList(request, { argv, outlets });
   }
-  return await runPrompt(request, {
-    readPrompt: () => readPrompt(request, denoPromptIo()),
-    write: (text) => print(Deno.stdout, text),
+  using signals = new StopSignals();
+  // Without a reader there is no reason to go on; what is printed last ends no run any more.
+  if (outlets.stdout !== undefined) outlets.stdout.onEnd = () => signals.raise("SIGPIPE");
+  const exitCode = await runPrompt(request, {
+    readPrompt: (io) => readPrompt(request, denoPromptIo(io)),
+    write: (text) => outlets.print(text),
+    outlets,
+    signals,
+    startedAt: START_OF_PROGRAM,
+  });
+  return await delivered(exitCode, {
+    outlets,
+    until: START_OF_PROGRAM + request.timeoutMs,
+    signals,
   });
 }
+
+/** When this program began, as `performance.now()` tells time. */
+const START_OF_PROGRAM = 0;

@@ -5,8 +5,10 @@ import { parseListLine } from "../cli/list_line.ts";
 import { parseArguments } from "../cli/parse_arguments.ts";
 import { inputFileError, joinPrompt } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
 import { jsonLine } from "../wire/json_line.ts";
-import { print } from "./print.ts";
+import { delivered } from "./delivered.ts";
+import type { Outlets } from "./outlets.ts";
 import { runPrompt } from "./run_prompt.ts";
 
 /** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
@@ -25,22 +27,36 @@ const GRAVEST: readonly number[] = [2, 1, TRY_LATER, TIMED_OUT, 0];
  * the number of its line, the line itself, the exit code, and the result as `--output-format json` prints it.
  *
  * A line that is no prompt has exit code 2 and the list goes on; a signal ends it. A run that the API turned away for
- * its load has exit code 75.
+ * its load has exit code 75. The next run begins when the line before is read; a reader has as much time for one as
+ * a run.
  *
- * @param argv the command line, to which a line adds flags of its own
+ * @param options.argv the command line, to which a line adds flags of its own
  * @returns the exit code of the gravest failure: 2, 1, 75, 124; or 0
  * @throws {CliError} when the list cannot be read
  */
-export async function runList(request: RunRequest, argv: readonly string[]): Promise<number> {
+export async function runList(
+  request: RunRequest,
+  options: { readonly argv: readonly string[]; readonly outlets: Outlets },
+): Promise<number> {
+  const { outlets } = options;
   const exitCodes = new Set([0]);
   let number = 0;
   for await (const line of linesOf(request)) {
     number++;
     if (line.trim() === "") continue;
-    const { input, exitCode, result } = await runLine(line, { request, argv, number });
-    const report = { line: number, input, exit_code: exitCode, result };
-    if (!print(Deno.stdout, `${jsonLine(report)}\n`)) return ABANDONED;
-    if (exitCode > SIGNALLED) return exitCode;
+    using signals = new StopSignals();
+    const { input, exitCode, result } = await runLine(line, {
+      ...options,
+      request,
+      number,
+      signals,
+    });
+    outlets.print(`${jsonLine({ line: number, input, exit_code: exitCode, result })}\n`);
+    const until = performance.now() + request.timeoutMs;
+    const isOver = exitCode > SIGNALLED;
+    const told = await delivered(isOver ? exitCode : 0, { outlets, until, signals });
+    if (outlets.stdout?.end === "unread") return ABANDONED;
+    if (told !== 0) return told;
     exitCodes.add(exitCode);
   }
   return GRAVEST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
@@ -55,14 +71,17 @@ interface LineReport {
 
 async function runLine(
   line: string,
-  { request, argv, number }: {
+  { request, argv, outlets, number, signals }: {
     readonly request: RunRequest;
     readonly argv: readonly string[];
+    readonly outlets: Outlets;
     readonly number: number;
+    readonly signals: StopSignals;
   },
 ): Promise<LineReport> {
   let input: unknown = line;
   let own = request;
+  const startedAt = performance.now();
   let readPrompt: () => Promise<string>;
   try {
     const parsed = parseListLine(line);
@@ -80,8 +99,10 @@ async function runLine(
     readPrompt,
     write: (text) => {
       output += text;
-      return true;
     },
+    outlets,
+    signals,
+    startedAt,
     label: `line ${number}: `,
   });
   const result = output === "" ? null : JSON.parse(output);

@@ -1,23 +1,30 @@
+import type { PromptIo } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import { checkDelivery } from "../driver/check_delivery.ts";
+import { inTime } from "../driver/in_time.ts";
 import { performRun } from "../driver/perform_run.ts";
 import { prepareRun } from "../driver/prepare_run.ts";
 import type { Redactor } from "../driver/redact.ts";
 import type { RunReport } from "../driver/run_report.ts";
-import { StopSignals } from "../driver/stop_signals.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../driver/teardown.ts";
 import { visibleScreen } from "../driver/visible_screen.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
 import { currentFolder } from "./current_folder.ts";
-import { print } from "./print.ts";
+import type { Outlets } from "./outlets.ts";
 import type { RunWatcher, WatchOptions } from "./watch_run.ts";
 
 /** What a run needs beside its request. */
 export interface PromptRunOptions {
   /** Gets the prompt, once everything that could be wrong without it has been looked at. */
-  readonly readPrompt: () => Promise<string>;
-  /** Writes all of a part of the output before it returns, and says whether anybody reads it. */
-  readonly write: (text: string) => boolean;
+  readonly readPrompt: (io: Pick<PromptIo, "inTime" | "warn">) => Promise<string>;
+  /** Takes a part of the output. */
+  readonly write: (text: string) => void;
+  /** What is flushed as long as the run waits, and where its failures and warnings are told. */
+  readonly outlets: Outlets;
+  readonly signals: StopSignals;
+  /** When the run began, as `performance.now()` tells time: `--timeout` counts from there. */
+  readonly startedAt: number;
   /** What stands before each line that tells a failure or a warning on stderr. */
   readonly label?: string;
 }
@@ -30,24 +37,14 @@ export interface PromptRunOptions {
  * @returns the exit code
  */
 export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
-  let unwritten: unknown;
-  let signals: StopSignals | undefined;
+  const { outlets, label } = options;
   const writer = createOutputWriter(request.outputFormat, {
     verbose: request.verbose,
-    // Output that cannot be written must not cut a run short: the child has to end, the transcript to come home.
-    write: (text) => {
-      if (unwritten !== undefined) return;
-      try {
-        // Without a reader there is no reason to go on; what is printed last ends no run any more.
-        if (!options.write(text)) signals?.raise("SIGPIPE");
-      } catch (error) {
-        unwritten = error;
-      }
-    },
+    write: options.write,
   });
   const crash = Promise.withResolvers<never>();
   const warn = (text: string) => {
-    print(Deno.stderr, `claude-print: ${options.label ?? ""}Warning: ${text}\n`);
+    outlets.tell(`claude-print: ${label ?? ""}Warning: ${text}\n`);
   };
   // What is lost, or lies where nobody looks for it, is told to the quietest caller.
   using teardown = new Teardown({ warn, onCrash: crash.reject });
@@ -57,28 +54,29 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
       warn: request.quiet ? () => {} : warn,
       writer,
       teardown,
-      onSignals: (listening) => signals = listening,
     });
-    const exitCode = await Promise.race([running, crash.promise]);
-    if (unwritten !== undefined) throw unwritten;
-    return exitCode;
+    return await Promise.race([running, crash.promise]);
   } catch (error) {
     const { reportFailure } = await import("./report_failure.ts");
-    return reportFailure(error, { writer, sessionId: request.sessionId, label: options.label });
+    return reportFailure(error, {
+      writer,
+      sessionId: request.sessionId,
+      label,
+      tell: (text) => outlets.tell(text),
+    });
   }
 }
 
 async function carryOut(
   request: RunRequest,
-  { writer, warn, teardown, onSignals, readPrompt, label = "" }: PromptRunOptions & {
+  options: PromptRunOptions & {
     readonly writer: OutputWriter;
     readonly warn: (text: string) => void;
     readonly teardown: Teardown;
-    /** Takes what collects the signals, from the moment at which they do not end the program by themselves. */
-    readonly onSignals: (signals: StopSignals) => void;
   },
 ): Promise<number> {
-  const startedAt = performance.now();
+  const { writer, warn, teardown, outlets, signals, startedAt, label = "" } = options;
+  const begunAt = performance.now();
   const env = Deno.env.toObject();
   const loadRedactor = async () => {
     const { createRedactor } = await import("../driver/redact.ts");
@@ -90,8 +88,8 @@ async function carryOut(
   const redactor = request.trace ? await loadRedactor() : undefined;
   const trace = (text: string) => {
     if (redactor === undefined) return;
-    const at = (performance.now() - startedAt).toFixed(0).padStart(6);
-    print(Deno.stderr, `[${at} ms] ${redactor.text(text)}\n`);
+    const at = (performance.now() - begunAt).toFixed(0).padStart(6);
+    outlets.tell(`[${at} ms] ${redactor.text(text)}\n`);
   };
   const cwd = currentFolder();
   const recorder = request.record === undefined
@@ -99,17 +97,20 @@ async function carryOut(
     : (await import("../library/record_run.ts")).recordRun(request.record, { env, request });
   if (recorder !== undefined) teardown.keep(recorder.save);
   using watcher = await watcherOf(request, { env, cwd });
-  const prompt = await readPrompt();
+  const prompt = await options.readPrompt({
+    inTime: (wait, what) =>
+      inTime(wait, { what, startedAt, timeoutMs: request.timeoutMs, signals }),
+    warn,
+  });
   const altered = await checkDelivery({ prompt, inject: request.inject });
   const frames = request.outputFormat === "stream-json" ||
     (request.outputFormat === "json" && request.verbose);
-  using signals = new StopSignals();
-  onSignals(signals);
   const prepared = await prepareRun({
     ...request,
     prompt,
     cwd,
     env,
+    startedAt,
     frames,
     retries: frames || watcher !== undefined,
     mayBeAltered: altered !== undefined,
@@ -126,6 +127,7 @@ async function carryOut(
   }
   const report = await performRun(prepared, {
     signals,
+    outlets: outlets.waiting,
     altered,
     // In json only the last result counts.
     emit: frames || request.outputFormat === "text" ? writer.frame : undefined,
@@ -146,7 +148,7 @@ async function carryOut(
   watcher?.[Symbol.dispose]();
   for (const result of report.unprinted) writer.frame(result);
   writer.end();
-  await tell(report, { label, loadRedactor });
+  await tell(report, { label, quiet: request.quiet, outlets, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);
   teardown.run();
   trace(`exit code ${report.exitCode}`);
@@ -170,16 +172,18 @@ const ABANDONED = 141;
 /** Tells a failure on stderr, with the last screen where it explains more than words. */
 async function tell(
   { problem, screen, exitCode }: RunReport,
-  { label, loadRedactor }: {
+  { label, quiet, outlets, loadRedactor }: {
     readonly label: string;
+    readonly quiet: boolean;
+    readonly outlets: Outlets;
     readonly loadRedactor: () => Promise<Redactor>;
   },
 ): Promise<void> {
-  if (problem === undefined || exitCode === ABANDONED) return;
-  print(Deno.stderr, `claude-print: ${label}${problem.message}\n`);
-  if (problem.suggestion !== undefined) print(Deno.stderr, `  ${problem.suggestion}\n`);
+  if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
+  outlets.tell(`claude-print: ${label}${problem.message}\n`);
+  if (problem.suggestion !== undefined) outlets.tell(`  ${problem.suggestion}\n`);
   if (screen === undefined) return;
   const rows = visibleScreen(screen, await loadRedactor());
   if (rows.length === 0) return;
-  print(Deno.stderr, `  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
+  outlets.tell(`  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
 }

@@ -6,7 +6,7 @@ import {
   type MirrorState,
 } from "../session/mirror_filter.ts";
 
-/** Where a screen is mirrored: a terminal that is never waited for, as `TerminalOutput` is. */
+/** Where a screen is mirrored: a terminal that is never waited for, as an `Outlet` is. */
 export interface MirrorOutput {
   /** Bytes that the terminal has not taken yet. */
   readonly pending: number;

@@ -73,13 +73,13 @@ function refuseMirror(
 }
 
 async function mirror(): Promise<RunWatcher> {
-  const [{ TerminalOutput }, { silenceInput }, { ScreenMirror }] = await Promise.all([
-    import("../../ffi/terminal_output.ts"),
+  const [{ Outlet }, { silenceInput }, { ScreenMirror }] = await Promise.all([
+    import("../../ffi/outlet.ts"),
     import("../../ffi/silent_input.ts"),
     import("./screen_mirror.ts"),
   ]);
   const stack = new DisposableStack();
-  const output = stack.use(new TerminalOutput(STDERR));
+  const output = stack.use(new Outlet(STDERR));
   const mirror = stack.use(new ScreenMirror({ output, begin: () => silenceInput(STDERR) }));
   return {
     observe: (sign) => mirror.observe(sign),
@@ -95,15 +95,15 @@ function liveLine({ env, cwd }: WatchOptions): RunWatcher {
   let line: LiveLine | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const begin = async () => {
-    const [{ TerminalOutput }, { LiveLine }, { isInForeground }] = await Promise.all([
-      import("../../ffi/terminal_output.ts"),
+    const [{ Outlet }, { LiveLine }, { isInForeground }] = await Promise.all([
+      import("../../ffi/outlet.ts"),
       import("./live_line.ts"),
       import("./is_in_foreground.ts"),
     ]);
     if (stack.disposed) return;
     line = stack.use(
       new LiveLine({
-        output: stack.use(new TerminalOutput(STDERR)),
+        output: stack.use(new Outlet(STDERR)),
         elapsedMs: () => performance.now() - startedAt,
         columns: () => windowSize(STDERR)?.cols ?? 80,
         isOurs: isInForeground,
@@ -121,7 +121,7 @@ function liveLine({ env, cwd }: WatchOptions): RunWatcher {
       early.push(sign);
       if (sign.type !== "spawned") return;
       startedAt = performance.now();
-      // A terminal that cannot be opened again goes without.
+      // Whatever keeps the line from being drawn, the run goes on without it.
       timer = setTimeout(() => begin().catch(() => {}), LIVE_LINE_AFTER_MS);
       Deno.unrefTimer(timer);
     },

@@ -42,7 +42,7 @@ export async function concludeRun(
   const verdict = checked(
     verdictOf(session.ending, {
       prompt: prepared.options.prompt,
-      limits: prepared.session,
+      limits: prepared.options,
       binary,
       isClaude: version !== undefined,
       turn,

@@ -1,4 +1,5 @@
 import { ERRNO, LibcError } from "../../ffi/errno.ts";
+import type { Outlet } from "../../ffi/outlet.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import type { ApiRetry } from "../wire/api_retry_frame.ts";
@@ -16,6 +17,7 @@ import type { StopSignals } from "./stop_signals.ts";
  *
  * What reads the transcript is loaded while the child ends: at its start it needs every core itself.
  *
+ * @param options.outlets what is written to meanwhile, to be flushed when it takes what it owes
  * @param options.emit takes each frame as it happens, of a run prepared for none only the results of earlier turns;
  * the report has those that are left
  * @param options.onInput takes every input of the session, as `runSession` says
@@ -30,6 +32,7 @@ export async function performRun(
   prepared: PreparedRun,
   options: {
     readonly signals: StopSignals;
+    readonly outlets?: readonly Outlet[];
     readonly altered: string | undefined;
     readonly emit: ((frame: Frame) => void) | undefined;
     readonly onInput?: (input: Input) => void;
@@ -59,6 +62,7 @@ export async function performRun(
     ...prepared,
     cwd: prepared.options.cwd,
     signals: options.signals,
+    ...(options.outlets === undefined ? {} : { outlets: options.outlets }),
     onTranscriptLine: (line) => {
       for (const each of live) each.push(line);
       options.onTranscriptLine?.(line);

@@ -35,6 +35,8 @@ export interface RunOptions extends Limits {
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
+  /** When the run began, as `performance.now()` tells time: its limit counts from there; absent for now. */
+  readonly startedAt?: number;
   readonly claudeBinary?: string;
   readonly inject: "stdin" | "paste";
   /** The caller's `--settings`: JSON or a file's path. */
@@ -101,7 +103,7 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
  * @throws {SandboxError} when there is no login, or the sandbox cannot be built
  */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
-  const { env, cwd } = options;
+  const { env, cwd, startedAt = performance.now() } = options;
   const binary = findClaude({ named: options.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
@@ -120,7 +122,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     inject: options.inject,
     prompt: options.prompt,
     size: terminalSize(),
-    timeoutMs: options.timeoutMs,
+    timeoutMs: Math.max(0, Math.round(startedAt + options.timeoutMs - performance.now())),
     startTimeoutMs: options.startTimeoutMs,
     deliveryTimeoutMs: options.deliveryTimeoutMs,
     ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),

@@ -2,6 +2,7 @@ import { Poller } from "../../ffi/poll.ts";
 import { drainFd } from "../../ffi/drain_fd.ts";
 import { closeFd } from "../../ffi/fd.ts";
 import { listenToSignals } from "../../ffi/listen_to_signals.ts";
+import type { Outlet } from "../../ffi/outlet.ts";
 import { killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
 import { openPty, type WindowSize } from "../../ffi/pty.ts";
 import { spawn } from "../../ffi/spawn.ts";
@@ -53,6 +54,8 @@ export interface RunSessionOptions {
   };
   /** The signals that ask this run to stop. */
   readonly signals: StopSignals;
+  /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
+  readonly outlets?: readonly Outlet[];
   /** Ids of transcript lines that are not this run's. */
   readonly known: ReadonlySet<string>;
   /** The child's debug log, if retries of the API are to be seen. */
@@ -113,7 +116,7 @@ const MAX_LAST_PORTIONS = 512;
  * @throws {LibcError} when the pseudo-terminal or the child cannot be had
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
-  const { sandbox, session } = options;
+  const { sandbox, session, outlets = [] } = options;
   let size: WindowSize = session.size;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
@@ -267,11 +270,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const nextTick = lastTick + (state.phase === "settling" ? SETTLING_TICK_MS : TICK_MS);
     const until = Math.min(nextTick, ...deadlines.values());
     const polledAt = elapsed();
+    const owing = outlets.filter(({ pending }) => pending > 0);
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
         ...(exited ? [] : [{ fd: pidfd, read: true }]),
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
+        ...owing.map(({ fd }) => ({ fd, write: true })),
       ],
       Math.max(0, Math.ceil(until - elapsed())),
     );
@@ -287,6 +292,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       give({ at: elapsed(), type: "resized", size: terminalSize() });
     }
     takeSignals();
+    for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
     if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
       readTerminal(1);

@@ -119,6 +119,7 @@ async function carryOut(
   },
 ): Promise<RunResult> {
   const { args = [], signals, emit } = options;
+  const startedAt = performance.now();
   const request = await libraryRequest(prompt, { args });
   const env = options.env ?? Deno.env.toObject();
   const cwd = folderOf(options.cwd);
@@ -134,6 +135,7 @@ async function carryOut(
     prompt,
     cwd,
     env,
+    startedAt,
     frames: true,
     retries: true,
     mayBeAltered: altered !== undefined,

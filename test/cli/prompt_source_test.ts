@@ -39,6 +39,7 @@ function ioOf(parts: Partial<PromptIo> = {}): { readonly io: PromptIo; readonly 
     stdinIsTerminal: false,
     stdin: stdinOf([]),
     readFile: (path) => Promise.reject(new Deno.errors.NotFound(path)),
+    inTime: (wait) => wait,
     warn: (line) => seen.warnings.push(line),
     startTimer: (milliseconds, ring) => {
       seen.timers.set(milliseconds, ring);
@@ -114,7 +115,7 @@ Deno.test("readPrompt goes on without a stdin that says nothing for 3 seconds", 
   seen.timers.get(STDIN_PATIENCE_MS)?.();
   assertEquals(await prompt, "hi");
   assertEquals(seen.warnings.length, 1);
-  assertStringIncludes(seen.warnings[0] ?? "", "nothing came in on stdin within 3 s");
+  assertStringIncludes(seen.warnings[0] ?? "", "Nothing came in on stdin within 3 s");
   assertEquals(cancelled, true);
 });
 
@@ -141,7 +142,7 @@ Deno.test("readPrompt waits for all of a stdin that has begun to speak", async (
 Deno.test("readPrompt warns of an unreadable stdin beside an argument, and fails without", async () => {
   const { io, seen } = ioOf({ stdin: stdinOf([], "error") });
   assertEquals(await read({ argument: "hi" }, io), "hi");
-  assertEquals(seen.warnings, ["Warning: stdin cannot be read, going on with the argument alone"]);
+  assertEquals(seen.warnings, ["Stdin cannot be read, going on with the argument alone"]);
   assertEquals(
     (await errorOf({}, { stdin: stdinOf([], "error") })).message,
     "Cannot read the prompt from stdin: it is a directory",
@@ -199,8 +200,8 @@ Deno.test("readPrompt warns of arguments behind the first", async () => {
     "a",
   );
   assertEquals(seen.warnings, [
-    'Warning: only the first prompt counts, "b" is ignored, as by claude -p',
-    'Warning: only the first prompt counts, "b c" and 1 more are ignored, as by claude -p',
+    'Only the first prompt counts, "b" is ignored, as by claude -p',
+    'Only the first prompt counts, "b c" and 1 more are ignored, as by claude -p',
   ]);
 });
 

@@ -71,9 +71,9 @@ Deno.test("drainFd carries 20 MB from a child, complete and in order", async () 
   assertEquals(new TextDecoder().decode(bytes) === expected, true);
 });
 
-Deno.test("fdStat knows a file and the null device from anything else", () => {
+Deno.test("fdStat tells what an fd is open on", () => {
   using pty = openPty({ rows: 24, cols: 80 });
-  assertEquals(fdStat(pty.fd).kind, "other");
+  assertEquals(fdStat(pty.fd).kind, "terminal");
   for (
     const [path, kind] of [
       ["/dev/null", "null device"],

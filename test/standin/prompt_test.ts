@@ -77,7 +77,10 @@ Deno.test("further arguments are ignored with a warning", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   const run = await claude.print(["one", "two"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "one\n"]);
-  assertStringIncludes(run.stderr, 'Warning: only the first prompt counts, "two" is ignored');
+  assertStringIncludes(
+    run.stderr,
+    'claude-print: Warning: Only the first prompt counts, "two" is ignored',
+  );
 });
 
 Deno.test("a prompt that Claude Code changes fails the run, whatever it answers", async () => {

@@ -1,0 +1,63 @@
+import type { Outlet } from "../../ffi/outlet.ts";
+import { Poller } from "../../ffi/poll.ts";
+import type { StopSignal } from "../wire/stop_signal.ts";
+import type { StopSignals } from "./stop_signals.ts";
+
+/** An outlet and how long its reader may take. */
+export interface AwaitedReader {
+  readonly outlet: Outlet;
+  /** Until when it is waited for without a sign of life, as `performance.now()` tells time. */
+  readonly until: number;
+}
+
+/** A reader that has taken nothing for so long, in milliseconds, is not waited for beyond its time. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Waits until all that outlets have kept is read, or can be read by nobody any more.
+ *
+ * A reader is given up when its time is over and it has taken nothing for 2 s; a signal ends its time, a second one
+ * the wait. What it has not taken then stays in its outlet.
+ *
+ * @returns the signal that came, if one did
+ */
+export async function awaitReaders(
+  readers: readonly AwaitedReader[],
+  signals: StopSignals,
+): Promise<StopSignal | undefined> {
+  let awaited = readers.filter(({ outlet }) => outlet.pending > 0)
+    .map((reader) => ({ ...reader, left: reader.outlet.pending, takenAt: performance.now() }));
+  if (awaited.length === 0) return undefined;
+  using poller = new Poller();
+  signals.onArrival = () => poller.wake();
+  let stop: StopSignal | undefined;
+  while (awaited.length > 0) {
+    const dueAt = ({ until, takenAt }: { readonly until: number; readonly takenAt: number }) =>
+      Math.max(stop === undefined ? until : 0, takenAt + PATIENCE_MS);
+    const polledUntil = Math.min(...awaited.map(dueAt));
+    await poller.wait(
+      awaited.map(({ outlet }) => ({ fd: outlet.fd, write: true })),
+      Math.max(0, polledUntil - performance.now()),
+    );
+    const now = performance.now();
+    // Who was stopped with this program, as by Ctrl-Z, is not late.
+    const wasStopped = now - polledUntil > PATIENCE_MS;
+    for (const signal of signals.take()) {
+      // Whose reader left is seen when it is written to.
+      if (signal === "SIGPIPE") continue;
+      if (stop !== undefined) awaited = [];
+      stop ??= signal;
+    }
+    awaited = awaited.flatMap((reader) => {
+      const { outlet } = reader;
+      outlet.flush();
+      if (outlet.pending === 0) return [];
+      if (outlet.pending < reader.left || wasStopped) {
+        return [{ ...reader, left: outlet.pending, takenAt: now }];
+      }
+      return now < dueAt(reader) ? [reader] : [];
+    });
+  }
+  signals.onArrival = undefined;
+  return stop;
+}
