@@ -1,7 +1,17 @@
 const encoder = new TextEncoder();
 
+/** Lone surrogates from U+DC80 to U+DCFF stand for the bytes 80 to FF, as in PEP 383. */
+const ESCAPED_BYTE = /([\uDC80-\uDCFF])/u;
+const ESCAPE = 0xdc00;
+
+/** Bytes that are not UTF-8 as a text that `cString` turns into the same bytes again. */
+export function escapedText(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => String.fromCharCode(byte < 0x80 ? byte : ESCAPE + byte))
+    .join("");
+}
+
 /**
- * `text` as a NUL-terminated UTF-8 string.
+ * `text` as a NUL-terminated UTF-8 string, with the bytes that `escapedText` escaped as they were.
  *
  * @throws TypeError when `text` holds a NUL, which would silently cut it short.
  */
@@ -9,7 +19,12 @@ export function cString(text: string): Uint8Array<ArrayBuffer> {
   if (text.includes("\0")) {
     throw new TypeError(`Cannot pass ${JSON.stringify(shorten(text))} to libc: it holds a NUL`);
   }
-  return encoder.encode(`${text}\0`);
+  if (text.isWellFormed()) return encoder.encode(`${text}\0`);
+  return Uint8Array.from(
+    `${text}\0`.split(ESCAPED_BYTE).flatMap((part) =>
+      ESCAPED_BYTE.test(part) ? [part.charCodeAt(0) - ESCAPE] : [...encoder.encode(part)]
+    ),
+  );
 }
 
 /**

@@ -44,6 +44,23 @@ export function readProcFile(path: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
+ * Reads the strings of a file below `/proc` that ends each with a NUL, such as a command line or an environment.
+ *
+ * @throws LibcError as readProcFile does.
+ */
+export function readProcStrings(path: string): readonly Uint8Array<ArrayBuffer>[] {
+  const bytes = readProcFile(path);
+  const strings: Uint8Array<ArrayBuffer>[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const nul = bytes.indexOf(0, from);
+    const end = nul === -1 ? bytes.length : nul;
+    strings.push(bytes.subarray(from, end));
+    from = end + 1;
+  }
+  return strings;
+}
+
+/**
  * What a link below `/proc` points to, such as `pid:[4026531836]` for a namespace.
  *
  * @throws LibcError as readlink(2) says.

@@ -55,7 +55,7 @@ const SIGSET_BYTES = 128;
  * 0, 1 and 2, perhaps 3, and no other. A `file` without a slash is looked up in this process's PATH, not in
  * `env`'s, so callers had better pass an absolute path; one with a slash is taken from `cwd`.
  *
- * @throws LibcError whose path is `cwd`, `stdin` or `file`, whichever is at fault: ENOENT and EACCES of `file`
+ * @throws LibcError whose path is `cwd`, `stdin`, the output or `file`, whichever is at fault: ENOENT and EACCES of `file`
  *   are known at once, E2BIG is an argument over 128 KiB or too many of them.
  * @throws TypeError for a string that holds a NUL, or a name that cannot stand in an environment.
  */
@@ -75,8 +75,13 @@ export function spawn(file: string, options: SpawnOptions): number {
     attempt: { call: "open", action: "open the input file", path: stdin },
   });
   const input = typeof stdin === "number" ? stdin : inputFile?.fd;
-  using attributes = spawnAttributes();
   const output = pty?.path ?? "/dev/null";
+  // The child opens it itself, to have it as its terminal; this looks only whether it is there.
+  using _output = open(output, {
+    flags: O_PATH | O_CLOEXEC,
+    attempt: { call: "open", action: "open the child's output", path: output },
+  });
+  using attributes = spawnAttributes();
   using actions = fileActions({ output, folder: folder.fd, input, held });
   const pid = new Int32Array(1);
   spawnChecked(

@@ -18,7 +18,7 @@ export class WriteQueue {
   /** Adds a copy of `bytes` behind what is already waiting. */
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
-    this.#chunks.push(Uint8Array.from(bytes));
+    this.#chunks.push(bytes.slice());
     this.#pending += bytes.length;
   }
 

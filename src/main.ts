@@ -18,6 +18,10 @@ import { UnsupportedFlagError } from "./cli/unsupported_flag_error.ts";
 async function main(argv: readonly string[]): Promise<number> {
   let command;
   try {
+    if (argv.some((argument) => argument.includes("\uFFFD"))) {
+      const { checkEncoding } = await import("./commands/check_encoding.ts");
+      checkEncoding(argv);
+    }
     command = await parseArguments(argv);
   } catch (error) {
     if (argv[0] === "--shim-for" && error instanceof UnsupportedFlagError) {

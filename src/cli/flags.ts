@@ -129,7 +129,7 @@ export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
   own("--jsonl", "Each line of stdin (or of the file) is a run: a prompt in, a result out"),
   own("--record <folder>", "Record the run as a cassette in a new folder"),
-  own("--timeout <seconds>", "Give up after this long (default 3600; decimals allowed)"),
+  own("--timeout <seconds>", "Give up so long after the start (default 3600; decimals allowed)"),
   own("--start-timeout <seconds>", "Give up when no turn can begin by then (default 120)"),
   own("--delivery-timeout <seconds>", "Give up when the prompt is not taken by then (default 300)"),
   own("--idle-timeout <seconds>", "Give up after so long without any sign of life (default off)"),

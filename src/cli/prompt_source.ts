@@ -13,8 +13,6 @@ export type PromptIo = {
    */
   readonly stdinAtOnce?: () => Uint8Array | undefined;
   readonly readFile: (path: string) => Promise<Uint8Array>;
-  /** The arguments of this process as bytes, a NUL after each. */
-  readonly commandLine?: () => Uint8Array;
   /**
    * Waits for something as long as the run may take, and rejects if it is stopped before.
    *
@@ -63,29 +61,12 @@ export async function readPrompt(
     );
   }
   const { promptArgument: argument = "" } = request;
-  checkArgument(argument, io);
   const text = request.inputFile === undefined
     ? await fromArgumentAndStdin(argument, io)
     : await fromInputFile(request.inputFile, { argument, io });
   const problem = checkPrompt(text);
   if (problem !== undefined) throw problem;
   return text;
-}
-
-/** Deno puts U+FFFD for what is not UTF-8 in an argument; the bytes tell whether one was typed. */
-function checkArgument(argument: string, io: PromptIo): void {
-  if (!argument.includes("\uFFFD") || io.commandLine === undefined) return;
-  const bytes = io.commandLine();
-  for (let from = 0; from < bytes.length;) {
-    const nul = bytes.indexOf(0, from);
-    const end = nul === -1 ? bytes.length : nul;
-    const one = bytes.subarray(from, end);
-    if (new TextDecoder("utf-8", { ignoreBOM: true }).decode(one) === argument) {
-      decodePrompt(one, "the prompt argument");
-      return;
-    }
-    from = end + 1;
-  }
 }
 
 async function fromArgumentAndStdin(argument: string, io: PromptIo): Promise<string> {

@@ -1,6 +1,5 @@
 import { LibcError } from "../../ffi/errno.ts";
 import { fdStat } from "../../ffi/fd.ts";
-import { readProcFile } from "../../ffi/proc.ts";
 import { readToEnd } from "../../ffi/read_to_end.ts";
 import { MAX_PROMPT_BYTES, type PromptIo } from "../cli/prompt_source.ts";
 
@@ -14,7 +13,6 @@ export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): Prompt
     },
     stdinAtOnce,
     readFile,
-    commandLine: () => readProcFile("/proc/self/cmdline"),
     startTimer: (milliseconds, ring) => {
       const timer = setTimeout(ring, milliseconds);
       return () => clearTimeout(timer);

@@ -16,12 +16,14 @@ import { readUserSetup } from "../doctor/read_user_setup.ts";
 import { renderCheck } from "../doctor/render_check.ts";
 import { reportStyle } from "../doctor/report_style.ts";
 import { skippedCheck } from "../doctor/skipped_check.ts";
+import { currentFolder } from "../driver/current_folder.ts";
 import { createRedactor } from "../driver/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
+import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { requireSystem } from "../sandbox/require_system.ts";
 import { sweep } from "../sandbox/sweep.ts";
 import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
-import { currentFolder } from "./current_folder.ts";
 import { delivered } from "./delivered.ts";
 import { Outlets } from "./outlets.ts";
 
@@ -35,14 +37,14 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   using signals = new StopSignals();
   const stop = new AbortController();
   signals.onArrival = () => stop.abort();
-  const env = Deno.env.toObject();
+  const env = callerEnvironment();
   const redactor = createRedactor({ env });
   const style = reportStyle({
     env,
     columns: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
   });
   const checks: Check[] = [];
-  for (const pending of examine(options, { env, cwd: currentFolder(), stop: stop.signal })) {
+  for (const pending of examine(options, { env, stop: stop.signal })) {
     const check = await pending;
     checks.push(check);
     if (!options.json) outlets.print(redactor.text(renderCheck(check, style)));
@@ -61,9 +63,8 @@ export async function doctor(options: DoctorOptions): Promise<number> {
  * Begins every check, and gives them in their order. Those that do not need each other are made at once, each with
  * a limit of its own; the run comes when all others are done.
  */
-function examine(options: DoctorOptions, { env, cwd, stop }: {
+function examine(options: DoctorOptions, { env, stop }: {
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
   /** Aborted when the program is asked to stop. */
   readonly stop: AbortSignal;
 }): readonly Promise<Check>[] {
@@ -75,29 +76,43 @@ function examine(options: DoctorOptions, { env, cwd, stop }: {
     }
   };
   /** Makes a check only if those that it builds on are well. */
-  const after = (needed: readonly Promise<Check>[], name: CheckName, look: () => Promise<Check>) =>
+  const after = (
+    needed: readonly Promise<Check>[],
+    name: CheckName,
+    look: () => Check | Promise<Check>,
+  ) =>
     check(name, async () => {
       const missing = (await Promise.all(needed)).filter(({ ok }) => !ok);
       if (missing.length === 0) return await check(name, look);
       return skippedCheck(name, `needs ${missing.map((each) => each.name).join(", ")}`);
     });
 
-  const tmp = tempDir(env);
+  // Where they cannot be had, it is the checks that need them which say so.
+  const here = () => ({ env, cwd: currentFolder() });
   const inventory = libcInventory();
-  const platform = check("platform", () => platformCheck(inventory.platform));
+  const platform = check("platform", () => {
+    const found = platformCheck(inventory.platform);
+    if (found.ok) requireSystem();
+    return found;
+  });
   const libc = check("libc", () => libcCheck(inventory));
   const pty = after([platform, libc], "pty", ptyCheck);
-  const fifo = after([platform, libc], "fifo", () => fifoCheck(tmp));
-  const claude = check("claude", () => claudeCheck({ named: options.claudeBinary, env, cwd }));
-  const login = check("login", () => loginVerdict(readUserSetup({ env, cwd }), Date.now()));
+  const fifo = after([platform, libc], "fifo", () => fifoCheck(tempDir(env)));
+  const claude = after(
+    [platform],
+    "claude",
+    () => claudeCheck({ named: options.claudeBinary, ...here() }),
+  );
+  const login = check("login", () => loginVerdict(readUserSetup(here()), Date.now()));
   const api = check("api", () => {
     if (options.offline) return skippedCheck("api", "--offline");
-    const { baseUrl, login } = readUserSetup({ env, cwd });
+    const { baseUrl, login } = readUserSetup(here());
     return login?.kind === "variable" && login.name.startsWith("CLAUDE_CODE_USE_")
       ? skippedCheck("api", `${login.name} is set: another provider answers`)
       : apiCheck({ baseUrl, stop });
   });
-  const leftovers = check("leftovers", () => {
+  const leftovers = after([platform, libc], "leftovers", () => {
+    const tmp = tempDir(env);
     const { dir } = locateUserConfig(env);
     return leftoversCheck({ swept: sweep({ tmp, userConfigDir: dir, dryRun: true }), tmp });
   });
@@ -105,7 +120,7 @@ function examine(options: DoctorOptions, { env, cwd, stop }: {
     ? after([platform, libc, pty, fifo, claude, login], "run", async () => {
       await Promise.all([api, leftovers]);
       const { runCheck } = await import("../doctor/run_check.ts");
-      return await runCheck({ claudeBinary: options.claudeBinary, env, cwd });
+      return await runCheck({ claudeBinary: options.claudeBinary, ...here() });
     })
     : check("run", () => skippedCheck("run", "--run sends one real prompt"));
   return [platform, libc, pty, fifo, claude, login, api, leftovers, run];

@@ -33,8 +33,8 @@ export class Outlets implements Disposable {
     }
   }
 
-  /** What has to be flushed when it can take what it owes. */
-  get waiting(): readonly Outlet[] {
+  /** Both, or the one that serves both. */
+  get all(): readonly Outlet[] {
     return [...new Set([this.stdout, this.stderr])].filter((outlet) => outlet !== undefined);
   }
 

@@ -1,6 +1,7 @@
 import type { PromptIo } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import { checkDelivery } from "../driver/check_delivery.ts";
+import { currentFolder } from "../driver/current_folder.ts";
 import { inTime } from "../driver/in_time.ts";
 import { performRun } from "../driver/perform_run.ts";
 import { prepareRun } from "../driver/prepare_run.ts";
@@ -9,8 +10,8 @@ import type { RunReport } from "../driver/run_report.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../driver/teardown.ts";
 import { visibleScreen } from "../driver/visible_screen.ts";
+import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
-import { currentFolder } from "./current_folder.ts";
 import type { Outlets } from "./outlets.ts";
 import type { RunWatcher, WatchOptions } from "./watch_run.ts";
 
@@ -77,7 +78,7 @@ async function carryOut(
 ): Promise<number> {
   const { writer, warn, teardown, outlets, signals, startedAt, label = "" } = options;
   const begunAt = performance.now();
-  const env = Deno.env.toObject();
+  const env = callerEnvironment();
   const loadRedactor = async () => {
     const { createRedactor } = await import("../driver/redact.ts");
     return createRedactor({
@@ -127,7 +128,7 @@ async function carryOut(
   }
   const report = await performRun(prepared, {
     signals,
-    outlets: outlets.waiting,
+    outlets: outlets.all,
     altered,
     // In json only the last result counts.
     emit: frames || request.outputFormat === "text" ? writer.frame : undefined,

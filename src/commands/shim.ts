@@ -1,9 +1,10 @@
 import { CliError } from "../cli/cli_error.ts";
 import type { ShimOptions } from "../cli/parsed_arguments.ts";
+import { currentFolder } from "../driver/current_folder.ts";
 import { DriverError } from "../driver/driver_error.ts";
 import { findClaude } from "../driver/find_claude.ts";
 import { isShim } from "../driver/is_shim.ts";
-import { currentFolder } from "./current_folder.ts";
+import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { print } from "./print.ts";
 import { shimScript } from "./shim_script.ts";
 
@@ -90,7 +91,7 @@ function status(dir: string | undefined): number {
 
 /** Which claude a shim hands on to, and what keeps it from its work, in one sentence. */
 function inspect(path: string): { readonly claude?: string; readonly problem?: string } {
-  const env = Deno.env.toObject();
+  const env = callerEnvironment();
   let claude: string;
   try {
     claude = findClaude({ named: undefined, env, cwd: currentFolder() });
@@ -132,7 +133,7 @@ function thisProgram(): readonly string[] {
 
 function searchPath(): readonly string[] {
   const cwd = currentFolder();
-  return (Deno.env.get("PATH") ?? "").split(":")
+  return (callerEnvironment()["PATH"] ?? "").split(":")
     .map((folder) => folder.startsWith("/") ? folder : `${cwd}/${folder}`)
     .map((folder) => folder.replace(/(?<=.)\/+$/u, ""));
 }

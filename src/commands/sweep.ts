@@ -1,4 +1,6 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
+import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { requireProc } from "../sandbox/require_proc.ts";
 import { sweep, type SweptFolder, type Verdict } from "../sandbox/sweep.ts";
 import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
@@ -9,11 +11,12 @@ import { print } from "./print.ts";
  * summary, or one JSON array.
  *
  * @returns the exit code: 2 if something could not be removed
- * @throws {SandboxError} when no config dir of the user's is known
+ * @throws {SandboxError} when no config dir of the user's is known, or `/proc` is not there
  */
 export function sweepCommand({ dryRun, json }: SweepOptions): number {
-  const env = Deno.env.toObject();
+  const env = callerEnvironment();
   const tmp = tempDir(env);
+  requireProc();
   const swept = sweep({ tmp, userConfigDir: locateUserConfig(env).dir, dryRun });
   print(Deno.stdout, json ? `${JSON.stringify(swept)}\n` : report(swept, tmp));
   return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;

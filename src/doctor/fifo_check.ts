@@ -1,4 +1,3 @@
-import { statfsSync } from "node:fs";
 import { closeFd, readFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { Poller } from "../../ffi/poll.ts";
@@ -48,6 +47,8 @@ async function tryFolder(tmp: string): Promise<number> {
   try {
     const mode = (Deno.statSync(path).mode ?? 0) & 0o777;
     if (mode !== 0o700) throw new Error(`a private folder gets the mode ${mode.toString(8)}`);
+    // Only here: where there is no /proc, loading it ends the program (Deno 2.9.6).
+    const { statfsSync } = await import("node:fs");
     const { bavail, bsize } = statfsSync(path);
     const free = bavail * bsize;
     if (free < LEAST_FREE) throw new Error(`only ${bytesInWords(free)} are free`);

@@ -21,7 +21,8 @@ const LIMIT_MS = 5000;
 export async function ptyCheck(): Promise<Check> {
   const name = "pty";
   const startedAt = performance.now();
-  const suggestion = "Look whether /dev/ptmx and /dev/pts are there, as in a container with a tty";
+  const suggestion =
+    "Look whether /dev/ptmx, /dev/pts and /dev/tty are there, as in a container with a tty";
   try {
     const { path, exit, output } = await runShell();
     const ms = Math.round(performance.now() - startedAt);

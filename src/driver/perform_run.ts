@@ -91,8 +91,9 @@ export async function performRun(
   }).catch((error) => {
     if (!(error instanceof LibcError)) throw error;
     if (error.path === prepared.options.cwd) {
-      throw new DriverError(`Cannot work in ${error.path}: it no longer exists`, {
-        suggestion: "Change to a folder that exists: cd ~",
+      const why = error.code === "ENOENT" ? "it no longer exists" : error.description;
+      throw new DriverError(`Cannot work in ${error.path}: ${why}`, {
+        suggestion: "Change to a folder that exists and that you may enter: cd ~",
         cause: error,
       });
     }
@@ -103,7 +104,9 @@ export async function performRun(
       });
     }
     throw new DriverError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
-      suggestion: `Look whether it starts by itself: "${prepared.binary}" --version`,
+      suggestion: error.path === prepared.binary
+        ? `Look whether it starts by itself: "${prepared.binary}" --version`
+        : "Look at what claude-print doctor says of pty and fifo, and at the limits: ulimit -a",
       cause: error,
     });
   });

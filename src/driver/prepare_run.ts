@@ -15,6 +15,7 @@ import { noLoginError } from "../sandbox/no_login_error.ts";
 import { mayHaveOtherStopHooks } from "../sandbox/other_stop_hooks.ts";
 import { projectRoot } from "../sandbox/project_root.ts";
 import { projectSettings } from "../sandbox/project_settings.ts";
+import { requireSystem } from "../sandbox/require_system.ts";
 import { parseCallerSettings } from "../sandbox/run_settings.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { SandboxError } from "../sandbox/sandbox_error.ts";
@@ -100,7 +101,7 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
  * Finds claude, the login and the settings, and builds the sandbox.
  *
  * @throws {DriverError} when there is no claude to start
- * @throws {SandboxError} when there is no login, or the sandbox cannot be built
+ * @throws {SandboxError} when there is no login, something that every system has is missing, or the sandbox cannot be built
  */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const { env, cwd, startedAt = performance.now() } = options;
@@ -149,6 +150,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const isNewSession = options.sessionId !== undefined &&
     (options.resume === undefined || options.forkSession);
   await claimThread();
+  requireSystem();
   const swept = sweep({ tmp: tempDir(env), userConfigDir: userConfig.dir });
   const sandbox = new Sandbox({
     env,

@@ -1,11 +1,12 @@
-import { CliError } from "../cli/cli_error.ts";
 import { checkDelivery } from "../driver/check_delivery.ts";
+import { currentFolder } from "../driver/current_folder.ts";
 import { performRun } from "../driver/perform_run.ts";
 import { prepareRun } from "../driver/prepare_run.ts";
 import { createRedactor } from "../driver/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../driver/teardown.ts";
 import { visibleScreen } from "../driver/visible_screen.ts";
+import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import type { Frame } from "../wire/frame.ts";
 import { frameQueue } from "./frame_queue.ts";
 import { libraryRequest } from "./library_request.ts";
@@ -121,7 +122,7 @@ async function carryOut(
   const { args = [], signals, emit } = options;
   const startedAt = performance.now();
   const request = await libraryRequest(prompt, { args });
-  const env = options.env ?? Deno.env.toObject();
+  const env = options.env ?? callerEnvironment();
   const cwd = folderOf(options.cwd);
   const altered = await checkDelivery({ prompt, inject: request.inject });
   const untidied: string[] = [];
@@ -185,18 +186,12 @@ async function carryOut(
 /**
  * The working directory as a path from the root.
  *
- * @throws {CliError} when it has been removed
+ * @throws {DriverError} when there is none to work in
  */
 function folderOf(cwd: string | undefined): string {
   if (cwd?.startsWith("/")) return cwd;
-  try {
-    return cwd === undefined ? Deno.cwd() : fromRoot(cwd, Deno.cwd());
-  } catch (cause) {
-    throw new CliError("Cannot work in the current folder: it no longer exists", {
-      suggestion: 'Name a folder with "cwd"',
-      cause,
-    });
-  }
+  const current = currentFolder('Name a folder with "cwd"');
+  return cwd === undefined ? current : fromRoot(cwd, current);
 }
 
 function fromRoot(path: string, cwd: string): string {

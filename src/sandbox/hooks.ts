@@ -62,6 +62,8 @@ export function hookScript(secret: string): string {
   return `#!/bin/sh
 # usage: hook [deny | wait SERVERS LOG | limit TURNS | count-anew], the payload on stdin
 umask 077
+# Whatever PATH the tools have been given, these are needed here.
+PATH=\${PATH:+$PATH:}/usr/bin:/bin
 d=\${0%/*}
 s=${shellQuote(secret)}
 p="$d/payloads/$$"

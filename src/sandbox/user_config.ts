@@ -1,3 +1,4 @@
+import { pathVariable } from "./path_variable.ts";
 import { SandboxError } from "./sandbox_error.ts";
 
 /** Environment variables by name. */
@@ -21,12 +22,14 @@ export const USER_CONFIG_VARIABLE = "CLAUDE_PRINT_USER_CONFIG_DIR";
  *
  * `CLAUDE_SECURESTORAGE_CONFIG_DIR` moves the login alone; empty, it means `.claude` in the home folder.
  *
- * @throws {SandboxError} when neither variable nor a home folder is known
+ * @throws {SandboxError} when neither variable nor a home folder is known, or it is not UTF-8
  */
 export function locateUserConfig(env: Environment): UserConfig {
-  const home = env["HOME"];
-  const configured = env[USER_CONFIG_VARIABLE] ?? env["CLAUDE_CONFIG_DIR"] ?? "";
-  const storage = env["CLAUDE_SECURESTORAGE_CONFIG_DIR"];
+  const configured = pathVariable(env, USER_CONFIG_VARIABLE) ??
+    pathVariable(env, "CLAUDE_CONFIG_DIR") ?? "";
+  const storage = pathVariable(env, "CLAUDE_SECURESTORAGE_CONFIG_DIR");
+  const isHomeNeeded = configured === "" || storage === "";
+  const home = isHomeNeeded ? pathVariable(env, "HOME") : undefined;
   if (configured === "" && (home === undefined || home === "")) {
     throw new SandboxError("Cannot find the login of Claude Code: HOME is not set", {
       suggestion: "Set HOME, or CLAUDE_CONFIG_DIR to the config dir of Claude Code",

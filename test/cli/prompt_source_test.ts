@@ -180,18 +180,6 @@ Deno.test("readPrompt refuses prompts without text, and words that quit", async 
   assertStringIncludes((await errorOf({}, { stdin: stdinOf(["exit\n"]) })).message, '"exit"');
 });
 
-Deno.test("readPrompt refuses an argument that was not UTF-8, not one that holds U+FFFD", async () => {
-  const commandLine = (argument: Uint8Array) => () =>
-    Uint8Array.from([...bytesOf("claude-print\0-p\0"), ...argument, 0]);
-  const typed = Uint8Array.from([0x61, 0xff, 0x62]);
-  assertEquals(
-    (await errorOf({ argument: "a\ufffdb" }, { commandLine: commandLine(typed) })).message,
-    "Cannot send the prompt argument: it is not UTF-8 from byte offset 1 on",
-  );
-  const genuine = ioOf({ commandLine: commandLine(bytesOf("a\ufffdb")) });
-  assertEquals(await read({ argument: "a\ufffdb" }, genuine.io), "a\ufffdb");
-});
-
 Deno.test("readPrompt warns of arguments behind the first", async () => {
   const { io, seen } = ioOf();
   assertEquals(await read({ argument: "a", ignored: ["b"] }, io), "a");

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { cString, cStringArray } from "../../ffi/c_string.ts";
+import { cString, cStringArray, escapedText } from "../../ffi/c_string.ts";
 
 Deno.test("cString ends the UTF-8 bytes with one NUL", () => {
   assertEquals([...cString("é")], [0xc3, 0xa9, 0]);
@@ -24,4 +24,11 @@ Deno.test("cStringArray points to each text in order and ends with NULL", () => 
     });
     assertEquals(read, [...texts, null]);
   }));
+});
+
+Deno.test("escapedText keeps bytes that are not UTF-8 for cString", () => {
+  const bytes = Uint8Array.from({ length: 255 }, (_, index) => index + 1);
+  assertEquals(cString(escapedText(bytes)), Uint8Array.of(...bytes, 0));
+  const mixed = `ä😀${escapedText(Uint8Array.of(0xff))}`;
+  assertEquals(cString(mixed), Uint8Array.of(...new TextEncoder().encode("ä😀"), 0xff, 0));
 });

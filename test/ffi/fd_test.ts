@@ -4,6 +4,7 @@ import { LibcError } from "../../ffi/errno.ts";
 import { closeFd, fdStat, readFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { libc } from "../../ffi/libc.ts";
+import { Pipe } from "../../ffi/pipe.ts";
 import { Poller } from "../../ffi/poll.ts";
 import { openPty } from "../../ffi/pty.ts";
 import { PtyChild } from "./pty_child.ts";
@@ -71,9 +72,14 @@ Deno.test("drainFd carries 20 MB from a child, complete and in order", async () 
   assertEquals(new TextDecoder().decode(bytes) === expected, true);
 });
 
-Deno.test("fdStat tells what an fd is open on", () => {
+Deno.test("fdStat tells what an fd is open on, and names it", () => {
   using pty = openPty({ rows: 24, cols: 80 });
   assertEquals(fdStat(pty.fd).kind, "terminal");
+  using pipe = new Pipe();
+  using other = new Pipe();
+  assertEquals(fdStat(pipe.readFd).kind, "pipe");
+  assertEquals(fdStat(pipe.readFd).id, fdStat(pipe.writeFd).id);
+  assert(fdStat(pipe.readFd).id !== fdStat(other.readFd).id);
   for (
     const [path, kind] of [
       ["/dev/null", "null device"],
