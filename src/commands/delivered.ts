@@ -32,6 +32,7 @@ export async function delivered(
   const patience = exitCode > SIGNALLED ? 0 : until;
   const signal = await awaitReaders([{ outlet: stdout, until: patience }, ...told], signals);
   const lost = stdout.pending;
+  const isHeard = stderr.pending === 0;
   if (lost > 0) {
     stdout.drop();
     outlets.tell(
@@ -45,7 +46,7 @@ export async function delivered(
     );
     exitCode = UNWRITTEN;
   }
-  await awaitReaders(told, signals);
+  if (isHeard) await awaitReaders(told, signals);
   if (lost === 0 || exitCode !== 0) return exitCode;
   return signal === undefined ? TIMED_OUT : SIGNALLED + SIGNALS[signal];
 }

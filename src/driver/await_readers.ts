@@ -28,26 +28,29 @@ export async function awaitReaders(
   let awaited = readers.filter(({ outlet }) => outlet.pending > 0)
     .map((reader) => ({ ...reader, left: reader.outlet.pending, takenAt: performance.now() }));
   if (awaited.length === 0) return undefined;
-  using poller = new Poller();
+  using stack = new DisposableStack();
+  const poller = stack.use(new Poller());
   signals.onArrival = () => poller.wake();
+  stack.defer(() => signals.onArrival = undefined);
   let stop: StopSignal | undefined;
   while (awaited.length > 0) {
+    for (const signal of signals.take()) {
+      // Whose reader left is seen when it is written to.
+      if (signal === "SIGPIPE") continue;
+      if (stop !== undefined) return stop;
+      stop = signal;
+    }
     const dueAt = ({ until, takenAt }: { readonly until: number; readonly takenAt: number }) =>
       Math.max(stop === undefined ? until : 0, takenAt + PATIENCE_MS);
-    const polledUntil = Math.min(...awaited.map(dueAt));
+    const polledAt = performance.now();
+    const polledUntil = Math.max(polledAt, Math.min(...awaited.map(dueAt)));
     await poller.wait(
       awaited.map(({ outlet }) => ({ fd: outlet.fd, write: true })),
-      Math.max(0, polledUntil - performance.now()),
+      polledUntil - polledAt,
     );
     const now = performance.now();
     // Who was stopped with this program, as by Ctrl-Z, is not late.
     const wasStopped = now - polledUntil > PATIENCE_MS;
-    for (const signal of signals.take()) {
-      // Whose reader left is seen when it is written to.
-      if (signal === "SIGPIPE") continue;
-      if (stop !== undefined) awaited = [];
-      stop ??= signal;
-    }
     awaited = awaited.flatMap((reader) => {
       const { outlet } = reader;
       outlet.flush();
@@ -58,6 +61,5 @@ export async function awaitReaders(
       return now < dueAt(reader) ? [reader] : [];
     });
   }
-  signals.onArrival = undefined;
   return stop;
 }

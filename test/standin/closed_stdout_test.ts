@@ -48,11 +48,16 @@ Deno.test("a reader that leaves with the last frame is no error", async () => {
   assertEquals(await Deno.readTextFile(note), "0\n");
 });
 
-Deno.test("a stdout that was closed before the start is no error", async () => {
+// Deno finds /dev/null in their place, as it does where a caller has put it there; claude -p ends with 0 too.
+Deno.test("fds that were closed before the start are no error", async () => {
   await using claude = await StandIn.set();
-  const wrap = around('"$@" >&-; code=$?; echo gone; exit $code');
-  const run = await claude.print(["hello"], { wrap });
-  assertEquals([run.code, run.stderr], [0, ""]);
+  for (const closed of [">&-", "2>&-", "<&- >&- 2>&-"]) {
+    const wrap = around(`out=$("$@" ${closed}); code=$?; echo "\${out:-gone}"; exit $code`);
+    const run = await claude.print(["hello"], { wrap });
+    const printed = closed === "2>&-" ? "Hello from the stand-in.\n" : "gone\n";
+    assertEquals([run.code, run.stdout, run.stderr], [0, printed, ""]);
+  }
+  assertEquals(claude.transcripts().size, 3);
 });
 
 for (const format of FORMATS) {

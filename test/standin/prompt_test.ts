@@ -73,7 +73,7 @@ Deno.test("--input-file is the prompt, and its dash is stdin", async () => {
   assertEquals([piped.code, piped.stdout], [0, "<from a pipe>\n"]);
 });
 
-Deno.test("further arguments are ignored with a warning", async () => {
+Deno.test("further arguments are ignored with a warning, unless it is to be quiet", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   const run = await claude.print(["one", "two"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "one\n"]);
@@ -81,6 +81,8 @@ Deno.test("further arguments are ignored with a warning", async () => {
     run.stderr,
     'claude-print: Warning: Only the first prompt counts, "two" is ignored',
   );
+  const quiet = await claude.print(["--quiet", "one", "two"]);
+  assertEquals([quiet.stdout, quiet.stderr], ["one\n", ""]);
 });
 
 Deno.test("a prompt that Claude Code changes fails the run, whatever it answers", async () => {

@@ -3,7 +3,8 @@ import { drainFd } from "../../ffi/drain_fd.ts";
 import { closeFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { leftovers } from "../leftovers.ts";
-import { StandIn, until } from "./stand_in.ts";
+import type { Run } from "./run.ts";
+import { StandIn, type StartedRun, until } from "./stand_in.ts";
 
 /** A pipe that is full, so that whoever writes to it waits for its reader. */
 class FullPipe implements Disposable {
@@ -48,27 +49,37 @@ async function untilTornDown(claude: StandIn): Promise<void> {
 
 const STREAM = ["--output-format", "stream-json", "--verbose"];
 
-Deno.test("--timeout ends a run whose output nobody reads, and says so", async () => {
+/** Runs with a stdout that nobody reads, until it is stopped. */
+async function stopUnread(
+  args: readonly string[],
+  stop?: (run: StartedRun) => void,
+): Promise<Pick<Run, "code" | "stderr">> {
   await using claude = await StandIn.set({ hang: "prompt" });
   using pipe = new FullPipe(`${claude.home.path}/pipe`);
-  const args = [...STREAM, "--timeout", "2", "hello"];
-  const run = await claude.print(args, { wrap: to(pipe, "> PIPE"), killed: true });
-  assertEquals(run.code, 124);
-  assertMatch(
-    run.stderr,
-    /^claude-print: The run timed out after 2 s\n {2}\S.*\nclaude-print: Cannot deliver the output: nobody reads it, and \d+ bytes are lost\n {2}\S.*\n$/,
-  );
+  const run = claude.start([...STREAM, ...args, "hello"], {
+    wrap: to(pipe, "> PIPE"),
+    killed: true,
+  });
+  if (stop !== undefined) {
+    await claude.untilNoted("prompt");
+    stop(run);
+  }
+  const { code, stderr } = await run.ended;
   assertEquals(await leftovers(claude.home), []);
-});
+  return { code, stderr };
+}
 
-Deno.test("signals reach a run whose output nobody reads", async () => {
-  await using claude = await StandIn.set({ hang: "answer" });
-  using pipe = new FullPipe(`${claude.home.path}/pipe`);
-  const run = claude.start([...STREAM, "hello"], { wrap: to(pipe, "> PIPE"), killed: true });
-  await claude.untilNoted("prompt");
-  run.kill("SIGTERM");
-  assertEquals((await run.ended).code, 143);
-  assertEquals(await leftovers(claude.home), []);
+Deno.test("--timeout and signals end a run whose output nobody reads, which is told", async () => {
+  const [late, terminated] = await Promise.all([
+    stopUnread(["--timeout", "3"]),
+    stopUnread([], (run) => run.kill("SIGTERM")),
+  ]);
+  const unread =
+    /\nclaude-print: Cannot deliver the output: nobody reads it, and \d+ bytes are lost\n {2}\S.*\n$/;
+  assertEquals([late.code, terminated.code], [124, 143]);
+  assertMatch(late.stderr, /^claude-print: The run timed out after 3 s\n {2}\S.*\n/);
+  assertMatch(terminated.stderr, /^claude-print: The run was interrupted by SIGTERM\n/);
+  for (const { stderr } of [late, terminated]) assertMatch(stderr, unread);
 });
 
 Deno.test("a run that is over but for its reader has nothing left to lose", async () => {
