@@ -103,14 +103,19 @@ function examine(options: DoctorOptions, { env, stop }: {
     "claude",
     () => claudeCheck({ named: options.claudeBinary, ...here() }),
   );
-  const login = check("login", () => loginVerdict(readUserSetup(here()), Date.now()));
-  const api = check("api", () => {
-    if (options.offline) return skippedCheck("api", "--offline");
-    const { baseUrl, login } = readUserSetup(here());
-    return login?.kind === "variable" && login.name.startsWith("CLAUDE_CODE_USE_")
-      ? skippedCheck("api", `${login.name} is set: another provider answers`)
-      : apiCheck({ baseUrl, stop });
-  });
+  const login = after(
+    [platform],
+    "login",
+    () => loginVerdict(readUserSetup(here()), Date.now()),
+  );
+  const api = options.offline
+    ? check("api", () => skippedCheck("api", "--offline"))
+    : after([platform], "api", () => {
+      const { baseUrl, login } = readUserSetup(here());
+      return login?.kind === "variable" && login.name.startsWith("CLAUDE_CODE_USE_")
+        ? skippedCheck("api", `${login.name} is set: another provider answers`)
+        : apiCheck({ baseUrl, stop });
+    });
   const leftovers = after([platform, libc], "leftovers", () => {
     const tmp = tempDir(env);
     const { dir } = locateUserConfig(env);

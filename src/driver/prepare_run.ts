@@ -105,6 +105,7 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
  */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const { env, cwd, startedAt = performance.now() } = options;
+  requireSystem();
   const binary = findClaude({ named: options.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
@@ -150,7 +151,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const isNewSession = options.sessionId !== undefined &&
     (options.resume === undefined || options.forkSession);
   await claimThread();
-  requireSystem();
   const swept = sweep({ tmp: tempDir(env), userConfigDir: userConfig.dir });
   const sandbox = new Sandbox({
     env,

@@ -1,6 +1,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
-import { CAN_MOUNT } from "./can_mount.ts";
+import { lackOf } from "../find_tool.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { MOUNT_LACK } from "./mount_lack.ts";
 import { StandIn } from "./stand_in.ts";
 
 /** A shell line around the run; bytes that are not UTF-8 can only be made by one. */
@@ -24,40 +26,51 @@ const LIKE_ANYBODY = Deno.uid() === 0
 
 const BYTES = "\"$(printf 'a\\377')\"";
 
-const REFUSALS = {
-  "a folder whose path is not UTF-8": [
-    around(`mkdir "$HOME"/${BYTES}; cd "$HOME"/${BYTES}; "$@"`),
-    "Cannot work in the current folder: its path is not UTF-8",
-  ],
-  "a folder that it may not enter": [
-    around(`mkdir "$HOME"/in; cd "$HOME"/in; chmod 0 .; ${LIKE_ANYBODY} "$@"; code=$?;
-      chmod 700 .; exit $code`),
-    "Cannot work in HOME/in: Permission denied",
-  ],
-  "an argument that is not UTF-8": [
-    aroundSources(`"$@" --input-file ${BYTES}`),
-    "Cannot read the command line: argument 7 is not UTF-8",
-  ],
-  "a TMPDIR that is not UTF-8": [
-    around(`TMPDIR=${BYTES} "$@"`),
-    "Cannot use TMPDIR: it is not UTF-8",
-  ],
-  "a HOME that is not UTF-8": [
-    around(`HOME=${BYTES} "$@"`),
-    "Cannot use HOME: it is not UTF-8",
-  ],
-} as const;
+/** How the run is started, and what it says; what a machine lacks that cannot start it like that. */
+interface Refusal {
+  readonly wrap: (command: readonly string[]) => readonly string[];
+  readonly message: string;
+  readonly lack?: string | undefined;
+}
 
-for (const [what, [wrap, message]] of Object.entries(REFUSALS)) {
-  Deno.test(`${what} is refused by its name`, async () => {
-    await using claude = await StandIn.set();
-    const args = ["--output-format", "json", "hello"];
-    const { code, result, stderr } = await claude.print(args, { wrap });
-    const told = message.replace("HOME/", `${claude.home.path}/`);
-    assertEquals([code, result["errors"]], [2, [told]]);
-    assertMatch(stderr, /^claude-print: .*\n {2}[A-Z].*\n$/u);
-    assertEquals(stderr.split("\n")[0], `claude-print: ${told}`);
-  });
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  "a folder whose path is not UTF-8": {
+    wrap: around(`mkdir "$HOME"/${BYTES}; cd "$HOME"/${BYTES}; "$@"`),
+    message: "Cannot work in the current folder: its path is not UTF-8",
+  },
+  "a folder that it may not enter": {
+    wrap: around(`mkdir "$HOME"/in; cd "$HOME"/in; chmod 0 .; ${LIKE_ANYBODY} "$@"; code=$?;
+      chmod 700 .; exit $code`),
+    message: "Cannot work in HOME/in: Permission denied",
+    lack: LIKE_ANYBODY === "" ? undefined : lackOf("setpriv"),
+  },
+  "an argument that is not UTF-8": {
+    wrap: aroundSources(`"$@" --input-file ${BYTES}`),
+    message: "Cannot read the command line: argument 7 is not UTF-8",
+  },
+  "a TMPDIR that is not UTF-8": {
+    wrap: around(`TMPDIR=${BYTES} "$@"`),
+    message: "Cannot use TMPDIR: it is not UTF-8",
+  },
+  "a HOME that is not UTF-8": {
+    wrap: around(`HOME=${BYTES} "$@"`),
+    message: "Cannot use HOME: it is not UTF-8",
+  },
+};
+
+for (const [what, { wrap, message, lack }] of Object.entries(REFUSALS)) {
+  Deno.test(unlessLacking(lack, {
+    name: `${what} is refused by its name`,
+    fn: async () => {
+      await using claude = await StandIn.set();
+      const args = ["--output-format", "json", "hello"];
+      const { code, result, stderr } = await claude.print(args, { wrap });
+      const told = message.replace("HOME/", `${claude.home.path}/`);
+      assertEquals([code, result["errors"]], [2, [told]]);
+      assertMatch(stderr, /^claude-print: .*\n {2}[A-Z].*\n$/u);
+      assertEquals(stderr.split("\n")[0], `claude-print: ${told}`);
+    },
+  }));
 }
 
 Deno.test("variables that are not UTF-8 reach Claude Code as they are", async () => {
@@ -84,9 +97,8 @@ const MISSING = {
 } as const;
 
 for (const [folder, [lacks, row]] of Object.entries(MISSING)) {
-  Deno.test({
+  Deno.test(unlessLacking(MOUNT_LACK, {
     name: `without ${folder} a run says what it lacks, and so does doctor`,
-    ignore: !CAN_MOUNT,
     fn: async () => {
       await using claude = await StandIn.set();
       const without = aroundSources(`mount -t tmpfs none ${folder}; exec "$@"`);
@@ -105,5 +117,5 @@ for (const [folder, [lacks, row]] of Object.entries(MISSING)) {
       const { detail } = checks.find(({ name }: { readonly name: string }) => name === row);
       assertStringIncludes(detail, lacks);
     },
-  });
+  }));
 }
