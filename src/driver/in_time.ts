@@ -30,7 +30,7 @@ export async function inTime<Value>(
     const message = `The run timed out after ${timeoutMs / 1000} s: ${what}`;
     const suggestion = "End what it waits for, or give it more time with --timeout SECONDS";
     stopped.reject(new StoppedError({ kind: "timeout", message }, { suggestion }));
-  }, startedAt + timeoutMs - performance.now());
+  }, Math.max(0, startedAt + timeoutMs - performance.now()));
   signals.onArrival = listen;
   listen();
   try {

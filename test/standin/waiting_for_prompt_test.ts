@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { closeFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
+import { STOP_SIGNALS } from "../../src/wire/stop_signal.ts";
 import { StandIn, until } from "./stand_in.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
@@ -68,10 +69,9 @@ Deno.test("--timeout counts from the start of the program", async () => {
   assert(timeoutMs > 0 && timeoutMs < 60_000, `${timeoutMs} ms were left when the child began`);
 });
 
-/** Whether a process catches SIGTERM, as `SigCgt` says (proc_pid_status(5)). */
+/** Whether a process catches SIGPWR, the last that a run listens to, as `SigCgt` says (proc_pid_status(5)). */
 function catchesSignals(pid: number): boolean {
   const [, caught = "0"] =
     /^SigCgt:\s*(\w+)$/mu.exec(Deno.readTextFileSync(`/proc/${pid}/status`)) ?? [];
-  const sigterm = 15;
-  return (BigInt(`0x${caught}`) >> BigInt(sigterm - 1) & 1n) === 1n;
+  return (BigInt(`0x${caught}`) >> BigInt(STOP_SIGNALS.SIGPWR - 1) & 1n) === 1n;
 }
