@@ -106,15 +106,15 @@ function examine(options: DoctorOptions, { env, stop }: {
   const login = after(
     [platform],
     "login",
-    () => loginVerdict(readUserSetup(here()), Date.now()),
+    async () => loginVerdict(await readUserSetup(here()), Date.now()),
   );
   const api = options.offline
     ? check("api", () => skippedCheck("api", "--offline"))
-    : after([platform], "api", () => {
-      const { baseUrl, login } = readUserSetup(here());
+    : after([platform], "api", async () => {
+      const { baseUrl, login } = await readUserSetup(here());
       return login?.kind === "variable" && login.name.startsWith("CLAUDE_CODE_USE_")
         ? skippedCheck("api", `${login.name} is set: another provider answers`)
-        : apiCheck({ baseUrl, stop });
+        : await apiCheck({ baseUrl, stop });
     });
   const leftovers = after([platform, libc], "leftovers", () => {
     const tmp = tempDir(env);

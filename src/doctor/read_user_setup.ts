@@ -1,6 +1,7 @@
-import { isJsonObject, readJsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
+import { isJsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
 import { findLogin, type Login } from "../sandbox/login.ts";
-import { projectSettings } from "../sandbox/project_settings.ts";
+import { readSettings } from "../sandbox/read_settings.ts";
+import { settingSources } from "../sandbox/setting_sources.ts";
 import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 
 /** What the user has told Claude Code about logins and the API, as a run in this folder would find it. */
@@ -16,17 +17,23 @@ export interface UserSetup {
  *
  * @throws {SandboxError} when there is no telling where the config dir is
  */
-export function readUserSetup(
+export async function readUserSetup(
   { env, cwd }: { readonly env: Environment; readonly cwd: string },
-): UserSetup {
+): Promise<UserSetup> {
   const userConfig = locateUserConfig(env);
-  const userSettings = readJsonObject(`${userConfig.dir}/settings.json`);
-  const settings = [...projectSettings(cwd), ...(userSettings === undefined ? [] : [userSettings])];
+  const read = await readSettings({
+    cwd,
+    home: env["HOME"],
+    userDir: userConfig.dir,
+    sources: settingSources(undefined),
+    sharesLocal: () => Promise.resolve(true),
+  });
+  const settings = read.map(({ values }) => values);
   const claudeJson = readOwnJsonObject(userConfig.claudeJson);
   // Variables of the settings win over those of the environment.
-  const baseUrl = [...settings.map(({ env }) => env).filter(isJsonObject), env]
+  const baseUrl = [env, ...settings.map(({ env }) => env).filter(isJsonObject)]
     .map((variables) => variables["ANTHROPIC_BASE_URL"])
-    .find((url) => typeof url === "string" && url !== "");
+    .findLast((url) => typeof url === "string" && url !== "");
   return {
     userConfig,
     login: findLogin({ env, userConfig, claudeJson, settings }),

@@ -14,8 +14,7 @@ export function createFrameStream(
   return new FrameStream({
     sessionId: prepared.sessionId,
     cwd: options.cwd,
-    permissionMode: options.permissionMode ??
-      (options.dangerouslySkipPermissions ? "bypassPermissions" : undefined),
+    permissionMode: prepared.permissionMode,
     apiKeySource: prepared.apiKeySource,
     memoryPath: prepared.memoryPath,
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,

@@ -3,31 +3,30 @@ import type { Limits } from "../session/limits.ts";
 import type { SessionOptions } from "../session/session_state.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
 import type { HookEvent } from "../sandbox/hooks.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  readJsonObject,
-  readOwnJsonObject,
-} from "../sandbox/json_object.ts";
+import { type JsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
 import { findLogin, type Login } from "../sandbox/login.ts";
 import { countMcpServers } from "../sandbox/mcp_servers.ts";
 import { noLoginError } from "../sandbox/no_login_error.ts";
 import { mayHaveOtherStopHooks } from "../sandbox/other_stop_hooks.ts";
-import { projectRoot } from "../sandbox/project_root.ts";
-import { projectSettings } from "../sandbox/project_settings.ts";
+import { gitRoot } from "../sandbox/git_root.ts";
+import { readSettings, type Settings, type SettingsSource } from "../sandbox/read_settings.ts";
 import { requireSystem } from "../sandbox/require_system.ts";
 import { parseCallerSettings } from "../sandbox/run_settings.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { SandboxError } from "../sandbox/sandbox_error.ts";
 import { hasScheduledTasks } from "../sandbox/scheduled_tasks.ts";
 import { withoutScreenCommands } from "../sandbox/screen_commands.ts";
+import { settingSources } from "../sandbox/setting_sources.ts";
 import { refuseSilencedHooks } from "../sandbox/silenced_hooks.ts";
 import { sweep, type SweptFolder } from "../sandbox/sweep.ts";
 import { tempDir } from "../sandbox/temp_dir.ts";
 import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { claudeVersion } from "./claude_version.ts";
 import { findClaude } from "./find_claude.ts";
 import { knownLineIds } from "./known_lines.ts";
+import { type ModeFacts, permissionMode } from "./permission_mode.ts";
 import { terminalSize } from "./terminal_size.ts";
 
 /** One run as it was asked for. */
@@ -43,6 +42,8 @@ export interface RunOptions extends Limits {
   /** The caller's `--settings`: JSON or a file's path. */
   readonly settings?: string;
   readonly permissionMode?: string;
+  /** The caller's `--setting-sources`. */
+  readonly settingSources?: string;
   readonly dangerouslySkipPermissions: boolean;
   readonly disallowedTools: readonly string[];
   readonly addDirs: readonly string[];
@@ -78,6 +79,10 @@ export interface PreparedRun {
   readonly args: readonly string[];
   readonly env: Environment;
   readonly sandbox: Sandbox;
+  /** The mode in which the child begins, which is always named. */
+  readonly permissionMode: string;
+  /** What Claude Code reads for the run, the caller's among them, and before anything of ours is added. */
+  readonly settings: readonly Settings[];
   /** The debug log that tells of retries, when somebody wants to hear of them. */
   readonly retryLog: string | undefined;
   /** What earlier runs left, and what became of it before this one began. */
@@ -109,14 +114,34 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const binary = findClaude({ named: options.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
-  const userSettings = readJsonObject(`${userConfig.dir}/settings.json`);
   const callerSettings = options.settings === undefined
     ? {}
     : await parseCallerSettings(options.settings, { cwd });
-  const projectsSettings = projectSettings(cwd);
-  const settings = [callerSettings, ...projectsSettings];
-  const allSettings = userSettings === undefined ? settings : [...settings, userSettings];
-  refuseSilencedHooks(allSettings, { hooked: settings });
+  let asked: Promise<string | undefined> | undefined;
+  const version = () => asked ??= claudeVersion(binary, env);
+  const root = gitRoot(cwd) ?? cwd;
+  const sources = settingSources(options.settingSources);
+  const settings = await readSettings({
+    cwd,
+    home: env["HOME"],
+    userDir: userConfig.dir,
+    sources,
+    flags: callerSettings,
+    sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
+  });
+  const userSettings = settings.find(({ source }) => source === "user")?.values;
+  const valuesWithout = (...left: readonly SettingsSource[]) =>
+    settings.filter(({ source }) => !left.includes(source)).map(({ values }) => values);
+  const allSettings = valuesWithout();
+  // The user's hooks are not read.
+  const hooked = valuesWithout("user");
+  refuseSilencedHooks(allSettings, { hooked });
+  const mode = await initialMode({
+    asked: options.permissionMode,
+    skipped: options.dangerouslySkipPermissions,
+    settings,
+    remote: /^(?:1|true|yes|on)$/iu.test(env["CLAUDE_CODE_REMOTE"] ?? ""),
+  }, version);
   const login = { env, userConfig, claudeJson: userClaudeJson, settings: allSettings };
   const foundLogin = findLogin(login);
   if (foundLogin === undefined) throw noLoginError(userConfig);
@@ -132,22 +157,24 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     exitTimeoutMs: options.exitTimeoutMs,
     ...backgroundCeiling(env),
     otherStopHooks: mayHaveOtherStopHooks(
-      userSettings === undefined ? settings : [...settings, withoutHooks(userSettings)],
+      userSettings === undefined ? hooked : [...hooked, withoutHooks(userSettings)],
     ) || options.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
   };
   const sessionId = options.sessionId ??
     (options.resume !== undefined && !options.forkSession ? options.resume : crypto.randomUUID());
   const mcpServers = countMcpServers({
     cwd,
+    root,
     configs: options.mcpConfigs,
     strict: options.strictMcpConfig,
     claudeJson: userClaudeJson,
+    sources,
   });
   const debugFile = options.debugFile === undefined
     ? (options.debug ? `${userConfig.dir}/debug/${sessionId}.txt` : undefined)
     : resolve(options.debugFile, cwd);
   const memoryPath = memoryPathOf([callerSettings, userSettings]) ??
-    `${userConfig.dir}/projects/${projectSlug(projectRoot(cwd))}/memory/`;
+    `${userConfig.dir}/projects/${projectSlug(root)}/memory/`;
   const isNewSession = options.sessionId !== undefined &&
     (options.resume === undefined || options.forkSession);
   await claimThread();
@@ -157,9 +184,9 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     userConfig,
     userClaudeJson,
     userSettings,
-    callerSettings: withoutScreenCommands(callerSettings, projectsSettings),
+    callerSettings: withoutScreenCommands(callerSettings, valuesWithout("user", "flags")),
     memoryPath,
-    folders: [cwd, ...options.addDirs.map((dir) => realPath(dir, cwd))],
+    folders: [cwd, root, ...options.addDirs.map((dir) => realPath(dir, cwd))],
     hooks: hooksFor(options, { gated: mcpServers > 0 }),
     mcpServers,
     ...(debugFile === undefined ? {} : { debugFile }),
@@ -184,10 +211,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     options,
     binary,
     args: [
-      ...permissionArguments(options, {
-        own: userSettings === undefined ? [callerSettings] : [callerSettings, userSettings],
-        project: projectsSettings,
-      }),
+      `--permission-mode=${mode}`,
       `--disallowedTools=${HIDDEN_TOOLS}`,
       ...options.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
       `--settings=${sandbox.settingsPath}`,
@@ -203,10 +227,12 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
       configDir: sandbox.configDir,
       tempDir: sandbox.tempDir,
       userConfig,
-      scheduledTasks: hasScheduledTasks([cwd, projectRoot(cwd)]),
+      scheduledTasks: hasScheduledTasks([cwd, root]),
       logLevel: logLevel({ gated: mcpServers > 0, own: sandbox.debugFile !== debugFile }),
     }),
     sandbox,
+    permissionMode: mode,
+    settings,
     swept,
     retryLog: options.retries ? sandbox.debugFile : undefined,
     session,
@@ -283,21 +309,14 @@ function logLevel(
   return own ? "warn" : undefined;
 }
 
-/**
- * 2.1.330 starts in auto mode where `claude -p` starts in the default mode, unless somebody named one. A project cannot
- * name auto mode: `claude -p` does not heed it.
- */
-function permissionArguments(
-  options: RunOptions,
-  settings: { readonly own: readonly JsonObject[]; readonly project: readonly JsonObject[] },
-): readonly string[] {
-  if (options.permissionMode !== undefined) return [`--permission-mode=${options.permissionMode}`];
-  const modeOf = ({ permissions }: JsonObject) =>
-    isJsonObject(permissions) ? permissions["defaultMode"] : undefined;
-  const named = options.dangerouslySkipPermissions ||
-    settings.own.some((each) => modeOf(each) !== undefined) ||
-    settings.project.map(modeOf).some((mode) => mode !== undefined && mode !== "auto");
-  return named ? [] : ["--permission-mode=default"];
+/** The permission mode; the version is asked for only where it matters, since that takes up to 90 ms. */
+async function initialMode(
+  facts: ModeFacts,
+  version: () => Promise<string | undefined>,
+): Promise<string> {
+  const newest = permissionMode(facts);
+  const oldest = permissionMode({ ...facts, version: "2.1.168" });
+  return newest === oldest ? newest : permissionMode({ ...facts, version: await version() });
 }
 
 function resolve(path: string, cwd: string): string {

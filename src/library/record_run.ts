@@ -8,7 +8,6 @@ import type { RunRequest } from "../cli/run_request.ts";
 import type { PreparedRun } from "../driver/prepare_run.ts";
 import { createRedactor } from "../driver/redact.ts";
 import { readJsonObject } from "../sandbox/json_object.ts";
-import { projectSettings } from "../sandbox/project_settings.ts";
 import type { Environment } from "../sandbox/user_config.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
@@ -93,7 +92,7 @@ export function recordRun(
 
 /** All settings that may hold secrets as variables and headers, as JSON: a tool may show them. */
 function settingsOf(
-  { options: { cwd }, userConfig }: PreparedRun,
+  { options: { cwd }, userConfig, settings }: PreparedRun,
   request: Pick<RunRequest, "settings" | "mcpConfigs">,
 ): readonly string[] {
   const given = [request.settings ?? "", ...request.mcpConfigs].map((value) =>
@@ -105,7 +104,7 @@ function settingsOf(
     readJsonObject(`${userConfig.dir}/settings.json`),
     readJsonObject(userConfig.claudeJson),
     readJsonObject(`${cwd}/.mcp.json`),
-    ...projectSettings(cwd),
+    ...settings.map(({ values }) => values),
   ];
   return [...given, ...found].filter((each) => each !== undefined)
     .map((each) => JSON.stringify(each));

@@ -48,7 +48,7 @@ function readObject(path: string, limit: number): JsonObject | undefined {
     const value: unknown = JSON.parse(new TextDecoder().decode(readRegularFile(path, { limit })));
     return isJsonObject(value) ? value : undefined;
   } catch (error) {
-    if (error instanceof UnfitFileError) throw error;
-    return undefined;
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }

@@ -1,5 +1,10 @@
+import { readRegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { SandboxError } from "./sandbox_error.ts";
+import { areSoundSettings } from "./sound_settings.ts";
+
+/** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
+const MAX_BYTES = 2_000_000;
 
 /**
  * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed.
@@ -16,10 +21,13 @@ export async function parseCallerSettings(
   let text = value;
   if (!inline) {
     try {
-      text = await Deno.readTextFile(value.startsWith("/") ? value : `${cwd}/${value}`);
+      const path = value.startsWith("/") ? value : `${cwd}/${value}`;
+      text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
     } catch (cause) {
-      if (cause instanceof Deno.errors.NotCapable) throw cause;
-      throw new SandboxError(`Cannot read ${what}: ${(cause as Error).message}`, {
+      const isMissing = cause instanceof Deno.errors.NotFound;
+      if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
+      const why = isMissing ? "there is no such file" : cause.reason;
+      throw new SandboxError(`Cannot read ${what}: ${why}`, {
         suggestion: "Give --settings a JSON object or the path of a file that holds one",
         cause,
       });
@@ -47,6 +55,12 @@ export async function parseCallerSettings(
         suggestion: "Remove it; your own hooks are not read anyway",
       },
     );
+  }
+  // Hooks of ours stand beside it, and Claude Code would drop them too.
+  if (!areSoundSettings(parsed)) {
+    throw new SandboxError(`Cannot use ${what}: its "permissions" name no permission mode`, {
+      suggestion: `Give "defaultMode" a mode of claude --help, for example "default"`,
+    });
   }
   return parsed;
 }

@@ -30,7 +30,7 @@ export interface SandboxOptions {
   readonly callerSettings: JsonObject;
   /** Where the project's automatic memory is kept, unless settings name another place. */
   readonly memoryPath: string;
-  /** Real paths of the working directory, first, and of every added directory. */
+  /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
   readonly folders: readonly string[];
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];

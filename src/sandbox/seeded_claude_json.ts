@@ -36,7 +36,8 @@ const KEY_TAIL = 20;
  * settings allow tools, add directories or enable plugins (2.1.197 and 2.1.330).
  *
  * @param user the user's own file, if there is one
- * @param options.folders real paths of the working directory, first, and of every added directory
+ * @param options.folders real paths of the working directory, of the root of its git repository, by which Claude Code
+ * knows the project, and of every added directory
  */
 export function seededClaudeJson(
   user: JsonObject | undefined,

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { makeFifo } from "../../ffi/fifo.ts";
 import { parseCallerSettings, runSettings } from "../../src/sandbox/run_settings.ts";
 import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
 import { NOWHERE } from "../nowhere.ts";
@@ -36,6 +37,20 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
     "it holds no JSON object",
   );
   await Deno.remove(file);
+  makeFifo(file);
+  await assertRejects(
+    () => parseCallerSettings(file, HERE),
+    SandboxError,
+    `Cannot read the settings file "${file}": it is no regular file`,
+  );
+  await Deno.remove(file);
+  for (const permissions of [null, { defaultMode: null }, { defaultMode: "Plan" }]) {
+    await assertRejects(
+      () => parseCallerSettings(JSON.stringify({ permissions }), HERE),
+      SandboxError,
+      'Cannot use --settings: its "permissions" name no permission mode',
+    );
+  }
   await assertRejects(
     () => parseCallerSettings('{"disableAllHooks":true}', HERE),
     SandboxError,

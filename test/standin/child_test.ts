@@ -137,17 +137,25 @@ Deno.test("the caller's own flags reach the child, merged where both want someth
   assertEquals(valuesOf(args, "--allowedTools"), ["Bash(ls *)"]);
 });
 
-Deno.test("a default mode in settings is left to Claude Code", async () => {
-  const settings = JSON.stringify({ permissions: { defaultMode: "acceptEdits" } });
-  for (const where of ["user", "project", "caller"]) {
-    await using claude = await StandIn.set();
-    const { config, project } = claude.home;
-    await Deno.mkdir(`${project}/.claude`);
-    if (where === "user") await Deno.writeTextFile(`${config}/settings.json`, settings);
-    if (where === "project") await Deno.writeTextFile(`${project}/.claude/settings.json`, settings);
-    const { args } = await childOf(claude, where === "caller" ? ["--settings", settings] : []);
-    assertEquals(valuesOf(args, "--permission-mode"), [], where);
-  }
+Deno.test("the permission mode is always named, and settings that Claude Code reads decide it", async () => {
+  await using claude = await StandIn.set();
+  const { config, project } = claude.home;
+  const modeOf = async (args: readonly string[], mode: unknown) => {
+    const settings = JSON.stringify({ permissions: { defaultMode: mode } });
+    await Deno.writeTextFile(`${project}/.claude/settings.json`, settings);
+    // Without it root may not bypass permissions.
+    const child = await childOf(claude, args, { IS_SANDBOX: "1" });
+    return valuesOf(child.args, "--permission-mode");
+  };
+  await Deno.mkdir(`${project}/.claude`);
+  assertEquals(await modeOf([], "acceptEdits"), ["acceptEdits"]);
+  assertEquals(await modeOf(["--setting-sources", "user"], "acceptEdits"), ["default"]);
+  const user = { permissions: { defaultMode: "auto" } };
+  await Deno.writeTextFile(`${config}/settings.json`, JSON.stringify(user));
+  assertEquals(await modeOf([], null), ["auto"]);
+  assertEquals(await modeOf(["--dangerously-skip-permissions"], "bypassPermissions"), [
+    "bypassPermissions",
+  ]);
 });
 
 Deno.test("hooks of the caller and of the project run, the user's do not", async () => {

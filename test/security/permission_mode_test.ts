@@ -1,0 +1,53 @@
+import { assert, assertEquals } from "@std/assert";
+import measured from "../../fixtures/permission_modes.json" with { type: "json" };
+import { PERMISSION_CELLS, type PermissionCell } from "../../fixtures/permission_cells.ts";
+import { printPermissionMode } from "../../fixtures/print_permission_mode.ts";
+import { concurrently } from "../faults/concurrently.ts";
+import { forEachVersion, forNewestVersion } from "../real/for_each_version.ts";
+
+/** One cell of each kind of outcome, those first in which versions differ. */
+const SAMPLE = [
+  ...['project: "bypassPermissions"', 'repository: "plan"', "project: null", 'project: "auto"'],
+  ...['user: "auto"', 'parent: "acceptEdits"', "bypass asked for, and disabled by local"],
+];
+
+const cellOf = (name: string): PermissionCell => {
+  const cell = PERMISSION_CELLS.find((each) => each.name === name);
+  if (cell === undefined) throw new Error(`There is no cell "${name}"`);
+  return cell;
+};
+
+forEachVersion("claude -p still begins in the modes that were measured", async (real) => {
+  const modes: Readonly<Record<string, Readonly<Record<string, string>>>> = measured;
+  const ofVersion = modes[real.version] ?? modes["2.1.330"];
+  await concurrently(SAMPLE, {
+    limit: 2,
+    each: async (name) => {
+      assertEquals(await printPermissionMode(real.binary, cellOf(name)), ofVersion?.[name], name);
+    },
+  });
+});
+
+forNewestVersion("a project whose mode is none gets no tool run unasked", async (real) => {
+  const { project } = real.home;
+  const folder = `${project}/sub`;
+  await Deno.mkdir(`${project}/.claude`);
+  await Deno.mkdir(`${folder}/.claude`, { recursive: true });
+  const write = (path: string, defaultMode: unknown) =>
+    Deno.writeTextFile(path, JSON.stringify({ permissions: { defaultMode } }));
+  await write(`${folder}/.claude/settings.json`, null);
+  // No folder above is asked.
+  await write(`${project}/.claude/settings.json`, "acceptEdits");
+  const made = `${folder}/made`;
+  const prompt =
+    `Hi [[tool Write {"file_path":"${made}","content":"x"}]] [[bash touch made2]] [[say done]]`;
+  const args = ["--output-format=stream-json", "--verbose", "--", prompt];
+  for (const run of [real.print(args, { cwd: folder }), real.claudeP(args, { cwd: folder })]) {
+    const { code, stdout } = await run;
+    assertEquals(code, 0);
+    assert(stdout.includes('"permissionMode":"default"'));
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), [".claude"]);
+    const denials = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "").permission_denials;
+    assertEquals(denials.map((each: { tool_name: string }) => each.tool_name), ["Write", "Bash"]);
+  }
+});
