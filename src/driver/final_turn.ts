@@ -1,13 +1,12 @@
 import { readJsonObject } from "../sandbox/json_object.ts";
-import { readTranscript } from "../sandbox/read_transcript.ts";
 import { announces } from "../session/announces.ts";
 import type { HookPayload } from "../session/input.ts";
 import { type Cost, costOfClaudeJson, costOfEntries } from "../transcript/cost.ts";
 import { type Entry, parseEntry } from "../transcript/entry.ts";
-import { createLineSplitter } from "../transcript/line_splitter.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { type Turn, turnsOf } from "../transcript/turn.ts";
+import { transcriptLines } from "./transcript_lines.ts";
 
 /** What the child left about its session. */
 export interface FinalTurn {
@@ -39,7 +38,8 @@ export async function readFinalTurn(options: {
 }): Promise<FinalTurn> {
   for (let tries = 1;; tries++) {
     const path = options.transcriptPath();
-    const entries = path === undefined ? [] : readEntries(path);
+    const lines = path === undefined ? [] : transcriptLines(path);
+    const entries = lines.map(parseEntry).filter((entry) => entry !== undefined);
     const all = turnsOf(entries, { known: options.known });
     const turns = options.cut ? withoutStopped(all) : all;
     if (tries === TRIES || isComplete(turns.at(-1), options.stop)) {
@@ -75,13 +75,4 @@ function isComplete(turn: Turn | undefined, stop: HookPayload | undefined): bool
     return turn.answers > 0 || turn.end !== undefined;
   }
   return announces(announced, turn.text);
-}
-
-function readEntries(path: string): readonly Entry[] {
-  try {
-    return createLineSplitter().push(readTranscript(path)).map(parseEntry)
-      .filter((entry) => entry !== undefined);
-  } catch {
-    return [];
-  }
 }

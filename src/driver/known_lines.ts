@@ -1,5 +1,4 @@
-import { readTranscript } from "../sandbox/read_transcript.ts";
-import { createLineSplitter } from "../transcript/line_splitter.ts";
+import { transcriptLines } from "./transcript_lines.ts";
 
 /**
  * The ids of the transcript lines that were copied into a sandbox: a forked session repeats them in its own file.
@@ -13,7 +12,7 @@ export function knownLineIds(
   const known = new Set<string>();
   for (const path of resumed.keys()) {
     if (!path.endsWith(".jsonl")) continue;
-    for (const line of createLineSplitter().push(readTranscript(`${configDir}/projects/${path}`))) {
+    for (const line of transcriptLines(`${configDir}/projects/${path}`)) {
       try {
         const { uuid } = JSON.parse(line);
         if (typeof uuid === "string") known.add(uuid);

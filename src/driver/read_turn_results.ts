@@ -1,10 +1,8 @@
-import { UnfitFileError } from "../../ffi/regular_file.ts";
 import { DENIAL_MESSAGE } from "../sandbox/hooks.ts";
-import { readTranscript } from "../sandbox/read_transcript.ts";
 import { parseEntry } from "../transcript/entry.ts";
-import { createLineSplitter } from "../transcript/line_splitter.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import type { PreparedRun } from "./prepare_run.ts";
+import { transcriptLines } from "./transcript_lines.ts";
 import { turnResults } from "./turn_results.ts";
 
 /**
@@ -22,7 +20,7 @@ export function readTurnResults(
     readonly printed: number;
   },
 ): readonly ResultFrame[] {
-  const lines = linesOf(options.path);
+  const lines = transcriptLines(options.path);
   const entries = lines.slice(0, lines.lastIndexOf(options.lastLine) + 1).map(parseEntry)
     .filter((entry) => entry !== undefined);
   return turnResults(entries, {
@@ -32,13 +30,4 @@ export function readTurnResults(
     known: prepared.known,
     denialMessages: [DENIAL_MESSAGE],
   });
-}
-
-function linesOf(path: string): readonly string[] {
-  try {
-    return createLineSplitter().push(readTranscript(path));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) return [];
-    throw error;
-  }
 }

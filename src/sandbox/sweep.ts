@@ -108,8 +108,9 @@ function sweepFolder(
   const isOver = typeof owner === "object" && owner.pid === NOBODY.pid;
   const reason = isOver ? "its run could not bring its transcript home" : "its run was killed";
   if (dryRun) return { verdict: "abandoned", reason };
-  // What a run that ended by itself left running is not to be ended.
-  if (typeof owner === "object" && !isOver) {
+  // What a run that ended by itself left running is not to be ended, and of another boot no process is left, whatever
+  // the owner's file says.
+  if (typeof owner === "object" && !isOver && owner.bootId === thisOwner().bootId) {
     const [survivor] = endRunProcesses({ configDir: `${owner.path}/config` });
     if (survivor !== undefined) {
       return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
@@ -149,10 +150,14 @@ function sweepFolder(
   return { verdict: "removed", reason, rescued };
 }
 
-/** A tool that may write to the temp folder and no further must not name a folder whose processes are then ended. */
+/**
+ * A tool that may write to the temp folder and no further must not name a folder whose processes are then ended, such as
+ * that of a run that goes on: a folder's first name has its owner in it, by which the owner is judged.
+ */
 function ownerOf(path: string, random: string): ReturnType<typeof readOwner> {
   const owner = readOwner(path);
-  return typeof owner === "object" && !owner.path.endsWith(`-${random}`) ? "broken" : owner;
+  if (typeof owner === "string") return owner;
+  return owner.path.endsWith(`/${privateFolderName({ ...owner, random })}`) ? owner : "broken";
 }
 
 function isThere(path: string): boolean {

@@ -281,6 +281,33 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: "a FIFO stands where the transcript was",
+    scenario: doing('rm "$TRANSCRIPT"; mkfifo "$TRANSCRIPT"'),
+    cells: {
+      "before start": NO_TRANSCRIPT_YET,
+      "at the dialog": NO_TRANSCRIPT_YET,
+      // The child waits for a reader when it writes, and when it ends.
+      "at the prompt": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+      "in a tool": TIMED_OUT,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
+    name: "all that the child notes of itself has no end",
+    scenario: doing(`for file in "$CLAUDE_CONFIG_DIR"/sessions/*.json "$TRANSCRIPT"; do
+      [ ! -f "$file" ] || ln -sf /dev/zero "$file"
+    done`),
+    cells: {
+      "before start": ANSWERED,
+      "at the dialog": ANSWERED,
+      "at the prompt": ANSWERED,
+      "in a tool": ANSWERED,
+      "at Stop": ANSWERED,
+      "while forwarding": ANSWERED,
+    },
+  },
+  {
     name: "the FIFO is flooded",
     scenario: doing('cat /dev/zero > "$SANDBOX/hooks.fifo" &'),
     cells: {

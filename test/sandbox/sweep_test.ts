@@ -301,15 +301,19 @@ Deno.test("sweep() ends what still runs before it rescues what that has written"
   await reader.cancel();
 });
 
-Deno.test("sweep() ends nothing that an owner's file names of another folder", async () => {
+Deno.test("sweep() ends nothing that an owner's file names of another folder, that of a run among them", async () => {
   using ground = new Ground();
-  ground.leave({ path: `${ground.path}/elsewhere` });
+  const { pid, startTime } = thisOwner();
+  const run = `${ground.path}/claude-print-${pid}-${startTime}-0123abcd`;
   const other = new Deno.Command("setsid", {
     args: ["sleep", "1000"],
-    env: { CLAUDE_CONFIG_DIR: `${ground.path}/elsewhere/config` },
+    env: { CLAUDE_CONFIG_DIR: `${run}/config` },
   }).spawn();
   try {
-    assertEquals(ground.sweepOne(), REMOVED);
+    for (const made of [{ path: run }, { path: run, bootId: "another" }]) {
+      ground.leave(made);
+      assertEquals(ground.sweepOne(), REMOVED);
+    }
     // A process that is just being started has no environment to be seen; one that was killed never has.
     await until(
       () => Promise.resolve(processesOf(ground.path).length === 1),
