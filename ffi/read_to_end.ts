@@ -1,6 +1,6 @@
 import { cString } from "./c_string.ts";
-import { checked } from "./errno.ts";
-import { closeFd, readFd } from "./fd.ts";
+import { checked, ERRNO, lastErrno } from "./errno.ts";
+import { closeFd } from "./fd.ts";
 import { libc } from "./libc.ts";
 import { Poller } from "./poll.ts";
 
@@ -9,33 +9,37 @@ const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
 
+/** Nothing has come yet, whatever poll(2) said, or a signal did. */
+const AGAIN: readonly number[] = [ERRNO.EAGAIN, ERRNO.EINTR];
+
 /**
- * Reads a file of any kind to its end, however long a FIFO, pipe or terminal takes to get there; nothing blocks
- * meanwhile. A FIFO that nobody has opened for writing yet is waited for, too.
+ * Reads whatever a person has named, a FIFO, a terminal or `/dev/stdin` too, to its end, however long that takes to
+ * come. Meanwhile the program hears signals, and timers ring.
  *
- * Deno itself opens hardly anything below `/dev` and `/proc` for a program that lacks one of its permissions.
- *
- * @param limit after so many bytes it reads no further
+ * @param options.limit of more bytes than these only the first are read
  * @throws LibcError as open(2) and read(2) say.
  */
-export async function readToEnd(path: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readToEnd(
+  path: string,
+  { limit }: { readonly limit: number },
+): Promise<Uint8Array<ArrayBuffer>> {
   using stack = new DisposableStack();
-  const flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+  const flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const fd = checked(libc().open(cString(path), flags), { call: "open", action: "open", path });
   stack.defer(() => closeFd(fd));
   const poller = stack.use(new Poller());
   let bytes = new Uint8Array(64 * 1024);
-  let size = 0;
-  while (size < limit) {
+  for (let length = 0;;) {
+    // A FIFO that nobody has opened for writing yet looks as if it had ended, unless it is waited for.
     await poller.wait([{ fd, read: true }], -1);
-    const count = readFd(fd, bytes.subarray(size));
-    if (count === "end") break;
-    if (count === "again") continue;
-    size += count;
-    if (size < bytes.length) continue;
+    const free = bytes.subarray(length);
+    const count = Number(libc().read(fd, free, BigInt(free.length)));
+    if (count === -1 && AGAIN.includes(lastErrno())) continue;
+    length += checked(count, { call: "read", action: "read", path });
+    if (count === 0 || length > limit) return bytes.subarray(0, length);
+    if (length < bytes.length) continue;
     const larger = new Uint8Array(2 * bytes.length);
     larger.set(bytes);
     bytes = larger;
   }
-  return bytes.subarray(0, size);
 }

@@ -1,27 +1,31 @@
+import { readRegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
 import { CassetteError } from "./cassette_error.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "./cassette.ts";
 import { parseCast } from "./parse_cast.ts";
 import { parseTape } from "./parse_tape.ts";
+
+/** The largest file that is read, in bytes: the longest string that V8 makes is a little longer. */
+const LIMIT = 500_000_000;
 
 /**
  * Reads a cassette from its folder.
  *
  * @throws {CassetteError} when a file is missing or damaged
  */
-export async function readCassette(folder: string): Promise<Cassette> {
+export function readCassette(folder: string): Cassette {
   const castPath = `${folder}/${CAST_FILE}`;
   const tapePath = `${folder}/${TAPE_FILE}`;
-  const cast = parseCast(await readText(castPath), { path: castPath });
-  return { cast, tape: parseTape(await readText(tapePath), { path: tapePath }) };
+  const cast = parseCast(readText(castPath), { path: castPath });
+  return { cast, tape: parseTape(readText(tapePath), { path: tapePath }) };
 }
 
-async function readText(path: string): Promise<string> {
+function readText(path: string): string {
   try {
-    return await Deno.readTextFile(path);
+    return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
   } catch (cause) {
-    const isMissing = cause instanceof Deno.errors.NotFound ||
-      cause instanceof Deno.errors.NotADirectory;
-    const why = isMissing ? "it does not exist" : (cause as Error).message;
+    const isMissing = cause instanceof Deno.errors.NotFound;
+    if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
+    const why = isMissing ? "it does not exist" : cause.reason;
     throw new CassetteError(`Cannot read ${path}: ${why}`, {
       suggestion: "Name the folder that a run was given with --record",
       cause,

@@ -23,8 +23,8 @@ export interface Replay {
  * @param folder what was given to `--record`
  * @throws {CassetteError} when the folder holds no cassette, or a damaged one
  */
-export async function replayCassette(folder: string): Promise<Replay> {
-  const { cast, tape } = await readCassette(folder);
+export function replayCassette(folder: string): Replay {
+  const { cast, tape } = readCassette(folder);
   const { ending, differences } = replayCast(cast);
   const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;
   return {

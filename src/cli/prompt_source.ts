@@ -12,6 +12,7 @@ export type PromptIo = {
    * 8 ms that the first stream and the first timer of a Deno process take.
    */
   readonly stdinAtOnce?: () => Uint8Array | undefined;
+  /** All of a file, or of one that is too long for any prompt a part that is. */
   readonly readFile: (path: string) => Promise<Uint8Array>;
   /**
    * Waits for something as long as the run may take, and rejects if it is stopped before.
@@ -124,6 +125,7 @@ async function fromInputFile(
       await letGo(reader);
     }
   }
+  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
   return decodePrompt(bytes, `"${path}"`);
 }
 

@@ -11,7 +11,7 @@ import { print } from "./print.ts";
 export async function cassette({ action, dir }: CassetteOptions): Promise<number> {
   switch (action) {
     case "replay": {
-      const { frames, differences } = await replayCassette(dir);
+      const { frames, differences } = replayCassette(dir);
       for (const { frame } of frames) if (!print(Deno.stdout, `${jsonLine(frame)}\n`)) break;
       for (const difference of differences) print(Deno.stderr, `${difference}\n`);
       return differences.length === 0 ? 0 : 1;
@@ -21,7 +21,7 @@ export async function cassette({ action, dir }: CassetteOptions): Promise<number
         import("../cassette/read_cassette.ts"),
         import("../cassette/draw_cassette.ts"),
       ]);
-      print(Deno.stdout, await drawCassette(await readCassette(dir)));
+      print(Deno.stdout, await drawCassette(readCassette(dir)));
       return 0;
     }
     default:

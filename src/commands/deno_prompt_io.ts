@@ -20,24 +20,21 @@ export function denoPromptIo(options: Pick<PromptIo, "inTime" | "warn">): Prompt
   };
 }
 
-/** Reads a file; one that may make its reader wait, such as a FIFO or `/dev/stdin`, without blocking anything else. */
-async function readFile(path: string): Promise<Uint8Array> {
-  if (await mayBlock(path)) {
-    try {
-      return await readToEnd(path, MAX_PROMPT_BYTES + 1);
-    } catch (error) {
-      throw error instanceof LibcError ? new Error(error.description, { cause: error }) : error;
-    }
-  }
-  return await Deno.readFile(path);
-}
+/** Why a file cannot be read, in words, by the name of the error number; of others in those of libc. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EISDIR: "it is a directory",
+  ENOENT: "there is no such file",
+  ENOTDIR: "a part of the path is not a directory",
+};
 
-async function mayBlock(path: string): Promise<boolean> {
+/** Reads a file, also one that Deno lets only a program with every permission open, such as `/dev/stdin`. */
+async function readFile(path: string): Promise<Uint8Array> {
   try {
-    const { isFile, isDirectory } = await Deno.stat(path);
-    return !isFile && !isDirectory;
+    return await readToEnd(path, { limit: MAX_PROMPT_BYTES });
   } catch (error) {
-    return error instanceof Deno.errors.NotCapable;
+    if (!(error instanceof LibcError)) throw error;
+    throw new Error(REASONS[error.code] ?? error.description, { cause: error });
   }
 }
 

@@ -3,7 +3,7 @@ import { checkPrompt } from "../cli/check_prompt.ts";
 import { CliError } from "../cli/cli_error.ts";
 import { parseListLine } from "../cli/list_line.ts";
 import { parseArguments } from "../cli/parse_arguments.ts";
-import { inputFileError, joinPrompt } from "../cli/prompt_source.ts";
+import { inputFileError, joinPrompt, MAX_PROMPT_BYTES } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { jsonLine } from "../wire/json_line.ts";
@@ -131,6 +131,7 @@ async function* linesOf({ inputFile }: RunRequest): AsyncGenerator<string> {
     ? Deno.stdin.readable
     : await openList(inputFile);
   const lines = bytes
+    .pipeThrough(lineLimit())
     .pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))
     .pipeThrough(new TextLineStream());
   try {
@@ -142,6 +143,28 @@ async function* linesOf({ inputFile }: RunRequest): AsyncGenerator<string> {
       cause: error,
     });
   }
+}
+
+/** Room for the longest prompt, each character of it escaped, and for flags. */
+const MAX_LINE_BYTES = 2 * MAX_PROMPT_BYTES + 1_000_000;
+
+const LINE_FEED = 0x0a;
+
+/** Passes a list on as long as its lines are no longer than any prompt, and keeps one without end out of memory. */
+function lineLimit(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let length = 0;
+  return new TransformStream({
+    transform: (bytes, controller) => {
+      const end = bytes.lastIndexOf(LINE_FEED);
+      length = end === -1 ? length + bytes.length : bytes.length - end - 1;
+      if (length > MAX_LINE_BYTES) {
+        throw new CliError("Cannot read the list of prompts: one of its lines has no end", {
+          suggestion: "Give each prompt a line of its own, see --help",
+        });
+      }
+      controller.enqueue(bytes);
+    },
+  });
 }
 
 async function openList(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

@@ -1,4 +1,3 @@
-import { replayCassette } from "../cassette/replay_cassette.ts";
 import type { Frame, ResultFrame } from "../wire/frame.ts";
 import { asRunError } from "./run_error.ts";
 
@@ -40,9 +39,14 @@ export interface Replay {
  * ```
  */
 export async function replay(folder: string): Promise<Replay> {
-  const replayed = await replayCassette(folder).catch((error: unknown) => {
+  // Whoever only runs prompts needs nothing of it.
+  const { replayCassette } = await import("../cassette/replay_cassette.ts");
+  let replayed: ReturnType<typeof replayCassette>;
+  try {
+    replayed = replayCassette(folder);
+  } catch (error) {
     throw asRunError(error);
-  });
+  }
   const { frames, result, ending, differences } = replayed;
   return {
     // Whatever is on a tape was a frame of a run.

@@ -16,14 +16,14 @@ async function inTempFolder(test: (path: string) => void | Promise<void>): Promi
 }
 
 Deno.test("claimFolder() makes a folder and files that are the user's alone", () =>
-  inTempFolder(async (path) => {
+  inTempFolder((path) => {
     const folder = `${path}/run/`;
     const claimed = claimFolder(folder);
     claimed.make();
     claimed.save(cassette);
     const mode = (name: string) => ((Deno.statSync(`${folder}/${name}`).mode ?? 0) & 0o777);
     assertEquals([mode(""), mode("child.cast"), mode("tape.jsonl")], [0o700, 0o600, 0o600]);
-    assertEquals(await readCassette(folder), cassette);
+    assertEquals(readCassette(folder), cassette);
     assertThrows(() => claimed.save(cassette), CassetteError, "Cannot write the recording: ");
   }));
 

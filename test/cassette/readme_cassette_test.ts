@@ -8,14 +8,14 @@ const CASSETTE = new URL("../../fixtures/recordings/readme", import.meta.url).pa
 const PICTURE = new URL("../../.github/claude-print.svg", import.meta.url);
 
 Deno.test("the README's picture is what its cassette draws", async () => {
-  const svg = await drawCassette(await readCassette(CASSETTE));
+  const svg = await drawCassette(readCassette(CASSETTE));
   const picture = await Deno.readTextFile(PICTURE);
   assert(svg === picture, "Draw it anew: deno task picture");
   assert(picture.length < 200_000);
 });
 
-Deno.test("the README's cassette replays without a difference", async () => {
-  const { ending, result, differences } = await replayCassette(CASSETTE);
+Deno.test("the README's cassette replays without a difference", () => {
+  const { ending, result, differences } = replayCassette(CASSETTE);
   assertEquals([ending?.kind, result?.subtype, differences], ["answered", "success", []]);
 });
 

@@ -20,7 +20,7 @@ forNewestVersion("a recorded run replays without a difference, and is drawn", as
     "Look [[bash echo $((6*7))]] [[say It is 42.]]",
   ]);
   assertEquals(run, { code: 0, stdout: "It is 42.\n", stderr: "" });
-  const { cast, tape } = await readCassette(folderOf(real));
+  const { cast, tape } = readCassette(folderOf(real));
   assertEquals(cast.header.claude_print.claude_version, real.version);
   assertEquals(
     tape.map(({ frame }) => frame["type"]).join(" ").replace(/ rate_limit_event/, ""),

@@ -135,7 +135,7 @@ Deno.test("--jsonl ends at a signal, with the line of the run that it struck", a
   assertEquals(await leftovers(claude.home), []);
 });
 
-Deno.test("--jsonl refuses a list that is no text or is not there", async () => {
+Deno.test("--jsonl refuses a list that is no text, not there, or has no end", async () => {
   await using claude = await StandIn.set();
   const { code, stderr } = await list(claude, { stdin: new Uint8Array([0xff, 0x0a]) });
   assertEquals(code, 2);
@@ -143,4 +143,7 @@ Deno.test("--jsonl refuses a list that is no text or is not there", async () => 
   const gone = await list(claude, { args: ["--input-file", "gone.jsonl"] });
   assertEquals(gone.code, 2);
   assertStringIncludes(gone.stderr, 'Cannot read --input-file "gone.jsonl": there is no such file');
+  const endless = await list(claude, { args: ["--input-file", "/dev/zero"] });
+  assertEquals(endless.code, 2);
+  assertStringIncludes(endless.stderr, "Cannot read the list of prompts: one of its lines has no");
 });

@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { makeFifo } from "../../ffi/fifo.ts";
 import { sha256 } from "../../fixtures/mock/journal.ts";
 import { StandIn, type StartOptions } from "./stand_in.ts";
 
@@ -99,4 +100,27 @@ Deno.test("a prompt that Claude Code changes fails the run, whatever it answers"
   const { subtype, result } = run.result;
   assertEquals([run.code, subtype, result], [2, "internal_error", undefined]);
   assertStringIncludes(run.stderr, "The prompt did not reach Claude as it is");
+});
+
+Deno.test("--input-file takes a FIFO as it comes, hears a signal meanwhile, and has a limit", async () => {
+  await using claude = await StandIn.set();
+  const fifo = `${claude.home.path}/fifo`;
+  makeFifo(fifo);
+  const args = ["--input-file", fifo];
+  const run = claude.start(args);
+  await Deno.writeTextFile(fifo, "from a FIFO");
+  const { code, stdout } = await run.ended;
+  assertEquals([code, stdout], [0, "Hello from the stand-in.\n"]);
+  assertEquals((await claude.journal("prompt")).map(({ bytes }) => bytes), [11]);
+  for (const [signal, exitCode] of [["SIGTERM", 143], ["SIGQUIT", 131]] as const) {
+    const waiting = claude.start(args, { killed: true });
+    // It has a reader only when the run waits.
+    const writer = await Deno.open(fifo, { write: true });
+    waiting.kill(signal);
+    assertEquals((await waiting.ended).code, exitCode, signal);
+    writer.close();
+  }
+  const endless = await claude.print(["--input-file", "/dev/zero"]);
+  assertEquals(endless.code, 2);
+  assertStringIncludes(endless.stderr, "Cannot send the prompt: it is longer than");
 });

@@ -43,7 +43,7 @@ async function cassette(claude: StandIn, action: "replay" | "svg"): Promise<Prog
 async function recorded(claude: StandIn): Promise<Cassette> {
   const replayed = await cassette(claude, "replay");
   assertEquals([replayed.code, replayed.stderr], [0, ""]);
-  const read = await readCassette(folderOf(claude));
+  const read = readCassette(folderOf(claude));
   assertEquals(
     replayed.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)),
     read.tape.map(({ frame }) => frame),
@@ -149,7 +149,7 @@ Deno.test("a run that is ended by SIGQUIT is recorded as far as it came", async 
   await claude.untilNoted("prompt");
   run.kill("SIGQUIT");
   assertEquals((await run.ended).code, 131);
-  const { cast, tape } = await readCassette(folderOf(claude));
+  const { cast, tape } = readCassette(folderOf(claude));
   // How much of the screen had been read by then depends on the machine.
   assertEquals(cast.header.claude_print.session.prompt, "hello");
   assert(cast.events.some(({ code, data }) => code === "x" && data.includes("spawned")));
