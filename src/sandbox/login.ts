@@ -41,6 +41,7 @@ const LAST_VARIABLE = "CLAUDE_CODE_OAUTH_TOKEN";
  * Only its presence is looked at. An expired access token is a login, because Claude Code refreshes it.
  *
  * @param options.settings every settings object that applies to the run
+ * @throws {UnfitFileError} when something else stands where the stored login should be
  */
 export function findLogin(options: {
   readonly env: Environment;
@@ -48,6 +49,8 @@ export function findLogin(options: {
   readonly claudeJson: JsonObject | undefined;
   readonly settings: readonly JsonObject[];
 }): Login | undefined {
+  // Claude Code reads it whatever it logs in with.
+  const stored = readOwnJsonObject(`${options.userConfig.loginDir}/.credentials.json`);
   const variables = [options.env, ...options.settings.map(({ env }) => env).filter(isJsonObject)];
   const isSet = (name: string) => variables.some((env) => isFilled(env[name]));
   const first = FIRST_VARIABLES.find(isSet);
@@ -56,8 +59,7 @@ export function findLogin(options: {
     return { kind: "helper" };
   }
   if (isSet(LAST_VARIABLE)) return { kind: "variable", name: LAST_VARIABLE };
-  const oauth = readOwnJsonObject(`${options.userConfig.loginDir}/.credentials.json`)
-    ?.["claudeAiOauth"];
+  const oauth = stored?.["claudeAiOauth"];
   if (
     isJsonObject(oauth) && (isFilled(oauth["accessToken"]) || isFilled(oauth["refreshToken"]))
   ) {

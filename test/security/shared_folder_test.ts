@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
+import { forEachVersion } from "../real/for_each_version.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
 /** What makes its reader wait for ever, or takes all of its memory. */
@@ -42,7 +43,7 @@ Deno.test("a user's own file that Claude Code would wait for is named", async ()
   await Deno.mkdir(folder);
   const cases = [
     [".claude.json", { CLAUDE_CONFIG_DIR: folder }],
-    [".credentials.json", { CLAUDE_SECURESTORAGE_CONFIG_DIR: folder }],
+    [".credentials.json", { CLAUDE_SECURESTORAGE_CONFIG_DIR: folder, ANTHROPIC_API_KEY: "x" }],
   ] as const;
   for (const [name, env] of cases) {
     makeFifo(`${folder}/${name}`);
@@ -53,3 +54,23 @@ Deno.test("a user's own file that Claude Code would wait for is named", async ()
   }
   assertEquals(await claude.journal("start"), []);
 });
+
+forEachVersion(
+  "traps all over a project, and in what it imports, keep Claude Code from nothing",
+  async (real) => {
+    const { path, project } = real.home;
+    const work = `${project}/work`;
+    await Deno.mkdir(`${work}/.claude/rules`, { recursive: true });
+    await Deno.writeTextFile(`${path}/outside.md`, "SECRET-OUTSIDE");
+    await Deno.writeTextFile(`${work}/CLAUDE.md`, "RULES @/dev/zero @trap.md @../../outside.md");
+    for (const folder of [project, work]) makeFifo(`${folder}/.mcp.json`);
+    for (const name of ["trap.md", ".claude/settings.json", ".claude/rules/more.md"]) {
+      makeFifo(`${work}/${name}`);
+    }
+    makeFifo(`${project}/CLAUDE.md`);
+    const run = await real.print(["--", "Hi [[say done]]"], { cwd: work });
+    assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
+    const sent = real.api.requests.map(({ text }) => text).join("");
+    assertEquals(["RULES", "SECRET"].map((word) => sent.includes(word)), [true, false]);
+  },
+);
