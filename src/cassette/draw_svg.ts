@@ -1,3 +1,4 @@
+import { CassetteError } from "./cassette_error.ts";
 import { CELL, drawRow } from "./draw_row.ts";
 import type { Film } from "./film.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
@@ -9,12 +10,17 @@ const EDGE = 16;
 const TITLE_BAR = 32;
 const LABEL_BAR = 26;
 
+/** Most characters of a picture's rows; real ones have some hundred thousand. */
+const MOST_CHARACTERS = 64 * 1024 * 1024;
+
 const SHELL_LABEL = "what you see";
 const CHILD_LABEL = "what claude-print drives behind it: the interactive Claude Code";
 
 /**
  * Draws a film as one SVG that moves by CSS alone: no script, nothing loaded. Where motion is not wanted, or not
  * possible, it shows its end.
+ *
+ * @throws {CassetteError} when it would be too large for anything that shows it
  */
 export function drawSvg(film: Film): string {
   const rows = new Map<string, string>();
@@ -27,6 +33,7 @@ export function drawSvg(film: Film): string {
     return ` class="${name}"`;
   };
   const definitions: string[] = [];
+  let size = 0;
   const use = (row: PictureRow, y: number): string => {
     const drawn = drawRow(row, classOf);
     if (drawn === "") return "";
@@ -34,6 +41,12 @@ export function drawSvg(film: Film): string {
     const id = known ?? `r${nameOf(rows.size)}`;
     if (known === undefined) {
       rows.set(drawn, id);
+      size += drawn.length;
+      if (size > MOST_CHARACTERS) {
+        throw new CassetteError("Cannot draw the recording: its picture would be too large", {
+          suggestion: "Record a run that draws less, or in a smaller terminal",
+        });
+      }
       definitions.push(`<g id="${id}">${drawn}</g>`);
     }
     return `<use href="#${id}"${y === 0 ? "" : ` y="${y}"`}/>`;

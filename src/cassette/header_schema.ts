@@ -1,14 +1,14 @@
 import { z } from "zod/mini";
 import type { CastHeader } from "./cast.ts";
+import { sideSchema } from "./side_schema.ts";
 
 const milliseconds = z.number();
-const cells = z.int().check(z.positive(), z.maximum(10_000));
 
 /** The first line of a cast that this program recorded. */
 export const headerSchema: z.ZodMiniType<CastHeader> = z.object({
   version: z.literal(2),
-  width: cells,
-  height: cells,
+  width: sideSchema,
+  height: sideSchema,
   timestamp: z.number(),
   env: z.object({ TERM: z.string() }),
   claude_print: z.object({
@@ -17,7 +17,7 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.object({
     session: z.object({
       inject: z.enum(["stdin", "paste"]),
       prompt: z.string(),
-      size: z.object({ rows: cells, cols: cells }),
+      size: z.object({ rows: sideSchema, cols: sideSchema }),
       timeoutMs: milliseconds,
       startTimeoutMs: milliseconds,
       deliveryTimeoutMs: milliseconds,

@@ -2,6 +2,7 @@ import { z } from "zod/mini";
 import { DEADLINE_NAMES } from "../session/deadline_names.ts";
 import type { Input, TranscriptSign } from "../session/input.ts";
 import { STOP_SIGNALS, type StopSignal } from "../wire/stop_signal.ts";
+import { sideSchema } from "./side_schema.ts";
 
 // deno-lint-ignore no-explicit-any
 type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
@@ -55,7 +56,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.discriminatedUnion("t
   z.object({ type: z.literal("signal"), signal: z.enum(SIGNALS) }),
   z.object({
     type: z.literal("resized"),
-    size: z.object({ rows: z.number(), cols: z.number() }),
+    size: z.object({ rows: sideSchema, cols: sideSchema }),
   }),
   z.object({ type: z.literal("deadline"), name: z.enum(DEADLINE_NAMES) }),
   z.object({ type: z.literal("exit"), exit }),

@@ -1,13 +1,17 @@
 import { z } from "zod/mini";
+import { LARGEST_SIDE } from "../session/screen.ts";
 import type { Cast, CastCode, CastEvent } from "./cast.ts";
 import { damagedLine } from "./damaged_line.ts";
 import { effectSchema } from "./effect_schema.ts";
 import { headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
+import { isTooDeep } from "./is_too_deep.ts";
 import { parseLines } from "./parse_lines.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "y"] satisfies readonly CastCode[];
 const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
+/** No run lasts 30 years; larger numbers are not exact, or none. */
+const LATEST_MS = 1e12;
 
 const eventSchema = z.tuple([z.number(), z.string(), z.string()]);
 
@@ -41,6 +45,7 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
     if (!(at >= last)) {
       throw damagedLine(line, { path, what: "it is earlier than the line before" });
     }
+    if (at > LATEST_MS) throw damagedLine(line, { path, what: "it is later than any run lasts" });
     last = at;
     if (!isKnown(code)) return [];
     const wrong = problemOf(code, data);
@@ -58,18 +63,25 @@ function isKnown(code: string): code is CastCode {
 function problemOf(code: CastCode, data: string): string | undefined {
   switch (code) {
     case "r":
-      return SIZE.test(data) ? undefined : "it names no size of a terminal";
+      return isSize(data) ? undefined : "it names no size of a terminal";
     case "x": {
+      if (isTooDeep(data)) return "it is nested too deeply";
       const input = inputSchema.safeParse(parsedJson(data));
       return input.success ? undefined : `it is no input of a session (${issueOf(input.error)})`;
     }
     case "y":
+      if (isTooDeep(data)) return "it is nested too deeply";
       return effectSchema.safeParse(parsedJson(data)).success
         ? undefined
         : "it is no effect of a session";
     default:
       return undefined;
   }
+}
+
+function isSize(text: string): boolean {
+  const [, cols, rows] = SIZE.exec(text) ?? [];
+  return Math.max(Number(cols), Number(rows)) <= LARGEST_SIDE;
 }
 
 function parsedJson(text: string): unknown {

@@ -13,7 +13,7 @@ export interface ShellMoment {
 
 /** The shell that a recorded run was started in, as its user saw it. */
 export interface ShellScene {
-  /** The command line and what it printed, as words. */
+  /** The command line and what it printed, as words; what is too long is cut. */
   readonly command: string;
   readonly printed: string;
   readonly moments: readonly ShellMoment[];
@@ -24,6 +24,8 @@ const CURSOR: TextStyle = { ink: GROUND, ground: INK };
 /** Most rows of a command line, and of what it printed. */
 const MOST_COMMAND = 2;
 const MOST_PRINTED = 6;
+/** Characters of either in words: more than its rows have room for. */
+const MOST_WORDS = 10_000;
 const TYPED_AT_ONCE = 2;
 const KEYSTROKE_MS = 110;
 /** How long the command line stands before its child draws anything. */
@@ -35,7 +37,7 @@ const PAUSE_MS = 500;
  * A recording does not know its command line, so the scene shows the shortest that asks the same.
  */
 export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
-  const command = `claude-print ${quoted(cast.header.claude_print.session.prompt)}`;
+  const command = shortened(`claude-print ${quoted(cast.header.claude_print.session.prompt)}`);
   const lines = wrapText(command, { cols: cols - 2, most: MOST_COMMAND });
   const characters = Array.from(lines.join("\n"));
   const typing: ShellMoment[] = [];
@@ -48,7 +50,7 @@ export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
   }
   const entered = commandRows(lines, { isTyped: false });
   const result = tape.findLast(({ frame }) => frame.type === "result");
-  const printed = textOf(result?.frame ?? {});
+  const printed = shortened(textOf(result?.frame ?? {}));
   const answer = printed === ""
     ? []
     : wrapText(printed, { cols, most: MOST_PRINTED }).map((line) => textRow([[line, {}]]));
@@ -79,6 +81,10 @@ function commandRows(
       ...(isTyped && isLast ? [[" ", CURSOR] as const] : []),
     ]);
   });
+}
+
+function shortened(text: string): string {
+  return text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text;
 }
 
 /** A text as a word of a shell's command line, on one line. */

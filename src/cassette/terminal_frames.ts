@@ -1,4 +1,4 @@
-import { loadTerminal } from "../session/load_terminal.ts";
+import { HeadlessTerminal } from "../session/headless_terminal.ts";
 import type { Cast, CastEvent } from "./cast.ts";
 import type { PictureRow } from "./picture_row.ts";
 import { terminalRow } from "./terminal_row.ts";
@@ -23,78 +23,91 @@ export interface TerminalFilm {
 interface Scene {
   readonly at: number;
   /** Output, or a new size, in order. */
-  readonly events: readonly (string | { readonly cols: number; readonly rows: number })[];
+  readonly events: readonly (string | Size)[];
 }
+
+type Size = { readonly cols: number; readonly rows: number };
+
+/** Most cells that are looked at, in all frames: of a terminal of the default size, more than a film has frames. */
+const MOST_CELLS = 2_000_000;
+/** Work that one frame is given, in units of some 10 ns: more than honest output of that time takes. */
+const FRAME_WORK = 3_000_000;
+const encoder = new TextEncoder();
 
 /** Output that comes within this time is one frame. */
 const FRAME_MS = 100;
 
 /**
  * Draws a cast: a frame for all output of a tenth of a second, or of as much longer as it takes to need no more than
- * `most` of them. A frame that looks like the one before is left out, and so is what the child writes once it has been
- * told to go.
- *
- * Loads a headless xterm, as the driver does for its looks at the screen.
+ * `most` of them, or fewer where the terminal is very large. A frame that looks like the one before is left out, and
+ * so is what the child writes once it has been told to go.
  */
 export async function terminalFrames(
   cast: Cast,
   options: { readonly most: number },
 ): Promise<TerminalFilm> {
   const size = { cols: cast.header.width, rows: cast.header.height };
-  const Terminal = await loadTerminal();
-  const terminal = new Terminal({ ...size, allowProposedApi: true, scrollback: 0 });
-  let isCursorShown = true;
-  for (const [final, shown] of [["h", true], ["l", false]] as const) {
-    terminal.parser.registerCsiHandler({ prefix: "?", final }, (parameters: readonly unknown[]) => {
-      if (parameters.includes(25)) isCursorShown = shown;
-      return false;
-    });
-  }
-  const write = (text: string) => new Promise<void>((done) => terminal.write(text, done));
+  using terminal = await HeadlessTerminal.open(size);
   const look = (): readonly PictureRow[] => {
     const { active } = terminal.buffer;
     const rows = Array.from({ length: terminal.rows }, (_, row) => {
       const line = active.getLine(active.baseY + row);
-      const cursor = isCursorShown && row === active.cursorY ? active.cursorX : undefined;
+      const cursor = terminal.isCursorShown && row === active.cursorY ? active.cursorX : undefined;
       return line === undefined ? [] : terminalRow(line, { cursor });
     });
     return rows.slice(0, rows.findLastIndex((row) => row.length > 0) + 1);
   };
+  const shown = shownEvents(cast);
+  const largest = largestSize(size, shown);
+  const affordable = Math.max(1, Math.floor(MOST_CELLS / (largest.cols * largest.rows)));
   const frames: TerminalFrame[] = [{ at: 0, rows: [] }];
   let seen = "[]";
-  for (const { at, events } of scenesOf(cast, options.most)) {
-    for (const event of events) {
-      if (typeof event === "string") {
-        await write(event);
-      } else {
-        terminal.resize(event.cols, event.rows);
-        size.cols = Math.max(size.cols, event.cols);
-        size.rows = Math.max(size.rows, event.rows);
-      }
-    }
+  for (const { at, events } of scenesOf(shown, Math.min(options.most, affordable))) {
+    const output = events.map((event) => typeof event === "string" ? encoder.encode(event) : event);
+    await terminal.draw(output, { work: FRAME_WORK });
     const rows = look();
     const now = JSON.stringify(rows);
     if (now !== seen) frames.push({ at, rows });
     seen = now;
   }
-  terminal.dispose();
-  return { ...size, frames };
+  return { ...largest, frames };
 }
 
-function scenesOf({ events }: Cast, most: number): readonly Scene[] {
+/** Output and new sizes until the child is told to go. */
+function shownEvents({ events }: Cast): readonly CastEvent[] {
   const end = events.findIndex(({ code, data }) =>
     code === "y" && JSON.parse(data).type === "kill"
   );
-  const shown = (end < 0 ? events : events.slice(0, end))
+  return (end < 0 ? events : events.slice(0, end))
     .filter(({ code }) => code === "o" || code === "r");
+}
+
+/** The most rows and the most columns that a terminal ever has. */
+function largestSize(first: Size, shown: readonly CastEvent[]): Size {
+  let { cols, rows } = first;
+  for (const { code, data } of shown) {
+    if (code !== "r") continue;
+    const size = sizeIn(data);
+    cols = Math.max(cols, size.cols);
+    rows = Math.max(rows, size.rows);
+  }
+  return { cols, rows };
+}
+
+function scenesOf(shown: readonly CastEvent[], most: number): readonly Scene[] {
   for (let frameMs = FRAME_MS;; frameMs *= 2) {
     const scenes = scenesWithin(shown, frameMs);
     if (scenes.length <= most) return scenes;
   }
 }
 
+function sizeIn(data: string): Size {
+  const [cols = 0, rows = 0] = data.split("x").map(Number);
+  return { cols, rows };
+}
+
 function scenesWithin(shown: readonly CastEvent[], frameMs: number): readonly Scene[] {
-  const scenes: { at: number; events: (string | { cols: number; rows: number })[] }[] = [];
+  const scenes: { at: number; events: (string | Size)[] }[] = [];
   for (const { at, code, data } of shown) {
     let scene = scenes.at(-1);
     if (scene === undefined || at >= scene.at + frameMs) {
@@ -104,8 +117,7 @@ function scenesWithin(shown: readonly CastEvent[], frameMs: number): readonly Sc
     const { events } = scene;
     const last = events.at(-1);
     if (code === "r") {
-      const [cols = 0, rows = 0] = data.split("x").map(Number);
-      events.push({ cols, rows });
+      events.push(sizeIn(data));
     } else if (typeof last === "string") {
       events[events.length - 1] = last + data;
     } else {

@@ -104,6 +104,8 @@ const STOPPED_MS = 2000;
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
 const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);
 const SIGNALLED_MS = 200;
+/** Most bytes typed ahead of a child that does not read them; one paste may be longer. */
+const MOST_UNREAD = 1024 * 1024;
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -192,7 +194,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const carryOut = (effect: Effect): void => {
     switch (effect.type) {
       case "write":
-        typed.push(effect.bytes);
+        // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
+        if (typed.pending < MOST_UNREAD) typed.push(effect.bytes);
         if (terminalOpen) typed.flush(pty.fd);
         break;
       case "deadline":

@@ -1,8 +1,8 @@
-import type { Terminal } from "@xterm/headless";
+import type { HeadlessTerminal } from "../session/headless_terminal.ts";
 import type { Screen } from "../session/screen.ts";
 
 /** What a headless terminal shows. */
-export function screenOf(terminal: Terminal): Screen {
+export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): Screen {
   const { active } = terminal.buffer;
   return {
     lines: Array.from(

@@ -11,7 +11,7 @@ export interface Choice {
 const CARET = "\u276f";
 /** What may stand before a choice's words: frame, caret, arrows of a list that scrolls, the mark of the present choice. */
 const GUTTER = /^[\s\u2500-\u257f|\u276f\u2191\u2193\u2714]*/u;
-const FRAME_END = /[\s\u2500-\u257f|]+$/u;
+const FRAME = /^[\s\u2500-\u257f|]$/u;
 const NUMBER = /^\d+[.)]\s*/u;
 
 /**
@@ -51,6 +51,13 @@ export function caretAtCursor({ lines, cursor }: Screen): number | undefined {
   return lines.slice(cursor.row).some((line) => readRow(line).caret) ? undefined : row;
 }
 
+/** Without blanks and frame at its end; a search for them from the left would begin again at each blank before it. */
+function withoutFrame(text: string): string {
+  let end = text.length;
+  while (end > 0 && FRAME.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
 interface Row {
   readonly text: string;
   /** The column in which the words begin. */
@@ -61,7 +68,7 @@ interface Row {
 function readRow(line: string): Row {
   const gutter = GUTTER.exec(line)?.[0] ?? "";
   return {
-    text: line.slice(gutter.length).replace(FRAME_END, ""),
+    text: withoutFrame(line.slice(gutter.length)),
     column: gutter.length,
     caret: gutter.includes(CARET),
   };

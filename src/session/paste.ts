@@ -71,6 +71,8 @@ function piecesOf(prompt: string): readonly string[] {
 export interface EchoState {
   /** The last visible bytes without blanks, a character each; enough to find the sample across chunks. */
   readonly seen: string;
+  /** What is looked for: the prompt's last such bytes; absent before the first look. */
+  readonly sample?: string;
 }
 
 /** Nothing seen yet. */
@@ -91,9 +93,9 @@ export function seeEcho(
   options: { readonly visible: Uint8Array; readonly prompt: string },
 ): { readonly state: EchoState; readonly echoed: boolean } {
   const seen = state.seen + inkOf(options.visible);
-  const sample = inkOf(encoder.encode(options.prompt)).slice(-SAMPLE);
+  const sample = state.sample ?? inkOf(encoder.encode(options.prompt)).slice(-SAMPLE);
   const echoed = seen.includes(PLACEHOLDER) || (sample !== "" && seen.includes(sample));
-  return { state: { seen: seen.slice(-64) }, echoed };
+  return { state: { seen: seen.slice(-64), sample }, echoed };
 }
 
 /** Bytes as characters, without ASCII blanks and controls. */

@@ -1,3 +1,9 @@
+/**
+ * Most rows, and most columns, of a terminal: more than a screen has room for, and few enough that drawing all of it
+ * takes no time worth speaking of.
+ */
+export const LARGEST_SIDE = 1000;
+
 /** A rendered terminal: its rows from top to bottom without trailing blanks, and the cursor, counted from 1. */
 export interface Screen {
   readonly lines: readonly string[];

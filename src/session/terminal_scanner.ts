@@ -2,12 +2,13 @@
  * One thing found in a terminal's output: an escape sequence, or visible text.
  *
  * `csi` carries parameters and intermediates as written (`?2004`) and the final byte (`h`); `string` is an
- * OSC, DCS, APC, PM or SOS with its introducer; `esc` is every other two-byte escape.
+ * OSC, DCS, APC, PM or SOS with its introducer; `esc` is every other escape, with what stands before its final
+ * byte (`(` of the one that selects a character set).
  */
 export type TerminalToken =
   | { readonly kind: "csi"; readonly parameters: string; readonly final: string }
   | { readonly kind: "string"; readonly introducer: string; readonly content: string }
-  | { readonly kind: "esc"; readonly final: string }
+  | { readonly kind: "esc"; readonly intermediates: string; readonly final: string }
   | { readonly kind: "text"; readonly bytes: Uint8Array };
 
 /** Where the scanner stands between two chunks. */
@@ -53,6 +54,7 @@ export function scanTerminal(
       if (end > at) tokens.push({ kind: "text", bytes: bytes.subarray(at, end) });
       if (next < 0) break;
       mode = "escape";
+      collected = "";
       at = end + 1;
       continue;
     }
@@ -65,17 +67,17 @@ export function scanTerminal(
     switch (mode) {
       case "escape": {
         const char = String.fromCharCode(byte);
-        collected = "";
-        if (byte === ESC) break;
-        if (char === "[") {
+        if (byte >= 0x20 && byte < 0x30) {
+          collect(byte);
+        } else if (byte === ESC) {
+          collected = "";
+        } else if (collected === "" && char === "[") {
           mode = "csi";
-        } else if (STRING_INTRODUCERS.includes(char)) {
+        } else if (collected === "" && STRING_INTRODUCERS.includes(char)) {
           mode = "string";
           introducer = char;
-        } else if (byte >= 0x20 && byte < 0x30) {
-          collect(byte);
         } else {
-          tokens.push({ kind: "esc", final: char });
+          tokens.push({ kind: "esc", intermediates: collected, final: char });
           mode = "ground";
         }
         break;
@@ -83,6 +85,7 @@ export function scanTerminal(
       case "csi":
         if (byte === ESC) {
           mode = "escape";
+          collected = "";
         } else if (byte >= 0x40 && byte <= 0x7e) {
           tokens.push({ kind: "csi", parameters: collected, final: String.fromCharCode(byte) });
           mode = "ground";
@@ -106,6 +109,7 @@ export function scanTerminal(
         // Only a backslash belongs to the terminator; anything else begins a new escape.
         if (byte !== 0x5c) {
           mode = "escape";
+          collected = "";
           at--;
         }
         break;

@@ -1,8 +1,10 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cassette } from "../../src/cassette/cassette.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
+import { CassetteError } from "../../src/cassette/cassette_error.ts";
 import { drawCassette } from "../../src/cassette/draw_cassette.ts";
+import { drawSvg } from "../../src/cassette/draw_svg.ts";
 import { recordSession } from "./record_session.ts";
 
 /** A cassette of a small terminal on which this was drawn, and that printed an answer. */
@@ -156,6 +158,43 @@ Deno.test("a run that draws all the time makes a picture of bounded size and len
   assert(frames <= 200, `${frames} frames`);
   assert(seconds <= 46, `${seconds} s`);
   assert(svg.length < 100_000, `${svg.length} characters`);
+});
+
+Deno.test("floods, large and small terminals and long texts make a picture of bounded size too", async () => {
+  const counts = "\x1b[2147483647b\x1b[2147483647L\x1b[2147483647S\x1b[2J\x1bc";
+  const flood = Array.from({ length: 300 }, (_, at) => [at * 100, counts.repeat(100)] as const);
+  assert((await draw([...flood, [30_000, "\x1b[Hend"]])).includes(">end<"));
+  const { cast, tape } = cassetteOf("\x1b[999999ba\x1b[999999b日");
+  for (const [width, height] of [[1000, 1000], [1, 1], [2, 1000], [1000, 1]] as const) {
+    const events: readonly CastEvent[] = [
+      ...cast.events,
+      ...Array.from({ length: 500 }, (_, at): CastEvent => ({
+        at: at * 100 + 200,
+        code: at % 2 === 0 ? "o" : "r",
+        data: at % 2 === 0 ? `a\x1b[${at}C` : at % 4 === 1 ? "1x1" : `${width}x${height}`,
+      })),
+    ];
+    const svg = await drawCassette({ cast: { ...cast, events }, tape });
+    assert(svg.length < 2_000_000, `${svg.length} characters of ${width}x${height} cells`);
+    checkMarkup(svg);
+  }
+  for (
+    const text of ["x".repeat(1_000_000), `日${" ".repeat(1_000_000)}本`, "a \n".repeat(300_000)]
+  ) {
+    const svg = await draw("", { prompt: text, answer: text });
+    assert(svg.length < 100_000, `${svg.length} characters`);
+  }
+});
+
+Deno.test("a picture that nothing could show is refused", () => {
+  const row = [{ col: 0, glyphs: [{ text: "x".repeat(65 << 20), cells: 1 }], style: {} }];
+  const frames = [{ ms: 1, shell: [row], child: [] }];
+  const film = { title: "", description: "", cols: 1, shellRows: 1, childRows: 1, frames };
+  assertThrows(
+    () => drawSvg(film),
+    CassetteError,
+    "Cannot draw the recording: its picture would be too large",
+  );
 });
 
 Deno.test("what the child writes once it was told to go is not drawn", async () => {

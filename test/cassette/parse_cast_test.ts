@@ -89,6 +89,42 @@ Deno.test("a damaged cast is refused by the line", () => {
   }
 });
 
+Deno.test("what no run has is refused: a terminal of a million columns, times and nesting without end", () => {
+  const problem = (event: unknown) =>
+    complaint(JSON.stringify(event)).replace("Cannot read line 2 of run/child.cast: ", "");
+  assertEquals(problem([1, "r", "1001x24"]), "it names no size of a terminal");
+  assertEquals(problem([1, "r", "80x9999"]), "it names no size of a terminal");
+  const resized = { type: "resized", size: { rows: 24, cols: 1e9 } };
+  assertEquals(
+    problem([1, "x", JSON.stringify(resized)]),
+    "it is no input of a session (size.cols: a terminal has at most 1000)",
+  );
+  assertEquals(problem([1e300, "o", ""]), "it is later than any run lasts");
+  assertEquals(problem([-1, "o", ""]), "it is earlier than the line before");
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  assertEquals(problem([1, "y", `{"type":"look","a":${deep}}`]), "it is nested too deeply");
+  assertEquals(
+    problem([1, "x", `{"type":"hook","event":"Stop","payload":{"[\\"[":${deep}}}`]),
+    "it is nested too deeply",
+  );
+  assertEquals(
+    complaint(`[1,"o",${deep}]`),
+    "Cannot read line 2 of run/child.cast: it is nested too deeply",
+  );
+  // Brackets in a text are no nesting.
+  assertEquals(
+    parse(`${JSON.stringify(header)}\n[1,"o","\\"${"[".repeat(1000)}"]\n`).events.length,
+    1,
+  );
+  for (const [width, height] of [[10_000, 10_000], [1001, 24], [80, 1e300], [0.5, 24]]) {
+    const first = JSON.stringify({ ...header, width, height });
+    assertEquals(
+      complaint("[]", { first }).replace(/\(.*/, ""),
+      "Cannot read line 1 of run/child.cast: it is no header ",
+    );
+  }
+});
+
 Deno.test("a cast that was cut short is refused", () => {
   const error = assertThrows(() => parse(`${JSON.stringify(header)}\n[1, "o"`), CassetteError);
   assertEquals(error.message, "Cannot read line 2 of run/child.cast: it was cut short");

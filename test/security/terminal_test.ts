@@ -5,6 +5,9 @@ import { StandIn } from "../standin/stand_in.ts";
 const EVIL =
   "\x1b]0;title\x07\x1b]52;c;ZXZpbA==\x1b\\\x1b[31mred\x1b[2J\x9b5mC1\x85\u202egnp.exe\u2066\r\x08";
 
+/** Has a terminal count for minutes. */
+const ENDLESS = "\x1b[2147483647b\x1b[2147483647L\x1b[2147483647S";
+
 /** Whether a text could do anything to a terminal but show. */
 function isHarmless(text: string): boolean {
   return !/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
@@ -12,7 +15,7 @@ function isHarmless(text: string): boolean {
 
 Deno.test("the last screen of a failure reaches the terminal as text alone", async () => {
   await using claude = await StandIn.set({
-    crash: { at: "prompt", code: 3, screen: `before ${EVIL} after\r\n` },
+    crash: { at: "prompt", code: 3, screen: `before ${ENDLESS}${EVIL} after\r\n` },
   });
   const { code, stderr } = await claude.print(["hello"]);
   assertEquals(code, 2);

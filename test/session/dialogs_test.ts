@@ -310,6 +310,12 @@ for (const [name, { old, latest }] of Object.entries(RECORDED)) {
   });
 }
 
+Deno.test("rows of any length are read, though a recording made by hand may hold them", () => {
+  const lines = [`${" ".repeat(500_000)}x`, "❯ 1. Yes", `  2. No ${"─".repeat(500_000)}x`];
+  const choices = readChoices({ lines, cursor: { row: 2, col: 1 } });
+  assertEquals(choices.map(({ text }) => text.slice(0, 3)), ["Yes", "No "]);
+});
+
 Deno.test("every dialog of the table has been recorded, and every recording is looked at", () => {
   const stages = Object.values(RECORDED).flatMap(({ old, latest }) => [...old, ...latest]);
   const recorded = new Set(stages.map(([name]) => name));
