@@ -30,7 +30,7 @@ export function claimFolder(folder: string): ClaimedFolder {
   const failed = `Cannot record in ${folder}`;
   let isOurs = false;
   const exists = isEmptyFolder(folder, failed);
-  const parent = folder.replace(/\/+$/u, "").replace(/[^/]+$/u, "");
+  const parent = folder.replace(/(?<!\/)\/+$/u, "").replace(/[^/]+$/u, "");
   if (!exists && !isFolder(parent === "" ? "." : parent)) {
     throw new CassetteError(`${failed}: the folder above it does not exist`, {
       suggestion: `Make it first: mkdir -p ${parent}`,

@@ -1,5 +1,9 @@
 import { type Redact, REDACTED } from "./redact_pieces.ts";
 
+/** Levels of a value that are kept: what a recording is read with takes some more. */
+const MOST_DEPTH = 400;
+const TOO_DEEP = "[nested too deeply]";
+
 /**
  * Creates what redacts JSON values: every string in them, every name of a field, and whatever text a field holds whose
  * name says that it is a secret.
@@ -15,16 +19,19 @@ export function createValueRedactor(redact: Redact): <Value>(value: Value) => Va
     secretNames.set(name, secret);
     return secret;
   };
-  const redacted = (value: unknown): unknown => {
+  const redacted = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return redact(value);
-    if (Array.isArray(value)) return value.map(redacted);
     if (typeof value !== "object" || value === null) return value;
+    if (depth > MOST_DEPTH) return TOO_DEEP;
+    if (Array.isArray(value)) return value.map((item) => redacted(item, depth + 1));
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => [
         redact(name),
-        typeof item === "string" && item !== "" && isSecret(name) ? REDACTED : redacted(item),
+        typeof item === "string" && item !== "" && isSecret(name)
+          ? REDACTED
+          : redacted(item, depth + 1),
       ]),
     );
   };
-  return <Value>(value: Value) => redacted(value) as Value;
+  return <Value>(value: Value) => redacted(value, 0) as Value;
 }

@@ -17,11 +17,12 @@ export function redactPieces(pieces: readonly string[], redact: Redact): readonl
   const gaps = redactedGaps(whole, redacted);
   // A redactor that does more than to take out cannot be followed to the cuts.
   if (gaps === undefined) return pieces.map((_, index) => index === 0 ? redacted : "");
+  const placeAfter = followGaps(gaps);
   let end = 0;
   let from = 0;
   return pieces.map((piece, index) => {
     end += piece.length;
-    const to = index === pieces.length - 1 ? redacted.length : placeAfter(end, gaps);
+    const to = index === pieces.length - 1 ? redacted.length : placeAfter(end);
     const cut = redacted.slice(from, to);
     from = to;
     return cut;
@@ -45,7 +46,7 @@ export function redactedGaps(whole: string, redacted: string): readonly Redacted
   let end = 0;
   for (const [index, part] of kept.entries()) {
     const isLast = index === kept.length - 1;
-    const at = index === 0 ? 0 : isLast ? whole.length - part.length : whole.indexOf(part, end);
+    const at = index === 0 ? 0 : isLast ? whole.length - part.length : indexFrom(whole, part, end);
     if (at < end || whole.slice(at, at + part.length) !== part) return undefined;
     if (index > 0) gaps.push({ start: end, end: at });
     end = at + part.length;
@@ -53,14 +54,41 @@ export function redactedGaps(whole: string, redacted: string): readonly Redacted
   return end === whole.length ? gaps : undefined;
 }
 
-/** Where a place in a text is once its gaps are redacted; one inside a gap is behind it. */
-function placeAfter(place: number, gaps: readonly RedactedGap[]): number {
-  let shift = 0;
-  for (const { start, end } of gaps) {
-    // A piece that ends where a secret begins does not hold it.
-    if (start >= place) break;
-    if (place < end) return start + shift + REDACTED.length;
-    shift += REDACTED.length - (end - start);
+/**
+ * Where a part of a text is, from a place on; -1 for nowhere. As `indexOf`, which takes the product of both lengths on
+ * texts that repeat themselves, but no longer than both together (Knuth, Morris and Pratt).
+ */
+function indexFrom(text: string, part: string, from: number): number {
+  if (part === "") return from;
+  // Of each beginning of the part, how much of its end is a beginning of the part too.
+  const borders = new Int32Array(part.length + 1);
+  const borderWith = (unit: number, length: number): number => {
+    let border = length;
+    while (border > 0 && part.charCodeAt(border) !== unit) border = borders[border] as number;
+    return part.charCodeAt(border) === unit ? border + 1 : 0;
+  };
+  for (let at = 1; at < part.length; at++) {
+    borders[at + 1] = borderWith(part.charCodeAt(at), borders[at] as number);
   }
-  return place + shift;
+  let matched = 0;
+  for (let at = from; at < text.length; at++) {
+    matched = borderWith(text.charCodeAt(at), matched);
+    if (matched === part.length) return at + 1 - matched;
+  }
+  return -1;
+}
+
+/** Where places in a text, one behind the other, are once its gaps are redacted; one inside a gap is behind it. */
+function followGaps(gaps: readonly RedactedGap[]): (place: number) => number {
+  let shift = 0;
+  let index = 0;
+  return (place) => {
+    for (;; index++) {
+      const gap = gaps[index];
+      // A piece that ends where a secret begins does not hold it.
+      if (gap === undefined || gap.start >= place) return place + shift;
+      if (place < gap.end) return gap.start + shift + REDACTED.length;
+      shift += REDACTED.length - (gap.end - gap.start);
+    }
+  };
 }

@@ -2,7 +2,7 @@ import { type Redact, REDACTED, redactedGaps, redactPieces } from "./redact_piec
 
 /** Control sequences and other escapes, ECMA-48; strings, such as titles, are left to be read as they are. */
 // deno-lint-ignore no-control-regex
-const ESCAPE = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
+const ESCAPE = /\x1b(?:\[[0-?]*[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
 /** What belongs to the layout of a screen and not to a word on it. */
 const LAYOUT = /[\s│|]/u;
 
@@ -87,7 +87,7 @@ function readAsDrawn(
   let end = 0;
   for (const match of written.matchAll(ESCAPE)) {
     add(written.slice(end, match.index), end);
-    add(drawnInPlaceOf(match[1] ?? "", match[2] ?? ""), -1);
+    add(drawnInPlaceOf(match[1] ?? ""), -1);
     end = match.index + match[0].length;
   }
   add(written.slice(end), end);
@@ -95,8 +95,7 @@ function readAsDrawn(
 }
 
 /** What a person sees where a sequence moves the cursor. */
-function drawnInPlaceOf(parameters: string, final: string): string {
-  if (final === "C") return " ".repeat(Math.min(Math.max(Number.parseInt(parameters) || 1, 1), 80));
-  if (final === "G") return " ";
+function drawnInPlaceOf(final: string): string {
+  if (final === "C" || final === "G") return " ";
   return final !== "" && "ABEFHdf".includes(final) ? "\n" : "";
 }

@@ -25,7 +25,8 @@ function looksLikeFlag(argument: string): boolean {
 
 /** Splits a command line into uses of flags and operands; remembers the first mistake. */
 export function tokenize(argv: readonly string[]): Tokens {
-  const rest = [...argv];
+  // The next one stands last: taking the first of many moves all others.
+  const rest = argv.toReversed();
   const uses: Use[] = [];
   const operands: string[] = [];
   let information: Tokens["information"];
@@ -42,9 +43,9 @@ export function tokenize(argv: readonly string[]): Tokens {
     uses.push({ flag, value });
   };
 
-  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+  for (let argument = rest.pop(); argument !== undefined; argument = rest.pop()) {
     if (argument === "--") {
-      operands.push(...rest);
+      for (const operand of rest.toReversed()) operands.push(operand);
       break;
     }
     if (!looksLikeFlag(argument)) {
@@ -56,9 +57,10 @@ export function tokenize(argv: readonly string[]): Tokens {
 
     const exact = findFlag(argument);
     if (exact !== undefined) {
+      const next = rest.at(-1);
       const takesNext = exact.value === "required" || exact.value === "variadic" ||
-        (exact.value === "optional" && rest[0] !== undefined && !looksLikeFlag(rest[0]));
-      use(exact, { value: takesNext ? rest.shift() : undefined, spelling: argument });
+        (exact.value === "optional" && next !== undefined && !looksLikeFlag(next));
+      use(exact, { value: takesNext ? rest.pop() : undefined, spelling: argument });
       if (exact.value === "variadic") variadic = exact;
       continue;
     }
@@ -68,7 +70,7 @@ export function tokenize(argv: readonly string[]): Tokens {
       const tail = argument.slice(2);
       if (clustered.value === "none") {
         use(clustered, { value: undefined, spelling: argument.slice(0, 2) });
-        rest.unshift(`-${tail}`);
+        rest.push(`-${tail}`);
       } else {
         use(clustered, { value: tail, spelling: argument.slice(0, 2) });
       }

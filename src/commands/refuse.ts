@@ -18,7 +18,7 @@ export function refuse(error: unknown, argv: readonly string[]): number {
 
 function formatOf(argv: readonly string[]): OutputFormat {
   const [, format] =
-    /.*\0--output-format[=\0](json|stream-json)\0/s.exec(`\0${argv.join("\0")}\0`) ??
+    /^.*\0--output-format[=\0](json|stream-json)\0/s.exec(`\0${argv.join("\0")}\0`) ??
       [];
   return format === "json" || format === "stream-json" ? format : "text";
 }

@@ -27,7 +27,7 @@ export function shim(options: ShimOptions): number {
 
 function shimPath(dir: string): string {
   const absolute = dir.startsWith("/") ? dir : `${currentFolder()}/${dir}`;
-  return `${absolute.replace(/\/+$/u, "")}/claude`;
+  return `${absolute.replace(/(?<!\/)\/+$/u, "")}/claude`;
 }
 
 function install(path: string): number {
@@ -135,7 +135,7 @@ function searchPath(): readonly string[] {
   const cwd = currentFolder();
   return (callerEnvironment()["PATH"] ?? "").split(":")
     .map((folder) => folder.startsWith("/") ? folder : `${cwd}/${folder}`)
-    .map((folder) => folder.replace(/(?<=.)\/+$/u, ""));
+    .map((folder) => folder.replace(/(?<=[^/]|^\/)\/+$/u, ""));
 }
 
 function folderOf(path: string): string {

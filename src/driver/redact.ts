@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../sandbox/json_object.ts";
+import { createSecretFinder } from "./find_secrets.ts";
 
 /** What stands where a secret stood. */
 const REDACTED = "[redacted]";
@@ -7,34 +8,6 @@ const REDACTED = "[redacted]";
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|COOKIE/iu;
 /** A shorter value is too likely a word of its own. */
 const SHORTEST_SECRET = 8;
-
-/** What a terminal or a frame around a text puts between two parts of a word that is too long for a row. */
-const WRAP = "[ \\t│|]*\\r?\\n[ \\t│|]*";
-
-/**
- * Secrets that give themselves away. The first group of a pattern, if it has one, stays.
- *
- * A token at the end of a row goes on in the next where that begins with 16 or more of its characters, a digit
- * among them.
- */
-const SHAPES: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/gu,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:[\s│|]|\\n)*[\w+/=]{16,})*/gu,
-  // Anthropic, GitHub, GitLab, Slack, npm, Stripe, Google, and JSON Web Tokens.
-  token("sk-ant-[\\w-]{8,}"),
-  token("gh[pousr]_\\w{20,}|github_pat_\\w{20,}"),
-  token("glpat-[\\w-]{16,}|xox[abeoprs]-[\\w-]{10,}|npm_\\w{30,}|[rs]k_live_\\w{16,}"),
-  token("AIza[\\w-]{30,}"),
-  token("eyJ[\\w-]{8,}\\.[\\w-]{8,}\\.[\\w-]{8,}"),
-  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/gu,
-  /(\baws_secret_access_key["']?\s*[:=]\s*["']?)[\w/+]{40}/giu,
-  /(\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[\w.~+/=-]+/giu,
-  /(\bx-api-key["']?\s*[:=]\s*["']?)[\w.~+/=-]{8,}/giu,
-  // Prose bears no such words: 16 characters and a digit.
-  /(\bbearer\s+)(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*/giu,
-  /("\w*(?:api_?key|token|secret|password)"\s*:\s*")[^"\\]{8,}(?=")/giu,
-  /(\b[a-z][\w+.-]*:\/\/[^\s/:@]*:)[^\s/:@]+(?=@)/giu,
-];
 
 /** Arguments whose value may be JSON text with secrets in it. */
 const JSON_ARGUMENT = /^(--(?:settings|mcp-config|agents)=)(\s*[{[].*)$/su;
@@ -66,43 +39,22 @@ export function createRedactor(options: {
     .concat(headerValues(options.env["ANTHROPIC_CUSTOM_HEADERS"] ?? ""))
     .filter((value) => value.length >= SHORTEST_SECRET && !REDACTED.includes(value));
   const spelled = new Set(values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]));
-  const literals = [...spelled].sort((a, b) => b.length - a.length).map(wrappable);
-  const patterns = [...literals, ...SHAPES];
-  const redactPiece = (piece: string) =>
-    patterns.reduce(
-      (text, pattern) =>
-        text.replace(
-          pattern,
-          (_, kept) => `${typeof kept === "string" ? kept : ""}${REDACTED}`,
-        ),
-      piece,
-    );
-  const text = (whole: string): string => {
-    // What is cut out can lay bare the beginning of the next secret.
-    for (let before = whole;;) {
-      const after = before.split(REDACTED).map(redactPiece).join(REDACTED);
-      if (after === before) return after;
-      before = after;
+  const find = createSecretFinder([...spelled]);
+  const redactPart = (part: string): string => {
+    let kept = "";
+    let from = 0;
+    for (const { start, end } of find(part).spans) {
+      kept += part.slice(from, start) + REDACTED;
+      from = end;
     }
+    return kept + part.slice(from);
   };
+  // What has been taken out before is neither part of a secret nor of its name.
+  const text = (whole: string) => whole.split(REDACTED).map(redactPart).join(REDACTED);
   return {
     text,
     commandLine: (args) => args.map((arg) => text(withoutJsonValues(arg))).join(" "),
   };
-}
-
-/** A pattern for a token of word characters and dashes, wrapped or not. */
-function token(pattern: string): RegExp {
-  return new RegExp(`\\b(?:${pattern})(?:${WRAP}(?=[\\w-]*\\d)[\\w-]{16,})*`, "gu");
-}
-
-/** A pattern for a known text, wrapped or not. */
-function wrappable(text: string): RegExp {
-  const characters = Array.from(
-    text,
-    (character) => character.replace(/[\\^$.*+?()[\]{}|/]/u, "\\$&"),
-  );
-  return new RegExp(characters.join(`(?:${WRAP})?`), "gu");
 }
 
 /** The strings whose name says that they are secrets. */
@@ -112,13 +64,19 @@ function namedValues(variables: JsonObject): readonly string[] {
   );
 }
 
-/** The objects of variables and of headers anywhere in a JSON value. */
+/** The objects of variables and of headers anywhere in a JSON value, however deep: a project may have written it. */
 function variablesIn(value: unknown): readonly JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap(variablesIn);
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) =>
-    holdsVariables(key, item) ? [item] : variablesIn(item)
-  );
+  const variables: JsonObject[] = [];
+  const left = [value];
+  while (left.length > 0) {
+    const item = left.pop();
+    if (typeof item !== "object" || item === null) continue;
+    for (const [key, held] of Object.entries(item)) {
+      if (!Array.isArray(item) && holdsVariables(key, held)) variables.push(held);
+      else left.push(held);
+    }
+  }
+  return variables;
 }
 
 function holdsVariables(key: string, value: unknown): value is JsonObject {

@@ -14,7 +14,8 @@ interface Fault {
  * (2.1.168 to 2.1.330). Neither says whether another request follows, nor when.
  */
 const FAILED_REQUEST = /\bAPI error \(attempt (\d+)\/\d+\): (\d{3})?/u;
-const BROKEN_STREAM = /\bStream connection error .* retrying streaming \((\d+)\//u;
+const BROKEN_STREAM = "Stream connection error ";
+const RETRIED_STREAM = / retrying streaming \((\d+)\//u;
 
 /** How the screen, its white space removed, tells that a request is repeated; the time counts down. */
 const NOTICE = /[Rr]etryingin((?:\d+[hms])+)·attempt(\d+)\/(\d+)/gu;
@@ -82,7 +83,8 @@ function faultIn(line: string): Omit<Fault, "at"> | undefined {
     const [, attempt, status] = request;
     return { attempt: Number(attempt), status: status === undefined ? null : Number(status) };
   }
-  const stream = BROKEN_STREAM.exec(line);
+  const broken = line.indexOf(BROKEN_STREAM);
+  const stream = broken < 0 ? null : RETRIED_STREAM.exec(line.slice(broken));
   return stream === null ? undefined : { attempt: Number(stream[1]), status: null };
 }
 

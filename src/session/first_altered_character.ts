@@ -22,10 +22,11 @@ export type AlteredCharacter = {
  */
 export function firstAlteredCharacter(text: string): AlteredCharacter | undefined {
   SUSPECT.lastIndex = 0;
+  const lines = lineSearch(text);
   for (let match = SUSPECT.exec(text); match !== null; match = SUSPECT.exec(text)) {
     const offset = match.index;
     const codePoint = match[0].codePointAt(0) ?? 0;
-    if (!staysInPlace(codePoint, { text, offset })) {
+    if (!staysInPlace(codePoint, { text, offset, lines })) {
       return { offset, codePoint, name: nameOf(codePoint) };
     }
   }
@@ -76,7 +77,11 @@ function scripts(codes: string): { readonly own: RegExp; readonly shared: RegExp
 /** Whether Claude Code leaves a suspect where it is, given that all text before it is unchanged. */
 function staysInPlace(
   codePoint: number,
-  { text, offset }: { readonly text: string; readonly offset: number },
+  { text, offset, lines }: {
+    readonly text: string;
+    readonly offset: number;
+    readonly lines: LineSearch;
+  },
 ): boolean {
   const before = charactersBefore(text, offset);
   const [previous] = before;
@@ -117,7 +122,7 @@ function staysInPlace(
     case 0x200e:
     case 0x200f:
       return !afterHidden &&
-        lineHolds(codePoint === 0x061c ? ARABIC_LIKE : RIGHT_TO_LEFT, { text, offset }) &&
+        lines(codePoint === 0x061c ? ARABIC_LIKE : RIGHT_TO_LEFT, offset) &&
         (next === undefined || isLineBreak(next) ||
           (visibleNext !== undefined && !follows(MARK))) &&
         !standsBetweenAlikes(before, next);
@@ -153,15 +158,26 @@ function joinsPictures(before: readonly string[], next: string | undefined): boo
     next !== undefined && PICTURE.test(next);
 }
 
-/** Whether the line around `offset` holds a letter that the pattern knows. */
-function lineHolds(
-  pattern: RegExp,
-  { text, offset }: { readonly text: string; readonly offset: number },
-): boolean {
-  const start = text.lastIndexOf("\n", offset) + 1;
-  const length = text.slice(offset).search(/[\n\v\f\r\x85\u2028\u2029]/);
-  const line = text.slice(start, length === -1 ? undefined : offset + length);
-  return [...line].some((character) => LETTER.test(character) && pattern.test(character));
+/** Whether the line around an offset holds a letter that a pattern knows. */
+type LineSearch = (pattern: RegExp, offset: number) => boolean;
+
+/** Searches the lines of a text, each of them once however many of its offsets are asked about. */
+function lineSearch(text: string): LineSearch {
+  let line = { start: 0, end: -1, known: new Map<RegExp, boolean>() };
+  return (pattern, offset) => {
+    if (offset < line.start || offset > line.end) {
+      const start = text.lastIndexOf("\n", offset) + 1;
+      const length = text.slice(offset).search(/[\n\v\f\r\x85\u2028\u2029]/);
+      line = { start, end: length === -1 ? text.length : offset + length, known: new Map() };
+    }
+    let holds = line.known.get(pattern);
+    if (holds === undefined) {
+      holds = [...text.slice(line.start, line.end)]
+        .some((character) => LETTER.test(character) && pattern.test(character));
+      line.known.set(pattern, holds);
+    }
+    return holds;
+  };
 }
 
 function isLineBreak(character: string): boolean {

@@ -23,8 +23,11 @@ export function parseTaskNotification(text: unknown): TaskNotification | undefin
   const reported = begin >= 0 && end > begin;
   const result = reported ? text.slice(begin + "<result>".length, end) : undefined;
   const around = reported ? text.slice(0, begin) + text.slice(end) : text;
-  const field = (name: string): string | undefined =>
-    new RegExp(`<${name}>([\\s\\S]*?)</${name}>`).exec(around)?.[1];
+  const field = (name: string): string | undefined => {
+    const start = around.indexOf(`<${name}>`) + name.length + 2;
+    const end = around.indexOf(`</${name}>`, start);
+    return start < name.length + 2 || end < 0 ? undefined : around.slice(start, end);
+  };
   const [taskId, status] = [field("task-id"), field("status")];
   if (taskId === undefined || status === undefined) return undefined;
   return {

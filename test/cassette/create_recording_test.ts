@@ -132,6 +132,35 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
   assertEquals([ending?.kind, differences], ["dialog", []]);
 });
 
+/** Output, made of a unit, on which an expression or a search that begins anew everywhere never ends. */
+const ENDLESS: readonly (readonly [unit: string, before: string, behind: string])[] = [
+  ["a.", "", ""],
+  ["eyJaaaaaaaa-", "", ""],
+  ["-----BEGIN PRIVATE KEY-----\n", "", ""],
+  ["\x1b[0", "", ""],
+  ["[redacted]sk-ant-12345678 ", "", ""],
+  // What follows a secret is like the secret itself.
+  [
+    "x",
+    "-----BEGIN PRIVATE KEY-----",
+    `-----END PRIVATE KEY-----b${"x".repeat(200_000)}\nsk-ant-12345678`,
+  ],
+];
+
+Deno.test("createRecording() takes out the secrets of any output, and comes to an end", () => {
+  for (const [unit, before, behind] of ENDLESS) {
+    const text = before + unit.repeat(400_000 / unit.length) + `${behind}\n${SECRET}`;
+    const pieces = text.match(/[^]{1,20}/gu) ?? [];
+    const recorded = recordSession([
+      { at: 0, type: "spawned" },
+      ...pieces.map((piece, at): Input => ({ at, type: "terminal", bytes: encoder.encode(piece) })),
+      { at: pieces.length, type: "hook", event: "Stop", payload: { text } },
+      { at: pieces.length, type: "exit", exit: { kind: "exited", code: 0 } },
+    ], { redact });
+    assert(!written(recorded).includes("0123456789abc"), unit);
+  }
+});
+
 Deno.test("createRecording() leaves a recording without secrets as it is", () => {
   for (const name of ["2.1.168-hello", "2.1.197-trust", "2.1.330-paste"]) {
     const all = readRecording(name);

@@ -46,3 +46,13 @@ Deno.test("output without secrets stays as it is", () => {
   ];
   assertEquals(redactTerminal(pieces, redact), pieces);
 });
+
+Deno.test("what is read of an output is no longer than the output", () => {
+  const lengths: number[] = [];
+  const output = "\x1b[80C\x1b[9;9H".repeat(1000);
+  redactTerminal([output], (text) => {
+    lengths.push(text.length);
+    return text;
+  });
+  assertEquals(lengths.every((length) => length <= output.length), true);
+});

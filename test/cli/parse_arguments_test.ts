@@ -152,6 +152,10 @@ Deno.test("parseArguments lets a variadic flag take all up to the next flag or -
     undefined,
   ]);
   assertEquals((await requestOf("--tools", "", "--", "hi")).forwarded, ["--tools="]);
+  // As many as a command line has room for.
+  const words = Array.from({ length: 500_000 }, () => "hi");
+  assertEquals((await parseArguments(["--allowedTools", ...words])).kind, "run");
+  assertEquals((await parseArguments(["--", ...words])).kind, "run");
 });
 
 Deno.test("parseArguments gives an optional value only what does not look like a flag", async () => {

@@ -154,3 +154,7 @@ Deno.test("firstAlteredCharacter does not depend on what follows the line or on 
     }),
   );
 });
+
+Deno.test("firstAlteredCharacter comes to the end of one long line of marks that stay", () => {
+  assertEquals(firstAlteredCharacter("א" + "a\u200fא".repeat(300_000)), undefined);
+});

@@ -286,6 +286,14 @@ Deno.test("stream-json tells of a mistake in a result too", async () => {
   assertEquals([code, frames.map(({ subtype }) => subtype)], [2, ["internal_error"]]);
 });
 
+Deno.test("a mistake in a command line of a megabyte is told too", async () => {
+  await using claude = await StandIn.set();
+  const words = Array.from({ length: 8 }, () => "word ".repeat(24_000));
+  const { code, stdout, stderr } = await claude.print([...words, "--nonsense"]);
+  assertEquals([code, stdout], [2, ""]);
+  assertMatch(stderr, /^claude-print: Cannot read the command line: .*--nonsense/);
+});
+
 Deno.test("a folder that vanishes while the prompt is read: one line that says so", async () => {
   await using claude = await StandIn.set();
   const { path } = claude.home;

@@ -44,3 +44,10 @@ Deno.test("parseTaskNotification: takes other texts for none", () => {
     assertEquals(parseTaskNotification(text), undefined);
   }
 });
+
+Deno.test("parseTaskNotification: comes to the end of tags that are never closed", () => {
+  const text = `<task-notification><task-id>b</task-id><status>x</status>${
+    "<summary>".repeat(1_000_000)
+  }`;
+  assertEquals(parseTaskNotification(text)?.summary, undefined);
+});

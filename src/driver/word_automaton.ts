@@ -1,0 +1,75 @@
+/** How many UTF-16 code units there are, and how many of them are ASCII. */
+const UNITS = 0x10000;
+const ASCII = 128;
+/** States for which every transition by ASCII is laid down in advance: some MB of them at most. */
+const LAID_DOWN = 8192;
+
+/**
+ * Knows some words and finds all of them in a text that it is given unit by unit (Aho and Corasick): it takes no longer
+ * for many words than for one, however much they and the text look alike.
+ *
+ * A state is a number; 0 is the beginning.
+ */
+export class WordAutomaton {
+  /** How often a transition was looked at; for a text, at most twice a unit. */
+  steps = 0;
+  readonly #next = new Map<number, number>();
+  /** Of each state, the one that knows as much as possible of what came last, but less than all. */
+  readonly #fallback: number[] = [0];
+  /** Of each state, the next one for each ASCII character; empty where that would be too much. */
+  readonly #ascii: Int32Array;
+  /** Of each state, the index of the longest word that ends there; -1 for none. */
+  readonly #ending: number[] = [-1];
+
+  constructor(words: readonly string[]) {
+    const added: { readonly state: number; readonly from: number; readonly unit: number }[][] = [];
+    for (const [index, word] of words.entries()) {
+      let from = 0;
+      for (let depth = 0; depth < word.length; depth++) {
+        const unit = word.charCodeAt(depth);
+        const known = this.#next.get(from * UNITS + unit);
+        const state = known ?? this.#ending.push(-1) - 1;
+        if (known === undefined) {
+          this.#next.set(from * UNITS + unit, state);
+          (added[depth] ??= []).push({ state, from, unit });
+        }
+        from = state;
+      }
+      this.#ending[from] = index;
+    }
+    // What a state falls back to is less deep.
+    for (const { state, from, unit } of added.flat()) {
+      const fallback = from === 0 ? 0 : this.#follow(this.#fallback[from] as number, unit);
+      this.#fallback[state] = fallback;
+      if (this.#ending[state] === -1) this.#ending[state] = this.#ending[fallback] as number;
+    }
+    const states = this.#fallback.length;
+    this.#ascii = new Int32Array(states > LAID_DOWN ? 0 : states * ASCII).map((_, index) =>
+      this.#follow(Math.floor(index / ASCII), index % ASCII)
+    );
+    this.steps = 0;
+  }
+
+  /** The state after one more UTF-16 code unit. */
+  next(state: number, unit: number): number {
+    if (unit < ASCII && this.#ascii.length > 0) {
+      this.steps++;
+      return this.#ascii[state * ASCII + unit] as number;
+    }
+    return this.#follow(state, unit);
+  }
+
+  #follow(state: number, unit: number): number {
+    for (let from = state;; from = this.#fallback[from] as number) {
+      this.steps++;
+      const next = this.#next.get(from * UNITS + unit);
+      if (next !== undefined) return next;
+      if (from === 0) return 0;
+    }
+  }
+
+  /** The index of the longest word that ends in a state; -1 for none. */
+  wordAt(state: number): number {
+    return this.#ending[state] as number;
+  }
+}

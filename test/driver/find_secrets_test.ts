@@ -1,0 +1,168 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { createSecretFinder } from "../../src/driver/find_secrets.ts";
+
+const HEX = "0123456789abcdef0123456789abcdef01234567";
+/** Secrets that are as much like each other, like the layout of a screen and like the texts below as can be. */
+const KNOWN = [
+  "aaaaaaaaaaaaaaab",
+  "aaaaaaaab",
+  "aaaaaaaa",
+  "        aaaaaaaa",
+  "| | | | | | | |x",
+  "a a a a a a a a b",
+  `${"ab".repeat(500)}c`,
+];
+
+/** What an expression that begins anew everywhere takes long for, as it repeats itself. */
+const UNITS = [
+  ...[
+    "a",
+    "a.",
+    "a-",
+    "ab",
+    "a b",
+    "1",
+    "_",
+    "-",
+    "=",
+    ".",
+    "/",
+    ":",
+    "@",
+    "{",
+    '"',
+    "\\",
+    "\\n",
+    " ",
+    "|",
+  ],
+  ...["│", "\n", "\r", " \r", " \n", "[", "\x1b[", "é", "日", "\ud800", "QUJDREVGR0hJSktM", HEX],
+  ...["eyJ", "eyJaaaaaaaa-", "eyJaaaaaaaa.", "eyJaaaaaaaa\n", "eyJaaaaaaaa.bbbbbbbb.c ", "sk-ant-"],
+  ...[
+    "sk-ant-\n",
+    `sk-ant-${HEX}\n`,
+    `sk-ant-${HEX}-eyJ\n  │`,
+    "ghp_",
+    "ghp_a-",
+    "xoxb-",
+    "AIza",
+    "AKIA",
+  ],
+  ...[
+    "AKIAIOSFODNN7EXAMPLE",
+    "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+  ],
+  ...[
+    "-----BEGIN PRIVATE KEY-----\n",
+    "-----BEGIN A",
+    "PRIVATE KEY",
+    "-----BEGIN PRIVATE KEY-----END ",
+  ],
+  ...[
+    "bearer ",
+    "bearer a.",
+    "bearer\n",
+    "authorization:",
+    "authorization: bearer ",
+    "authorization ",
+  ],
+  ...[
+    "x-api-key: ",
+    "x-api-key:\n",
+    "aws_secret_access_key = ",
+    "token",
+    '"token"',
+    '"token":',
+    '"token":"',
+  ],
+  ...[
+    '"token":"a',
+    '"aaaatoken"',
+    'token"',
+    "a://",
+    "://a:",
+    "a://a:",
+    "http://user:pass@",
+    "://:",
+  ],
+  ...["aaaaaaaaaaaaaaa", "aaaaaaaabsk-ant-a", "a\na", "a \n a", "| ", "a ", "ab".repeat(499)],
+];
+
+const repeated = (unit: string, length: number) => unit.repeat(Math.ceil(length / unit.length));
+
+Deno.test("secrets are found in as many steps as the text is long, however it repeats itself", () => {
+  const find = createSecretFinder(KNOWN);
+  const texts = [
+    ...UNITS.map((unit) => (length: number) => repeated(unit, length)),
+    // A long run, and what could begin something at every place before or behind it.
+    ...UNITS.map((unit) => (length: number) => repeated(unit, length / 2) + "a".repeat(length / 2)),
+    ...UNITS.map((unit) => (length: number) => " ".repeat(length / 2) + repeated(unit, length / 2)),
+    // Long runs, one behind the other, that each of those could go on in.
+    ...[".", "\n", '"', ":"].flatMap((sign) =>
+      UNITS.map((unit) => (length: number) =>
+        Array.from({ length: 5 }, () => repeated(unit, length / 5)).join(sign)
+      )
+    ),
+  ];
+  for (const text of texts) {
+    const [short, long] = [text(2000), text(16_000)].map((each) => find(each).steps / each.length);
+    assert(short !== undefined && long !== undefined);
+    const what = `${JSON.stringify(text(100))}: ${short} and ${long} steps a character`;
+    assert(long < 40, what);
+    assert(long < 1.5 * short + 1, what);
+  }
+});
+
+Deno.test("secrets are found in as many steps as the text is long, whatever it is made of", () => {
+  const find = createSecretFinder(KNOWN);
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...UNITS), { minLength: 1, maxLength: 30 }), (units) => {
+      const text = repeated(units.join(""), 20_000);
+      assert(find(text).steps < 40 * text.length);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("many secrets take no more steps than one", () => {
+  const text = repeated("aaaaaaaaaaaa aaaaaaaaaaaab ", 50_000);
+  const one = createSecretFinder(["aaaaaaaaaaaab"])(text).steps;
+  const many = createSecretFinder(
+    Array.from({ length: 2000 }, (_, index) => `${"a".repeat(8 + index % 300)}${index}`),
+  )(text).steps;
+  assert(many < 3 * one, `${one} and ${many} steps`);
+});
+
+Deno.test("parts of a text are told apart, or together where they overlap", () => {
+  const find = createSecretFinder(["swordfish-42", "42sk-ant-"]);
+  const found = (text: string) => find(text).spans.map(({ start, end }) => text.slice(start, end));
+  assertEquals(found("swordfish-42swordfish-42"), ["swordfish-42", "swordfish-42"]);
+  assertEquals(found("swordfish-42sk-ant-12345678 x"), ["swordfish-42sk-ant-12345678"]);
+  // What stands right behind a secret is seen as if that were not there.
+  assertEquals(found("swordfish-42ghp_0123456789abcdefghij"), [
+    "swordfish-42",
+    "ghp_0123456789abcdefghij",
+  ]);
+  assertEquals(found("xghp_0123456789abcdefghij AKIAIOSFODNN7EXAMPLEswordfish-42"), [
+    "AKIAIOSFODNN7EXAMPLE",
+    "swordfish-42",
+  ]);
+  assertEquals(found("-----BEGIN PRIVATE KEY-----END PRIVATE KEY-----"), [
+    "-----BEGIN PRIVATE KEY-----",
+  ]);
+});
+
+Deno.test("a known secret with blanks is found wherever a screen wraps it", () => {
+  const find = createSecretFinder(["correct horse battery"]);
+  for (
+    const text of [
+      "correct horse battery",
+      "correct\n horse battery",
+      "corr\nect horse  │\r\n│ batt\nery",
+      "correct horse\n\nbattery",
+    ]
+  ) assertEquals(find(`a ${text} b`).spans, [{ start: 2, end: 2 + text.length }], text);
+});
