@@ -26,6 +26,7 @@ import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { delivered } from "./delivered.ts";
 import { Outlets } from "./outlets.ts";
+import { reportJson } from "./report_json.ts";
 
 /**
  * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.
@@ -52,7 +53,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   const [signal] = signals.take();
   const ok = signal === undefined && checks.every((check) => check.ok);
   if (options.json) {
-    const report = JSON.stringify({ ok, version: deno.version, checks });
+    const report = reportJson({ ok, version: deno.version, checks });
     outlets.print(`${redactor.text(report)}\n`);
   }
   const exitCode = signal !== undefined ? 128 + SIGNALS[signal] : ok ? 0 : 2;

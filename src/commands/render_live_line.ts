@@ -1,3 +1,4 @@
+import { nameUnseen } from "../driver/name_unseen.ts";
 import { outputTokens, type Progress, type RunningTool } from "../driver/progress.ts";
 
 /** How a live line is to look. */
@@ -99,9 +100,12 @@ function fit(text: string, columns: number): string {
   return columns < 1 ? "" : `${kept.trimEnd()}${ELLIPSIS}`;
 }
 
-/** White space becomes a blank, and what cannot be seen nothing. */
+/**
+ * White space becomes a blank, what only steers a terminal or a text nothing; fillers and other characters that nobody
+ * sees, though they make another name, are named.
+ */
 function oneLine(text: string): string {
-  return text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, "");
+  return nameUnseen(text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ""));
 }
 
 /** Marks that stand over the character before them. */

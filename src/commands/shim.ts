@@ -4,6 +4,7 @@ import { currentFolder } from "../driver/current_folder.ts";
 import { DriverError } from "../driver/driver_error.ts";
 import { findClaude } from "../driver/find_claude.ts";
 import { isShim } from "../driver/is_shim.ts";
+import { nameUnseen } from "../driver/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { print } from "./print.ts";
 import { shimScript } from "./shim_script.ts";
@@ -23,6 +24,11 @@ export function shim(options: ShimOptions): number {
     case "status":
       return status(options.dir);
   }
+}
+
+/** Tells a person one line, in which names of folders are nothing but that. */
+function say(line: string): void {
+  print(Deno.stdout, `${nameUnseen(line)}\n`);
 }
 
 function shimPath(dir: string): string {
@@ -49,9 +55,9 @@ function install(path: string): number {
       throw error;
     }
   });
-  print(Deno.stdout, `Installed ${path}\n`);
+  say(`Installed ${path}`);
   const { problem } = inspect(path);
-  if (problem !== undefined) print(Deno.stdout, `${problem}\n`);
+  if (problem !== undefined) say(problem);
   return 0;
 }
 
@@ -67,7 +73,7 @@ function remove(path: string): number {
     });
   }
   attempt("remove the shim", () => Deno.removeSync(path));
-  print(Deno.stdout, `Removed ${path}\n`);
+  say(`Removed ${path}`);
   return 0;
 }
 
@@ -77,15 +83,13 @@ function status(dir: string | undefined): number {
     : shimPath(dir);
   if (path === undefined || !exists(path) || !isShim(path)) {
     const where = path === undefined ? "on PATH" : `at ${path}`;
-    print(
-      Deno.stdout,
-      `There is no shim ${where}; install one: claude-print shim install <folder>\n`,
-    );
+    say(`There is no shim ${where}; install one: claude-print shim install <folder>`);
     return 2;
   }
   const { problem, claude } = inspect(path);
-  print(Deno.stdout, `shim    ${path}\nclaude  ${claude ?? "not found"}\n`);
-  print(Deno.stdout, `state   ${problem ?? "on: claude -p goes through claude-print"}\n`);
+  say(`shim    ${path}`);
+  say(`claude  ${claude ?? "not found"}`);
+  say(`state   ${problem ?? "on: claude -p goes through claude-print"}`);
   return problem === undefined ? 0 : 2;
 }
 

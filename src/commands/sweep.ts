@@ -1,10 +1,12 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
+import { nameUnseen } from "../driver/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { requireProc } from "../sandbox/require_proc.ts";
 import { sweep, type SweptFolder, type Verdict } from "../sandbox/sweep.ts";
 import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { print } from "./print.ts";
+import { reportJson } from "./report_json.ts";
 
 /**
  * Removes what earlier runs left in the temp folder, and says what became of each folder: one line each and a
@@ -18,22 +20,22 @@ export function sweepCommand({ dryRun, json }: SweepOptions): number {
   const tmp = tempDir(env);
   requireProc();
   const swept = sweep({ tmp, userConfigDir: locateUserConfig(env).dir, dryRun });
-  print(Deno.stdout, json ? `${JSON.stringify(swept)}\n` : report(swept, tmp));
+  print(Deno.stdout, `${json ? reportJson(swept) : report(swept, tmp)}\n`);
   return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;
 }
 
 function report(swept: readonly SweptFolder[], tmp: string): string {
-  if (swept.length === 0) return `No run has left anything in ${tmp}\n`;
+  if (swept.length === 0) return nameUnseen(`No run has left anything in ${tmp}`);
   const lines = swept.map(({ path, verdict, reason, rescued }) => {
     const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;
-    return `${verdict.padEnd(9)}  ${path}: ${reason}${more}\n`;
+    return nameUnseen(`${verdict.padEnd(9)}  ${path}: ${reason}${more}`);
   });
   const verdicts: readonly Verdict[] = ["removed", "abandoned", "kept", "live", "foreign"];
   const counts = verdicts.flatMap((verdict) => {
     const { length } = swept.filter((folder) => folder.verdict === verdict);
     return length === 0 ? [] : [`${length} ${verdict}`];
   });
-  return `${lines.join("")}${count(swept.length, "folder")}: ${counts.join(", ")}\n`;
+  return [...lines, `${count(swept.length, "folder")}: ${counts.join(", ")}`].join("\n");
 }
 
 function count(number: number, noun: string): string {

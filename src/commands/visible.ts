@@ -1,15 +1,17 @@
+import { nameUnseen } from "../driver/name_unseen.ts";
+
+/** Most characters of a line that are told: what says more says it to a machine. */
+const LONGEST_LINE = 32 * 1024;
+
 /**
- * A text in which nothing but line ends and tabs can move a cursor, colour, reorder or hide anything: other control and
- * format characters are named, as `<U+001B>`.
+ * A text in which nothing but line ends and tabs can move a cursor, colour, reorder or hide anything: what nobody sees
+ * is named, as `<U+001B>`. A line of any length is cut.
  */
 export function visible(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => character === "\n" || character === "\t" ? character : `<${nameOf(character)}>`,
-  );
+  return nameUnseen(text.split("\n").map(cut).join("\n"), { keep: "\n\t" });
 }
 
-function nameOf(character: string): string {
-  const code = character.codePointAt(0) as number;
-  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+function cut(line: string): string {
+  const more = line.length - LONGEST_LINE;
+  return more > 0 ? `${line.slice(0, LONGEST_LINE)}<${more} more characters>` : line;
 }

@@ -1,3 +1,4 @@
+import { nameUnseen } from "../driver/name_unseen.ts";
 import type { Check } from "./check.ts";
 import type { ReportStyle } from "./report_style.ts";
 
@@ -16,23 +17,27 @@ export function renderCheck(check: Check, style: ReportStyle): string {
   const sign = style.unicode ? mark.unicode : mark.ascii;
   const head = `${sign} ${check.name.padEnd(NAME_WIDTH)}  `;
   const lines = [check.detail, ...(check.suggestion === undefined ? [] : [check.suggestion])]
-    .flatMap((text) => wrap(visible(text), style.columns - head.length));
+    .flatMap((text) => wrap(wordsOf(text), style.columns - head.length));
   const text = lines
     .map((line, index) => `${index === 0 ? head : " ".repeat(head.length)}${line}\n`).join("");
   return style.colour ? text.replace(sign, `\x1b[${mark.colour}m${sign}\x1b[m`) : text;
 }
 
-/** What comes from files and other programs must not reach a terminal as anything but visible text. */
-function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+/**
+ * The words of a text on one line. What comes from files and other programs must not reach a terminal as anything but
+ * visible text.
+ */
+function wordsOf(text: string): readonly string[] {
+  return nameUnseen(text.replace(/[ \t\r\n]+/gu, " ").trim()).split(" ");
 }
 
 /** Words in lines of at most `width` characters, longer words aside. */
-function wrap(text: string, width: number): readonly string[] {
-  return text.split(" ").reduce<readonly string[]>((lines, word) => {
+function wrap(words: readonly string[], width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of words) {
     const line = lines.at(-1);
-    return line !== undefined && line.length + 1 + word.length <= width
-      ? [...lines.slice(0, -1), `${line} ${word}`]
-      : [...lines, word];
-  }, []);
+    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
 }

@@ -27,7 +27,7 @@ export async function claudeVersion(
     const timer = setTimeout(() => killGroup(child.pid), LIMIT_MS);
     const { stdout } = await child.output().finally(() => clearTimeout(timer));
     const text = new TextDecoder().decode(stdout);
-    return /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/u.exec(text)?.[1];
+    return /^(\d+\.\d+\.\d+[\w.+-]*) \(Claude Code\)/u.exec(text)?.[1];
   } catch {
     return undefined;
   }

@@ -77,6 +77,10 @@ Deno.test("a live line may be dim", () => {
 Deno.test("what a tool's input holds is one line without control characters", () => {
   const line = renderLiveLine(working("a\n\tb\x1b[31m\x07\u009b6n\u202e\ud800 c"), STYLE);
   assertEquals(line, "working · Bash a b[31m6n c · 12 s");
+  assertEquals(
+    renderLiveLine(working("rm \u3164 \u2800\ufe0f\u034f ☎\ufe0f"), STYLE),
+    "working · Bash rm <U+3164> <U+2800><U+FE0F><U+034F> ☎\ufe0f · 12 s",
+  );
 });
 
 Deno.test("no input makes a live line wrap, scroll or move", async () => {

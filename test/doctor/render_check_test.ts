@@ -49,4 +49,12 @@ Deno.test("renderCheck() shows no control characters", () => {
   const detail = "a\x1b]0;title\x07b\r\nc\u202ed\x9bH";
   const text = renderCheck({ ...GOOD, detail }, PLAIN);
   assert(!/(?!\n)[\p{Cc}\p{Cf}]/u.test(text), JSON.stringify(text));
+  const named = renderCheck(
+    { ...GOOD, detail: "in /tmp/\u3164\u2800\ufe0f\u{e0100}\u00a0x" },
+    PLAIN,
+  );
+  assertEquals(
+    named,
+    "✓ pty        in /tmp/<U+3164><U+2800><U+FE0F><U+E0100><U+00A0>x\n",
+  );
 });

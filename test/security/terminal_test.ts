@@ -1,5 +1,7 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT } from "../claude_print.ts";
 import { StandIn } from "../standin/stand_in.ts";
+import { startProgram } from "../start_program.ts";
 
 /** Sets the title, the clipboard and colours, moves and reorders: by 7-bit, 8-bit and invisible characters. */
 const EVIL =
@@ -8,9 +10,12 @@ const EVIL =
 /** Has a terminal count for minutes. */
 const ENDLESS = "\x1b[2147483647b\x1b[2147483647L\x1b[2147483647S";
 
-/** Whether a text could do anything to a terminal but show. */
+/** Seen by nobody, in any name. */
+const HIDDEN = "\u3164\u115f\u2800\ufe0f\u034f\u{e0100}\u00a0";
+
+/** Whether a text could do anything to a terminal but show, or hide anything from whoever reads it. */
 function isHarmless(text: string): boolean {
-  return !/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
+  return !/(?![\n\t ])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 }
 
 Deno.test("the last screen of a failure reaches the terminal as text alone", async () => {
@@ -42,13 +47,43 @@ Deno.test("names of files and values in messages are text alone", async () => {
     claude.start(["--claude-binary", EVIL, "hello"], { namesBinary: false, killed: true }),
     claude.start([`--${EVIL}`, "hello"], { killed: true }),
     claude.start(["--input-file", EVIL], { killed: true }),
+    // The notice that only the first prompt counts.
+    claude.start(["--input-file", `/${HIDDEN}`, "--", "", `${EVIL}${HIDDEN}`], { killed: true }),
   ];
   for (const run of runs) {
     const { stderr } = await run.ended;
     assert(stderr !== "");
     assert(isHarmless(stderr), JSON.stringify(stderr));
-    assertStringIncludes(stderr, "<U+001B>");
+    assertMatch(stderr, /<U\+00[19]B>/);
   }
+});
+
+Deno.test("reports name folders in which nothing hides, and JSON escapes it", async () => {
+  await using claude = await StandIn.set();
+  const tmp = `${claude.home.path}/${EVIL.replaceAll("/", "")}${HIDDEN}`;
+  await Deno.mkdir(tmp);
+  const report = async (...args: readonly string[]) => {
+    const env = { ...claude.home.env, TMPDIR: tmp };
+    const { stdout, stderr } = await startProgram([...CLAUDE_PRINT, ...args], {
+      env,
+      cwd: claude.home.project,
+    }).ended;
+    assertEquals(stderr, "");
+    assert(isHarmless(stdout), JSON.stringify(stdout));
+    return stdout;
+  };
+  const [swept, json, checks, details, shim] = await Promise.all([
+    report("sweep"),
+    report("sweep", "--json"),
+    report("doctor", "--offline"),
+    report("doctor", "--offline", "--json"),
+    report("shim", "status", tmp),
+  ]);
+  for (const text of [swept, checks, shim]) {
+    assertStringIncludes(text, "<U+3164><U+115F><U+2800><U+FE0F>");
+  }
+  assertEquals(JSON.parse(json), []);
+  assertStringIncludes(details, "\\u3164\\u115f\\u2800\\ufe0f\\u034f\\udb40\\udd00\\u00a0");
 });
 
 Deno.test("an answer is data: stdout carries it byte for byte, as claude -p does", async () => {

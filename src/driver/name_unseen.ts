@@ -1,0 +1,38 @@
+/** A picture that is only drawn as one with the selector behind it: there that is no secret. */
+const SELECTED_PICTURE = String.raw`(?<=\p{Extended_Pictographic})\ufe0f`;
+
+/**
+ * Characters that nobody sees, or that look like a blank, and of which two texts may differ though they look alike, or
+ * look otherwise than they are: controls, format characters with the marks that turn the direction of text, fillers,
+ * selectors, tags, blanks that are none, halves of surrogate pairs, and what is no character.
+ */
+export const UNSEEN = new RegExp(
+  String.raw`(?! |${SELECTED_PICTURE})` +
+    String
+      .raw`[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}` +
+    // A blank of Braille and of music, a filler, and what stands for an object that a text cannot hold.
+    String.raw`\u2800\u{1d159}\u{16fe4}\ufffc]`,
+  "gu",
+);
+
+/** Marks that one character bears in any script; a row of more would be drawn over the rows around it. */
+const MARKS = /(\p{M}{8})(\p{M}+)/gu;
+
+/**
+ * A text in which all that nobody sees is named, as `<U+001B>`, so that it can neither drive a terminal nor hide, and
+ * in which marks do not pile up.
+ *
+ * @param options.keep characters that stay as they are nonetheless
+ */
+export function nameUnseen(text: string, { keep = "" }: { readonly keep?: string } = {}): string {
+  return text.replace(
+    UNSEEN,
+    (character) => keep.includes(character) ? character : nameOf(character),
+  )
+    .replace(MARKS, (_, kept: string, more: string) => `${kept}<${Array.from(more).length} marks>`);
+}
+
+function nameOf(character: string): string {
+  const code = character.codePointAt(0) as number;
+  return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+}
