@@ -65,3 +65,28 @@ Deno.test("of too much output the last part is drawn, in the size that was set b
 Deno.test("a terminal of one cell draws too", async () => {
   assertEquals(await shown("ab\r\n日\x1b[9b", { size: { rows: 1, cols: 1 } }), ["日"]);
 });
+
+Deno.test("what the library throws on ends the drawing, and nothing else", async () => {
+  const { Terminal } = await import("@xterm/headless/lib-headless/xterm-headless.mjs");
+  const parser = Object.getOwnPropertyDescriptor(Terminal.prototype, "parser");
+  assert(parser?.get !== undefined);
+  const { get } = parser;
+  Object.defineProperty(Terminal.prototype, "parser", {
+    configurable: true,
+    get() {
+      const own = get.call(this);
+      own.registerCsiHandler({ final: "X" }, () => {
+        throw new Error("the library is at its end");
+      });
+      return own;
+    },
+  });
+  try {
+    using terminal = await HeadlessTerminal.open(SIZE);
+    await terminal.draw([encoder.encode("drawn\x1b[X"), encoder.encode("lost")], { work: WORK });
+    await terminal.draw([encoder.encode("lost")], { work: WORK });
+    assertEquals(screenOf(terminal).lines[0], "drawn");
+  } finally {
+    Object.defineProperty(Terminal.prototype, "parser", parser);
+  }
+});
