@@ -61,3 +61,13 @@ Deno.test("no folder is a drawer for what has no place", () => {
     assert(!drawers.test(path), path);
   }
 });
+
+Deno.test("what is told on stderr goes through the one function that names what nobody sees", () => {
+  // Those who draw on a terminal filter for themselves: the live line and the mirror.
+  const writers = [...sources("src/")].filter((path) =>
+    /new Outlet\(|Deno\.stderr\.w/u.test(
+      Deno.readTextFileSync(new URL(path, ROOT)),
+    )
+  );
+  assertEquals(writers.toSorted(), ["src/commands/outlets.ts", "src/commands/watch_run.ts"]);
+});
