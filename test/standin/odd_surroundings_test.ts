@@ -49,7 +49,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     message: "Cannot read the command line: argument 7 is not UTF-8",
   },
   "a TMPDIR that is not UTF-8": {
-    wrap: around(`TMPDIR=${BYTES} "$@"`),
+    wrap: around(`TMPDIR="$HOME"/${BYTES} "$@"`),
     message: "Cannot use TMPDIR: it is not UTF-8",
   },
   "a HOME that is not UTF-8": {
