@@ -7,6 +7,9 @@ import { denoPromptIo } from "./deno_prompt_io.ts";
 import { Outlets } from "./outlets.ts";
 import { runPrompt } from "./run_prompt.ts";
 
+/** When this program began, as `performance.now()` tells time. */
+const START_OF_PROGRAM = 0;
+
 /**
  * The run that a command line asks for: one prompt, or with `--jsonl` a list of them.
  *
@@ -22,8 +25,14 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     return await runList(request, { argv, outlets });
   }
   using signals = new StopSignals();
-  // Without a reader there is no reason to go on; what is printed last ends no run any more.
-  if (outlets.stdout !== undefined) outlets.stdout.onEnd = () => signals.raise("SIGPIPE");
+  const { stdout } = outlets;
+  if (stdout !== undefined) {
+    // Without a reader there is no reason to go on; what is printed last ends no run any more. On a full disk there is:
+    // the transcript comes home.
+    stdout.onEnd = () => {
+      if (stdout.end === "unread") signals.raise("SIGPIPE");
+    };
+  }
   const exitCode = await runPrompt(request, {
     readPrompt: (io) => readPrompt(request, denoPromptIo(io)),
     write: (text) => outlets.print(text),
@@ -37,6 +46,3 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     signals,
   });
 }
-
-/** When this program began, as `performance.now()` tells time. */
-const START_OF_PROGRAM = 0;
