@@ -112,7 +112,6 @@ async function fromInputFile(
     throw inputFileError(path, error);
   });
   const bytes = await io.inTime(reading, `--input-file "${path}" had not ended`);
-  if (bytes.length > MAX_PROMPT_BYTES) throw promptTooLong();
   const atOnce = io.stdinIsTerminal ? undefined : stdinAtOnce(io);
   if (atOnce !== undefined && atOnce.length > 0) throw twoSources("text on stdin");
   if (!io.stdinIsTerminal && atOnce === undefined) {
