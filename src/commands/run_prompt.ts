@@ -117,7 +117,7 @@ async function carryOut(
     mayBeAltered: altered !== undefined,
   });
   teardown.own(prepared.sandbox);
-  recorder?.begin(prepared);
+  if (prepared.gated.answer === undefined) recorder?.begin(prepared);
   const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
   if (unswept !== undefined) {
     warn(`Cannot sweep what an earlier run left in ${unswept.path}: ${unswept.reason}`);

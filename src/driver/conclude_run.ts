@@ -1,4 +1,5 @@
 import { DENIAL_MESSAGE } from "../sandbox/hooks.ts";
+import { slashWord } from "../session/slash_word.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
 import type { Turn } from "../transcript/turn.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
@@ -41,7 +42,9 @@ export async function concludeRun(
   const version = turn?.version ?? await claudeVersion(binary, env);
   const verdict = checked(
     verdictOf(session.ending, {
-      prompt: prepared.options.prompt,
+      command: prepared.gated.expands
+        ? `/${slashWord(prepared.options.prompt)?.name ?? ""}`
+        : undefined,
       limits: prepared.options,
       binary,
       isClaude: version !== undefined,
@@ -54,6 +57,7 @@ export async function concludeRun(
     {
       turns,
       prompt: prepared.options.prompt,
+      expands: prepared.gated.expands,
       announced: stop?.["last_assistant_message"],
       ended: session.exit !== undefined,
     },
@@ -137,6 +141,7 @@ function checked(
   facts: {
     readonly turns: readonly Turn[];
     readonly prompt: string;
+    readonly expands: boolean;
     readonly announced: unknown;
     readonly ended: boolean;
   },
@@ -162,8 +167,7 @@ function checked(
     }, "Run again with --trace to see what the child did");
   }
   const sent = turn?.prompt?.message.content;
-  const isCommand = facts.prompt.trimStart().startsWith("/");
-  if (typeof sent === "string" && !isCommand && sent !== facts.prompt) {
+  if (typeof sent === "string" && !facts.expands && sent !== facts.prompt) {
     const failed = fail({
       kind: "internal_error",
       message: "The prompt did not reach Claude as it is: Claude Code changed it",

@@ -13,7 +13,8 @@ import { runSession } from "./run_session.ts";
 import type { StopSignals } from "./stop_signals.ts";
 
 /**
- * Starts the child, follows it to its end and says what became of the turn.
+ * Starts the child, follows it to its end and says what became of the turn. Where an answer is known without a child,
+ * that is what became of it.
  *
  * What reads the transcript is loaded while the child ends: at its start it needs every core itself.
  *
@@ -45,6 +46,10 @@ export async function performRun(
 ): Promise<RunReport> {
   const { emit, onFrame } = options;
   const { frames } = prepared.options;
+  if (prepared.gated.answer !== undefined) {
+    const { answerRun } = await import("./answer_run.ts");
+    return answerRun(prepared, { answer: prepared.gated.answer, emit });
+  }
   const printing = emit === undefined ? undefined : frames
     ? liveFrames(prepared, (frame) => {
       emit(frame);

@@ -25,6 +25,7 @@ import { projectSlug } from "../transcript/project_slug.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { findClaude } from "./find_claude.ts";
+import type { GatedPrompt } from "./gate_prompt.ts";
 import { knownLineIds } from "./known_lines.ts";
 import { type ModeFacts, permissionMode } from "./permission_mode.ts";
 import { terminalSize } from "./terminal_size.ts";
@@ -97,6 +98,8 @@ export interface PreparedRun {
   /** Ids of transcript lines that an earlier run of a resumed session wrote. */
   readonly known: ReadonlySet<string>;
   readonly apiKeySource: string;
+  /** What becomes of the prompt: with an answer to it, no child is started. */
+  readonly gated: GatedPrompt;
 }
 
 /** Tools that ask a person: `claude -p` does not offer them either. */
@@ -105,7 +108,7 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
 /**
  * Finds claude, the login and the settings, and builds the sandbox.
  *
- * @throws {DriverError} when there is no claude to start
+ * @throws {DriverError} when there is no claude to start, or the prompt is a command that it must not get
  * @throws {SandboxError} when there is no login, something that every system has is missing, or the sandbox cannot be built
  */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
@@ -145,6 +148,22 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const login = { env, userConfig, claudeJson: userClaudeJson, settings: allSettings };
   const foundLogin = findLogin(login);
   if (foundLogin === undefined) throw noLoginError(userConfig);
+  const mcpServers = countMcpServers({
+    cwd,
+    root,
+    configs: options.mcpConfigs,
+    strict: options.strictMcpConfig,
+    claudeJson: userClaudeJson,
+    sources,
+  });
+  const gated = isPlain(options.prompt)
+    ? { expands: false }
+    : await (await import("./gate_prompt.ts")).gatePrompt(options, {
+      version,
+      configDir: userConfig.dir,
+      settings: allSettings,
+      mcpServers,
+    });
   const session: SessionOptions = {
     inject: options.inject,
     prompt: options.prompt,
@@ -162,14 +181,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   };
   const sessionId = options.sessionId ??
     (options.resume !== undefined && !options.forkSession ? options.resume : crypto.randomUUID());
-  const mcpServers = countMcpServers({
-    cwd,
-    root,
-    configs: options.mcpConfigs,
-    strict: options.strictMcpConfig,
-    claudeJson: userClaudeJson,
-    sources,
-  });
   const debugFile = options.debugFile === undefined
     ? (options.debug ? `${userConfig.dir}/debug/${sessionId}.txt` : undefined)
     : resolve(options.debugFile, cwd);
@@ -242,6 +253,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     memoryPath,
     known,
     apiKeySource: apiKeySource(env, allSettings),
+    gated,
   };
 }
 
@@ -252,6 +264,11 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
 async function claimThread(): Promise<void> {
   using poller = new Poller();
   await poller.wait([], 0);
+}
+
+/** Whether a prompt begins with a character that can be seen, and is no sign of a command. */
+function isPlain(prompt: string): boolean {
+  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt);
 }
 
 /** The place for automatic memory that the first of several settings names. */

@@ -23,7 +23,7 @@ export interface Verdict {
 /**
  * Says what an ending means.
  *
- * @param options.prompt the prompt, because some are commands of Claude Code's own
+ * @param options.command the command that was to make the prompt, such as `/init`
  * @param options.turn the last turn of the transcript
  * @param options.credential the variable that holds the key or token in use; absent for a login
  * @param options.record the folder of the run's recording
@@ -32,7 +32,7 @@ export interface Verdict {
 export function verdictOf(
   ending: Ending,
   options: {
-    readonly prompt: string;
+    readonly command?: string | undefined;
     readonly limits: Limits;
     readonly binary: string;
     readonly isClaude: boolean;
@@ -43,8 +43,7 @@ export function verdictOf(
     readonly record?: string | undefined;
   },
 ): Verdict {
-  const { limits } = options;
-  const command = /^\s*(\/\S*)/u.exec(options.prompt)?.[1];
+  const { limits, command } = options;
   switch (ending.kind) {
     case "answered": {
       // Without a request there is no StopFailure: the answer is Claude Code's own sentence.
@@ -109,7 +108,7 @@ export function verdictOf(
       };
     }
     case "idle":
-      if (command !== undefined) return ownCommand(command);
+      if (command !== undefined) return withoutPrompt(command);
       return {
         outcome: {
           kind: "assistant_error",
@@ -121,7 +120,7 @@ export function verdictOf(
         showScreen: true,
       };
     case "dialog": {
-      if (command !== undefined) return ownCommand(command);
+      if (command !== undefined) return withoutPrompt(command);
       const remedy = remedyFor(ending.name) ??
         "Run claude in this folder, answer the dialog there, and try again";
       if (ending.name !== undefined) {
@@ -218,11 +217,10 @@ function describeExit(exit: Exit): string {
   return exit.kind === "exited" ? `exit code ${exit.code}` : signalName(exit.signal);
 }
 
-function ownCommand(command: string): Verdict {
+function withoutPrompt(command: string): Verdict {
   return failure(
-    `Cannot print an answer to "${command}": the interactive Claude Code carries it out on its own screen`,
-    "Ask in words, or run the command in claude itself",
-    false,
+    `Claude Code made no prompt of "${command}"`,
+    "Look at its last screen for the reason, or run the command in claude itself",
   );
 }
 

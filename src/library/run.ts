@@ -146,7 +146,7 @@ async function carryOut(
     throw options.signal?.reason ??
       new DOMException("The run was ended before it began", "AbortError");
   }
-  recorder?.begin(prepared);
+  if (prepared.gated.answer === undefined) recorder?.begin(prepared);
   const report = await performRun(prepared, {
     signals,
     altered,

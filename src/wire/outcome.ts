@@ -4,6 +4,8 @@ import { STOP_SIGNALS, type StopSignal } from "./stop_signal.ts";
 export type Outcome =
   /** The answer is complete; an API error may be that answer. */
   | { readonly kind: "answered" }
+  /** A slash command was answered without the model. */
+  | { readonly kind: "local"; readonly text: string }
   /** The StopFailure hook: `error` is its class, `text` its message. */
   | { readonly kind: "failed"; readonly error: string; readonly text: string }
   /** The turn was stopped after as many requests to the model as were allowed. */
@@ -39,6 +41,8 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
   switch (outcome.kind) {
     case "answered":
       return apiError ? 1 : 0;
+    case "local":
+      return 0;
     case "failed":
     case "error_max_turns":
     case "assistant_error":

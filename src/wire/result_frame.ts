@@ -58,7 +58,9 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
 
   const fields = {
     is_error: isError,
-    api_error_status: failure === undefined ? turn?.error?.status ?? null : undefined,
+    api_error_status: failure === undefined && outcome.kind !== "local"
+      ? turn?.error?.status ?? null
+      : undefined,
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
@@ -105,6 +107,7 @@ function failureOf(
   switch (outcome.kind) {
     case "answered":
     case "failed":
+    case "local":
       return undefined;
     default:
       return { subtype: outcome.kind, message: outcome.message };
@@ -113,6 +116,7 @@ function failureOf(
 
 function textOf(facts: ResultFacts, turn: Turn | undefined): string {
   const { outcome, lastAssistantMessage } = facts;
+  if (outcome.kind === "local") return outcome.text;
   if (failureOf(outcome) !== undefined) return turn?.textSoFar || (lastAssistantMessage ?? "");
   // An answer in the transcript counts even if its text is empty: it ended on another block.
   if (turn !== undefined && (turn.answers > 0 || turn.error !== undefined)) {

@@ -87,6 +87,8 @@ const TABLE: Table = {
         "thinking_duration_ms",
         "thinking_display",
         "agent_id",
+        "local_command_source",
+        "local_command_outcome",
       ],
     },
   ],

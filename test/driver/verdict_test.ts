@@ -9,7 +9,6 @@ type VerdictFacts = Partial<Parameters<typeof verdictOf>[1]>;
 
 function verdict(ending: Ending, more: VerdictFacts = {}): Verdict {
   return verdictOf(ending, {
-    prompt: "hello",
     limits: {
       timeoutMs: 3000,
       startTimeoutMs: 2000,
@@ -98,11 +97,13 @@ Deno.test("verdictOf() names an executable that is not Claude Code", () => {
   }
 });
 
-Deno.test("verdictOf() names a command that Claude Code carried out by itself", () => {
+Deno.test("verdictOf() names a command that became no prompt", () => {
   for (
     const ending of [{ kind: "idle", prompted: false }, { kind: "dialog", screen }] as const
   ) {
-    assertStringIncludes(message(verdict(ending, { prompt: " /cost now" })), '"/cost"');
+    const found = verdict(ending, { command: "/mine" });
+    assertStringIncludes(message(found), 'no prompt of "/mine"');
+    assertEquals(found.showScreen, true);
   }
 });
 

@@ -107,16 +107,6 @@ forNewestVersion("the prompt comes from the argument and stdin, or a file", asyn
   assertEquals(await received(real, {}, ["--input-file", file]), "from a file\n");
 });
 
-forNewestVersion("words that are Claude Code's own are refused by name", async (real) => {
-  await Promise.all(["exit", " quit\n", "/cost", "/nonsense x", "/"].map(async (word) => {
-    const run = await real.print(["--timeout", "60"], { stdin: word });
-    assertEquals(run.code, 2, run.stderr);
-    assertStringIncludes(run.stderr, `"${word.trim().split(" ")[0]}"`);
-    assertEquals(run.stdout, "");
-  }));
-  assertEquals(real.api.turns, []);
-});
-
 forEachVersion("a prompt that is pasted is answered", async (real) => {
   for (const prompt of ["one line", "three lines\nof which this is\nthe last"]) {
     assertEquals(await received(real, { stdin: prompt }, ["--inject", "paste"]), prompt);

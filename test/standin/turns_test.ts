@@ -254,24 +254,6 @@ Deno.test("an answer of 1 MB is printed whole", async () => {
   assert(run.stdout === text, `${run.stdout.length} characters`);
 });
 
-const OWN_COMMANDS: readonly (readonly [string, string])[] = [
-  ["/cost", "/cost"],
-  ["/help", "/help"],
-  ["/nonsense", "/nonsense"],
-  ["/nonsense with words", "/nonsense"],
-  ["  /status", "/status"],
-];
-
-Deno.test("commands of Claude Code's own are refused by name", async () => {
-  await Promise.all(OWN_COMMANDS.map(async ([prompt, command]) => {
-    await using claude = await StandIn.set();
-    const { code, stderr } = await claude.print([prompt]);
-    assertEquals(code, 2);
-    assertStringIncludes(stderr, `Cannot print an answer to "${command}"`);
-    assertStringIncludes(stderr, "Ask in words");
-  }));
-});
-
 Deno.test("a path at the beginning of a prompt is no command", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
   const { code, stdout } = await claude.print(["/etc/passwd is what?"]);

@@ -1,0 +1,76 @@
+import { type CustomCommand, findCustomCommand } from "../sandbox/custom_command.ts";
+import type { JsonObject } from "../sandbox/json_object.ts";
+import { pluginDirs } from "../sandbox/plugin_dirs.ts";
+import { judgePrompt } from "../session/judge_prompt.ts";
+import { slashWord } from "../session/slash_word.ts";
+import { DriverError } from "./driver_error.ts";
+import type { RunOptions } from "./prepare_run.ts";
+
+/** What becomes of a prompt that is not refused. */
+export interface GatedPrompt {
+  /** Whether a command makes the text for the model out of it. */
+  readonly expands: boolean;
+  /** What `claude -p` of the version says without asking the model: then no child is started. */
+  readonly answer?: { readonly text: string; readonly version: string };
+}
+
+/** A version above all: of a program that does not name its own, nothing is known. */
+const UNKNOWN_VERSION = "9999.0.0";
+
+/**
+ * Lets a prompt through to a child, or not: what Claude Code's interactive program would carry out by itself never
+ * gets there.
+ *
+ * @throws {DriverError} when the prompt is refused
+ */
+export async function gatePrompt(
+  options: Pick<RunOptions, "prompt" | "cwd" | "addDirs" | "forwarded">,
+  facts: {
+    /** The version of Claude Code, as far as it says one. */
+    readonly version: () => Promise<string | undefined>;
+    /** The user's config dir. */
+    readonly configDir: string;
+    /** All settings in force. */
+    readonly settings: readonly JsonObject[];
+    readonly mcpServers: number;
+  },
+): Promise<GatedPrompt> {
+  const { prompt, cwd, forwarded } = options;
+  const version = await facts.version() ?? UNKNOWN_VERSION;
+  const absolute = (dir: string) => dir.startsWith("/") ? dir : `${cwd}/${dir}`;
+  const given = forwarded.flatMap((argument) =>
+    /^--plugin-dir(?:-no-mcp)?=(.*)$/su.exec(argument)?.[1] ?? []
+  );
+  const plugins = [...given.map(absolute), ...pluginDirs(facts.configDir, facts)];
+  const addDirs = options.addDirs.map(absolute);
+  const places = { cwd, configDir: facts.configDir, addDirs, plugins };
+  const found = new Map<string, CustomCommand | undefined>();
+  const judgement = judgePrompt(prompt, {
+    version,
+    custom: (name) => {
+      if (!found.has(name)) found.set(name, findCustomCommand(name, places));
+      return found.get(name);
+    },
+    isPath: isPath(slashWord(prompt)?.name ?? ""),
+    disabled: forwarded.includes("--disable-slash-commands"),
+    plugins: plugins.length > 0 || forwarded.some((argument) => argument.startsWith("--plugin-")),
+    mcpServers: facts.mcpServers > 0,
+  });
+  switch (judgement.kind) {
+    case "send":
+      return { expands: judgement.expands };
+    case "answer":
+      return { expands: false, answer: { text: judgement.text, version } };
+    case "refuse":
+      throw new DriverError(judgement.message, { suggestion: judgement.suggestion });
+  }
+}
+
+/** Whether there is something of that name in the root folder: Claude Code looks no deeper either. */
+function isPath(name: string): boolean {
+  try {
+    return /^[\w:-]+$/u.test(name) && Deno.statSync(`/${name}`) !== undefined;
+  } catch {
+    return false;
+  }
+}

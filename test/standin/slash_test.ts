@@ -1,0 +1,82 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { leftovers } from "../leftovers.ts";
+import { StandIn } from "./stand_in.ts";
+import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
+
+const ANSWERED = ["/logout", "/logout now\nplease", "/export /etc/x", "/bg", "/upgrade", "/exit"];
+const REFUSED = [
+  ...["/", "/ hi", "/unknown x", "/cost", "/insights", "/daemon", "/a:b", "/mcp__s__p"],
+  ...["/code-review ultra", "exit"],
+];
+
+for (const version of STAND_IN_VERSIONS) {
+  Deno.test(`${version}: no child is started for what it would carry out by itself`, async () => {
+    await using claude = await StandIn.set({ version });
+    await Deno.mkdir(`${claude.home.project}/.claude/commands`, { recursive: true });
+    await Deno.writeTextFile(`${claude.home.project}/.claude/commands/keybindings.md`, "Do it");
+    const prompts = [...ANSWERED, ...REFUSED, "/keybindings", "/init now"];
+    const { code, stdout, stderr } = await claude.print(["--jsonl"], {
+      stdin: prompts.map((prompt) => JSON.stringify(prompt)).join("\n"),
+      // A list has an output of its own: what every single run must print does not hold.
+      killed: true,
+    });
+    assertEquals(await leftovers(claude.home), []);
+    const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(lines.map(({ input }) => input), prompts);
+    for (const { input, exit_code, result } of lines) {
+      const [word] = input.split(" ");
+      if (ANSWERED.includes(input)) {
+        assertEquals([exit_code, result.is_error, result.num_turns], [0, false, 0], input);
+        assertEquals(result.result, `${word} isn't available in this environment.`);
+      } else if (input !== "/init now") {
+        assertEquals([exit_code, result.subtype], [2, "internal_error"], input);
+        assertStringIncludes(stderr, `"${word}`);
+      }
+    }
+    assertEquals([code, lines.at(-1)?.exit_code], [2, 0]);
+    const sent = (await claude.journal("prompt")).map(({ text }) => text);
+    assertEquals([(await claude.journal("start")).length, sent], [1, ["/init now"]]);
+    await Deno.remove(`${claude.home.project}/.claude`, { recursive: true });
+  });
+}
+
+Deno.test("an answer without a child has the frames of one, and no recording", async () => {
+  await using claude = await StandIn.set();
+  const record = `${claude.home.path}/recording`;
+  const { code, frames, stderr } = await claude.print(
+    ["--output-format", "stream-json", "--verbose", "--record", record, "/logout"],
+    { warns: true },
+  );
+  assertEquals(code, 0);
+  assertEquals(frames.map(({ type }) => type), ["system", "assistant", "result"]);
+  assertStringIncludes(stderr, "There is no recording");
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("a command that Claude Code does not know after all is told from text", async () => {
+  await using claude = await StandIn.set();
+  await Deno.mkdir(`${claude.home.config}/commands`);
+  await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
+  const { code, stderr } = await claude.print(["/mine x"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
+  assertStringIncludes(stderr, "Unknown command: /mine");
+});
+
+Deno.test("slash commands are judged in a library's run as well", async () => {
+  const { run } = await import("../../src/library/mod.ts");
+  await using claude = await StandIn.set();
+  const options = {
+    args: ["--claude-binary", claude.binary],
+    env: { ...claude.home.env },
+    cwd: claude.home.project,
+  };
+  const { text, exitCode, frame } = await run("/logout", options).result;
+  assertEquals([text, exitCode], ["/logout isn't available in this environment.", 0]);
+  assertEquals(frame.num_turns, 0);
+  const refused = await run("/ hi", options).result.then(() => undefined, (error) => error);
+  assert(refused instanceof Error);
+  assertStringIncludes(refused.message, "a command without a name");
+  assertEquals(await claude.journal("start"), []);
+});
