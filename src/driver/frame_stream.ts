@@ -4,6 +4,7 @@ import {
   parseEntry,
   type UserEntry,
 } from "../transcript/entry.ts";
+import { isCommandText } from "../transcript/command_text.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
@@ -122,7 +123,7 @@ export class FrameStream {
     if (this.#version === undefined) return;
     const context = this.#context(this.#version);
     this.#take(taskFramesOfEntry(this.#tasks, entry, context));
-    this.#emit(framesOfEntry(entry, context));
+    if (!this.#isCommandText(entry)) this.#emit(framesOfEntry(entry, context));
     if (entry.type === "assistant") {
       this.#noteShells(entry);
       this.#noteCalls(entry.message.content);
@@ -133,6 +134,11 @@ export class FrameStream {
       this.#begun = false;
       this.begin(this.#version);
     }
+  }
+
+  #isCommandText(entry: Entry): boolean {
+    if (entry.type !== "user" || entry.meaning !== "remark") return false;
+    return this.#entries.some((other) => other.type === "user" && isCommandText(entry, other));
   }
 
   /** Takes the next line of a subagent's transcript and emits the frames it gives, once its call is known. */

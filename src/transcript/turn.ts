@@ -1,3 +1,4 @@
+import { isCommandText } from "./command_text.ts";
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { summedUsage } from "./summed_usage.ts";
@@ -134,7 +135,7 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
 function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn {
   const assistants = entries.filter((entry) => entry.type === "assistant");
   const followers = entries.filter((entry) => entry.type === "user").filter((entry) =>
-    entry !== prompt &&
+    entry !== prompt && !isCommandText(entry, prompt) &&
     // Claude Code 2.1.330 writes remarks for the next prompt before that prompt.
     (entry.promptId === undefined || prompt?.promptId === undefined ||
       entry.promptId === prompt.promptId)

@@ -57,6 +57,20 @@ for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
   });
 }
 
+Deno.test("FrameStream shows neither a slash command's prompt nor the text that it became", () => {
+  const { stream, frames } = collect();
+  const line = (more: object) =>
+    stream.push(JSON.stringify({ version: "2.1.330", type: "user", ...more }));
+  const remark = (uuid: string, parentUuid: string) =>
+    line({ uuid, parentUuid, isMeta: true, message: { role: "user", content: "A remark" } });
+  line({ uuid: "p", message: { role: "user", content: "<command-message>x</command-message>" } });
+  remark("text", "p");
+  stream.begin();
+  assertEquals(kinds(frames), ["system/init"]);
+  remark("other", "text");
+  assertEquals(kinds(frames), ["system/init", "user"]);
+});
+
 Deno.test("FrameStream begins a session that wrote nothing with the version the executable gives", async () => {
   const { stream, frames } = collect("2.1.330");
   stream.push("no json");

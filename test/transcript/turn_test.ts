@@ -46,6 +46,24 @@ Deno.test("turnsOf: is the same wherever the file begins, since the prompt may c
   }
 });
 
+Deno.test("turnsOf: does not count the text that a slash command became", () => {
+  const prompt = (content: string) => ({
+    type: "user",
+    uuid: "p",
+    message: { role: "user", content },
+  });
+  const text = {
+    type: "user",
+    uuid: "t",
+    parentUuid: "p",
+    isMeta: true,
+    message: { role: "user", content: [{ type: "text", text: "Do it" }] },
+  };
+  const turns = (content: string) => turnsOf(entriesOf(prompt(content), text))[0]?.numTurns;
+  assertEquals(turns("<command-message>init</command-message>"), 1);
+  assertEquals(turns("a prompt that somebody remarked on"), 2);
+});
+
 Deno.test("turnsOf: knows the answer before the prompt's line is written", () => {
   const turns = turnsOf(entriesOf(answer("a", [{ type: "text", text: "Early" }])));
   assertEquals(turns.map(({ prompt, text, numTurns }) => ({ prompt, text, numTurns })), [
