@@ -107,7 +107,8 @@ for (const [what, lay] of LINES) {
     const { pending } = outlet;
     assert(pending > 0);
     outlet.write(text.slice(400_000));
-    assertEquals(outlet.pending, pending + 100_000);
+    // A terminal moves on what it holds in its own time, which makes room.
+    assert(outlet.pending > 0 && outlet.pending <= pending + 100_000);
     let read = "";
     while (outlet.pending > 0) {
       read += drained(reader);
