@@ -6,16 +6,12 @@ import { CliError } from "./cli_error.ts";
  */
 export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 
-/** Words that alone, in this case, make the interactive Claude Code (2.1.168 to 2.1.330) quit. */
-const LEAVING: readonly string[] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
-
 /**
  * What makes a prompt unfit for a turn of the interactive Claude Code, or undefined if nothing does:
- * no text at all, a NUL character, half of a surrogate pair, too much text, or a word by which it quits.
+ * no text at all, a NUL character, half of a surrogate pair, or too much text.
  */
 export function checkPrompt(text: string): CliError | undefined {
-  const trimmed = text.trim();
-  if (trimmed === "") {
+  if (text.trim() === "") {
     return new CliError(
       text === ""
         ? "Cannot start a turn: there is no prompt"
@@ -39,12 +35,6 @@ export function checkPrompt(text: string): CliError | undefined {
     });
   }
   if (text.length > MAX_PROMPT_LENGTH) return promptTooLong();
-  if (LEAVING.includes(trimmed)) {
-    return new CliError(
-      `Cannot send the prompt "${trimmed}": the interactive Claude Code quits on this word`,
-      { suggestion: `Say it in a sentence, such as: Answer to the word "${trimmed}"` },
-    );
-  }
   return undefined;
 }
 

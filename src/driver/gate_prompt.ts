@@ -23,20 +23,20 @@ const UNKNOWN_VERSION = "9999.0.0";
  *
  * @throws {DriverError} when the prompt is refused
  */
-export async function gatePrompt(
+export function gatePrompt(
   options: Pick<RunOptions, "prompt" | "cwd" | "addDirs" | "forwarded">,
   facts: {
-    /** The version of Claude Code, as far as it says one. */
-    readonly version: () => Promise<string | undefined>;
+    /** The version of Claude Code, if the executable names one. */
+    readonly version: string | undefined;
     /** The user's config dir. */
     readonly configDir: string;
     /** All settings in force. */
     readonly settings: readonly JsonObject[];
     readonly mcpServers: number;
   },
-): Promise<GatedPrompt> {
+): GatedPrompt {
   const { prompt, cwd, forwarded } = options;
-  const version = await facts.version() ?? UNKNOWN_VERSION;
+  const { version = UNKNOWN_VERSION } = facts;
   const absolute = (dir: string) => dir.startsWith("/") ? dir : `${cwd}/${dir}`;
   const given = forwarded.flatMap((argument) =>
     /^--plugin-dir(?:-no-mcp)?=(.*)$/su.exec(argument)?.[1] ?? []

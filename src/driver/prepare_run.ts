@@ -1,5 +1,6 @@
 import { Poller } from "../../ffi/poll.ts";
 import type { Limits } from "../session/limits.ts";
+import { QUIT_WORDS } from "../session/quit_words.ts";
 import type { SessionOptions } from "../session/session_state.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
 import type { HookEvent } from "../sandbox/hooks.ts";
@@ -148,22 +149,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const login = { env, userConfig, claudeJson: userClaudeJson, settings: allSettings };
   const foundLogin = findLogin(login);
   if (foundLogin === undefined) throw noLoginError(userConfig);
-  const mcpServers = countMcpServers({
-    cwd,
-    root,
-    configs: options.mcpConfigs,
-    strict: options.strictMcpConfig,
-    claudeJson: userClaudeJson,
-    sources,
-  });
-  const gated = isPlain(options.prompt)
-    ? { expands: false }
-    : await (await import("./gate_prompt.ts")).gatePrompt(options, {
-      version,
-      configDir: userConfig.dir,
-      settings: allSettings,
-      mcpServers,
-    });
   const session: SessionOptions = {
     inject: options.inject,
     prompt: options.prompt,
@@ -181,6 +166,22 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   };
   const sessionId = options.sessionId ??
     (options.resume !== undefined && !options.forkSession ? options.resume : crypto.randomUUID());
+  const mcpServers = countMcpServers({
+    cwd,
+    root,
+    configs: options.mcpConfigs,
+    strict: options.strictMcpConfig,
+    claudeJson: userClaudeJson,
+    sources,
+  });
+  const gated = isPlain(options.prompt) && !options.mayBeAltered
+    ? { expands: false }
+    : (await import("./gate_prompt.ts")).gatePrompt(options, {
+      version: await version(),
+      configDir: userConfig.dir,
+      settings: allSettings,
+      mcpServers,
+    });
   const debugFile = options.debugFile === undefined
     ? (options.debug ? `${userConfig.dir}/debug/${sessionId}.txt` : undefined)
     : resolve(options.debugFile, cwd);
@@ -257,6 +258,11 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   };
 }
 
+/** Whether a prompt begins with a character that can be seen and is no sign of a command, and is no word to quit by. */
+function isPlain(prompt: string): boolean {
+  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim());
+}
+
 /**
  * Has Deno make the thread that waits for the child. It aborts the program when it cannot have one, and then there must
  * be no folder yet; a thread that it has it keeps for 10 s.
@@ -264,11 +270,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
 async function claimThread(): Promise<void> {
   using poller = new Poller();
   await poller.wait([], 0);
-}
-
-/** Whether a prompt begins with a character that can be seen, and is no sign of a command. */
-function isPlain(prompt: string): boolean {
-  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt);
 }
 
 /** The place for automatic memory that the first of several settings names. */

@@ -1,6 +1,7 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { claudeCommands, type CommandKind } from "./claude_commands.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
+import { QUIT_WORDS } from "./quit_words.ts";
 import { type SlashWord, slashWord } from "./slash_word.ts";
 
 /** What has to be known to judge a prompt. */
@@ -42,17 +43,20 @@ const COMMAND: Judgement = { kind: "send", expands: true };
  * The interactive Claude Code carries out commands that `claude -p` does not have: `/logout` deletes the login, `/export`
  * writes files. So a command is only let through by name, if it makes a prompt in either program: one of the table, or
  * one that the user, the project or a plugin has. What looks like a command and is none is text in print mode only, and
- * refused. Names of the table are never left to a file of the project, which Claude Code may not load after all.
+ * refused; so are the words by which the interactive program quits. Names of the table are never left to a file of the project, which Claude Code may not load after all.
  *
  * It holds for every message of a conversation, as long as the child is idle: 2.1.197 skips white space before a slash
  * while a turn is under way.
  */
 export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
+  const trimmed = prompt.trim();
+  if (QUIT_WORDS.includes(trimmed)) return refuseQuitWord(trimmed);
   const literal = isVersionAtLeast(LAST_LITERAL, facts.version);
   if (!literal && firstAlteredCharacter(prompt) !== undefined) {
+    if (QUIT_WORDS.includes(withoutHidden(prompt))) return refuseAltered(prompt, "quit");
     const rest = withoutHiddenStart(prompt);
     // It stays in the input box, for a person to look at.
-    if (rest === "" || /^[/!]/u.test(rest)) return refuseAltered(prompt);
+    if (rest === "" || /^[/!]/u.test(rest)) return refuseAltered(prompt, "not send the rest");
   }
   const word = slashWord(prompt);
   if (word === undefined || (word.indented && (literal || facts.disabled))) return TEXT;
@@ -202,6 +206,15 @@ function looksLikeCommand(name: string, { version }: PromptFacts): boolean {
     : /^[a-zA-Z0-9:_-]+$/u.test(name);
 }
 
+/** How long a word is that is looked for among hidden characters. */
+const LONGEST_HIDDEN = 200;
+
+/** A short prompt without white space around it, and without the characters that Claude Code takes out. */
+function withoutHidden(prompt: string): string {
+  return [...prompt.slice(0, LONGEST_HIDDEN)]
+    .filter((character) => firstAlteredCharacter(character) === undefined).join("").trim();
+}
+
 /** The text behind the white space and the characters that Claude Code takes out at its beginning. */
 function withoutHiddenStart(prompt: string): string {
   let offset = 0;
@@ -221,12 +234,20 @@ function refuseUncertain(name: string): Judgement {
   return refuse(name, { reason: "the interactive Claude Code may have a command of that name" });
 }
 
-function refuseAltered(prompt: string): Judgement {
+function refuseQuitWord(word: string): Judgement {
+  return {
+    kind: "refuse",
+    message: `Cannot send the prompt "${word}": the interactive Claude Code quits on this word`,
+    suggestion: `Say it in a sentence, such as: Answer to the word "${word}"`,
+  };
+}
+
+function refuseAltered(prompt: string, deed: string): Judgement {
   const character = firstAlteredCharacter(prompt)?.name ?? "a character";
   return {
     kind: "refuse",
     message:
-      `Cannot send the prompt as it is: Claude Code would take ${character} out of it and not send the rest`,
+      `Cannot send the prompt as it is: Claude Code would take ${character} out of it and ${deed}`,
     suggestion: "Remove such characters from the prompt",
   };
 }

@@ -1,5 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
+import { assertEquals } from "@std/assert";
 import { checkPrompt, MAX_PROMPT_LENGTH } from "../../src/cli/check_prompt.ts";
 
 Deno.test("checkPrompt passes ordinary and awkward prompts", () => {
@@ -10,10 +9,7 @@ Deno.test("checkPrompt passes ordinary and awkward prompts", () => {
     "!ls",
     "# title",
     "@file",
-    "exit now",
-    "EXIT",
-    "quit.",
-    "q",
+    "exit",
     "\uFEFFhi",
     "a\\",
     "x".repeat(MAX_PROMPT_LENGTH),
@@ -45,25 +41,6 @@ Deno.test("checkPrompt refuses more than Claude Code reads", () => {
   assertEquals(
     checkPrompt("x".repeat(MAX_PROMPT_LENGTH + 1))?.message,
     "Cannot send the prompt: it is longer than the 10 MiB Claude Code reads",
-  );
-});
-
-Deno.test("checkPrompt refuses the words by which Claude Code quits, white space around or not", () => {
-  const words = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...words),
-      fc.stringMatching(/^[ \t\n]*$/),
-      fc.stringMatching(/^[ \t\n]*$/),
-      (word, before, after) => {
-        const error = checkPrompt(before + word + after);
-        assertEquals(
-          error?.message,
-          `Cannot send the prompt "${word}": the interactive Claude Code quits on this word`,
-        );
-        assert(error?.suggestion?.includes(`"${word}"`));
-      },
-    ),
   );
 });
 

@@ -148,6 +148,22 @@ Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
   }
 });
 
+Deno.test("judgePrompt() refuses the words by which Claude Code quits, white space around or not", () => {
+  for (const word of ["exit", "quit", ":q", ":q!", ":wq", ":wq!"]) {
+    for (const version of [...VERSIONS, ...OTHER_VERSIONS]) {
+      for (const prompt of [word, ` ${word}\n`, `\u3000${word}\t`]) {
+        assertEquals(
+          reason(prompt, { version, disabled: true }),
+          `Cannot send the prompt "${word}": the interactive Claude Code quits on this word`,
+        );
+      }
+    }
+  }
+  for (const prompt of ["exit now", "EXIT", "quit.", "q", "/x"]) {
+    assertEquals(verdict(prompt, { custom: { x: "invocable" } }) === "refused", false, prompt);
+  }
+});
+
 const BLANKS = [
   " ",
   "\t",
@@ -206,6 +222,11 @@ Deno.test("judgePrompt() refuses what becomes a command, or is not sent, by what
     assertEquals(verdict(`hi ${character} /logout`), "text");
   }
   assertStringIncludes(reason("\u200b\u200b"), "would take U+200B");
+  assertStringIncludes(
+    reason(" ex\u200bit\ufeff"),
+    "would take U+200B (zero width space) out of it and quit",
+  );
+  assertEquals(verdict("ex\u200bit", { version: "2.1.197" }), "text");
   for (const version of LITERAL) {
     for (const prompt of ["\u200b/logout", "/log\u200bout", "\u0007/logout", "/\u200blogout"]) {
       assertEquals(verdict(prompt, { version }), "text", JSON.stringify(prompt));
