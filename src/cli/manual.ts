@@ -49,7 +49,7 @@ export const MANUAL: Manual = {
     ["~/.claude", "Claude Code's folder: its settings and login, and the transcripts of runs"],
     [
       "/tmp/claude-print-*",
-      "a run's private folder; the next run, or sweep, brings home and removes what one has left",
+      "private folders of runs; the next run, or sweep, brings home and removes what one has left",
     ],
   ],
   examples: [

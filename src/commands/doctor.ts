@@ -20,9 +20,10 @@ import { currentFolder } from "../driver/current_folder.ts";
 import { createRedactor } from "../driver/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { places } from "../sandbox/places.ts";
+import { placesFor } from "../sandbox/places_for.ts";
 import { requireSystem } from "../sandbox/require_system.ts";
 import { sweep } from "../sandbox/sweep.ts";
-import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { delivered } from "./delivered.ts";
 import { Outlets } from "./outlets.ts";
@@ -98,7 +99,10 @@ function examine(options: DoctorOptions, { env, stop }: {
   });
   const libc = check("libc", () => libcCheck(inventory));
   const pty = after([platform, libc], "pty", ptyCheck);
-  const fifo = after([platform, libc], "fifo", () => fifoCheck(tempDir(env)));
+  const fifo = after([platform, libc], "fifo", () => {
+    const folders = [here().cwd];
+    return fifoCheck(placesFor(places(env), { folders, writable: folders })[0]);
+  });
   const claude = after(
     [platform],
     "claude",
@@ -118,9 +122,10 @@ function examine(options: DoctorOptions, { env, stop }: {
         : await apiCheck({ baseUrl, stop });
     });
   const leftovers = after([platform, libc], "leftovers", () => {
-    const tmp = tempDir(env);
+    const all = places(env);
     const { dir } = locateUserConfig(env);
-    return leftoversCheck({ swept: sweep({ tmp, userConfigDir: dir, dryRun: true }), tmp });
+    const swept = sweep({ places: all, userConfigDir: dir, dryRun: true });
+    return leftoversCheck({ swept, places: all });
   });
   const run = options.run
     ? after([platform, libc, pty, fifo, claude, login], "run", async () => {

@@ -1,15 +1,15 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
 import { nameUnseen } from "../driver/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { places } from "../sandbox/places.ts";
 import { requireProc } from "../sandbox/require_proc.ts";
 import { sweep, type SweptFolder, type Verdict } from "../sandbox/sweep.ts";
-import { tempDir } from "../sandbox/temp_dir.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { print } from "./print.ts";
 import { reportJson } from "./report_json.ts";
 
 /**
- * Removes what earlier runs left in the temp folder, and says what became of each folder: one line each and a
+ * Removes what earlier runs left in temp folders, and says what became of each folder: one line each and a
  * summary, or one JSON array.
  *
  * @returns the exit code: 2 if something could not be removed
@@ -17,15 +17,15 @@ import { reportJson } from "./report_json.ts";
  */
 export function sweepCommand({ dryRun, json }: SweepOptions): number {
   const env = callerEnvironment();
-  const tmp = tempDir(env);
   requireProc();
-  const swept = sweep({ tmp, userConfigDir: locateUserConfig(env).dir, dryRun });
-  print(Deno.stdout, `${json ? reportJson(swept) : report(swept, tmp)}\n`);
+  const all = places(env);
+  const swept = sweep({ places: all, userConfigDir: locateUserConfig(env).dir, dryRun });
+  print(Deno.stdout, `${json ? reportJson(swept) : report(swept, all)}\n`);
   return swept.some(({ verdict }) => verdict === "kept") ? 2 : 0;
 }
 
-function report(swept: readonly SweptFolder[], tmp: string): string {
-  if (swept.length === 0) return nameUnseen(`No run has left anything in ${tmp}`);
+function report(swept: readonly SweptFolder[], all: readonly string[]): string {
+  if (swept.length === 0) return nameUnseen(`No run has left anything in ${all.join(", ")}`);
   const lines = swept.map(({ path, verdict, reason, rescued }) => {
     const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;
     return nameUnseen(`${verdict.padEnd(9)}  ${path}: ${reason}${more}`);

@@ -1,6 +1,7 @@
 import { closeFd, readFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { Poller } from "../../ffi/poll.ts";
+import { removeEmpty } from "../sandbox/remove_empty.ts";
 import { removeFolder } from "../sandbox/remove_folder.ts";
 import { makePrivateFolder } from "../sandbox/sandbox.ts";
 import { bytesInWords } from "./bytes_in_words.ts";
@@ -13,7 +14,7 @@ const LEAST_FREE = 10_000_000;
 const LIMIT_MS = 1000;
 
 /**
- * Whether a run's private folder can be made in `$TMPDIR`: readable by nobody else, with room in it, and with a FIFO
+ * Whether a run's private folder can be made in its place: readable by nobody else, with room in it, and with a FIFO
  * that carries a line.
  *
  * @param tmp the folder to make it in
@@ -58,6 +59,7 @@ async function tryFolder(tmp: string): Promise<number> {
     return free;
   } finally {
     removeFolder(path);
+    removeEmpty(path.slice(0, path.lastIndexOf("/")));
   }
 }
 

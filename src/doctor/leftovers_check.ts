@@ -4,10 +4,10 @@ import type { Check } from "./check.ts";
 /**
  * Whether runs that were killed, or could not bring a transcript home, have left folders behind.
  *
- * @param options.swept what a dry run of the sweep found in the folder `tmp`
+ * @param options.swept what a dry run of the sweep found in the `places`
  */
 export function leftoversCheck(
-  { swept, tmp }: { readonly swept: readonly SweptFolder[]; readonly tmp: string },
+  { swept, places }: { readonly swept: readonly SweptFolder[]; readonly places: readonly string[] },
 ): Check {
   const name = "leftovers";
   const paths = (verdict: SweptFolder["verdict"]) =>
@@ -15,7 +15,7 @@ export function leftoversCheck(
   const abandoned = paths("abandoned");
   const kept = swept.filter(({ verdict }) => verdict === "kept");
   const data = {
-    folder: tmp,
+    folders: places,
     abandoned,
     kept: kept.map(({ path, reason }) => ({ path, reason })),
     live: paths("live"),
@@ -42,5 +42,5 @@ export function leftoversCheck(
       data,
     };
   }
-  return { name, ok: true, detail: `none in ${tmp}`, data };
+  return { name, ok: true, detail: `none in ${places.join(", ")}`, data };
 }

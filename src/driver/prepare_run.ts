@@ -10,6 +10,7 @@ import { countMcpServers } from "../sandbox/mcp_servers.ts";
 import { noLoginError } from "../sandbox/no_login_error.ts";
 import { mayHaveOtherStopHooks } from "../sandbox/other_stop_hooks.ts";
 import { gitRoot } from "../sandbox/git_root.ts";
+import { places } from "../sandbox/places.ts";
 import { readSettings, type Settings, type SettingsSource } from "../sandbox/read_settings.ts";
 import { requireSystem } from "../sandbox/require_system.ts";
 import { parseCallerSettings } from "../sandbox/run_settings.ts";
@@ -20,8 +21,8 @@ import { withoutScreenCommands } from "../sandbox/screen_commands.ts";
 import { settingSources } from "../sandbox/setting_sources.ts";
 import { refuseSilencedHooks } from "../sandbox/silenced_hooks.ts";
 import { sweep, type SweptFolder } from "../sandbox/sweep.ts";
-import { tempDir } from "../sandbox/temp_dir.ts";
 import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
+import { writableFolders } from "../sandbox/writable_folders.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { claudeVersion } from "./claude_version.ts";
@@ -190,7 +191,8 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const isNewSession = options.sessionId !== undefined &&
     (options.resume === undefined || options.forkSession);
   await claimThread();
-  const swept = sweep({ tmp: tempDir(env), userConfigDir: userConfig.dir });
+  const swept = sweep({ places: places(env), userConfigDir: userConfig.dir });
+  const addedDirs = options.addDirs.map((dir) => realPath(dir, cwd));
   const sandbox = new Sandbox({
     env,
     userConfig,
@@ -198,7 +200,8 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     userSettings,
     callerSettings: withoutScreenCommands(callerSettings, valuesWithout("user", "flags")),
     memoryPath,
-    folders: [cwd, root, ...options.addDirs.map((dir) => realPath(dir, cwd))],
+    folders: [cwd, root, ...addedDirs],
+    writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
     hooks: hooksFor(options, { gated: mcpServers > 0 }),
     mcpServers,
     ...(debugFile === undefined ? {} : { debugFile }),

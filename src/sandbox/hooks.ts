@@ -54,6 +54,9 @@ export function shellQuote(word: string): string {
  * The FIFO is opened for reading and writing, which never blocks: a hook outlives a run that was killed. The line
  * begins with an end, so that what a stranger has begun there does not become part of it.
  *
+ * Its programs are the system's, whatever PATH the caller or the project's settings name: Claude Code gives a hook
+ * theirs, and an empty one if there is none (2.1.197 and 2.1.330).
+ *
  * With `limit` only the call that ends the turn is announced: no Stop follows it (2.1.168 to 2.1.330).
  *
  * @param secret proves that a line on the FIFO comes from this script
@@ -61,9 +64,8 @@ export function shellQuote(word: string): string {
 export function hookScript(secret: string): string {
   return `#!/bin/sh
 # usage: hook [deny | wait SERVERS LOG | limit TURNS | count-anew], the payload on stdin
+PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
-# Whatever PATH the tools have been given, these are needed here.
-PATH=\${PATH:+$PATH:}/usr/bin:/bin
 d=\${0%/*}
 s=${shellQuote(secret)}
 p="$d/payloads/$$"

@@ -1,3 +1,4 @@
+import { partsOf } from "./folder_parts.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
 import { removeFolder } from "./remove_folder.ts";
@@ -13,10 +14,13 @@ export function keepTranscripts(path: string, owner: Owner): string {
   const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
   const folder = path.slice(0, path.lastIndexOf("/"));
   const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
-  removeAllBut([OWNER_FILE, "config"], path);
-  removeAllBut(["projects"], `${path}/config`);
+  const { own, configDir } = partsOf(path);
+  removeAllBut([own, configDir].map((part) => part.slice(path.length + 1)), path);
+  removeAllBut([OWNER_FILE], own);
+  removeAllBut(["projects"], configDir);
   try {
-    writeOwner(path, { ...owner, ...NOBODY, path: kept, litters: false });
+    const { litter: _, ...rest } = owner;
+    writeOwner(path, { ...rest, ...NOBODY, path: kept });
     Deno.renameSync(path, kept);
     return kept;
   } catch {

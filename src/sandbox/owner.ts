@@ -1,5 +1,6 @@
 import { readRegularFile } from "../../ffi/regular_file.ts";
 import { readProcFile, readProcLink } from "../../ffi/proc.ts";
+import { partsOf } from "./folder_parts.ts";
 import type { ForwardOptions } from "./forward_transcripts.ts";
 import { isJsonObject } from "./json_object.ts";
 import { readProcessStat } from "./process_stat.ts";
@@ -16,8 +17,8 @@ export interface Owner {
   readonly pidNamespace: string;
   /** Path of the folder when it was made: what names its processes. */
   readonly path: string;
-  /** Whether the folder that 2.1.197 makes beside this one, whatever it is told, was not there before. */
-  readonly litters: boolean;
+  /** The folder that 2.1.197 makes in `TMPDIR`, whatever it is told; absent where it was there before. */
+  readonly litter?: string;
   /** The session that goes on in it; absent when nothing of it is to be kept. */
   readonly session?: OwnedSession;
   /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
@@ -36,7 +37,7 @@ export interface OwnedSession {
 /** Whether an owner still works on its folder; "unknown" where its processes cannot be seen from here. */
 export type OwnerState = "live" | "dead" | "unknown";
 
-/** Its name in a private folder. */
+/** Its name among what is out of reach for tools. */
 export const OWNER_FILE = "owner.json";
 
 /** Whose a folder is whose run is over: no process has this pid. */
@@ -50,22 +51,17 @@ export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId"
   return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
 }
 
-/** Path of the folder that 2.1.197 makes beside a private folder. */
-export function litterIn(tmp: string): string {
-  return `${tmp}/claude-${Deno.uid()}`;
-}
-
 /** Writes the owner's file, whole or not at all. */
 export function writeOwner(folder: string, owner: Owner): void {
-  const part = `${folder}/${OWNER_FILE}.part`;
-  Deno.writeTextFileSync(part, JSON.stringify(owner), { mode: 0o600 });
-  Deno.renameSync(part, `${folder}/${OWNER_FILE}`);
+  const file = `${partsOf(folder).own}/${OWNER_FILE}`;
+  Deno.writeTextFileSync(`${file}.part`, JSON.stringify(owner), { mode: 0o600 });
+  Deno.renameSync(`${file}.part`, file);
 }
 
 /** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
 export function readOwner(folder: string): Owner | "missing" | "broken" {
   try {
-    const bytes = readRegularFile(`${folder}/${OWNER_FILE}`, { limit: LIMIT });
+    const bytes = readRegularFile(`${partsOf(folder).own}/${OWNER_FILE}`, { limit: LIMIT });
     const owner: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isOwner(owner) ? owner : "broken";
   } catch (error) {
@@ -103,11 +99,15 @@ function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
 
 function isOwner(value: unknown): value is Owner {
   if (!isJsonObject(value)) return false;
-  const { pid, session, transcripts, litters } = value;
+  const { pid, session, transcripts, litter } = value;
   const names = ["startTime", "host", "bootId", "pidNamespace", "path"];
   return typeof pid === "number" && names.every((name) => typeof value[name] === "string") &&
-    typeof litters === "boolean" && (session === undefined || isSession(session)) &&
+    (litter === undefined || isLitter(litter)) && (session === undefined || isSession(session)) &&
     (transcripts === undefined || isTranscripts(transcripts));
+}
+
+function isLitter(value: unknown): value is Owner["litter"] {
+  return typeof value === "string" && value.endsWith(`/claude-${Deno.uid()}`);
 }
 
 function isSession(value: unknown): value is OwnedSession {

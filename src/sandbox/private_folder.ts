@@ -6,11 +6,11 @@ export interface PrivateFolderName extends Pick<Owner, "pid" | "startTime"> {
   readonly random: string;
 }
 
-const NAME = /^claude-print-(\d+)-(\d+)-([0-9a-f]{8})$/u;
+const NAME = /^(\d+)-(\d+)-([0-9a-f]{8})$/u;
 
 /** The name of a run's private folder, which tells its owner before anything in it is read. */
 export function privateFolderName({ pid, startTime, random }: PrivateFolderName): string {
-  return `claude-print-${pid}-${startTime}-${random}`;
+  return `${pid}-${startTime}-${random}`;
 }
 
 /** What such a name says; `undefined` for all other names. */

@@ -65,9 +65,21 @@ export async function parseCallerSettings(
   return parsed;
 }
 
+/** What is ours in the settings of a run. */
+export interface OwnSettings {
+  readonly hooks: JsonObject;
+  readonly memoryPath: string;
+  /** Folders that no tool may read or write, from the Bash sandbox or without. */
+  readonly outOfReach: readonly string[];
+  /** Folders that no command in the Bash sandbox may write to. */
+  readonly readOnly: readonly string[];
+}
+
 /**
- * The one settings object a run is started with: the caller's, with our hooks added to the caller's own.
+ * The one settings object a run is started with: the caller's, with our hooks and rules added to the caller's own.
  *
+ * - rules that deny come before all that allow: modes, other rules, hooks (2.1.197 and 2.1.330). Claude Code's Bash
+ *   sandbox closes the same folders
  * - `disableAllHooks: false` keeps a project from silencing our hooks
  * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking, whatever
  *   the caller's settings say (2.1.168 to 2.1.330)
@@ -78,24 +90,18 @@ export async function parseCallerSettings(
  *   processor time to others
  * - the rest keeps dialogs and a desktop file away
  */
-export function runSettings(
-  caller: JsonObject,
-  { hooks, memoryPath }: { readonly hooks: JsonObject; readonly memoryPath: string },
-): JsonObject {
-  const callerHooks = isJsonObject(caller["hooks"]) ? caller["hooks"] : {};
-  const merged: Record<string, unknown> = { ...callerHooks };
-  for (const [event, ours] of Object.entries(hooks)) {
-    const theirs = merged[event];
-    merged[event] = [
-      ...(Array.isArray(ours) ? ours : []),
-      ...(Array.isArray(theirs) ? theirs : []),
-    ];
-  }
+export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
+  const { hooks, memoryPath, outOfReach, readOnly } = ours;
+  const deny = ["Edit", "Read"].flatMap((tool) =>
+    outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
+  );
   return {
     autoMemoryDirectory: memoryPath,
     ...caller,
     enableAllProjectMcpServers: true,
-    hooks: merged,
+    hooks: merge(hooks, caller["hooks"]),
+    permissions: merge({ deny }, caller["permissions"]),
+    sandbox: merge({ filesystem: { denyWrite: readOnly } }, caller["sandbox"]),
     disableAllHooks: false,
     skipDangerousModePermissionPrompt: true,
     disableDeepLinkRegistration: "disable",
@@ -103,4 +109,20 @@ export function runSettings(
     prefersReducedMotion: true,
     spinnerTipsEnabled: false,
   };
+}
+
+/** Joins two values of settings as Claude Code joins those of two files; what does not go together is ours. */
+function merge(ours: unknown, theirs: unknown): unknown {
+  if (Array.isArray(ours)) return Array.isArray(theirs) ? [...ours, ...theirs] : ours;
+  if (!isJsonObject(ours) || !isJsonObject(theirs)) return ours;
+  const merged = Object.entries(ours).map(([name, value]) => [name, merge(value, theirs[name])]);
+  return { ...theirs, ...Object.fromEntries(merged) };
+}
+
+/**
+ * All that is in a folder, as a pattern of Claude Code's rules. What is special in one stands for any one character
+ * there: a backslash before it makes 2.1.197 refuse every file.
+ */
+function patternOf(folder: string): string {
+  return `/${folder.replace(/[\\*?[\]]/gu, "?").replace(/[()]/gu, "\\$&")}/**`;
 }

@@ -2,20 +2,25 @@ import { ERRNO } from "../../ffi/errno.ts";
 import { makeFifo } from "../../ffi/fifo.ts";
 import { UnfitFileError } from "../../ffi/regular_file.ts";
 import { absoluteDir } from "./absolute_dir.ts";
+import { partsOf } from "./folder_parts.ts";
+import { folderOfRuns, ForeignFolderError, makeFolderIn } from "./folder_of_runs.ts";
 import { type Forwarded, forwardTranscripts } from "./forward_transcripts.ts";
 import { type HookEvent, hookScript, hookSettings } from "./hooks.ts";
+import { isBelow } from "./is_below.ts";
 import type { JsonObject } from "./json_object.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { openFolder } from "./open_folder.ts";
-import { litterIn, type OwnedSession, type Owner, thisOwner, writeOwner } from "./owner.ts";
+import { type OwnedSession, type Owner, thisOwner, writeOwner } from "./owner.ts";
+import { places } from "./places.ts";
+import { isOpen, placesFor } from "./places_for.ts";
 import { privateFolderName } from "./private_folder.ts";
 import { readTranscript } from "./read_transcript.ts";
+import { removeEmpty } from "./remove_empty.ts";
 import { removeFolder } from "./remove_folder.ts";
 import { runSettings } from "./run_settings.ts";
 import { SandboxError } from "./sandbox_error.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 import { adviceOn, findSessionHolder } from "./session_holder.ts";
-import { tempDir } from "./temp_dir.ts";
 import type { Environment, UserConfig } from "./user_config.ts";
 
 /** What a sandbox is made of. */
@@ -32,6 +37,8 @@ export interface SandboxOptions {
   readonly memoryPath: string;
   /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
   readonly folders: readonly string[];
+  /** Real paths of all folders that the run's tools may write to. */
+  readonly writable: readonly string[];
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];
   /** How many MCP servers the first request has to wait for, and where the debug log goes if not into the sandbox. */
@@ -96,21 +103,23 @@ export class Sandbox implements Disposable {
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
   readonly resumed: ReadonlyMap<string, number>;
   #owner: Owner;
-  readonly #tmp: string;
+  readonly #footholds: readonly string[];
 
   /**
-   * Builds the folder in `$TMPDIR`, readable by nobody else.
+   * Builds the folder in `$TMPDIR`, or where the run's tools cannot write if they can write there. Nobody else can read
+   * it, and the run's tools only what Claude Code itself may tell them to read.
    *
    * @throws {SandboxError} when the folder cannot be made or the session to resume does not exist
    */
   constructor(options: SandboxOptions) {
-    let tmp = tempDir(options.env);
+    const all = places(options.env);
+    const [tmp] = all;
     try {
-      // From here on no link in its path can be bent, and no tool's working directory matters.
-      tmp = Deno.realPathSync(tmp);
-      refuseOpenFolder(tmp);
       const session = { id: options.sessionId, configDir: absoluteDir(options.userConfig.dir) };
-      this.#owner = makePrivateFolder(tmp, options.persistSession ? session : undefined);
+      this.#owner = makeFolder(placesFor(all, options), {
+        tmp,
+        ...(options.persistSession ? { session } : {}),
+      });
     } catch (cause) {
       if (cause instanceof SandboxError) throw cause;
       throw new SandboxError(`Cannot create a private folder in ${tmp}: ${reason(cause)}`, {
@@ -118,27 +127,33 @@ export class Sandbox implements Disposable {
         cause,
       });
     }
-    this.#tmp = tmp;
     this.path = this.#owner.path;
-    this.configDir = `${this.path}/config`;
-    this.settingsPath = `${this.path}/settings.json`;
-    this.tempDir = `${this.path}/tmp`;
-    this.fifoPath = `${this.path}/hooks.fifo`;
-    this.payloadDir = `${this.path}/payloads`;
+    const { own, configDir, tempDir: childTmp } = partsOf(this.path);
+    const exposed = all.filter((place) =>
+      isOpen(place, options.writable) &&
+      // A run in the temp folder of another one must not be closed with that.
+      ![this.path, ...options.folders].some((path) => isBelow(path, folderOfRuns(place)))
+    );
+    this.#footholds = takeFootholds(exposed, this.path.slice(this.path.lastIndexOf("/") + 1));
+    this.configDir = configDir;
+    this.settingsPath = `${own}/settings.json`;
+    this.tempDir = childTmp;
+    this.fifoPath = `${own}/hooks.fifo`;
+    this.payloadDir = `${own}/payloads`;
     this.secret = crypto.randomUUID();
     const gated = options.mcpServers > 0;
     this.debugFile = options.debugFile ??
-      (gated || options.logged ? `${this.path}/debug.log` : undefined);
+      (gated || options.logged ? `${own}/debug.log` : undefined);
     const gate = gated && this.debugFile !== undefined
       ? { servers: options.mcpServers, log: this.debugFile }
       : undefined;
-    this.stdinPath = options.stdin === undefined ? undefined : `${this.path}/prompt`;
+    this.stdinPath = options.stdin === undefined ? undefined : `${own}/prompt`;
     try {
-      if (options.isNewSession) refuseHeldSession(this.#owner);
+      if (options.isNewSession) refuseHeldSession(this.#owner, all);
       for (const dir of [this.configDir, this.tempDir, this.payloadDir]) {
         Deno.mkdirSync(dir, { mode: 0o700 });
       }
-      const scriptPath = `${this.path}/hook`;
+      const scriptPath = `${own}/hook`;
       write(scriptPath, hookScript(this.secret));
       write(
         this.settingsPath,
@@ -150,6 +165,8 @@ export class Sandbox implements Disposable {
               maxTurns: options.maxTurns,
             }),
             memoryPath: options.memoryPath,
+            outOfReach: [own, ...exposed.map(folderOfRuns)],
+            readOnly: [configDir],
           }),
         ),
       );
@@ -172,6 +189,7 @@ export class Sandbox implements Disposable {
         from: options.userConfig.dir,
         to: this.configDir,
         owner: this.#owner,
+        places: all,
       });
       if (options.persistSession) {
         const transcripts = {
@@ -186,7 +204,7 @@ export class Sandbox implements Disposable {
       if (cause instanceof SandboxError || cause instanceof UnfitFileError) throw cause;
       throw new SandboxError(`Cannot fill the private folder ${this.path}: ${reason(cause)}`, {
         suggestion: remedy(cause) ??
-          `Look for free space and permissions in ${tmp}, or set TMPDIR`,
+          `Look for free space and permissions in ${parentOf(parentOf(this.path))}, or set TMPDIR`,
         cause,
       });
     }
@@ -202,7 +220,7 @@ export class Sandbox implements Disposable {
   /** Removes the folder but for the transcripts, which a later sweep brings home, and says where they are. */
   keep(): string {
     const path = keepTranscripts(this.path, this.#owner);
-    this.#removeLitter();
+    this.#removeRest();
     return path;
   }
 
@@ -214,16 +232,15 @@ export class Sandbox implements Disposable {
   /** Removes the folder and says why it could not, if it could not. */
   remove(): Error | undefined {
     const problem = removeFolder(this.path);
-    this.#removeLitter();
+    this.#removeRest();
     return problem;
   }
 
-  #removeLitter(): void {
-    try {
-      if (this.#owner.litters) Deno.removeSync(litterIn(this.#tmp));
-    } catch {
-      // It was not made, or somebody else has put something into it since.
-    }
+  /** Removes what is not in the folder, and the folder of runs if there is no other run. */
+  #removeRest(): void {
+    for (const foothold of this.#footholds) removeEmpty(foothold);
+    for (const each of [this.path, ...this.#footholds]) removeEmpty(parentOf(each));
+    if (this.#owner.litter !== undefined) removeEmpty(this.#owner.litter);
   }
 }
 
@@ -237,42 +254,97 @@ function refuseOpenFolder(tmp: string): void {
   );
 }
 
+/** The session that is to come home from a run. */
+type NewSession = Omit<OwnedSession, "since">;
+
+/**
+ * The run's folder, in the first place that will do.
+ *
+ * @param options.tmp `TMPDIR`, in which 2.1.197 makes a folder, whatever it is told
+ */
+function makeFolder(
+  candidates: readonly string[],
+  { tmp, session }: { readonly tmp: string; readonly session?: NewSession },
+): Owner {
+  const litter = `${tmp}/claude-${Deno.uid()}`;
+  let failure: unknown;
+  for (const place of candidates) {
+    try {
+      refuseOpenFolder(place);
+      return makePrivateFolder(place, {
+        ...(session === undefined ? {} : { session }),
+        ...(exists(litter) ? {} : { litter }),
+      });
+    } catch (cause) {
+      failure = cause;
+      // Who names a folder is told what is wrong with it, unless another user keeps us out of there.
+      if (place === tmp && !(cause instanceof ForeignFolderError)) break;
+    }
+  }
+  throw failure;
+}
+
 /**
  * A folder named with pid and start time of its owner, whose file is the first thing in it.
  *
- * @param session the session that is to come home from it
+ * @param options.session the session that is to come home from it
+ * @param options.litter what the run may leave elsewhere
  */
-export function makePrivateFolder(tmp: string, session?: Omit<OwnedSession, "since">): Owner {
+export function makePrivateFolder(
+  place: string,
+  { session, litter }: { readonly session?: NewSession; readonly litter?: string } = {},
+): Owner {
   const self = thisOwner();
   const random = crypto.randomUUID().slice(0, RANDOM_LENGTH);
-  const path = `${tmp}/${privateFolderName({ ...self, random })}`;
+  const path = makeFolderIn(place, privateFolderName({ ...self, random }));
   const owner = {
     ...self,
     path,
-    litters: !exists(litterIn(tmp)),
+    ...(litter === undefined ? {} : { litter }),
     ...(session === undefined ? {} : {
       session: { ...session, since: performance.timeOrigin + performance.now() },
     }),
   };
-  Deno.mkdirSync(path, { mode: 0o700 });
   try {
+    Deno.mkdirSync(partsOf(path).own, { mode: 0o700 });
     writeOwner(path, owner);
   } catch (error) {
     removeFolder(path);
+    removeEmpty(parentOf(path));
     throw error;
   }
   return owner;
 }
 
 /** The sandbox knows no other sessions, so Claude Code itself would not notice that the id is taken. */
-function refuseHeldSession(owner: Owner): void {
+function refuseHeldSession(owner: Owner, all: readonly string[]): void {
   if (owner.session === undefined) return;
   const { id, configDir } = owner.session;
-  const holder = findSessionHolder(id, { configDir, before: owner });
+  const holder = findSessionHolder(id, { configDir, before: owner, places: all });
   if (holder === undefined) return;
   throw new SandboxError(`Cannot begin the session ${id}: its id is already in use`, {
     suggestion: `${adviceOn(holder)}, or give another --session-id`,
   });
+}
+
+/**
+ * An empty folder in the folder of runs of each of these places. As long as it is there, so is the folder of runs: in
+ * the place of one that is missing Claude Code's Bash sandbox puts a file, so that other runs could not make it (2.1.197
+ * and 2.1.330).
+ */
+function takeFootholds(exposed: readonly string[], name: string): readonly string[] {
+  return exposed.flatMap((place) => {
+    try {
+      return [makeFolderIn(place, name)];
+    } catch {
+      // Where this user can make no folder, no run of this user's can.
+      return [];
+    }
+  });
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }
 
 function write(path: string, text: string): void {
@@ -299,7 +371,12 @@ function exists(path: string): boolean {
 /** Copies a session's transcript, and its folder of subagents and results, into the sandbox. */
 function copySession(
   session: string,
-  { from, to, owner }: { readonly from: string; readonly to: string; readonly owner: Owner },
+  { from, to, owner, places }: {
+    readonly from: string;
+    readonly to: string;
+    readonly owner: Owner;
+    readonly places: readonly string[];
+  },
 ): ReadonlyMap<string, number> {
   const copied = new Map<string, number>();
   for (const slug of namesIn(`${from}/projects`)) {
@@ -311,7 +388,7 @@ function copySession(
     }
   }
   if (copied.size === 0) {
-    const holder = findSessionHolder(session, { configDir: from, before: owner });
+    const holder = findSessionHolder(session, { configDir: from, before: owner, places });
     throw new SandboxError(`Cannot resume the session "${session}": it has no transcript`, {
       suggestion: holder === undefined ? `Look for its id in ${from}/projects` : adviceOn(holder),
     });

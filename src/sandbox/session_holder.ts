@@ -1,4 +1,6 @@
 import { absoluteDir } from "./absolute_dir.ts";
+import { folderOfRuns } from "./folder_of_runs.ts";
+import { partsOf } from "./folder_parts.ts";
 import { judgeOwner, type Owner, readOwner } from "./owner.ts";
 import { holdsFiles, parsePrivateFolderName, whyForeign } from "./private_folder.ts";
 
@@ -13,8 +15,10 @@ export interface SessionHolder {
 export interface SessionHolderOptions {
   /** The user's config dir that the session belongs to. */
   readonly configDir: string;
-  /** The run that looks for it: what lies beside its folder counts, and began before it. */
+  /** The run that looks for it: only who began before it counts. */
   readonly before: Owner;
+  /** The places where runs may have their private folders. */
+  readonly places: readonly string[];
 }
 
 /**
@@ -25,20 +29,18 @@ export interface SessionHolderOptions {
  */
 export function findSessionHolder(
   id: string,
-  { configDir, before }: SessionHolderOptions,
+  { configDir, before, places }: SessionHolderOptions,
 ): SessionHolder | undefined {
-  const tmp = before.path.slice(0, before.path.lastIndexOf("/"));
   const home = absoluteDir(configDir);
-  for (const name of namesIn(tmp)) {
-    const path = `${tmp}/${name}`;
-    if (parsePrivateFolderName(name) === undefined || !isOurs(path)) continue;
+  for (const path of places.flatMap(privateFoldersIn)) {
+    if (!isOurs(path)) continue;
     const owner = readOwner(path);
     if (typeof owner !== "object" || owner.session === undefined) continue;
     if (owner.session.id !== id || owner.session.configDir !== home) continue;
     if (!isBefore(owner, before)) continue;
     const state = judgeOwner(owner);
     if (state === "live") return { path, pid: owner.pid };
-    if (state === "dead" && holdsFiles(`${path}/config/projects`)) return { path };
+    if (state === "dead" && holdsFiles(`${partsOf(path).configDir}/projects`)) return { path };
   }
   return undefined;
 }
@@ -65,9 +67,12 @@ function isOurs(path: string): boolean {
   }
 }
 
-function namesIn(dir: string): readonly string[] {
+function privateFoldersIn(place: string): readonly string[] {
+  const runs = folderOfRuns(place);
   try {
-    return [...Deno.readDirSync(dir)].map(({ name }) => name);
+    return [...Deno.readDirSync(runs)]
+      .filter(({ name }) => parsePrivateFolderName(name) !== undefined)
+      .map(({ name }) => `${runs}/${name}`);
   } catch {
     return [];
   }

@@ -1,7 +1,9 @@
 import { absoluteDir } from "./absolute_dir.ts";
+import { folderOfRuns } from "./folder_of_runs.ts";
+import { partsOf } from "./folder_parts.ts";
 import { forwardTranscripts } from "./forward_transcripts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
-import { isLiving, judgeOwner, litterIn, NOBODY, readOwner, thisOwner } from "./owner.ts";
+import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
 import {
   holdsFiles,
   parsePrivateFolderName,
@@ -9,13 +11,14 @@ import {
   privateFolderName,
   whyForeign,
 } from "./private_folder.ts";
+import { removeEmpty } from "./remove_empty.ts";
 import { removeFolder } from "./remove_folder.ts";
 import { endRunProcesses } from "./run_processes.ts";
 
 /** Where to look, and what may be done. */
 export interface SweepOptions {
-  /** The folder in which runs have their private folders. */
-  readonly tmp: string;
+  /** The places where runs may have their private folders. */
+  readonly places: readonly string[];
   /** The user's config dir: transcripts are rescued into no other. */
   readonly userConfigDir: string;
   /** Whether to say what would be done instead of doing it. */
@@ -51,18 +54,29 @@ export interface SweptFolder {
  *
  * @throws nothing: what goes wrong is in the verdict, and a folder that cannot be listed has nothing to sweep
  */
-export function sweep(options: SweepOptions): readonly SweptFolder[] {
+export function sweep({ places, ...options }: SweepOptions): readonly SweptFolder[] {
+  return places.map(folderOfRuns).flatMap((runs) => {
+    const swept = sweepRuns({ ...options, runs });
+    if (options.dryRun !== true) removeEmpty(runs);
+    return swept;
+  });
+}
+
+type RunsOptions = Omit<SweepOptions, "places"> & { readonly runs: string };
+
+function sweepRuns(options: RunsOptions): readonly SweptFolder[] {
   const swept: SweptFolder[] = [];
   let names: readonly string[] = [];
   try {
-    names = [...Deno.readDirSync(options.tmp)].map(({ name }) => name);
+    if (whyForeign(options.runs) !== undefined) return [];
+    names = [...Deno.readDirSync(options.runs)].map(({ name }) => name);
   } catch {
     // Nobody has a run there.
   }
   for (const name of names) {
     const named = parsePrivateFolderName(name);
     if (named === undefined) continue;
-    const path = `${options.tmp}/${name}`;
+    const path = `${options.runs}/${name}`;
     try {
       swept.push({ path, rescued: 0, ...sweepFolder(path, { ...options, named }) });
     } catch (error) {
@@ -81,16 +95,16 @@ type Finding = Pick<SweptFolder, "verdict" | "reason"> & Partial<SweptFolder>;
 
 function sweepFolder(
   path: string,
-  options: SweepOptions & { readonly named: PrivateFolderName },
+  options: RunsOptions & { readonly named: PrivateFolderName },
 ): Finding {
-  const { tmp, named, dryRun = false } = options;
+  const { runs, named, dryRun = false } = options;
   const { ino } = Deno.lstatSync(path);
   const foreign = whyForeign(path);
   if (foreign !== undefined) return { verdict: "foreign", reason: foreign };
   if (isLiving(named)) return { verdict: "live", reason: `process ${named.pid} uses it` };
   const owner = ownerOf(path, named.random);
   // Without an owner's file there was no child yet, so nothing is lost with the folder.
-  if (owner === "broken" && holdsFiles(`${path}/config/projects`)) {
+  if (owner === "broken" && holdsFiles(`${partsOf(path).configDir}/projects`)) {
     return { verdict: "kept", reason: "nothing tells whose transcript it holds" };
   }
   if (typeof owner === "object") {
@@ -111,13 +125,13 @@ function sweepFolder(
   // What a run that ended by itself left running is not to be ended, and of another boot no process is left, whatever
   // the owner's file says.
   if (typeof owner === "object" && !isOver && owner.bootId === thisOwner().bootId) {
-    const [survivor] = endRunProcesses({ configDir: `${owner.path}/config` });
+    const [survivor] = endRunProcesses({ configDir: partsOf(owner.path).configDir });
     if (survivor !== undefined) {
       return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
     }
   }
   // Whoever renames it has it; the others find it gone.
-  const claimed = `${tmp}/${privateFolderName({ ...thisOwner(), random: named.random })}`;
+  const claimed = `${runs}/${privateFolderName({ ...thisOwner(), random: named.random })}`;
   Deno.renameSync(path, claimed);
   const kept = (reason: string): Finding => {
     Deno.renameSync(claimed, path);
@@ -130,11 +144,12 @@ function sweepFolder(
   let rescued = 0;
   if (typeof owner === "object" && owner.transcripts !== undefined) {
     const { to } = owner.transcripts;
-    if (to !== absoluteDir(options.userConfigDir) && holdsFiles(`${claimed}/config/projects`)) {
+    const { configDir } = partsOf(claimed);
+    if (to !== absoluteDir(options.userConfigDir) && holdsFiles(`${configDir}/projects`)) {
       return kept(`its transcript belongs to the config dir ${to}`);
     }
     const { files, left, failures: [failure] } = forwardTranscripts({
-      from: `${claimed}/config`,
+      from: configDir,
       ...owner.transcripts,
     });
     rescued = files;
@@ -146,7 +161,7 @@ function sweepFolder(
   }
   const problem = removeFolder(claimed);
   if (problem !== undefined) return { ...kept(problem.message), rescued };
-  if (typeof owner === "object" && owner.litters) removeEmpty(litterIn(tmp));
+  if (typeof owner === "object" && owner.litter !== undefined) removeEmpty(owner.litter);
   return { verdict: "removed", reason, rescued };
 }
 
@@ -166,13 +181,5 @@ function isThere(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function removeEmpty(folder: string): void {
-  try {
-    Deno.removeSync(folder);
-  } catch {
-    // It was not made, or somebody has put something into it since.
   }
 }

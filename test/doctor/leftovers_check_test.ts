@@ -9,11 +9,12 @@ const found = (path: string, verdict: Verdict): SweptFolder => ({
   rescued: 0,
 });
 
-const check = (...swept: readonly SweptFolder[]) => leftoversCheck({ swept, tmp: "/tmp" });
+const check = (...swept: readonly SweptFolder[]) =>
+  leftoversCheck({ swept, places: ["/tmp", "/var/tmp"] });
 
 Deno.test("leftoversCheck() takes folders of living runs and of others", () => {
   const { ok, detail, data } = check(found("/tmp/a", "live"), found("/tmp/b", "foreign"));
-  assertEquals([ok, detail], [true, "none in /tmp"]);
+  assertEquals([ok, detail], [true, "none in /tmp, /var/tmp"]);
   assertEquals([data["live"], data["foreign"]], [["/tmp/a"], ["/tmp/b"]]);
 });
 

@@ -230,7 +230,7 @@ Deno.test("the executable", async (t) => {
       assertEquals(exit, { kind: "exited", code: 0 });
       const denied = await runInTerminal(command, {
         size,
-        cwd: "/dev",
+        cwd: claude.home.project,
         env: { ...env, TMPDIR: "/dev/shm" },
       });
       assertEquals(denied.exit, { kind: "exited", code: 2 });

@@ -161,7 +161,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "the FIFO is removed",
-    scenario: doing('rm "$SANDBOX/hooks.fifo"'),
+    scenario: doing('rm "$SANDBOX/own/hooks.fifo"'),
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,
@@ -187,7 +187,7 @@ export const FAULTS: readonly Fault[] = [
     name: "the private folder is removed",
     // Not before every payload was read: whether one was is not what is asked here.
     scenario: doing(
-      'while ls "$SANDBOX"/payloads/* 2> /dev/null; do sleep 0.01; done; rm -rf "$SANDBOX"',
+      'while ls "$SANDBOX"/own/payloads/* 2> /dev/null; do sleep 0.01; done; rm -rf "$SANDBOX"',
     ),
     cells: {
       "before start": UNHEARD,
@@ -309,7 +309,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "the FIFO is flooded",
-    scenario: doing('cat /dev/zero > "$SANDBOX/hooks.fifo" &'),
+    scenario: doing('cat /dev/zero > "$SANDBOX/own/hooks.fifo" &'),
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,
@@ -323,11 +323,11 @@ export const FAULTS: readonly Fault[] = [
     name: "there is garbage on the FIFO",
     scenario: doing(`{
       head -c 300000 /dev/urandom; echo
-      secret=$(sed -n "s/^printf .* '\\([^']*\\)' \\"\\$\\$\\".*/\\1/p" "$SANDBOX/hook")
+      secret=$(sed -n "s/^printf .* '\\([^']*\\)' \\"\\$\\$\\".*/\\1/p" "$SANDBOX/own/hook")
       echo "$secret"; echo "$secret 99999999"; echo "$secret ../../etc/passwd"
-      echo '{"hook_event_name":"Stop"' > "$SANDBOX/payloads/1"; echo "$secret 1"
+      echo '{"hook_event_name":"Stop"' > "$SANDBOX/own/payloads/1"; echo "$secret 1"
       printf 'the beginning of a line'
-    } 1<> "$SANDBOX/hooks.fifo"`),
+    } 1<> "$SANDBOX/own/hooks.fifo"`),
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,

@@ -6,6 +6,8 @@ import { NOWHERE } from "../nowhere.ts";
 
 const HERE = { cwd: "/" };
 
+const OURS = { hooks: {}, memoryPath: "/m/", outOfReach: ["/t/own", "/v"], readOnly: ["/t/cfg"] };
+
 Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
   assertEquals(await parseCallerSettings('{"model":"opus"}', HERE), { model: "opus" });
   assertEquals(await parseCallerSettings(' { /* why */ "model": "opus", }', HERE), {
@@ -61,7 +63,7 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
 Deno.test("runSettings() adds our hooks to the caller's", () => {
   const ours = { Stop: [{ hooks: ["ours"] }], StopFailure: [{ hooks: ["ours"] }] };
   const caller = { model: "opus", hooks: { Stop: [{ hooks: ["theirs"] }], PreToolUse: ["p"] } };
-  const merged = runSettings(caller, { hooks: ours, memoryPath: "/m/" });
+  const merged = runSettings(caller, { ...OURS, hooks: ours });
   assertEquals(merged["model"], "opus");
   assertEquals(merged["hooks"], {
     Stop: [{ hooks: ["ours"] }, { hooks: ["theirs"] }],
@@ -72,14 +74,40 @@ Deno.test("runSettings() adds our hooks to the caller's", () => {
 });
 
 Deno.test("runSettings() starts the project's MCP servers as claude -p does, whatever the caller says", () => {
-  const ours = { hooks: {}, memoryPath: "/m/" };
   for (const caller of [{}, { enableAllProjectMcpServers: false }]) {
-    assertEquals(runSettings(caller, ours)["enableAllProjectMcpServers"], true);
+    assertEquals(runSettings(caller, OURS)["enableAllProjectMcpServers"], true);
   }
 });
 
 Deno.test("runSettings() keeps memory in its place unless the caller names another", () => {
-  const ours = { hooks: {}, memoryPath: "/m/" };
-  assertEquals(runSettings({}, ours)["autoMemoryDirectory"], "/m/");
-  assertEquals(runSettings({ autoMemoryDirectory: "~/x" }, ours)["autoMemoryDirectory"], "~/x");
+  assertEquals(runSettings({}, OURS)["autoMemoryDirectory"], "/m/");
+  assertEquals(runSettings({ autoMemoryDirectory: "~/x" }, OURS)["autoMemoryDirectory"], "~/x");
+});
+
+Deno.test("runSettings() closes folders to every tool, whatever the caller's settings say", () => {
+  const deny = ["Edit(//t/own/**)", "Edit(//v/**)", "Read(//t/own/**)", "Read(//v/**)"];
+  for (const odd of [undefined, "odd", { deny: "odd" }]) {
+    const { permissions, sandbox } = runSettings({ permissions: odd, sandbox: odd }, OURS);
+    assertEquals(permissions, { deny });
+    assertEquals((sandbox as Record<string, unknown>)["filesystem"], { denyWrite: ["/t/cfg"] });
+  }
+  const caller = {
+    permissions: { allow: ["Edit"], deny: ["Bash"] },
+    sandbox: { enabled: true, filesystem: { denyWrite: ["/theirs"], allowWrite: ["/t"] } },
+  };
+  const merged = runSettings(caller, OURS);
+  assertEquals(merged["permissions"], { allow: ["Edit"], deny: [...deny, "Bash"] });
+  assertEquals(merged["sandbox"], {
+    enabled: true,
+    filesystem: { denyWrite: ["/t/cfg", "/theirs"], allowWrite: ["/t"] },
+  });
+});
+
+Deno.test("runSettings() names any folder by a pattern that fits it", () => {
+  const outOfReach = ["/a b/(c)/x*[y]?\\z/{q},'\"#!$^.|+é"];
+  const { permissions } = runSettings({}, { ...OURS, outOfReach });
+  assertEquals(
+    (permissions as { readonly deny: readonly string[] }).deny[0],
+    "Edit(//a b/\\(c\\)/x??y???z/{q},'\"#!$^.|+é/**)",
+  );
 });

@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { folderOfRuns } from "../../src/sandbox/folder_of_runs.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
 
 /** A temp folder with a user's config dir, removed at the end of the test. */
 class Ground implements Disposable {
-  readonly path = Deno.makeTempDirSync();
+  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
   readonly user = `${this.path}/user`;
   readonly tmp: string;
 
@@ -23,6 +24,7 @@ class Ground implements Disposable {
       callerSettings: {},
       memoryPath: "/m/",
       folders: ["/w"],
+      writable: ["/w"],
       hooks: ["Stop", "PermissionRequest"],
       mcpServers: 0,
       logged: false,
@@ -39,6 +41,14 @@ class Ground implements Disposable {
 }
 
 const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o777).toString(8);
+const isThere = (path: string) => {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+};
 const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));
 
 Deno.test("Sandbox is private, and gone when disposed, twice too", () => {
@@ -46,7 +56,9 @@ Deno.test("Sandbox is private, and gone when disposed, twice too", () => {
   const sandbox = new Sandbox(ground.options({ stdin: "prompt\n" }));
   assertEquals(mode(sandbox.path), "700");
   assertEquals(mode(sandbox.configDir), "700");
-  for (const file of [sandbox.settingsPath, `${sandbox.path}/hook`, sandbox.stdinPath as string]) {
+  for (
+    const file of [sandbox.settingsPath, `${sandbox.path}/own/hook`, sandbox.stdinPath as string]
+  ) {
     assertEquals(mode(file), "600", file);
   }
   assert(Deno.statSync(sandbox.fifoPath).isFifo);
@@ -59,10 +71,69 @@ Deno.test("Sandbox is private, and gone when disposed, twice too", () => {
 Deno.test("Sandbox names its folder with the pid and start time of its owner", () => {
   using ground = new Ground();
   using sandbox = new Sandbox(ground.options());
-  const [, pid, start] = /claude-print-(\d+)-(\d+)-[0-9a-f]{8}$/u.exec(sandbox.path) ?? [];
+  const [, pid, start] = /claude-print-\d+\/(\d+)-(\d+)-[0-9a-f]{8}$/u.exec(sandbox.path) ?? [];
   assertEquals(Number(pid), Deno.pid);
   const stat = Deno.readTextFileSync(`/proc/${Deno.pid}/stat`);
   assert(stat.split(" ").includes(start as string));
+});
+
+Deno.test("Sandbox is where tools cannot write, and closes where they can to them", () => {
+  using ground = new Ground();
+  const runtime = `${ground.path}/runtime`;
+  Deno.mkdirSync(runtime);
+  const env = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: runtime };
+  const sandbox = new Sandbox(
+    ground.options({ env, folders: [ground.tmp], writable: [ground.tmp, "/w"] }),
+  );
+  const [own, held] = [folderOfRuns(runtime), folderOfRuns(ground.tmp)];
+  assert(sandbox.path.startsWith(`${own}/`));
+  const { permissions: { deny }, sandbox: { filesystem } } = readJson(sandbox.settingsPath);
+  for (const tool of ["Edit", "Read"]) {
+    assert(deny.includes(`${tool}(/${sandbox.path}/own/**)`));
+    assert(deny.includes(`${tool}(/${held}/**)`));
+    assert(!deny.includes(`${tool}(/${own}/**)`));
+  }
+  assertEquals(filesystem.denyWrite, [sandbox.configDir]);
+  // The Bash sandbox can close only what is there.
+  const footholds = [...Deno.readDirSync(held)].map(({ name }) => `${held}/${name}`);
+  assertEquals(footholds.map((path) => [...Deno.readDirSync(path)].length), [0]);
+  sandbox[Symbol.dispose]();
+  for (const place of [ground.tmp, runtime]) assertEquals([...Deno.readDirSync(place)], []);
+});
+
+Deno.test("Sandbox closes no folder that it works in, as one that a run's tool starts may do", () => {
+  using outer = new Ground();
+  using run = new Sandbox(outer.options());
+  const folder = `${run.tempDir}/work`;
+  Deno.mkdirSync(folder);
+  using ground = new Ground();
+  const env = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: outer.tmp };
+  using inner = new Sandbox(ground.options({ env, folders: [folder], writable: [folder] }));
+  const { permissions: { deny } } = readJson(inner.settingsPath);
+  assert(!JSON.stringify(deny).includes(outer.tmp));
+});
+
+Deno.test("Sandbox goes elsewhere where somebody else has taken the name of the folder of runs", () => {
+  using ground = new Ground();
+  const runtime = `${ground.path}/runtime`;
+  Deno.mkdirSync(runtime);
+  const runs = folderOfRuns(ground.tmp);
+  Deno.symlinkSync(ground.user, runs);
+  const env = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: runtime };
+  {
+    using sandbox = new Sandbox(ground.options({ env }));
+    assert(sandbox.path.startsWith(`${folderOfRuns(runtime)}/`));
+  }
+  const error = assertThrows(
+    () => new Sandbox(ground.options({ env, folders: ["/"], writable: ["/"] })),
+    SandboxError,
+  );
+  assertEquals(error.message, `Cannot create a private folder: ${runs} belongs to somebody else`);
+  assertEquals([...Deno.readDirSync(ground.user)], []);
+  Deno.removeSync(runs);
+  Deno.mkdirSync(runs, { mode: 0o755 });
+  using sandbox = new Sandbox(ground.options({ env }));
+  assertEquals(mode(`${sandbox.path}/..`), "700");
 });
 
 Deno.test("Sandbox keeps the user's settings but not the user's hooks", () => {
@@ -129,6 +200,8 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
     adviceOn({ isNewSession: false, resume: "s1" }),
     `it has no transcript. ${wait}`,
   );
+  const runtime = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: ground.user };
+  assertStringIncludes(adviceOn({ env: runtime, writable: [ground.tmp] }), inUse);
   const userConfig = { ...ground.options().userConfig, dir: ground.tmp };
   for (const more of [{ sessionId: "s2" }, { persistSession: false }, { userConfig }]) {
     begin(more)[Symbol.dispose]();
@@ -139,7 +212,7 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
   Deno.mkdirSync(`${first.configDir}/projects/-w`, { recursive: true });
   Deno.writeTextFileSync(`${first.configDir}/projects/-w/s1.jsonl`, "line\n");
   const kept = first.keep();
-  assertEquals(kept.replace(/[0-9a-f]{8}$/u, ""), `${ground.tmp}/claude-print-0-0-`);
+  assertEquals(kept.replace(/[0-9a-f]{8}$/u, ""), `${folderOfRuns(ground.tmp)}/0-0-`);
   const still = `Its transcript is still in ${kept}: bring it home with claude-print sweep`;
   assertEquals(adviceOn(), `${inUse}. ${still}, or give another --session-id`);
   Deno.removeSync(kept, { recursive: true });
@@ -186,6 +259,45 @@ for (const tmpName of ["plain", "with space", "q'uo\"te $x `y` \\z", "ünï😀"
     }
   });
 }
+
+Deno.test("the hook script needs no PATH, and runs no program of another one, in every shell", async () => {
+  using ground = new Ground();
+  const fakes = `${ground.path}/fakes`;
+  Deno.mkdirSync(fakes);
+  for (const name of ["cat", "grep", "sed", "wc", "rm", "sleep", "sh", "printf"]) {
+    Deno.writeTextFileSync(`${fakes}/${name}`, `#!/bin/sh\n: > ${ground.path}/ran\n`);
+    Deno.chmodSync(`${fakes}/${name}`, 0o755);
+  }
+  const shells = [["/bin/sh"], ["/bin/bash", "--posix"], ["/bin/busybox", "sh"]]
+    .filter(([path = ""]) => isThere(path));
+  for (const [shell = "", ...flags] of shells) {
+    for (const PATH of [undefined, "", `${fakes}:/usr/bin`]) {
+      const hooks = ["PostToolBatch", "Stop"] as const;
+      using sandbox = new Sandbox(ground.options({ hooks, maxTurns: 2 }));
+      using _fifo = Deno.openSync(sandbox.fifoPath, { read: true, write: true });
+      const call = async (...mode: readonly string[]) => {
+        const child = new Deno.Command(shell, {
+          args: [...flags, `${sandbox.path}/own/hook`, ...mode],
+          clearEnv: true,
+          env: PATH === undefined ? {} : { PATH },
+          stdin: "piped",
+          stdout: "piped",
+          stderr: "piped",
+        }).spawn();
+        const writer = child.stdin.getWriter();
+        await writer.write(new TextEncoder().encode('{"hook_event_name":"PostToolBatch"}'));
+        await writer.close();
+        const { stdout, stderr } = await child.output();
+        return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+      };
+      const told = () => [...Deno.readDirSync(sandbox.payloadDir)].length;
+      assertEquals([await call("limit", "2"), told()], ["", 0], `${shell} ${PATH}`);
+      assertStringIncludes(await call("limit", "2"), '"continue":false');
+      assertEquals([await call("count-anew"), told()], ["", 2]);
+    }
+  }
+  assert(!isThere(`${ground.path}/ran`));
+});
 
 Deno.test("the hook script counts the batches of tools and stops the turn at its limit", async () => {
   using ground = new Ground();

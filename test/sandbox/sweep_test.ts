@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { folderOfRuns } from "../../src/sandbox/folder_of_runs.ts";
+import { partsOf } from "../../src/sandbox/folder_parts.ts";
 import { keepTranscripts } from "../../src/sandbox/keep_transcripts.ts";
 import { type Owner, thisOwner, writeOwner } from "../../src/sandbox/owner.ts";
 import { sweep, type SweptFolder } from "../../src/sandbox/sweep.ts";
@@ -13,6 +15,7 @@ const NOBODY = 4_194_305;
 class Ground implements Disposable {
   readonly path = Deno.realPathSync(Deno.makeTempDirSync());
   readonly tmp = `${this.path}/tmp`;
+  readonly runs = folderOfRuns(this.tmp);
   readonly user = `${this.path}/user`;
 
   constructor() {
@@ -26,17 +29,19 @@ class Ground implements Disposable {
     files: Readonly<Record<string, string>> = {},
   ): string {
     const { pid = NOBODY, startTime = "1" } = typeof owner === "object" ? owner : {};
-    const path = `${this.tmp}/claude-print-${pid}-${startTime}-0123abcd`;
+    const path = `${this.runs}/${pid}-${startTime}-0123abcd`;
+    const { own, configDir } = partsOf(path);
+    Deno.mkdirSync(this.runs, { recursive: true, mode: 0o700 });
     Deno.mkdirSync(path, { mode: 0o700 });
-    this.write({ [`${path}/prompt`]: "Hello" });
-    if (owner === "broken") this.write({ [`${path}/owner.json`]: '{"pid":1' });
+    this.write({ [`${own}/prompt`]: "Hello" });
+    if (owner === "broken") this.write({ [`${own}/owner.json`]: '{"pid":1' });
     if (typeof owner === "object") {
       const transcripts = { to: this.user, resumed: {} };
-      const dead = { ...thisOwner(), pid, startTime, path, litters: false, transcripts };
+      const dead = { ...thisOwner(), pid, startTime, path, transcripts };
       writeOwner(path, { ...dead, ...owner });
     }
     for (const [name, text] of Object.entries(files)) {
-      this.write({ [`${path}/config/projects/${name}`]: text });
+      this.write({ [`${configDir}/projects/${name}`]: text });
     }
     return path;
   }
@@ -55,7 +60,7 @@ class Ground implements Disposable {
   }
 
   sweep(options: { readonly dryRun?: boolean } = {}): readonly SweptFolder[] {
-    return sweep({ tmp: this.tmp, userConfigDir: this.user, ...options });
+    return sweep({ places: [this.tmp], userConfigDir: this.user, ...options });
   }
 
   /** Sweeps and returns what became of the only folder. */
@@ -68,7 +73,9 @@ class Ground implements Disposable {
   }
 
   get left(): readonly string[] {
-    return [...Deno.readDirSync(this.tmp)].map(({ name }) => `${this.tmp}/${name}`);
+    const list = (folder: string) =>
+      [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`);
+    return list(this.tmp).flatMap((path) => path === this.runs ? list(path) : path);
   }
 
   [Symbol.dispose](): void {
@@ -86,14 +93,14 @@ const RESCUED = {
 Deno.test("sweep() removes the folder of a run that was killed, and nothing beside it", () => {
   using ground = new Ground();
   ground.leave();
-  const others = [`${ground.tmp}/claude-print`, `${ground.tmp}/claude-print-1-1-x`];
+  const others = [`${ground.tmp}/1-1-0123abcd`, `${ground.runs}/1-1-x`];
   for (const path of others) Deno.mkdirSync(path, { mode: 0o700 });
   assertEquals(ground.sweepOne(), REMOVED);
   assertEquals(ground.left.toSorted(), others);
 });
 
 Deno.test("sweep() finds nothing in a folder that is not there", () => {
-  assertEquals(sweep({ tmp: NOWHERE, userConfigDir: NOWHERE }), []);
+  assertEquals(sweep({ places: [NOWHERE], userConfigDir: NOWHERE }), []);
 });
 
 Deno.test("sweep() leaves the folder of a run that lives", () => {
@@ -173,7 +180,7 @@ Deno.test("sweep() follows no link and enters no folder that others may enter", 
     reason: "others may enter it",
     rescued: 0,
   });
-  assertEquals(Deno.readTextFileSync(`${path}/prompt`), "Hello");
+  assertEquals(Deno.readTextFileSync(`${partsOf(path).own}/prompt`), "Hello");
 });
 
 for (const owner of ["missing", "broken"] as const) {
@@ -182,7 +189,8 @@ for (const owner of ["missing", "broken"] as const) {
     ground.leave(owner);
     assertEquals(ground.sweepOne(), REMOVED);
     const { pid, startTime } = thisOwner();
-    const path = `${ground.tmp}/claude-print-${pid}-${startTime}-0123abcd`;
+    const path = `${ground.runs}/${pid}-${startTime}-0123abcd`;
+    Deno.mkdirSync(ground.runs, { mode: 0o700 });
     Deno.mkdirSync(path, { mode: 0o700 });
     assertEquals(ground.sweepOne().verdict, "live");
     assertEquals(ground.left, [path]);
@@ -192,7 +200,7 @@ for (const owner of ["missing", "broken"] as const) {
 Deno.test("sweep() removes a folder whose run had just begun to fill it, a session to resume in it", () => {
   using ground = new Ground();
   const path = ground.leave({}, { "-w/s1.jsonl": "old\n" });
-  writeOwner(path, { ...thisOwner(), pid: NOBODY, startTime: "1", path, litters: false });
+  writeOwner(path, { ...thisOwner(), pid: NOBODY, startTime: "1", path });
   ground.write({ "-w/s1.jsonl": "old\n" });
   assertEquals(ground.sweepOne(), REMOVED);
   assertEquals(ground.transcript("-w/s1.jsonl"), "old\n");
@@ -229,14 +237,15 @@ Deno.test("sweep() keeps a transcript that it cannot rescue, and nothing else, a
   using ground = new Ground();
   ground.leave({}, { "-w/s1.jsonl": "new\n" });
   ground.write({ [`${ground.user}/projects`]: "a file where a folder should be" });
-  const kept = `${ground.tmp}/claude-print-0-0-0123abcd`;
+  const kept = `${ground.runs}/0-0-0123abcd`;
   for (let tries = 0; tries < 2; tries++) {
     const [{ path, verdict, reason, rescued } = {}] = ground.sweep();
     assertEquals([path, verdict, rescued], [kept, "kept", 0]);
     assertMatch(reason ?? "", /^Cannot copy the transcript to .*\/projects\/-w\/s1\.jsonl: /u);
     assertEquals(ground.left, [kept]);
     const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name);
-    assertEquals(names(kept).toSorted(), ["config", "owner.json"]);
+    assertEquals(names(kept).toSorted(), [".claude", "own"]);
+    assertEquals(names(`${kept}/own`), ["owner.json"]);
   }
   Deno.removeSync(`${ground.user}/projects`);
   assertEquals(ground.sweepOne({ dryRun: true }), { ...RESCUED, verdict: "abandoned", rescued: 0 });
@@ -249,13 +258,13 @@ Deno.test("sweep() rescues what a run left that is over, wherever that was, and 
   const path = ground.leave({}, { "-w/s1.jsonl": "new\n" });
   const transcripts = { to: ground.user, resumed: {} };
   // The process that carried out the run goes on, and so does what its tools left running.
-  const owner = { ...thisOwner(), path, litters: false, transcripts, pidNamespace: "pid:[1]" };
+  const owner = { ...thisOwner(), path, transcripts, pidNamespace: "pid:[1]" };
   const kept = keepTranscripts(path, owner);
-  assertEquals(kept, `${ground.tmp}/claude-print-0-0-0123abcd`);
+  assertEquals(kept, `${ground.runs}/0-0-0123abcd`);
   const [mine, its] = [path, kept].map((folder) =>
     new Deno.Command("setsid", {
       args: ["sleep", "1000"],
-      env: { CLAUDE_CONFIG_DIR: `${folder}/config` },
+      env: { CLAUDE_CONFIG_DIR: partsOf(folder).configDir },
     }).spawn()
   );
   assertEquals(ground.sweepOne(), RESCUED);
@@ -282,13 +291,13 @@ Deno.test("sweep() writes into no config dir but the user's", () => {
 Deno.test("sweep() ends what still runs before it rescues what that has written", async () => {
   using ground = new Ground();
   const path = ground.leave({}, { "-w/s1.jsonl": "new\n" });
-  const script = `trap 'echo saved >>config/projects/-w/s1.jsonl; exit' TERM
+  const script = `trap 'echo saved >>.claude/projects/-w/s1.jsonl; exit' TERM
     env -i setsid sh -c "trap '' TERM; echo up; sleep 1000 & wait; sleep 1000" sh ${path} &
     while :; do sleep 0.01; done`;
   const child = new Deno.Command("setsid", {
     args: ["sh", "-c", script],
     cwd: path,
-    env: { CLAUDE_CONFIG_DIR: `${path}/config` },
+    env: { CLAUDE_CONFIG_DIR: partsOf(path).configDir },
     stdout: "piped",
     stderr: "null",
   }).spawn();
@@ -307,7 +316,7 @@ Deno.test("sweep() ends nothing that an owner's file names of another folder, th
   const run = `${ground.path}/claude-print-${pid}-${startTime}-0123abcd`;
   const other = new Deno.Command("setsid", {
     args: ["sleep", "1000"],
-    env: { CLAUDE_CONFIG_DIR: `${run}/config` },
+    env: { CLAUDE_CONFIG_DIR: partsOf(run).configDir },
   }).spawn();
   try {
     for (const made of [{ path: run }, { path: run, bootId: "another" }]) {
@@ -328,9 +337,9 @@ Deno.test("sweep() ends nothing that an owner's file names of another folder, th
 Deno.test("sweep() removes the empty folder that 2.1.197 makes if it was not there before that run", () => {
   using ground = new Ground();
   const litter = `${ground.tmp}/claude-${Deno.uid()}`;
-  for (const [litters, left] of [[false, [litter]], [true, []]] as const) {
+  for (const [owner, left] of [[{}, [litter]], [{ litter }, []]] as const) {
     Deno.mkdirSync(litter, { recursive: true });
-    ground.leave({ litters });
+    ground.leave(owner);
     assertEquals(ground.sweepOne(), REMOVED);
     assertEquals(ground.left, left);
   }
@@ -361,7 +370,7 @@ Deno.test("sweep() by several at once rescues and removes each folder once", asy
   const script = `
     import { sweep } from ${JSON.stringify(import.meta.resolve("../../src/sandbox/sweep.ts"))};
     Deno.stdin.readSync(new Uint8Array(1));
-    const swept = sweep(${JSON.stringify({ tmp: ground.tmp, userConfigDir: ground.user })});
+    const swept = sweep(${JSON.stringify({ places: [ground.tmp], userConfigDir: ground.user })});
     console.log(JSON.stringify(swept.map(({ verdict }) => verdict)));
   `;
   const sweepers = [1, 2, 3].map(() =>

@@ -19,7 +19,7 @@ const FORGERIES: Readonly<Record<string, string>> = {
 Deno.test("what a tool writes to the FIFO ends no run, and nothing of it is heard", async () => {
   const command = [
     ...[
-      "d=${CLAUDE_CONFIG_DIR%/config}",
+      "d=${CLAUDE_CONFIG_DIR%/.claude}/own",
       's=$(grep -oE "\'[0-9a-f-]{36}\'" "$d/hook" | tr -d "\'")',
     ],
     `printf '%s' '${STOP}' > "$d/payloads/99999999"`,
@@ -44,7 +44,7 @@ Deno.test("no command line of a run says its secret, its prompt or a key", async
   const run = claude.start([], { stdin: prompt, env: { ANTHROPIC_API_KEY: key } });
   await claude.untilNoted("prompt");
   const [start] = await claude.journal("start");
-  const folder = start?.env["CLAUDE_CONFIG_DIR"]?.replace(/\/config$/u, "");
+  const folder = start?.env["CLAUDE_CONFIG_DIR"]?.replace(/\/\.claude$/u, "/own");
   const script = await Deno.readTextFile(`${folder}/hook`);
   const secret = /'([0-9a-f-]{36})'/u.exec(script)?.[1] ?? "";
   assertEquals(secret.length, 36);

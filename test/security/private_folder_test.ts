@@ -20,7 +20,7 @@ async function heldRun(claude: StandIn) {
   });
   await claude.untilNoted("prompt");
   const [start] = await claude.journal("start");
-  const folder = (start?.env["CLAUDE_CONFIG_DIR"] ?? "").replace(/\/config$/u, "");
+  const folder = (start?.env["CLAUDE_CONFIG_DIR"] ?? "").replace(/\/\.claude$/u, "");
   const end = async () => {
     run.kill("SIGTERM");
     assertEquals((await run.ended).code, 143);
@@ -33,21 +33,22 @@ const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o7777).toStr
 Deno.test("whatever the umask, all that is made for a run is its owner's alone", async () => {
   await using claude = await StandIn.set({ hang: "prompt" });
   const { folder, end } = await heldRun(claude);
-  const modes = Object.fromEntries(
-    [...Deno.readDirSync(folder)].map(({ name }) => [name, mode(`${folder}/${name}`)]),
-  );
-  assertEquals([mode(folder), modes], ["700", {
-    "config": "700",
+  const modesIn = (path: string) =>
+    Object.fromEntries(
+      [...Deno.readDirSync(path)].map(({ name }) => [name, mode(`${path}/${name}`)]),
+    );
+  assertEquals([mode(`${folder}/..`), mode(folder)], ["700", "700"]);
+  assertEquals(modesIn(folder), { ".claude": "700", "own": "700", "tmp": "700" });
+  assertEquals(modesIn(`${folder}/own`), {
     "hook": "600",
     "hooks.fifo": "600",
     "owner.json": "600",
     "payloads": "700",
     "prompt": "600",
     "settings.json": "600",
-    "tmp": "700",
-  }]);
+  });
   for (const name of [".claude.json", "settings.json"]) {
-    assertEquals(mode(`${folder}/config/${name}`), "600", name);
+    assertEquals(mode(`${folder}/.claude/${name}`), "600", name);
   }
   await end();
   const { config } = claude.home;
@@ -66,9 +67,13 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
       asAnotherUser(["/bin/sh", "-c", script, "sh", folder, claude.home.tmp]);
     assertEquals((await shell(': > "$2/x" && rm "$2/x"')).code, 0, "TMPDIR is theirs too");
     const attempts = [
-      ...['ls "$1"', 'cat "$1/hook"', 'cat "$1/prompt"', 'cat "$1/config/.claude.json"'],
-      ...['cat "$1/settings.json"', 'echo x 1<> "$1/hooks.fifo"', ': > "$1/payloads/1"'],
-      ...['ln -s / "$1/config/projects"', 'rm -rf "$1"', 'mv "$1" "$1.x"', 'chmod 777 "$1"'],
+      ...['ls "$1"', 'cat "$1/own/hook"', 'cat "$1/own/prompt"', 'cat "$1/.claude/.claude.json"'],
+      ...[
+        'cat "$1/own/settings.json"',
+        'echo x 1<> "$1/own/hooks.fifo"',
+        ': > "$1/own/payloads/1"',
+      ],
+      ...['ln -s / "$1/.claude/projects"', 'rm -rf "$1"', 'mv "$1" "$1.x"', 'chmod 777 "$1"'],
       ...[`cat /proc/${pid}/environ`, `cat /proc/${childPid}/environ`, `ls /proc/${pid}/fd`],
       ...[`cat < /proc/${childPid}/fd/0`, `kill ${pid}`, `kill ${childPid}`],
     ];
@@ -76,7 +81,8 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
       const { code, output } = await shell(attempt);
       assert(code !== 0, `${attempt}: ${output}`);
     }
-    const secret = /'([0-9a-f-]{36})'/u.exec(await Deno.readTextFile(`${folder}/hook`))?.[1] ?? "?";
+    const secret = /'([0-9a-f-]{36})'/u.exec(await Deno.readTextFile(`${folder}/own/hook`))?.[1] ??
+      "?";
     const { output } = await shell("cat /proc/[0-9]*/cmdline /proc/[0-9]*/comm | tr '\\0' ' '");
     assertStringIncludes(output, folder);
     assert(!output.includes(secret), "the secret is on a command line");
@@ -123,7 +129,9 @@ Deno.test("what others put into TMPDIR under a name like ours is not touched", a
   const precious = `${path}/precious`;
   await Deno.mkdir(precious);
   await Deno.writeTextFile(`${precious}/file`, "mine");
-  const planted = `${tmp}/claude-print-4000000-1-0123abcd`;
+  const runs = `${tmp}/claude-print-${Deno.uid()}`;
+  await Deno.mkdir(runs, { mode: 0o700 });
+  const planted = `${runs}/4000000-1-0123abcd`;
   await Deno.symlink(precious, planted);
   const run = claude.start(["hello"], { killed: true });
   assertEquals((await run.ended).code, 0);

@@ -22,7 +22,7 @@ for (const [kind, set] of Object.entries(TRAPS)) {
     await using claude = await StandIn.set();
     const { project, tmp } = claude.home;
     const work = `${project}/work`;
-    const left = `${tmp}/claude-print-4194305-1-0123abcd`;
+    const left = `${tmp}/claude-print-${Deno.uid()}/4194305-1-0123abcd/own`;
     for (const folder of [`${project}/.claude`, `${work}/.claude`, left]) {
       await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
     }

@@ -27,7 +27,7 @@ Deno.test("the child's environment points into the sandbox, and at the user's lo
   await using claude = await StandIn.set();
   const { env, cwd, terminals } = await childOf(claude, [], { MINE: "kept" });
   const { home } = claude;
-  const sandbox = /^(.*)\/config$/.exec(env["CLAUDE_CONFIG_DIR"] ?? "")?.[1] ?? "";
+  const sandbox = /^(.*)\/\.claude$/.exec(env["CLAUDE_CONFIG_DIR"] ?? "")?.[1] ?? "";
   assertEquals(sandbox.startsWith(`${home.tmp}/claude-print-`), true);
   assertEquals(env["CLAUDE_CODE_TMPDIR"], `${sandbox}/tmp`);
   assertEquals(env["CLAUDE_SECURESTORAGE_CONFIG_DIR"], home.config);
@@ -106,7 +106,7 @@ Deno.test("the child's arguments are those of the recipe, without the prompt", a
   assertEquals(tools, "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode");
   assertEquals(
     settings,
-    `--settings=${env["CLAUDE_CONFIG_DIR"]?.replace(/config$/, "settings.json")}`,
+    `--settings=${env["CLAUDE_CONFIG_DIR"]?.replace(/\.claude$/, "own/settings.json")}`,
   );
   assertMatch(session ?? "", /^--session-id=[0-9a-f-]{36}$/);
   assertEquals(others, []);

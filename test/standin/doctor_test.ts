@@ -172,13 +172,13 @@ Deno.test(unlessLacking(MOUNT_LACK, {
 Deno.test("doctor finds what a killed run left, and leaves it", async () => {
   await using patient = await Patient.admit();
   // No process can have this pid: pid_max of proc_sys_kernel(5).
-  const path = `${patient.home.tmp}/claude-print-4194304-1-0123abcd`;
-  await Deno.mkdir(path, { mode: 0o700 });
+  const path = `${patient.home.tmp}/claude-print-${Deno.uid()}/4194304-1-0123abcd`;
+  await Deno.mkdir(path, { mode: 0o700, recursive: true });
   const { code, stdout } = await patient.start(["--offline"]).ended;
   assertEquals(code, 2);
   assertStringIncludes(stdout, `✗ leftovers  A run left ${path}\n`);
   assertStringIncludes(stdout, "claude-print sweep\n");
-  assertEquals([...Deno.readDirSync(patient.home.tmp)].length, 1);
+  assert((await Deno.stat(path)).isDirectory);
 });
 
 Deno.test("doctor --run sends one prompt and tells how it went", async () => {

@@ -41,7 +41,7 @@ async function assertWarned(claude: StandIn, args: readonly string[]): Promise<v
 function keptFor(reason: string): RegExp {
   return new RegExp(
     `^claude-print: Warning: Cannot copy the transcript to \\S+: ${reason}; ` +
-      "it is kept in \\S+/claude-print-0-0-[0-9a-f]{8}, " +
+      "it is kept in \\S+/claude-print-\\d+/0-0-[0-9a-f]{8}, " +
       "and the next run or claude-print sweep tries again\n$",
     "u",
   );

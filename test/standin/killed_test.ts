@@ -77,13 +77,14 @@ Deno.test("claude-print sweep says what it would do, and what there is", async (
   await using claude = await StandIn.set({ hang: "prompt" });
   await killOne(claude, () => claude.untilNoted("prompt"));
   const dry = await command(claude, ["sweep", "--dry-run", "--json"]);
+  // Other places are everybody's: what other runs have there is told after this one.
   const [folder] = JSON.parse(dry.stdout);
   assertEquals([dry.code, folder.verdict, folder.rescued], [0, "abandoned", 0]);
   assertEquals((await leftovers(claude.home)).includes(folder.path), true);
   const swept = await command(claude, ["sweep"]);
-  assertMatch(swept.stdout, /^removed .*\n1 folder: 1 removed\n$/u);
+  assertMatch(swept.stdout, /^removed .*\n(?:.*\n)*\d+ folders?: 1 removed/u);
   const nothing = await command(claude, ["sweep"]);
-  assertEquals(nothing.stdout, `No run has left anything in ${claude.home.tmp}\n`);
+  assertEquals(nothing.stdout.includes(`${claude.home.tmp}/`), false);
 });
 
 Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, and a run warns of it", async () => {
@@ -93,7 +94,10 @@ Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, 
   await Deno.writeTextFile(projects, "not a folder");
   const swept = await command(claude, ["sweep"]);
   assertEquals([swept.code, swept.stderr], [2, ""]);
-  assertMatch(swept.stdout, /^kept .*: Cannot copy the transcript to .*\n1 folder: 1 kept\n$/u);
+  assertMatch(
+    swept.stdout,
+    /^kept .*: Cannot copy the transcript to .*\n(?:.*\n)*\d+ folders?: 1 kept/u,
+  );
   const { code, stderr } = await command(claude, [
     ...["--claude-binary", claude.binary, "--no-session-persistence", "--timeout", "1", "hello"],
   ]);
