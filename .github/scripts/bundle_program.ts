@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type BundleContents, bundleContents } from "./bundle_contents.ts";
 import { runDeno } from "./run_deno.ts";
 import { stableNames } from "./stable_names.ts";
 
@@ -9,8 +10,9 @@ const ROOT = resolve(import.meta.dirname ?? ".", "..", "..");
  * own. They are the same wherever and whenever they are made.
  *
  * @param folder where they go; it does not exist yet
+ * @returns what is in them
  */
-export async function bundleProgram(folder: string): Promise<void> {
+export async function bundleProgram(folder: string): Promise<BundleContents> {
   const how = ["--quiet", "--frozen", "--platform", "deno", "--code-splitting"];
   await runDeno(["bundle", ...how, "--outdir", folder, "src/main.ts"], { cwd: ROOT });
   const files = new Map<string, string>();
@@ -18,7 +20,7 @@ export async function bundleProgram(folder: string): Promise<void> {
     files.set(name, await Deno.readTextFile(`${folder}/${name}`));
     await Deno.remove(`${folder}/${name}`);
   }
-  for (const [name, text] of stableNames(files, "main.js")) {
-    await Deno.writeTextFile(`${folder}/${name}`, text);
-  }
+  const named = stableNames(files, "main.js");
+  for (const [name, text] of named) await Deno.writeTextFile(`${folder}/${name}`, text);
+  return bundleContents([...named.values()].join("\n"));
 }

@@ -6,16 +6,24 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { basename, dirname, join, resolve } from "node:path";
 import deno from "../../deno.json" with { type: "json" };
+import type { BundleContents } from "./bundle_contents.ts";
 import { bundleProgram } from "./bundle_program.ts";
 import { makeExecutable } from "./make_executable.ts";
+import { releaseProblem } from "./release_problem.ts";
 import { runtimeBase } from "./runtime_base.ts";
 
 const HELP = `deno task compile [--base official|npm] [--output FILE]
 
-  --base official   Deno's own runtime and no other, as releases have it
+  --base official   a release: Deno's own runtime and no other, and nothing bundled that no release may hold
   --base npm        a runtime out of npm, for tests only; without --base this is what is taken where Deno's own
                     cannot be downloaded
   --output FILE     the executable; default dist/claude-print
+`;
+
+const LINKED =
+  `Cannot make a release here: links in deno.json put packages of test/std, which take @std from deno-std,
+an unofficial repack of it on npm, in the place of the real jsr:@std
+  Drop them in a checkout of its own: deno run -A .github/scripts/drop_links.ts && deno install --frozen=false
 `;
 
 const DEFAULT_OUTPUT = resolve(import.meta.dirname ?? ".", "..", "..", "dist", "claude-print");
@@ -56,15 +64,21 @@ async function main(): Promise<number> {
     print(Deno.stderr, `Cannot compile on ${os}, ${arch}: claude-print is for Linux on x86_64\n`);
     return 2;
   }
+  if (options.base === "official" && Object.hasOwn(deno, "links")) {
+    print(Deno.stderr, LINKED);
+    return 2;
+  }
   const folder = await Deno.makeTempDir({ prefix: "claude-print-compile-" });
   try {
     const executable = `${folder}/claude-print`;
     const base = await runtimeBase(options.base);
-    await bundleProgram(`${folder}/bundle`);
+    const contents = await bundleProgram(`${folder}/bundle`);
+    if (options.base === "official") refuseUnlessRelease(contents);
     await makeExecutable(executable, { folder: `${folder}/bundle`, base });
     await tryOut(executable);
     await moveTo(options.output, executable);
     const megabytes = ((await Deno.stat(options.output)).size / 1_000_000).toFixed(1);
+    print(Deno.stdout, `Bundled ${contents.packages.map(described).join(", ")}\n`);
     print(Deno.stdout, `${options.output}: ${megabytes} MB, on ${base.name}\n`);
     return 0;
   } catch (error) {
@@ -73,6 +87,18 @@ async function main(): Promise<number> {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+function refuseUnlessRelease(contents: BundleContents): void {
+  const problem = releaseProblem(contents);
+  if (problem !== undefined) throw new Error(`Cannot make a release of the bundle: ${problem}`);
+}
+
+/** What a package is, where its name does not say it. */
+function described(name: string): string {
+  return name.startsWith("npm:deno-std@")
+    ? `${name} (an unofficial repack of @std on npm; no release holds it)`
+    : name;
 }
 
 /** An executable that does not say its version is none. */

@@ -1,27 +1,38 @@
 /**
- * Makes a checkout use the real jsr:@std instead of the linked packages of `test/std`: drops the links, and the lock,
- * which was made with them. For CI alone; it changes the checkout.
+ * Makes a checkout use the real jsr:@std, as releases do, instead of the packages of `test/std`, which take it from
+ * deno-std, an unofficial repack of @std on npm: drops the links, those packages, and what the lock says of them.
+ * `deno install --frozen=false` then writes down what JSR says of @std; what the lock says of others stays.
+ *
+ * For CI alone, because it changes the checkout. It imports nothing: it runs beside the right to publish.
  *
  * @module
  */
-import { z } from "zod/mini";
+interface Lock {
+  readonly specifiers: Readonly<Record<string, string>>;
+  readonly npm: Readonly<Record<string, unknown>>;
+  readonly workspace: Readonly<Record<string, unknown>>;
+}
 
-const configSchema = z.looseObject({
-  tasks: z.record(z.string(), z.looseObject({ command: z.string() })),
-});
+const { links: _, ...config }: Readonly<Record<string, unknown>> = read("deno.json");
+write("deno.json", config);
 
-const { links: _, lock: __, tasks, ...config } = configSchema.parse(
-  JSON.parse(Deno.readTextFileSync("deno.json")),
-);
-const unfrozen = Object.fromEntries(
-  Object.entries(tasks).map(([name, task]) => [
-    name,
-    { ...task, command: task.command.replaceAll(" --frozen", "") },
-  ]),
-);
-Deno.writeTextFileSync(
-  "deno.json",
-  JSON.stringify({ ...config, lock: false, tasks: unfrozen }, null, 2),
-);
-Deno.removeSync("deno.lock");
+const lock: Lock = read("deno.lock");
+const { links: __, ...workspace } = lock.workspace;
+const [specifiers, npm] = [lock.specifiers, lock.npm].map(withoutRepack);
+write("deno.lock", { ...lock, specifiers, npm, workspace });
+
 Deno.removeSync("test/std", { recursive: true });
+
+function withoutRepack(entries: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries(
+    Object.entries(entries).filter(([name]) => !/^(?:npm:)?deno-std@/u.test(name)),
+  );
+}
+
+function read(path: string) {
+  return JSON.parse(Deno.readTextFileSync(path));
+}
+
+function write(path: string, content: unknown): void {
+  Deno.writeTextFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
+}

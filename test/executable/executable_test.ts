@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { bundleContents } from "../../.github/scripts/bundle_contents.ts";
 import { PERMISSIONS } from "../../.github/scripts/permissions.ts";
+import { releaseProblem } from "../../.github/scripts/release_problem.ts";
 import deno from "../../deno.json" with { type: "json" };
 import { denoDir } from "../../fixtures/deno_dir.ts";
 import { npmRuntime } from "../../fixtures/npm_runtime.ts";
@@ -15,16 +17,20 @@ import { NOWHERE } from "../nowhere.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
-/** A port on which nothing listens: what heeds the proxy variables reaches no server. */
-const NO_NETWORK = Object.fromEntries(
-  ["HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"].map((name) => [
-    name,
-    "http://127.0.0.1:1",
-  ]),
-);
+/** Whether @std comes from the packages of `test/std`; CI has dropped them here and there, as for a release. */
+const LINKED = Object.hasOwn(deno, "links");
 
 /** What a checkout needs to be compiled. */
-const SOURCES = ["deno.json", "deno.lock", "ffi", "src", "test/std", ".github/scripts", "fixtures"];
+const SOURCES = ["deno.json", "deno.lock", "ffi", "src", ".github/scripts", "fixtures"];
+if (LINKED) SOURCES.push("test/std");
+
+/** All packages that are bundled. */
+const PACKAGES = [
+  ...LINKED ? [] : ["jsr:@std/jsonc@1.0.2", "jsr:@std/streams@1.1.2", "jsr:@std/text@1.0.16"],
+  "npm:@xterm/headless@6.0.0",
+  ...LINKED ? ["npm:deno-std@1.4.0"] : [],
+  "npm:zod@4.6.7",
+];
 
 /** Most bytes the program may add to its runtime. */
 const MAX_ADDED = 1_500_000;
@@ -38,7 +44,9 @@ async function copyOfSources(folder: string) {
   await run("find", [root, "-exec", "touch", "-d", "2001-02-03", "{}", "+"]);
   await Deno.symlink(`${ROOT}/.cache`, `${root}/.cache`);
   await Deno.mkdir(`${folder}/cache/dl`, { recursive: true });
-  await run("cp", ["-r", `${await denoDir()}/npm`, `${folder}/cache/npm`]);
+  for (const name of ["npm", ...LINKED ? [] : ["remote"]]) {
+    await run("cp", ["-r", `${await denoDir()}/${name}`, `${folder}/cache/${name}`]);
+  }
   for (const { name } of Deno.readDirSync(`${await denoDir()}/dl`)) {
     // The bundler, but not the official runtime.
     if (name === "release") continue;
@@ -76,7 +84,7 @@ Deno.test("the executable", async (t) => {
       "has the same bytes from elsewhere, where the official runtime is missing",
       async () => {
         const { root, env } = await copyOfSources(folder);
-        const options = { root, env: { ...env, ...NO_NETWORK } };
+        const options = { root, env, offline: true };
         const args = ["--output", `${folder}/other`];
         const made = await compile({ ...options, args });
         assertEquals(made.code, 0, made.stderr);
@@ -85,15 +93,27 @@ Deno.test("the executable", async (t) => {
           `Cannot download the official runtime of Deno ${Deno.version.deno}: https://dl.deno.land ` +
             "cannot be reached; taking one out of npm, for tests only\n",
         );
+        const packages = PACKAGES.join(", ")
+          .replace(
+            /npm:deno-std@[\d.]+/u,
+            "$& (an unofficial repack of @std on npm; no release holds it)",
+          );
+        assertEquals(made.stdout.split("\n")[0], `Bundled ${packages}`);
         await run("cmp", [executable, `${folder}/other`]);
-        const official = await compile({ ...options, args: [...args, "--base", "official"] });
-        assertEquals([official.code, official.stdout], [1, ""]);
-        assertMatch(
-          official.stderr,
-          /^Cannot download the official runtime .* cannot be reached\n$/u,
-        );
       },
     );
+
+    await t.step({
+      name: "is no release with a repack of @std in it",
+      ignore: !LINKED,
+      fn: async () => {
+        const made = await compile({
+          args: ["--base", "official", "--output", `${folder}/release`],
+        });
+        assertEquals([made.code, made.stdout], [2, ""]);
+        assertMatch(made.stderr, /^Cannot make a release here: links .* deno-std,\nan unofficial/u);
+      },
+    });
 
     await t.step("holds what is imported and nothing of the machine", async () => {
       const added = await addedTo(executable);
@@ -103,17 +123,10 @@ Deno.test("the executable", async (t) => {
         assert(names.includes(name), name);
       }
       assertEquals(names.filter((name) => !name.endsWith(".js")), []);
-      const packages = added.matchAll(/^\/\/ npm:((?:@[^/]+\/)?[^/]+)/gmu);
-      assertEquals([...new Set([...packages].map(([, name]) => name))].toSorted(), [
-        "@xterm/headless",
-        "deno-std",
-        "zod",
-      ]);
-      const places = added.matchAll(/^\/\/ (\w+\/(?:std\/)?)\S+\.(?:ts|js|json)$/gmu);
-      assertEquals([...new Set([...places].map(([, place]) => place))].toSorted(), [
-        "ffi/",
-        "src/",
-      ]);
+      const contents = bundleContents(added);
+      assertEquals(contents.packages, PACKAGES);
+      for (const file of contents.files) assert((await Deno.stat(`${ROOT}/${file}`)).isFile, file);
+      assertEquals(releaseProblem(contents), LINKED ? "it holds npm:deno-std@1.4.0" : undefined);
       for (const path of [ROOT, folder, await denoDir()]) assert(!added.includes(path), path);
     });
 

@@ -1,12 +1,16 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
+import { compile } from "../executable/compile.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
 import { StandIn } from "../standin/stand_in.ts";
-import { emptyDenoDir, publishHere } from "./publish_here.ts";
 import { startRegistry } from "./registry.ts";
+import { emptyDenoDir, releaseCheckout } from "./release_checkout.ts";
 
-Deno.test("the package that is published runs from a registry, as a program and as a library", async (t) => {
+/** What stands for the real @std is made of the linked packages, which CI has dropped here and there. */
+const ignore = !Object.hasOwn(deno, "links");
+
+Deno.test("a release is made of real packages, and runs from a registry", { ignore }, async (t) => {
   await using registry = startRegistry();
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   const { home } = claude;
@@ -23,7 +27,38 @@ Deno.test("the package that is published runs from a registry, as a program and 
   const run = async (...args: string[]): Promise<ProgramOutput> =>
     await startProgram([Deno.execPath(), ...args], { env, cwd: home.project }).ended;
 
-  const published = await publishHere(registry, { folder: checkout, env });
+  await releaseCheckout(registry, { folder: checkout, env });
+
+  await t.step("its lock names all it is made of, and no repack of it", async () => {
+    const lock = JSON.parse(await Deno.readTextFile(`${checkout}/deno.lock`));
+    const std = [...registry.packages].map(([name, { version }]) => `${name}@${version}`);
+    assertEquals(Object.keys(lock.jsr).toSorted(), std.toSorted());
+    const { "deno-std@1.4.0": _, ...others } = LOCK.npm;
+    assertEquals([lock.npm, lock.workspace.links], [others, undefined]);
+  });
+
+  await t.step(
+    "its executable holds that, on Deno's own runtime or not at all",
+    async () => {
+      const args = ["--output", `${home.path}/claude-print`];
+      const made = await compile({ root: checkout, env, args: ["--base", "npm", ...args] });
+      assertEquals([made.code, made.stderr], [0, ""]);
+      const std = ["jsonc@1.0.2", "streams@1.1.2", "text@1.0.16"];
+      const packages = [
+        ...std.map((name) => `${registry.url}@std/${name}`),
+        "npm:@xterm/headless@6.0.0",
+        "npm:zod@4.6.7",
+      ];
+      assertEquals(made.stdout.split("\n")[0], `Bundled ${packages.join(", ")}`);
+      const official = { root: checkout, env, args: ["--base", "official"], offline: true };
+      const refused = await compile(official);
+      assertEquals([refused.code, refused.stdout], [1, ""]);
+      assertMatch(refused.stderr, /^Cannot download the official runtime .* cannot be reached\n$/u);
+    },
+  );
+
+  const publish = ["publish", "--allow-dirty", "--no-check", "--token", "anybody"];
+  const published = await startProgram([Deno.execPath(), ...publish], { env, cwd: checkout }).ended;
   assertEquals(published.code, 0, published.stderr);
   assert(!/warning/iu.test(published.stderr), published.stderr);
   assertStringIncludes(published.stderr, `published @claude-print/cli@${deno.version}\n`);
@@ -35,14 +70,21 @@ Deno.test("the package that is published runs from a registry, as a program and 
     assert(files.has("/src/main.ts") && files.has("/ffi/libc.ts"));
   });
 
-  await t.step("its version is that of deno.json, and its imports name their packages", () => {
+  await t.step("its version is that of deno.json, and its imports name what was tested", () => {
     const config = JSON.parse(new TextDecoder().decode(files.get("/deno.json")));
     assertEquals([config.version, config.links], [deno.version, undefined]);
     const names = Object.keys(deno.imports).map((name) => `"${name}`);
+    const exact: readonly string[] = Object.values(deno.imports);
+    for (const wanted of exact) assertMatch(wanted, /^(?:jsr|npm):.+@\d+\.\d+\.\d+$/u);
     for (const [path, content] of files) {
       if (!path.endsWith(".ts")) continue;
       const code = new TextDecoder().decode(content).replaceAll(/^ *(?:\*|\/\/).*$/gmu, "");
       assertEquals(names.filter((name) => code.includes(name)), [], path);
+      for (
+        const [, wanted = ""] of code.matchAll(/"((?:jsr|npm):(?:@[^/"]+\/)?[^/"]+)/gu)
+      ) {
+        assert(exact.includes(wanted), `${path}: ${wanted}`);
+      }
     }
   });
 
@@ -143,6 +185,9 @@ function hostileFolder(registry: string): Readonly<Record<string, string>> {
     "evil/main.ts": evil,
   };
 }
+
+/** The lock of the sources. */
+const LOCK = JSON.parse(await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)));
 
 /** A dialog that is shown to the user. */
 const QUESTION = {

@@ -82,12 +82,14 @@ const GIVEN: readonly (readonly [URLPattern, Give])[] = [
   }],
   [FILE, ({ files }, { path }) => {
     const content = files.get(path);
-    const type = path.endsWith(".ts") ? "text/typescript" : "application/octet-stream";
+    const type = TYPES.find(([end]) => path.endsWith(end))?.[1] ?? "application/octet-stream";
     return content === undefined
       ? new Response("Not found", { status: 404 })
       : new Response(content, { headers: { "content-type": type } });
   }],
 ];
+
+const TYPES = [[".ts", "text/typescript"], [".js", "text/javascript"]] as const;
 
 /** Takes apart what `deno publish` sends: a compressed archive, its config file in it. */
 async function unpack(request: Request, version: string): Promise<Published> {
