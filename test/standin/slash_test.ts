@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { run } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "./stand_in.ts";
 import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
@@ -65,7 +66,6 @@ Deno.test("a command that Claude Code does not know after all is told from text"
 });
 
 Deno.test("slash commands are judged in a library's run as well", async () => {
-  const { run } = await import("../../src/library/mod.ts");
   await using claude = await StandIn.set();
   const options = {
     args: ["--claude-binary", claude.binary],
