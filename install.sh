@@ -10,6 +10,11 @@ set -eu
 readonly RELEASES=https://github.com/claude-print/claude-print/releases
 readonly ASSET=claude-print-x86_64-linux
 readonly GLIBC_NEEDED=34
+# The most that is taken of a checksum and of an executable, in blocks of 512 bytes: 64 KB, 1 GB.
+readonly MOST_OF_SUM=128
+readonly MOST_OF_PROGRAM=2097152
+# What an installer has under way lies beside what it is to become, under this name and its own.
+readonly UNDER_WAY=.claude-print-install
 newline='
 '
 
@@ -26,6 +31,7 @@ Flags:
   --from <file-or-url>  Install this executable, for mirrors and machines that
                         have no network; its checksum, as sha256sum prints it,
                         must be beside it, with .sha256 added to its name
+  --force               Replace a claude-print that was not installed from here
   --uninstall           Remove what was installed, and nothing else
   --help                Print this text and exit
 
@@ -39,29 +45,50 @@ Environment:
 TEXT
 }
 
+# ---- What is said
+
 # Whether somebody reads it is no reason to stop.
 say() {
   printf '%s\n' "$*" 2>/dev/null || :
 }
 
+# Where stderr cannot be written to, stdout will do.
+complain() {
+  printf 'install.sh: %s\n' "$1" >&2 || printf 'install.sh: %s\n' "$1" || :
+}
+
 warn() {
-  printf 'install.sh: Warning: %s\n' "$*" >&2 || :
+  complain "Warning: $*"
 }
 
 # fail <what failed> <what to do about it>
 fail() {
-  printf 'install.sh: %s\n  %s\n' "$1" "$2" >&2
+  complain "$1$newline  $2"
   exit 1
 }
 
 usage_error() {
-  printf 'install.sh: Cannot read the command line: %s\n  %s\n' "$1" \
-    '"sh install.sh --help" lists the flags' >&2
+  complain "Cannot read the command line: $1$newline  \"sh install.sh --help\" lists the flags"
   exit 2
 }
 
+# ---- What is asked for, and where
+
+# Settles what the caller's shell may have left otherwise.
+set_surroundings() {
+  # A stream that is closed would be opened again as the next file, and written to.
+  (exec 3<&0) 2>/dev/null || exec 0</dev/null
+  (exec 3>&1) 2>/dev/null || exec 1>/dev/null
+  (exec 3>&2) || exec 2>&1
+  trap '' PIPE
+  LC_ALL=C
+  export LC_ALL
+  # No umask may shut out the user, or let others in.
+  umask u=rwx,go-w
+}
+
 parse_arguments() {
-  wanted='' prefix='' from='' action=install
+  wanted='' prefix='' from='' force='' action=install
   while [ $# -gt 0 ]; do
     case $1 in
       --version | --prefix | --from)
@@ -70,6 +97,7 @@ parse_arguments() {
         shift
         ;;
       --version=?* | --prefix=?* | --from=?*) set_option "${1%%=*}" "${1#*=}" ;;
+      --force) force=yes ;;
       --uninstall) action=uninstall ;;
       --help | -h) action=help ;;
       *) usage_error "install.sh does not take \"$1\"" ;;
@@ -82,13 +110,7 @@ set_option() {
   case $1 in
     --version)
       wanted=${2#v}
-      case $wanted in
-        [0-9]*) ;;
-        *) usage_error "\"$2\" is no version" ;;
-      esac
-      case $wanted in
-        *[!0-9A-Za-z.+-]*) usage_error "\"$2\" is no version" ;;
-      esac
+      is_version "$wanted" || usage_error "\"$2\" is no version"
       ;;
     --prefix) prefix=$(absolute "$2") ;;
     --from)
@@ -100,9 +122,19 @@ set_option() {
 
 absolute() {
   case $1 in
-    / | //*) printf / ;;
-    /*) printf '%s' "${1%/}" ;;
-    *) printf '%s/%s' "$(pwd)" "${1%/}" ;;
+    /*) path=$1 ;;
+    *) path=$(pwd)/$1 ;;
+  esac
+  while [ "${path#//}" != "$path" ]; do path=${path#/}; done
+  while [ "${path%?/}" != "$path" ]; do path=${path%/}; done
+  printf '%s' "$path"
+}
+
+is_version() {
+  case $1 in
+    *[!0-9A-Za-z.+-]*) return 1 ;;
+    [0-9]*) return 0 ;;
+    *) return 1 ;;
   esac
 }
 
@@ -113,21 +145,47 @@ find_places() {
     data=${prefix%/}/share
     man_root=$data/man bash_root=$data/bash-completion zsh_folder=$data/zsh/site-functions
     fish_root=$data/fish fish_folder=$fish_root/vendor_completions.d
-  elif [ -n "${HOME:-}" ]; then
+  else
+    check_home
     bin=$HOME/.local/bin
     data=${XDG_DATA_HOME:-$HOME/.local/share}
     man_root=$data/man bash_root=$data/bash-completion zsh_folder=$(find_zsh_folder)
     fish_root=${XDG_CONFIG_HOME:-$HOME/.config}/fish fish_folder=$fish_root/completions
-  else
-    fail 'Cannot find a folder to install to: HOME is not set' \
-      'Set HOME, or name a folder with --prefix'
   fi
+  case ${HOME:-} in
+    /?*) needle_root=$HOME/.needle ;;
+    *) needle_root='' ;;
+  esac
   target=$bin/claude-print
   record=$data/claude-print/installed
+  lock=${record%/*}/$UNDER_WAY.lock
   case $target$record in
     *"$newline"*)
       fail 'Cannot use a folder with a line break in its name' 'Name another one with --prefix'
       ;;
+  esac
+}
+
+check_home() {
+  case ${HOME:-} in
+    '') problem='HOME is not set' ;;
+    [!/]*) problem="HOME is \"$HOME\", which is no absolute path" ;;
+    *[!/]*) problem='' ;;
+    *) problem='HOME is /' ;;
+  esac
+  if [ -n "$problem" ]; then
+    fail "Cannot find a folder to install to: $problem" 'Set HOME, or name a folder with --prefix'
+  fi
+  check_absolute XDG_DATA_HOME "${XDG_DATA_HOME:-}"
+  check_absolute XDG_CONFIG_HOME "${XDG_CONFIG_HOME:-}"
+  check_absolute ZDOTDIR "${ZDOTDIR:-}"
+}
+
+# check_absolute <variable> <its value>
+check_absolute() {
+  case $2 in
+    '' | /*) ;;
+    *) fail "Cannot use $1: \"$2\" is no absolute path" "Set it to one, or unset $1" ;;
   esac
 }
 
@@ -140,6 +198,8 @@ find_zsh_folder() {
     fi
   done
 }
+
+# ---- What it takes
 
 check_platform() {
   system=$(uname -s) machine=$(uname -m)
@@ -164,7 +224,7 @@ check_platform() {
       ;;
     *)
       minor=${glibc#2.}
-      minor=${minor%%.*}
+      minor=${minor%%[!0-9]*}
       if [ "$minor" -lt "$GLIBC_NEEDED" ]; then
         fail "Cannot install on this Linux: its glibc is $glibc, and $needed" \
           'Use a newer release of the distribution, such as Debian 12, Ubuntu 22.04 or RHEL 9'
@@ -199,7 +259,7 @@ find_glibc() {
 }
 
 check_tools() {
-  for tool in cat chmod cp mkdir mv rm rmdir "$@"; do
+  for tool in cat chmod cp ln mkdir mv rm rmdir "$@"; do
     if ! has "$tool"; then
       fail "Cannot install: there is no \"$tool\" on PATH" 'Install it, or add its folder to PATH'
     fi
@@ -230,9 +290,12 @@ sha256_of() {
   printf '%s' "${hashed%%[ *]*}"
 }
 
-# Runs a command that may take long: the shell must be free to hear a signal meanwhile.
+# ---- What is under way, and how it ends
+
+# Runs a command that may take long: the shell must be free to hear a signal meanwhile. What it says
+# on stderr is in the stage's file "said" then.
 attended() {
-  "$@" </dev/null 3>&- &
+  "$@" </dev/null 2>"$stage/said" &
   child=$!
   attended_code=0
   wait "$child" || attended_code=$?
@@ -240,21 +303,34 @@ attended() {
   return "$attended_code"
 }
 
+# last_said [else]: prints the last line of what was said, unless it holds what a terminal would obey.
+last_said() {
+  last=${1:-no reason given}
+  while IFS= read -r said || [ -n "$said" ]; do
+    case $said in
+      '') ;;
+      *[[:cntrl:]]*) last='a reason that cannot be shown' ;;
+      *) last=$said ;;
+    esac
+  done <"$stage/said"
+  printf '%s' "$last"
+}
+
 # shellcheck disable=SC2317,SC2329 # Traps call it.
 on_signal() {
-  trap '' HUP INT TERM
+  trap '' HUP INT QUIT TERM
   if [ -n "$child" ]; then
     kill "$child" 2>/dev/null || :
     wait "$child" 2>/dev/null || :
   fi
-  # The signal came while something was running whose stderr goes elsewhere.
-  printf 'install.sh: %s\n' 'Interrupted: nothing was changed' >&3 || :
+  complain 'Interrupted: nothing was changed'
   exit "$1"
 }
 
 # Whatever the end is, what is not installed does not stay.
 # shellcheck disable=SC2317,SC2329 # A trap calls it.
 clean_up() {
+  unlock_record
   [ -z "$stage" ] || rm -rf "$stage"
   [ "$committed" = yes ] || remove_folders "$made"
 }
@@ -264,8 +340,8 @@ make_folder() {
   if [ -d "$1" ]; then return 0; fi
   above=${1%/*}
   make_folder "${above:-/}" || return
-  mkdir "$1" || return
-  made="$1$newline$made"
+  # Somebody else may be making it at the same time.
+  if mkdir "$1"; then made="$1$newline$made"; else [ -d "$1" ]; fi
 }
 
 # Removes the folders of a list, a line each, as far as they are empty.
@@ -275,26 +351,104 @@ remove_folders() {
   done
 }
 
+# Names this installer as no other is named: by its process, when that began, and on which machine.
+name_self() {
+  # Containers may share a folder and a name, but not the numbers of their processes.
+  processes=$(readlink /proc/self/ns/pid 2>/dev/null) || processes=''
+  processes=${processes#*\[}
+  machine=$(uname -n)-${processes%]}
+  case $machine in *[!0-9A-Za-z._-]*) machine=unknown ;; esac
+  self=$$.$(start_of $$).$machine
+}
+
+# Prints when a process began, as /proc has it; 0 if there is no such process or no /proc.
+start_of() {
+  { read -r stat <"/proc/$1/stat"; } 2>/dev/null || stat=''
+  # Its name may hold anything, and comes first.
+  # shellcheck disable=SC2086 # Its words are wanted.
+  set -- ${stat##*)}
+  printf '%s' "${20:-0}"
+}
+
+# Whether the installer of this name has ended; what cannot be told for sure counts as going on.
+has_ended() {
+  pid=${1%%.*} rest=${1#*.}
+  start=${rest%%.*}
+  if [ "${rest#*.}" != "$machine" ] || [ "$machine" = unknown ]; then return 1; fi
+  case $pid$start in *[!0-9]*) return 1 ;; esac
+  if [ "$start" -gt 0 ] && [ -r "/proc/$$/stat" ]; then
+    [ "$(start_of "$pid")" != "$start" ]
+  else
+    if kill -0 "$pid" 2>/dev/null; then return 1; fi
+  fi
+}
+
+# Removes what installers that were killed have left in a folder.
+sweep() {
+  for remains in "$1/$UNDER_WAY".*; do
+    if [ -w "$remains" ] && has_ended "${remains##*/"$UNDER_WAY".}"; then
+      rm -rf "$remains" 2>/dev/null || :
+    fi
+  done
+}
+
+# ---- Before anything is changed
+
 # A private folder on the same disk as the target, so that moving from it is atomic.
 make_stage() {
-  if [ -d "$target" ]; then
-    fail "Cannot install to $target: it is a folder" \
-      'Remove it, or name another folder with --prefix'
-  fi
+  for file in "$target" "$record"; do
+    if [ -d "$file" ]; then
+      fail "Cannot install to $file: it is a folder" \
+        'Remove it, or name another folder with --prefix'
+    fi
+  done
+  check_old_program
   if ! make_folder "$bin" 2>/dev/null; then
     fail "Cannot make the folder $bin" \
       'Make it yourself, or name one you may write to with --prefix'
   fi
-  for left in "$bin"/.claude-print-install.*; do
-    # Only a killed installer leaves its folder.
-    if [ -d "$left" ] && [ ! -d "/proc/${left##*.}" ]; then rm -rf "$left"; fi
+  check_rights
+  sweep "$bin"
+  sweep "${record%/*}"
+  if ! (umask 077 && mkdir "$bin/$UNDER_WAY.$self") 2>/dev/null; then cannot_write "$bin"; fi
+  stage=$bin/$UNDER_WAY.$self
+  for file in said version man bash zsh fish needle record; do
+    (: >"$stage/$file") 2>/dev/null || cannot_write "$bin"
   done
-  if ! (umask 077 && mkdir "$bin/.claude-print-install.$$") 2>/dev/null; then
-    fail "Cannot write to $bin" \
-      'Make it writable or free space there, or name another folder with --prefix'
-  fi
-  stage=$bin/.claude-print-install.$$
 }
+
+cannot_write() {
+  fail "Cannot write to $1" \
+    'Make it writable or free space there, or name another folder with --prefix'
+}
+
+# Where everybody may rename files, anybody could put another program in the place of this one.
+check_rights() {
+  has ls || return 0
+  case $(ls -ld "$bin/." 2>/dev/null) in
+    ????????w[!tT]*)
+      fail "Cannot install to $bin: every user may replace files there" \
+        "Take that from them with \"chmod o-w $bin\", or name another folder with --prefix"
+      ;;
+  esac
+}
+
+# Only what was installed from here is replaced, and nothing that is there is run. Sets "old": the
+# version of what is replaced, nothing if nothing is there, or "unknown".
+check_old_program() {
+  old='' recorded_version=''
+  if [ ! -e "$target" ] && [ ! -L "$target" ]; then return 0; fi
+  if is_recorded "$target"; then
+    old=$recorded_version
+  elif [ -n "$force" ]; then
+    old=unknown
+  else
+    fail "Cannot replace $target: it was not installed from here, or was changed since" \
+      'Remove it, name another folder with --prefix, or replace it with --force'
+  fi
+}
+
+# ---- Getting the executable
 
 # Finds what to download with, once and only if it is needed.
 find_downloader() {
@@ -310,56 +464,87 @@ find_downloader() {
       "Install one of them, or copy $ASSET and $ASSET.sha256 here and use --from <file>"
   fi
   case $downloader:$1 in
-    busybox:https:*)
-      warn 'this wget does not check certificates: the checksum guards against accidents only'
+    *:http:*)
+      warn "$1 is not encrypted: whoever is on the way can replace the program and its checksum"
+      ;;
+    busybox:*)
+      fail 'Cannot download: this wget, the only one here, does not check who it talks to' \
+        "Install curl or GNU wget, or copy $ASSET and $ASSET.sha256 here and use --from <file>"
       ;;
   esac
 }
 
-# download <url> <file>; what the downloader says is in the stage's file "said".
+# download <url> <file> <most blocks>
 download() {
   case $downloader in
     curl)
-      protocols='=http,https'
       # No redirect may leave the encrypted way.
-      case $1 in https:*) protocols='=https' ;; esac
-      attended curl --fail --location --silent --show-error --proto "$protocols" \
-        --connect-timeout 30 --speed-limit 100 --speed-time 30 --retry 2 \
-        --output "$2" "$1" 2>"$stage/said"
+      case $1 in https:*) protocols='=https' ;; *) protocols='=http,https' ;; esac
+      attended at_most "$3" curl --fail --location --silent --show-error \
+        --proto "$protocols" --proto-redir "$protocols" \
+        --connect-timeout 30 --speed-limit 100 --speed-time 30 --retry 2 --output "$2" "$1"
       ;;
     wget)
-      attended wget --no-verbose --timeout=30 --tries=2 --output-document="$2" "$1" 2>"$stage/said"
+      attended at_most "$3" wget --no-verbose --server-response --timeout=30 --tries=2 \
+        --output-document="$2" "$1" && check_way "$1"
       ;;
     # It gives up by itself after a silence of 15 minutes; to some builds -T is deadly.
-    busybox) attended wget -q -O "$2" "$1" 2>"$stage/said" ;;
+    busybox) attended at_most "$3" wget -q -O "$2" "$1" ;;
   esac
 }
 
-# fetch <file or url> <file>
+# at_most <blocks> <command>: runs a command that cannot write larger files.
+# shellcheck disable=SC2317,SC2329 # "attended" calls it.
+at_most() {
+  command trap '' XFSZ 2>/dev/null || :
+  command ulimit -f "$1" 2>/dev/null || :
+  shift
+  exec "$@"
+}
+
+# wget cannot be told to follow no redirect to http, but tells which ones it followed.
+check_way() {
+  case $1 in http:*) return 0 ;; esac
+  while read -r header value; do
+    case $header$value in
+      [Ll][Oo][Cc][Aa][Tt][Ii][Oo][Nn]:[Hh][Tt][Tt][Pp]:*)
+        printf '%s\n' 'it is redirected to an address that is not encrypted' >>"$stage/said"
+        return 1
+        ;;
+    esac
+  done <"$stage/said"
+}
+
+# fetch <file or url> <file> <most blocks>
 fetch() {
   if is_url "$1"; then
-    download "$1" "$2" || fetch_failed "$1" "$advice"
+    download "$1" "$2" "$3" || fetch_failed "$1" "$advice"
   else
-    attended cp "$1" "$2" 2>"$stage/said" || fetch_failed "$1" "$advice"
+    attended cp "$1" "$2" || fetch_failed "$1" "$advice"
   fi
 }
 
 is_url() {
   case $1 in
-    *://*) return 0 ;;
+    https://* | http://*) return 0 ;;
+    *://*) fail "Cannot get $1: it is neither https:// nor http://" 'Look at the address' ;;
     *) return 1 ;;
   esac
 }
 
 fetch_failed() {
-  said=$(cat "$stage/said" 2>/dev/null) || said=''
-  free=$(free_kilobytes)
   # On a full disk the downloader cannot even say why it failed.
+  check_room "$1"
+  fail "Cannot get $1: $(last_said)" "$2"
+}
+
+# There must be room for what is written beside the program, too.
+check_room() {
+  free=$(free_kilobytes)
   if [ -n "$free" ] && [ "$free" -lt 1024 ]; then
     fail "Cannot get $1: no space left on the disk of $bin" \
       'Free some, about 200 MB, or name another folder with --prefix'
   fi
-  fail "Cannot get $1: ${said:-no reason given}" "$2"
 }
 
 # Prints how many KB are free where the target goes, or nothing.
@@ -394,7 +579,7 @@ get_executable() {
     [ -f "$source" ] || fail "Cannot read $source: there is no such file" 'Look at --from'
     advice="Both $source and $source.sha256 must be there: copy them from the release together"
   fi
-  fetch "$source.sha256" "$stage/sha256"
+  fetch "$source.sha256" "$stage/sha256" "$MOST_OF_SUM"
   read -r expected _ <"$stage/sha256" || :
   case $expected in
     *[!0-9a-f]*) expected='' ;;
@@ -403,12 +588,12 @@ get_executable() {
     fail "Cannot verify $source: $source.sha256 does not hold a checksum as sha256sum prints it" \
       'Look at that file: a proxy or a login page may have answered instead'
   fi
-  if [ -f "$target" ] && [ -r "$target" ] && [ "$(sha256_of "$target")" = "$expected" ]; then
+  if [ "$(sum_or_none "$target")" = "$expected" ]; then
     say "No need to get $source: it is here already"
-    fetch "$target" "$stage/claude-print"
+    fetch "$target" "$stage/claude-print" "$MOST_OF_PROGRAM"
   else
     say "Getting $source"
-    fetch "$source" "$stage/claude-print"
+    fetch "$source" "$stage/claude-print" "$MOST_OF_PROGRAM"
   fi
   got=$(sha256_of "$stage/claude-print")
   if [ "$got" != "$expected" ]; then
@@ -416,74 +601,100 @@ get_executable() {
       'It may have been cut off on the way, or replaced: try again; if this stays, do not use it'
   fi
   chmod 755 "$stage/claude-print"
+  check_room "$source"
 }
 
 # Starts the new program before anything depends on it.
 check_executable() {
-  if ! attended "$stage/claude-print" --version >"$stage/version" 2>"$stage/said"; then
-    said=$(cat "$stage/said")
-    said=${said%%"$newline"*}
-    fail "Cannot start the new claude-print: ${said:-its exit code is $attended_code}" \
+  if ! attended "$stage/claude-print" --version >"$stage/version"; then
+    fail "Cannot start the new claude-print: $(last_said "its exit code is $attended_code")" \
       "Nothing was changed. Look whether $bin is on a disk that does not let programs run"
   fi
   said=$(cat "$stage/version")
-  case $said in
-    'claude-print '[0-9]*) ;;
-    *) fail "Cannot use $source: it is not claude-print" 'Look at the address or the file' ;;
-  esac
   version=${said#claude-print }
   version=${version%% *}
-  if [ -n "$wanted" ] && [ "$version" != "$wanted" ]; then
-    fail "Cannot use $source: it is claude-print $version, not $wanted" \
-      'Look at --version and at where it comes from'
+  if [ "$said" = "${said#claude-print }" ] || ! is_version "$version"; then
+    fail "Cannot use $source: it is not claude-print" 'Look at the address or the file'
   fi
   claude_version=${said##*wrapping claude }
   claude_version=${claude_version%)}
-  case $claude_version in
-    [0-9]*) ;;
-    *) claude_version='' ;;
+  is_version "$claude_version" || claude_version=''
+}
+
+# ---- Versions
+
+# What was asked for is installed, and without being asked for nothing older than what is there.
+check_version() {
+  if [ -n "$wanted" ]; then
+    if [ "$version" != "$wanted" ]; then
+      fail "Cannot use $source: it is claude-print $version, not $wanted" \
+        'Look at --version and at where it comes from'
+    fi
+  elif is_version "$old" && is_older "$version" "$old"; then
+    fail "Cannot use $source: it is claude-print $version, and here is $old, which is newer" \
+      "Look at where it comes from; if you want the older one, add --version $version"
+  fi
+}
+
+# is_older <version> <version>: whether the first comes before the second, by semantic versioning.
+is_older() {
+  set -- "${1%%+*}" "${2%%+*}"
+  if [ "${1%%-*}" != "${2%%-*}" ]; then
+    comes_before "${1%%-*}" "${2%%-*}"
+    return
+  fi
+  case $1,$2 in
+    *-*,*-*) comes_before "${1#*-}" "${2#*-}" ;;
+    *-*,*) return 0 ;;
+    *) return 1 ;;
   esac
 }
 
-# Finds the version of the claude-print that is there, nothing if there is none.
-find_old_version() {
-  old_version=''
-  [ -f "$target" ] && [ -x "$target" ] || return 0
-  old_version='an unknown version'
-  attended "$target" --version >"$stage/version" 2>/dev/null || return 0
-  said=$(cat "$stage/version")
-  case $said in
-    'claude-print '[0-9]*)
-      said=${said#claude-print }
-      old_version=${said%% *}
-      ;;
+# Compares two lists with dots in between: numbers by their size, before words, which go by letters.
+comes_before() {
+  left=$1. right=$2.
+  while [ -n "$left" ] && [ -n "$right" ]; do
+    set -- "${left%%.*}" "${right%%.*}"
+    left=${left#*.} right=${right#*.}
+    if [ "$1" = "$2" ]; then continue; fi
+    if is_number "$1" && is_number "$2"; then
+      [ "$1" -lt "$2" ]
+    elif is_number "$1" || is_number "$2"; then
+      is_number "$1"
+    else
+      expr "x$1" '<' "x$2" >/dev/null
+    fi
+    return
+  done
+  [ -n "$right" ]
+}
+
+is_number() {
+  case $1 in
+    '' | *[!0-9]*) return 1 ;;
+    *) return 0 ;;
   esac
 }
 
-# Lists in the stage's file "companions" what goes where beside the program: "<what> <path>".
+# ---- What goes beside the program
+
+# Lists in "companions" what goes where beside the program, a line each: "<what> <path>".
 choose_companions() {
-  : >"$stage/companions"
+  companions=''
   if [ -d "$man_root" ]; then companion man "$man_root/man1/claude-print.1"; fi
   if [ -d "$bash_root" ]; then companion bash "$bash_root/completions/claude-print"; fi
   if [ -d "$zsh_folder" ]; then companion zsh "$zsh_folder/_claude-print"; fi
   if [ -d "$fish_root" ]; then companion fish "$fish_folder/claude-print.fish"; fi
-  if [ -n "${HOME:-}" ] && [ -d "$HOME/.needle" ]; then
-    companion needle "$HOME/.needle/agents/claude-print.yaml"
-  fi
+  if [ -d "$needle_root" ]; then companion needle "$needle_root/agents/claude-print.yaml"; fi
 }
 
 # companion <what> <path>: makes the file, unless somebody else's is there.
 companion() {
-  case $1 in
-    needle) needle_agent >"$stage/$1" ;;
-    man) attended "$stage/claude-print" man >"$stage/$1" 2>/dev/null || : ;;
-    *) attended "$stage/claude-print" completion "$1" >"$stage/$1" 2>/dev/null || : ;;
-  esac
-  if [ ! -s "$stage/$1" ]; then
-    warn "claude-print did not print what belongs into $2"
+  sweep "${2%/*}"
+  if ! print_companion "$1" >"$stage/$1" || [ ! -s "$stage/$1" ]; then
+    warn "Cannot make $2: $(last_said)"
     return 0
   fi
-  chmod 644 "$stage/$1"
   if [ -e "$2" ] || [ -L "$2" ]; then
     if ! is_recorded "$2" && [ "$(sum_or_none "$2")" != "$(sha256_of "$stage/$1")" ]; then
       say "Left as it is, because it was not installed from here or was changed: $2"
@@ -492,24 +703,23 @@ companion() {
     # The same file that somebody else put there stays theirs.
     is_recorded "$2" || return 0
   fi
-  printf '%s %s\n' "$1" "$2" >>"$stage/companions"
+  if make_folder "${2%/*}" 2>"$stage/said"; then
+    companions="$companions$1 $2$newline"
+  else
+    warn "Cannot write $2: $(last_said)"
+  fi
 }
 
-sum_or_none() {
-  if [ -f "$1" ] && [ -r "$1" ] && [ ! -L "$1" ]; then sha256_of "$1"; else printf none; fi
-}
-
-# Whether a file is what the record says was installed there.
-is_recorded() {
-  [ -f "$record" ] || return 1
-  recorded_sum=$(sum_or_none "$1")
-  while read -r sum path; do
-    if [ "$sum" = "$recorded_sum" ] && [ "$path" = "$1" ]; then return 0; fi
-  done <"$record"
-  return 1
+print_companion() {
+  case $1 in
+    needle) attended needle_agent ;;
+    man) attended "$stage/claude-print" man ;;
+    *) attended "$stage/claude-print" completion "$1" ;;
+  esac
 }
 
 # The agent file of NEEDLE. A run ends by its own limit before NEEDLE's, so that there is a result.
+# shellcheck disable=SC2317,SC2329 # "attended" calls it.
 needle_agent() {
   cat <<'YAML'
 # Installed by the installer of claude-print. A changed file is neither upgraded nor removed.
@@ -532,44 +742,75 @@ cost:
 YAML
 }
 
-# write_record [also]: prints what is there after this install. With "also" nothing is left out of
-# what was there before, as long as it is not yet replaced.
-write_record() {
-  printf 'claude-print %s\n' "$version"
-  printf '%s %s\n' "$expected" "$target"
-  while read -r what path; do
+sum_or_none() {
+  if [ -f "$1" ] && [ -r "$1" ] && [ ! -L "$1" ]; then sha256_of "$1"; else printf none; fi
+}
+
+# ---- The record
+
+# Whether a file is what the record says was installed there, "recorded_version" of claude-print.
+is_recorded() {
+  if [ ! -f "$record" ] || [ ! -r "$record" ]; then return 1; fi
+  found_sum=$(sum_or_none "$1")
+  while read -r sum path; do
+    case $sum in
+      claude-print) recorded_version=$path ;;
+      "$found_sum") if is_same_place "$path" "$1"; then return 0; fi ;;
+    esac
+  done <"$record"
+  return 1
+}
+
+# Whether two paths are of one place, whatever links lead there.
+is_same_place() {
+  [ "$1" != "$2" ] || return 0
+  [ "${1##*/}" = "${2##*/}" ] && [ "$(physical "${1%/*}")" = "$(physical "${2%/*}")" ]
+}
+
+physical() {
+  (cd "$1" 2>/dev/null && pwd -P) || printf '%s' "$1"
+}
+
+# Prints what this install puts where, and which folders it made for that.
+own_lines() {
+  printf 'claude-print %s\n%s %s\n' "$version" "$expected" "$target"
+  printf '%s' "$companions" | while read -r what path; do
     printf '%s %s\n' "$(sha256_of "$stage/$what")" "$path"
-  done <"$stage/companions"
-  if [ -f "$stage/old-record" ]; then
-    while read -r sum path; do
-      case $sum in
-        claude-print | folder | end) ;;
-        *) if [ $# -gt 0 ] || ! is_new "$path"; then printf '%s %s\n' "$sum" "$path"; fi ;;
-      esac
-    done <"$stage/old-record"
-  fi
+  done
   printf '%s' "$made" | while IFS= read -r folder; do printf 'folder %s\n' "$folder"; done
-  if [ -f "$stage/old-record" ]; then
-    while read -r sum path; do
-      [ "$sum" != folder ] || printf 'folder %s\n' "$path"
-    done <"$stage/old-record"
-  fi
-  printf 'end\n'
+}
+
+# old_lines [after]: prints what was on record before, "after" this install only what it left there.
+old_lines() {
+  printf '%s\n' "$old_record" | while read -r sum path; do
+    case $sum in
+      '' | end) continue ;;
+      folder) ;;
+      claude-print) [ $# -eq 0 ] || continue ;;
+      *) if [ $# -gt 0 ] && is_new "$path"; then continue; fi ;;
+    esac
+    printf '%s %s\n' "$sum" "$path"
+  done
 }
 
 # Whether this install puts a file there.
 is_new() {
-  [ "$1" != "$target" ] || return 0
-  while read -r what new_path; do
-    [ "$new_path" != "$1" ] || return 0
-  done <"$stage/companions"
-  return 1
+  case " $target$newline$companions" in
+    *" $1$newline"*) return 0 ;;
+    *) return 1 ;;
+  esac
 }
+
+# write_record <text>
+write_record() {
+  printf '%s\nend\n' "$1" >"$stage/record" && place record "$record"
+}
+
+# ---- Putting things in their places
 
 # place <staged file> <path>: puts a file in its place in one step, on whatever disk that is.
 place() {
-  make_folder "${2%/*}" || return
-  passing=${2%/*}/.claude-print-install.$$
+  passing=${2%/*}/$UNDER_WAY.$self
   if cp "$stage/$1" "$passing" && chmod 644 "$passing" && mv -f "$passing" "$2"; then return 0; fi
   rm -f "$passing"
   return 1
@@ -577,48 +818,85 @@ place() {
 
 # From here on it is a matter of milliseconds, and no signal may come in between.
 commit() {
-  trap '' HUP INT TERM
-  if [ -f "$record" ]; then cp "$record" "$stage/old-record"; fi
+  trap '' HUP INT QUIT TERM
+  if ! make_folder "${record%/*}" 2>/dev/null || ! lock_record; then record_failed; fi
+  # Another installer may have been here meanwhile.
+  check_old_program
+  check_version
+  old_record=''
+  if [ -f "$record" ]; then old_record=$(cat "$record"); fi
   # What is written down first can be removed, whatever happens then.
-  if ! make_folder "${record%/*}" 2>/dev/null || ! write_record also >"$stage/record" ||
-    ! place record "$record" 2>/dev/null; then
-    fail "Cannot write $record: nothing was installed" \
-      "Make ${record%/*} writable or free space there, or name another folder with --prefix"
-  fi
+  write_record "$(own_lines && old_lines)" 2>/dev/null || record_failed
   if ! mv -f "$stage/claude-print" "$target"; then
-    if [ -f "$stage/old-record" ]; then place old-record "$record"; else rm -f "$record"; fi
+    if [ -n "$old_record" ]; then write_record "$(old_lines)"; else rm -f "$record"; fi
     fail "Cannot replace $target: nothing was installed" 'Look at who may write to it'
   fi
   committed=yes
-  : >"$stage/placed"
-  while read -r what path; do
-    if place "$what" "$path" 2>"$stage/said"; then
-      printf '%s %s\n' "$what" "$path" >>"$stage/placed"
-    else
-      warn "Cannot write $path: $(cat "$stage/said")"
-    fi
-  done <"$stage/companions"
-  mv -f "$stage/placed" "$stage/companions"
-  if ! write_record >"$stage/record" || ! place record "$record" 2>/dev/null; then
+  place_companions
+  write_record "$(own_lines && old_lines after)" 2>/dev/null ||
     warn "Cannot write $record: --uninstall may not find everything"
-  fi
+  unlock_record
 }
 
-tell() {
-  if [ -z "$old_version" ]; then
-    say "Installed claude-print $version: $target"
-  elif [ "$old_version" = "$version" ]; then
-    say "Installed claude-print $version again: $target"
-  else
-    say "Replaced claude-print $old_version by $version: $target"
-  fi
+# One installer at a time writes the record. That takes milliseconds: one that was killed meanwhile is
+# not waited for, and where that cannot be told, as of another machine, it is for 5 seconds.
+lock_record() {
+  tries=0
+  until ln -s "$self" "$lock" 2>/dev/null || [ "$tries" -ge 50 ]; do
+    tries=$((tries + 1))
+    [ -w "${lock%/*}" ] || return
+    if has_ended "$(readlink "$lock" 2>/dev/null)"; then
+      rm -f "$lock"
+    else
+      sleep 0.1 2>/dev/null || sleep 1 2>/dev/null || :
+    fi
+  done
+  locked=yes
+}
+
+unlock_record() {
+  [ -z "$locked" ] || rm -f "$lock" 2>/dev/null || :
+  locked=''
+}
+
+record_failed() {
+  fail "Cannot write $record: nothing was installed" \
+    "Make ${record%/*} writable or free space there, or name another folder with --prefix"
+}
+
+# Leaves in "companions" those that are in their place.
+place_companions() {
+  placed=''
   while read -r what path; do
+    if [ -z "$what" ]; then
+      continue
+    elif place "$what" "$path" 2>"$stage/said"; then
+      placed="$placed$what $path$newline"
+    else
+      warn "Cannot write $path: $(last_said)"
+    fi
+  done <<LINES
+$companions
+LINES
+  companions=$placed
+}
+
+# ---- What is told in the end
+
+tell() {
+  case $old in
+    '') say "Installed claude-print $version: $target" ;;
+    "$version") say "Installed claude-print $version again: $target" ;;
+    unknown) say "Installed claude-print $version in the place of another: $target" ;;
+    *) say "Replaced claude-print $old by $version: $target" ;;
+  esac
+  printf '%s' "$companions" | while read -r what path; do
     case $what in
       man) say "Installed its manual page: $path" ;;
       needle) say "Installed the agent file for NEEDLE: $path" ;;
       *) say "Installed completions for $what: $path" ;;
     esac
-  done <"$stage/companions"
+  done
   tell_claude
   tell_path
 }
@@ -666,18 +944,22 @@ tell_path() {
   say 'Then "claude-print doctor" looks whether all is well'
 }
 
+# ---- The two actions
+
 install() {
   check_tools uname
   check_platform
   find_places
+  name_self
   trap clean_up EXIT
   trap 'on_signal 129' HUP
   trap 'on_signal 130' INT
+  trap 'on_signal 131' QUIT
   trap 'on_signal 143' TERM
   make_stage
   get_executable
   check_executable
-  find_old_version
+  check_version
   choose_companions
   commit
   tell
@@ -697,8 +979,11 @@ warn_of_shim() {
 }
 
 uninstall() {
+  check_tools uname
   find_places
-  check_tools
+  name_self
+  sweep "$bin"
+  sweep "${record%/*}"
   if [ ! -f "$record" ]; then
     fail "Cannot uninstall: there is no $record, which says what was installed" \
       'If it was installed with --prefix, name the same folder again'
@@ -710,6 +995,7 @@ uninstall() {
       claude-print | end) ;;
       folder) folders="$folders$path$newline" ;;
       *)
+        sweep "${path%/*}"
         if [ "$(sum_or_none "$path")" = "$sum" ]; then
           rm -f "$path" 2>/dev/null ||
             fail "Cannot remove $path" 'Make its folder writable, and try again'
@@ -720,7 +1006,8 @@ uninstall() {
         ;;
     esac
   done <"$record"
-  rm -f "$record" || fail "Cannot remove $record" 'Make its folder writable, and try again'
+  rm -f "$record" "$lock" 2>/dev/null ||
+    fail "Cannot remove $record" 'Make its folder writable, and try again'
   remove_folders "$folders"
   printf '%s' "$left" | while IFS= read -r path; do
     # A path may be on record twice, once as it was before an upgrade.
@@ -731,9 +1018,8 @@ uninstall() {
 }
 
 main() {
-  stage='' made='' committed='' child=''
-  trap '' PIPE
-  exec 3>&2
+  stage='' made='' locked='' committed='' child=''
+  set_surroundings
   parse_arguments "$@"
   case $action in
     install) install ;;

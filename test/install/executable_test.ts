@@ -42,5 +42,6 @@ testUnderShells("the executable itself is installed, runs and is removed", async
   assertEquals(await user.tree(), before);
 }, {
   newcomer: { folders: [".local/share/man", ".local/share/bash-completion"] },
+  once: true,
   lack: isThere(EXECUTABLE) ? undefined : "dist/claude-print, which deno task compile makes",
 });

@@ -48,13 +48,6 @@ testUnderShells("a machine that does not tell its libc is given a try", async (u
   assertEquals(code, 0);
 }, { newcomer: { without: ["getconf", "ldd"] } });
 
-testUnderShells("HOME that is not set is named", async (user) => {
-  const options = { env: { HOME: undefined } };
-  for (const args of [[], ["--uninstall"]]) {
-    await assertRefused(user, args, { stderr: /HOME is not set\n {2}Set HOME, or/, options });
-  }
-});
-
 testUnderShells("what is no flag is refused", async (user) => {
   for (
     const [args, stderr] of [
@@ -88,6 +81,7 @@ for (const tool of ["shasum", "openssl"]) {
   }, {
     newcomer: { without: ["sha256sum"], tools },
     otherTools: true,
+    once: true,
     lack: lackOf(tool),
   });
 }

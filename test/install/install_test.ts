@@ -111,15 +111,6 @@ testUnderShells("--prefix needs no HOME, and keeps all below it", async (user) =
   }
 }, { newcomer: { folders: ["opt/cp/share/zsh/site-functions"] } });
 
-testUnderShells("no umask changes who may run the program", async (user, { command }) => {
-  const file = await user.release(fakeProgram());
-  const wrap = [command[0] ?? "", ...command.slice(1), "-c", 'umask 077; exec "$@"', "sh"];
-  assertEquals((await user.install(["--from", file], { wrap })).code, 0);
-  const tree = await user.tree();
-  assertEquals(tree[".local/bin/claude-print"]?.slice(0, 4), "755 ");
-  assertEquals(tree[".needle/agents/claude-print.yaml"]?.slice(0, 4), "644 ");
-}, { newcomer: { folders: [".needle"] } });
-
 testUnderShells("a second install is an upgrade, and says from what to what", async (user) => {
   const old = await user.release(fakeProgram({ version: "0.1.0" }), "old");
   const fresh = await user.release(fakeProgram({ version: "0.2.0-rc.1" }), "new");
@@ -213,7 +204,7 @@ testUnderShells("the agent file of NEEDLE has its fields", async (user) => {
   assertEquals(words.slice(-2), ["<", "{prompt_file}"]);
   const parsed = await parseArguments(words.slice(4, -2));
   assertEquals(parsed.kind === "run" && parsed.request.outputFormat, "stream-json");
-}, { newcomer: { folders: [".needle"] } });
+}, { newcomer: { folders: [".needle"] }, once: true });
 
 testUnderShells("the line for PATH is one that the user's shell understands", async (user) => {
   const file = await user.release(fakeProgram());
@@ -229,7 +220,7 @@ testUnderShells("the line for PATH is one that the user's shell understands", as
     '  fish_add_path "$HOME/.local/bin"',
   ]);
   assertEquals(await advice("/bin/sh"), [`${start} ~/.profile, and open a new shell:`, line]);
-});
+}, { once: true });
 
 testUnderShells(
   "a folder that is on PATH needs no advice, one that comes late does",

@@ -8,7 +8,10 @@ export const INSTALLER: string = join(import.meta.dirname ?? ".", "../../install
 
 /** What the installer needs wherever it gets the executable from. */
 const TOOLS = [
-  ..."cat chmod cp df getconf ldd mkdir mv rm rmdir sha256sum uname".split(" "),
+  ..."cat chmod cp df expr getconf ldd ln ls mkdir mv readlink rm rmdir sha256sum sleep uname"
+    .split(
+      " ",
+    ),
 ];
 
 /** What a machine has beside the usual. */
@@ -115,9 +118,11 @@ export async function sha256(text: string): Promise<string> {
 
 async function treeOf(folder: string, below = ""): Promise<Readonly<Record<string, string>>> {
   const found: Record<string, string> = {};
-  for await (const { name, isDirectory } of Deno.readDir(`${folder}/${below}`)) {
+  for await (const { name, isDirectory, isSymlink } of Deno.readDir(`${folder}/${below}`)) {
     const path = `${below}${name}`;
-    if (isDirectory) {
+    if (isSymlink) {
+      found[path] = `-> ${await Deno.readLink(`${folder}/${path}`)}`;
+    } else if (isDirectory) {
       Object.assign(found, { [`${path}/`]: "" }, await treeOf(folder, `${path}/`));
     } else {
       const { mode } = await Deno.lstat(`${folder}/${path}`);

@@ -1,6 +1,8 @@
 /** How a release server answers one path. */
 export type Answer =
   | { readonly text: string }
+  /** Says that there is nothing, in words of its own. */
+  | { readonly missing: string }
   /** Goes on at another path. */
   | { readonly redirect: string }
   /** Promises a text, sends half of it, and then nothing more. */
@@ -16,16 +18,26 @@ export interface ReleaseServer extends AsyncDisposable {
   readonly stalled: Promise<void>;
 }
 
-/** Serves answers by path, such as `/latest/download/claude-print-x86_64-linux`. */
-export function serveReleases(answers: Readonly<Record<string, Answer>>): ReleaseServer {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+/**
+ * Serves answers by path, such as `/latest/download/claude-print-x86_64-linux`.
+ *
+ * @param identity a certificate and its key, as PEM: the server then speaks https
+ */
+export function serveReleases(
+  answers: Readonly<Record<string, Answer>>,
+  identity?: { readonly cert: string; readonly key: string },
+): ReleaseServer {
+  const place = { hostname: "127.0.0.1", port: 0 };
+  const listener = identity === undefined
+    ? Deno.listen(place)
+    : Deno.listenTls({ ...place, ...identity });
   const stalled = Promise.withResolvers<void>();
 
   const serve = async (connection: Deno.Conn) => {
     try {
       const path = await askedPath(connection);
-      const answer = answers[path] ?? { text: "no such release" };
-      await write(connection, response(answer, path in answers ? "200 OK" : "404 Not Found"));
+      const answer = answers[path] ?? { missing: "Not Found" };
+      await write(connection, response(answer));
       if ("stallsIn" in answer) {
         stalled.resolve();
         // Until the other side goes.
@@ -43,7 +55,7 @@ export function serveReleases(answers: Readonly<Record<string, Answer>>): Releas
     await Promise.all(served);
   })();
   return {
-    url: `http://127.0.0.1:${listener.addr.port}`,
+    url: `${identity === undefined ? "http" : "https"}://127.0.0.1:${listener.addr.port}`,
     stalled: stalled.promise,
     [Symbol.asyncDispose]: async () => {
       listener.close();
@@ -64,15 +76,16 @@ async function askedPath(connection: Deno.Conn): Promise<string> {
   return head.split(" ")[1] ?? "";
 }
 
-function response(answer: Answer, status: string): string {
+function response(answer: Answer): string {
   const head = (line: string, length: number) =>
     `HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Length: ${length}\r\n`;
+  if ("missing" in answer) return `${head(`404 ${answer.missing}`, 0)}\r\n`;
   if ("redirect" in answer) {
     return `${head("302 Found", 0)}Location: ${answer.redirect}\r\n\r\n`;
   }
-  if ("text" in answer) return `${head(status, answer.text.length)}\r\n${answer.text}`;
+  if ("text" in answer) return `${head("200 OK", answer.text.length)}\r\n${answer.text}`;
   const text = "stallsIn" in answer ? answer.stallsIn : answer.breaksIn;
-  return `${head(status, text.length)}\r\n${text.slice(0, text.length / 2)}`;
+  return `${head("200 OK", text.length)}\r\n${text.slice(0, text.length / 2)}`;
 }
 
 async function write(connection: Deno.Conn, text: string): Promise<void> {

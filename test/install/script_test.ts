@@ -21,9 +21,9 @@ for (const dialect of ["sh", "dash"]) {
 }
 
 Deno.test("install.sh that was cut off anywhere does nothing", async () => {
-  // Of the last line every byte counts; of the others every second, cut in its middle or before it.
+  // Of the last line every byte counts; of the others every fourth, cut in its middle or before it.
   const lines = [...SCRIPT.matchAll(/\n/g)]
-    .flatMap(({ index }, line) => line % 2 === 0 ? [index + 1 + (line % 4) * 6] : []);
+    .flatMap(({ index }, line) => line % 4 === 0 ? [index + 1 + (line % 8) * 3] : []);
   const end = SCRIPT.lastIndexOf("\n", SCRIPT.length - 2);
   const last = Array.from({ length: SCRIPT.length - 2 - end }, (_, index) => end + index);
   const cuts = [...new Set([...lines.filter((cut) => cut < end), ...last])];

@@ -17,7 +17,7 @@ const KINDS: readonly (readonly string[])[] = [
   ["busybox", "sh"],
 ];
 
-/** The shells to test under. */
+/** The shells to test under, each once, under whatever names the machine has it. */
 export const SHELLS: readonly Shell[] = KINDS.map(([program = "", ...rest]) => {
   const path = findTool(program);
   const command = path === undefined ? [] : [path, ...rest];
@@ -26,7 +26,15 @@ export const SHELLS: readonly Shell[] = KINDS.map(([program = "", ...rest]) => {
     command,
     bringsTools: path !== undefined && findsWithoutPath(command),
   };
-});
+}).filter((shell, index, all) => all.findIndex((other) => isSame(shell, other)) === index);
+
+function isSame(one: Shell, other: Shell): boolean {
+  const [program, ...args] = one.command;
+  const [otherProgram, ...otherArgs] = other.command;
+  if (program === undefined || otherProgram === undefined) return one === other;
+  return Deno.realPathSync(program) === Deno.realPathSync(otherProgram) &&
+    args.join(" ") === otherArgs.join(" ");
+}
 
 /** Whether a shell finds `mv` where PATH has none. */
 function findsWithoutPath([program = "", ...args]: readonly string[]): boolean {

@@ -10,6 +10,8 @@ export interface Needs {
   readonly otherTools?: boolean;
   /** What this machine lacks for the test, if anything. */
   readonly lack?: string | undefined;
+  /** Whether one shell will do, because what is tested is not up to the shell. */
+  readonly once?: boolean;
 }
 
 /** Tests the installer under every shell, each time with a new home. */
@@ -18,7 +20,7 @@ export function testUnderShells(
   test: (newcomer: Newcomer, shell: Shell) => Promise<void>,
   needs: Needs = {},
 ): void {
-  for (const shell of SHELLS) {
+  for (const shell of needs.once === true ? SHELLS.slice(0, 1) : SHELLS) {
     // A shell that has the tools in it would not use others.
     if (needs.otherTools === true && shell.bringsTools) continue;
     const [program = ""] = shell.name.split(" ");

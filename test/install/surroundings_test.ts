@@ -1,0 +1,150 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { startProgram } from "../start_program.ts";
+import { fakeProgram } from "./fake_program.ts";
+import { INSTALLER, type Newcomer } from "./newcomer.ts";
+import type { Shell } from "./shells.ts";
+import { testUnderShells } from "./test_under_shells.ts";
+
+/** How the installer is run behind a line of its shell's. */
+interface After {
+  readonly user: Newcomer;
+  readonly shell: Shell;
+  readonly args: readonly string[];
+}
+
+async function installAfter(line: string, { user, shell, args }: After) {
+  return await user.install(args, { wrap: [...shell.command, "-c", line, "sh"] });
+}
+
+/** Which of the two streams are of use behind a redirection. */
+const CLOSED: readonly (readonly [redirection: string, stdout: boolean, stderr: boolean])[] = [
+  ["<&-", true, true],
+  [">&-", false, true],
+  ["2>&-", true, false],
+  ["2</dev/null", true, false],
+  ["<&- >&- 2>&-", false, false],
+];
+
+testUnderShells(
+  "a stream that is closed is no reason to fail, or to say nothing",
+  async (user, shell) => {
+    const args = ["--from", await user.release(fakeProgram())];
+    const before = await user.tree();
+    for (const [redirection, out, err] of CLOSED) {
+      const run = (args: readonly string[]) =>
+        installAfter(`exec "$@" ${redirection}`, { user, shell, args });
+      const installed = await run(args);
+      assertEquals(installed.code, 0, redirection);
+      assertEquals(installed.stdout.includes("Installed claude-print 0.1.0: "), out, redirection);
+      const warned = err ? installed.stderr : installed.stdout;
+      assertEquals(
+        warned.includes("install.sh: Warning: there is no claude"),
+        out || err,
+        redirection,
+      );
+      assertEquals((await user.tree())[".local/bin/claude-print"], `755 ${fakeProgram()}`);
+      assertEquals((await run(["--uninstall"])).code, 0, redirection);
+      assertEquals(await user.tree(), before, redirection);
+      const refused = await run(["--nonsense"]);
+      const said = err ? refused.stderr : refused.stdout;
+      assertEquals([refused.code, said.startsWith("install.sh: Cannot read")], [2, out || err]);
+    }
+  },
+);
+
+testUnderShells(
+  "a path that depends on where one is, is named before anything is done",
+  async (user) => {
+    const args = ["--from", await user.release(fakeProgram())];
+    for (
+      const [env, problem] of [
+        [{ HOME: undefined }, "Cannot find a folder to install to: HOME is not set"],
+        [{ HOME: "" }, "Cannot find a folder to install to: HOME is not set"],
+        [{ HOME: "/" }, "Cannot find a folder to install to: HOME is /"],
+        [
+          { HOME: "home" },
+          'Cannot find a folder to install to: HOME is "home", which is no absolute path',
+        ],
+        [{ XDG_DATA_HOME: "data" }, 'Cannot use XDG_DATA_HOME: "data" is no absolute path'],
+        [{ XDG_CONFIG_HOME: "./c" }, 'Cannot use XDG_CONFIG_HOME: "./c" is no absolute path'],
+        [{ ZDOTDIR: "../z" }, 'Cannot use ZDOTDIR: "../z" is no absolute path'],
+      ] as const
+    ) {
+      for (const action of [args, ["--uninstall"]]) {
+        const { code, stdout, stderr } = await user.install(action, { env });
+        assertEquals([code, stdout], [1, ""]);
+        assertMatch(stderr, /^install\.sh: .*\n {2}S.*\n$/u);
+        assertStringIncludes(stderr, `install.sh: ${problem}\n`);
+      }
+    }
+    assertEquals(await user.tree(), {});
+    const strange = { env: { HOME: "home", XDG_DATA_HOME: "data" } };
+    const prefixed = await user.install([...args, "--prefix", `${user.home}/opt`], strange);
+    assertEquals(prefixed.code, 0);
+    const names = [...Deno.readDirSync(user.path)].map(({ name }) => name);
+    assertEquals(names.toSorted(), ["home", "release", "tools"]);
+  },
+);
+
+testUnderShells("no umask shuts out the user, or lets others in", async (user, shell) => {
+  const args = ["--from", await user.release(fakeProgram())];
+  const before = await user.tree();
+  for (const [umask, folders] of [["000", 0o755], ["077", 0o700], ["777", 0o700]]) {
+    const { code } = await installAfter(`umask ${umask}; exec "$@"`, { user, shell, args });
+    assertEquals(code, 0);
+    const tree = await user.tree();
+    assertEquals(tree[".local/bin/claude-print"]?.slice(0, 4), "755 ");
+    assertEquals(tree[".needle/agents/claude-print.yaml"]?.slice(0, 4), "644 ");
+    for (const folder of [".local", ".local/share/claude-print", ".needle/agents"]) {
+      const { mode } = await Deno.stat(`${user.home}/${folder}`);
+      assertEquals((mode ?? 0) & 0o777, folders, `${umask}: ${folder}`);
+    }
+    assertEquals((await user.install(["--uninstall"])).code, 0);
+    assertEquals(await user.tree(), before);
+  }
+}, { newcomer: { folders: [".needle"] } });
+
+testUnderShells("where every user may replace files nothing is installed", async (user) => {
+  const args = ["--from", await user.release(fakeProgram())];
+  await Deno.chmod(`${user.home}/.local/bin`, 0o777);
+  const { code, stderr } = await user.install(args);
+  assertEquals(code, 1);
+  assertMatch(
+    stderr,
+    /^install\.sh: Cannot install to .*: every user may replace files .*\n.*\n$/u,
+  );
+  assertEquals(await user.tree(), { ".local/": "", ".local/bin/": "" });
+  for (const mode of [0o1777, 0o775]) {
+    await Deno.chmod(`${user.home}/.local/bin`, mode);
+    assertEquals((await user.install(args)).code, 0);
+  }
+}, { newcomer: { folders: [".local/bin"] } });
+
+testUnderShells("what the environment holds for a shell changes nothing", async (user, shell) => {
+  const args = ["--from", await user.release(fakeProgram())];
+  const trap = `${user.path}/trap`;
+  await Deno.writeTextFile(trap, `: >"${user.path}/ran"\n`);
+  const env = {
+    IFS: "/-.ael",
+    ENV: trap,
+    CDPATH: user.home,
+    POSIXLY_CORRECT: "1",
+    ...Object.fromEntries(
+      [..."stage made committed child old record target bin data self from wanted force".split(" ")]
+        .map((name) => [name, "strange"]),
+    ),
+  };
+  const plain = await user.install(args);
+  const tree = await user.tree();
+  await user.install(["--uninstall"]);
+  assertEquals(await user.install(args, { env }), plain);
+  assertEquals(await user.tree(), tree);
+  const [program = "", ...flags] = shell.command;
+  const traced = await startProgram([program, ...flags, "-x", INSTALLER, "--uninstall"], {
+    env: { ...env, HOME: user.home, PATH: user.tools },
+    cwd: user.path,
+  }).ended;
+  assertEquals([traced.code, traced.stdout], [0, `Removed ${user.target}\n`], traced.stderr);
+  assertEquals(await user.tree(), {});
+  assert(!await Deno.stat(`${user.path}/ran`).then(() => true, () => false));
+});
