@@ -434,11 +434,12 @@ check_rights() {
 }
 
 # Only what was installed from here is replaced, and nothing that is there is run. Sets "old": the
-# version of what is replaced, nothing if nothing is there, or "unknown".
+# version of what is replaced, nothing if nothing is there, or "unknown"; and "old_sum".
 check_old_program() {
   old='' recorded_version=''
+  old_sum=$(sum_or_none "$target")
   if [ ! -e "$target" ] && [ ! -L "$target" ]; then return 0; fi
-  if is_recorded "$target"; then
+  if is_recorded "$target" "$old_sum"; then
     old=$recorded_version
   elif [ -n "$force" ]; then
     old=unknown
@@ -588,7 +589,7 @@ get_executable() {
     fail "Cannot verify $source: $source.sha256 does not hold a checksum as sha256sum prints it" \
       'Look at that file: a proxy or a login page may have answered instead'
   fi
-  if [ "$(sum_or_none "$target")" = "$expected" ]; then
+  if [ "$old_sum" = "$expected" ]; then
     say "No need to get $source: it is here already"
     fetch "$target" "$stage/claude-print" "$MOST_OF_PROGRAM"
   else
@@ -696,12 +697,13 @@ companion() {
     return 0
   fi
   if [ -e "$2" ] || [ -L "$2" ]; then
-    if ! is_recorded "$2" && [ "$(sum_or_none "$2")" != "$(sha256_of "$stage/$1")" ]; then
-      say "Left as it is, because it was not installed from here or was changed: $2"
+    there=$(sum_or_none "$2")
+    if ! is_recorded "$2" "$there"; then
+      # The same file that somebody else put there stays theirs, and is none to speak of.
+      [ "$there" = "$(sha256_of "$stage/$1")" ] ||
+        say "Left as it is, because it was not installed from here or was changed: $2"
       return 0
     fi
-    # The same file that somebody else put there stays theirs.
-    is_recorded "$2" || return 0
   fi
   if make_folder "${2%/*}" 2>"$stage/said"; then
     companions="$companions$1 $2$newline"
@@ -748,14 +750,13 @@ sum_or_none() {
 
 # ---- The record
 
-# Whether a file is what the record says was installed there, "recorded_version" of claude-print.
+# is_recorded <path> <sum of what is there>: whether that is on record, as of "recorded_version".
 is_recorded() {
   if [ ! -f "$record" ] || [ ! -r "$record" ]; then return 1; fi
-  found_sum=$(sum_or_none "$1")
   while read -r sum path; do
     case $sum in
       claude-print) recorded_version=$path ;;
-      "$found_sum") if is_same_place "$path" "$1"; then return 0; fi ;;
+      "$2") if is_same_place "$path" "$1"; then return 0; fi ;;
     esac
   done <"$record"
   return 1
