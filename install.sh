@@ -296,10 +296,9 @@ sha256_of() {
 # on stderr is in the stage's file "said" then.
 attended() {
   "$@" </dev/null 2>"$stage/said" &
-  child=$!
   attended_code=0
-  wait "$child" || attended_code=$?
-  child=''
+  wait "$!" || attended_code=$?
+  waited=$!
   return "$attended_code"
 }
 
@@ -319,9 +318,10 @@ last_said() {
 # shellcheck disable=SC2317,SC2329 # Traps call it.
 on_signal() {
   trap '' HUP INT QUIT TERM
-  if [ -n "$child" ]; then
-    kill "$child" 2>/dev/null || :
-    wait "$child" 2>/dev/null || :
+  # A name for the child would have to be given first, and the signal may come before that.
+  if [ "${!-}" != "$waited" ]; then
+    kill "$!" 2>/dev/null || :
+    wait "$!" 2>/dev/null || :
   fi
   complain 'Interrupted: nothing was changed'
   exit "$1"
@@ -1019,7 +1019,7 @@ uninstall() {
 }
 
 main() {
-  stage='' made='' locked='' committed='' child=''
+  stage='' made='' locked='' committed='' waited=${!-}
   set_surroundings
   parse_arguments "$@"
   case $action in
