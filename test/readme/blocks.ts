@@ -1,8 +1,7 @@
 import { codeBlocks } from "../examples/code_blocks.ts";
+import { PAGES } from "./pages.ts";
 
-const README = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
-
-/** The code blocks of the README in a language, in order. */
+/** The code blocks of all pages in a language, in order. */
 export function blocks(language: string): readonly string[] {
-  return codeBlocks(README, language).map(({ code }) => code);
+  return PAGES.flatMap(({ text }) => codeBlocks(text, language).map(({ code }) => code));
 }

@@ -1,3 +1,4 @@
 import { testExamples } from "../examples/test_examples.ts";
+import { PAGES } from "./pages.ts";
 
-testExamples(["README.md"]);
+testExamples(PAGES.map(({ path }) => path));

@@ -2,14 +2,15 @@ import { assert, assertEquals } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
 import { PERMISSIONS } from "../../.github/scripts/permissions.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
+import { PAGES } from "./pages.ts";
 
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
 const README = read("README.md");
 
-Deno.test("README's commands are tasks of the project", () => {
-  const tasks = [...README.matchAll(/(?:npx -y deno@2\.9\.6|deno) task ([\w:]+)/gu)].map((
-    [, name],
-  ) => name);
+Deno.test("the commands of the pages and of CONTRIBUTING.md are tasks of the project", () => {
+  const texts = [...PAGES.map(({ text }) => text), read("CONTRIBUTING.md")].join("");
+  const tasks = [...texts.matchAll(/(?:npx -y deno@2\.9\.6|deno) task\s([\w:]+)/gu)]
+    .map(([, name]) => name);
   assert(tasks.length >= 6);
   for (const task of tasks) assert(Object.hasOwn(deno.tasks, task as string), `deno task ${task}`);
 });
@@ -21,7 +22,8 @@ Deno.test("CI begins with README's test command", () => {
 });
 
 Deno.test("wherever the package is run, the folder that it is run in has no say", () => {
-  const found = ["README.md", "install.sh", ...sourcesBelow("src")].flatMap((path) =>
+  const paths = [...PAGES.map(({ path }) => path), "install.sh", ...sourcesBelow("src")];
+  const found = paths.flatMap((path) =>
     [...read(path).matchAll(/deno run\b.*jsr:@claude-print\/cli/gu)].map(([command]) => command)
   );
   assert(found.length >= 4);
@@ -29,8 +31,8 @@ Deno.test("wherever the package is run, the folder that it is run in has no say"
   assertEquals([...new Set(found)], [safe]);
 });
 
-Deno.test("README lists claude-print's own flags, all of them", () => {
-  const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(README) ?? [];
+Deno.test("docs/flags.md lists claude-print's own flags, all of them", () => {
+  const [, table = ""] = /^## Flags\n(.*?)^#/msu.exec(read("docs/flags.md")) ?? [];
   const listed = [...table.matchAll(/^\| `(--[\w-]+)[^|]*\|/gmu)].map(([, name]) => name);
   const own = FLAGS.filter((flag) => flag.class === "own" && !flag.hidden).map(({ name }) => name)
     .filter((name) => name !== "--help" && name !== "--version");
@@ -59,8 +61,8 @@ function* sourcesBelow(folder: string): Generator<string> {
   }
 }
 
-Deno.test("README lists the executable's permissions and what for, all of them", () => {
-  const rows = [...README.matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu)]
+Deno.test("docs/executable.md lists the executable's permissions and what for, all of them", () => {
+  const rows = [...read("docs/executable.md").matchAll(/^\| `(--allow-[^`]+)` +\| (.*?) +\|$/gmu)]
     .map(([, flag = "", reason = ""]) => ({ flag, reason }));
   assertEquals(rows, PERMISSIONS.map(({ flag, reason }) => ({ flag, reason })));
 });

@@ -11,7 +11,7 @@ const ASSET = "claude-print-x86_64-linux";
 const PACKAGE = "run -A --no-config --no-lock jsr:@claude-print/cli";
 
 /**
- * Somebody who types what the README says, in a project of theirs: a git repository with a change, and a list of
+ * Somebody who types what a page says, in a project of theirs: a git repository with a change, and a list of
  * prompts. `claude` is the stand-in; what would be downloaded comes from this checkout, and of clusters there are only
  * the command lines.
  */

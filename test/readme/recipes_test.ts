@@ -6,7 +6,7 @@ import { newcomer } from "./newcomer.ts";
 function recipe(kind: string): { readonly script: string; readonly text: string } {
   const text = blocks("yaml").find((block) => block.includes(`kind: ${kind}\n`)) ?? "";
   const [, script = ""] = /args:\s*(?:\[|- )'?(.*?claude-print --jsonl)/u.exec(text) ?? [];
-  assert(script !== "", `README has no recipe for a ${kind}`);
+  assert(script !== "", `no page has a recipe for a ${kind}`);
   return { script, text };
 }
 
