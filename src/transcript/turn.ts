@@ -49,6 +49,8 @@ export interface Turn {
   readonly text: string;
   /** The last text of the turn, whatever came after it: what a turn that was cut short has to say. */
   readonly textSoFar: string;
+  /** Whether the last message is a tool's result, to which the answer is missing. */
+  readonly unanswered: boolean;
   readonly stopReason: string | null;
   /** The sum over all answers; an empty object when there was none. */
   readonly usage: JsonObject;
@@ -164,6 +166,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     text: textIn(lastBlock) ?? "",
     textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
       .findLast((text) => text !== undefined) ?? "",
+    unanswered: entries.findLast(isMessage) === followers.at(-1) &&
+      followers.at(-1)?.meaning === "tool-result",
     stopReason: last?.message.stop_reason ?? null,
     usage: summedUsage([...answers.values()].map((entry) => entry.message.usage ?? {})),
     numTurns: 1 + followers.length,

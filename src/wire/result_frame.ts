@@ -119,7 +119,8 @@ function textOf(facts: ResultFacts, turn: Turn | undefined): string {
   if (outcome.kind === "local") return outcome.text;
   if (failureOf(outcome) !== undefined) return turn?.textSoFar || (lastAssistantMessage ?? "");
   // An answer in the transcript counts even if its text is empty: it ended on another block.
-  if (turn !== undefined && (turn.answers > 0 || turn.error !== undefined)) {
+  const isCut = turn?.unanswered === true && lastAssistantMessage !== undefined;
+  if (turn !== undefined && !isCut && (turn.answers > 0 || turn.error !== undefined)) {
     return turn.error === undefined && outcome.kind === "failed" ? outcome.text : turn.text;
   }
   return outcome.kind === "failed" ? outcome.text : lastAssistantMessage ?? turn?.text ?? "";

@@ -48,6 +48,17 @@ Deno.test("an earlier text of the turn is not taken for the answer of a late tra
   assertEquals(result["result"], "It holds x.");
 });
 
+Deno.test("an answer whose line never came is not taken for an earlier text of the turn", async () => {
+  const result = await resultOf({
+    transcript: "no_answer",
+    turns: [[
+      { text: "I look.", tools: [{ name: "Read", input: { file_path: "/x" }, result: "x" }] },
+      { text: "It holds x." },
+    ]],
+  });
+  assertEquals(result["result"], "It holds x.");
+});
+
 for (const transcript of ["never", "partial_line", "no_answer"] as const) {
   Deno.test(`a transcript without the answer (${transcript}) leaves the one of the Stop payload`, async () => {
     const result = await resultOf({ transcript });
