@@ -6,6 +6,8 @@ const CELL_WORK = 40;
 /** Bytes that are filtered at once: what is made of them takes much more room. */
 const SLICE = 64 * 1024;
 
+let library: Promise<typeof import("@xterm/headless")> | undefined;
+
 type Size = { readonly rows: number; readonly cols: number };
 
 /**
@@ -35,7 +37,8 @@ export class HeadlessTerminal implements Disposable {
   /** Loads the library, which is large, and which most runs never need. */
   static async open(size: Size): Promise<HeadlessTerminal> {
     // By its path: the name that the package has for bundlers leads to a file it does not hold.
-    const { Terminal } = await import("@xterm/headless/lib-headless/xterm-headless.mjs");
+    library ??= import("@xterm/headless/lib-headless/xterm-headless.mjs");
+    const { Terminal } = await library;
     const terminal = new Terminal({ ...size, allowProposedApi: true, scrollback: 0 });
     return new HeadlessTerminal(terminal, size);
   }
