@@ -13,6 +13,7 @@ export const ERRNO = {
   EFBIG: 27,
   EPIPE: 32,
   ECONNRESET: 104,
+  ECONNREFUSED: 111,
 } as const;
 
 /** What was being done when a libc call failed. */

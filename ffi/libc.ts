@@ -13,6 +13,7 @@ const LIBRARY = "libc.so.6";
 const TABLE = {
   __errno_location: { parameters: [], result: "pointer" },
   close: { parameters: ["i32"], result: "i32" },
+  connect: { parameters: ["i32", "buffer", "u32"], result: "i32" },
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   execv: { parameters: ["buffer", "buffer"], result: "i32" },
   fstat: { parameters: ["i32", "buffer"], result: "i32" },
@@ -51,6 +52,7 @@ const TABLE = {
   send: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
   signal: { parameters: ["i32", "pointer"], result: "pointer" },
   sigprocmask: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
   strerrordesc_np: { parameters: ["i32"], result: "pointer" },
   strerrorname_np: { parameters: ["i32"], result: "pointer" },
   syscall: { parameters: ["i64", "i64", "i64"], result: "i64" },

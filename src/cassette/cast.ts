@@ -41,7 +41,7 @@ export interface CastHeader {
  * Codes of our own, which players ignore; their data is JSON:
  *
  * - `x`: any other input of the session machine, without its time
- * - `y`: any other effect that reaches the outside: a look at the screen, a signal, the end
+ * - `y`: any other effect that reaches the outside: a look at the screen, a prompt delivered, a signal, the end
  */
 export interface CastEvent {
   /** Milliseconds since the child was started, to the microsecond. */

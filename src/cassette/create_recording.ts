@@ -90,6 +90,7 @@ export function createRecording(options: {
           add("r", `${effect.size.cols}x${effect.size.rows}`);
           break;
         case "look":
+        case "deliver":
         case "kill":
         case "end":
           add("y", JSON.stringify(effect));

@@ -45,6 +45,8 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
   switch (effect["type"]) {
     case "look":
       return { past: "looked at the screen", present: "looks at the screen" };
+    case "deliver":
+      return { past: "delivered the prompt", present: "delivers the prompt" };
     case "kill": {
       const whom = effect["tree"] === true ? "the child and its tools" : "the child";
       const rest = `${effect["signal"]} to ${whom}`;

@@ -15,7 +15,7 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.object({
     version: z.string(),
     claude_version: z.exactOptional(z.string()),
     session: z.object({
-      inject: z.enum(["stdin", "paste"]),
+      inject: z.enum(["stdin", "paste", "rendezvous"]),
       prompt: z.string(),
       size: z.object({ rows: sideSchema, cols: sideSchema }),
       timeoutMs: milliseconds,

@@ -40,6 +40,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.discriminatedUnion("t
     payload: z.record(z.string(), z.unknown()),
   }),
   z.object({ type: z.literal("unheard") }),
+  z.object({ type: z.literal("reachable") }),
   z.object({
     type: z.literal("status"),
     status: z.string(),

@@ -10,9 +10,14 @@ import type { RunOptions } from "./prepare_run.ts";
 export interface GatedPrompt {
   /** Whether a command makes the text for the model out of it. */
   readonly expands: boolean;
+  /** Whether it stays as it is only if it goes in by the rendezvous socket. */
+  readonly verbatim?: boolean;
   /** What `claude -p` of the version says without asking the model: then no child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
 }
+
+/** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
+const LONGEST_REPLY = 1_000_000;
 
 /** A version above all: of a program that does not name its own, nothing is known. */
 const UNKNOWN_VERSION = "9999.0.0";
@@ -24,7 +29,7 @@ const UNKNOWN_VERSION = "9999.0.0";
  * @throws {DriverError} when the prompt is refused
  */
 export function gatePrompt(
-  options: Pick<RunOptions, "prompt" | "cwd" | "addDirs" | "forwarded">,
+  options: Pick<RunOptions, "prompt" | "inject" | "cwd" | "addDirs" | "forwarded">,
   facts: {
     /** The version of Claude Code, if the executable names one. */
     readonly version: string | undefined;
@@ -55,10 +60,11 @@ export function gatePrompt(
     disabled: forwarded.includes("--disable-slash-commands"),
     plugins: plugins.length > 0 || forwarded.some((argument) => argument.startsWith("--plugin-")),
     mcpServers: facts.mcpServers > 0,
+    rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
   });
   switch (judgement.kind) {
     case "send":
-      return { expands: judgement.expands };
+      return { expands: judgement.expands, verbatim: judgement.verbatim === true };
     case "answer":
       return { expands: false, answer: { text: judgement.text, version } };
     case "refuse":

@@ -1,7 +1,8 @@
 import { Poller } from "../../ffi/poll.ts";
+import { MAX_SOCKET_PATH } from "../../ffi/unix_socket.ts";
 import type { Limits } from "../session/limits.ts";
 import { QUIT_WORDS } from "../session/quit_words.ts";
-import type { SessionOptions } from "../session/session_state.ts";
+import type { SessionOptions, WayIn } from "../session/session_state.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
 import type { HookEvent } from "../sandbox/hooks.ts";
 import { type JsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
@@ -30,6 +31,7 @@ import { findClaude } from "./find_claude.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
 import { knownLineIds } from "./known_lines.ts";
 import { type ModeFacts, permissionMode } from "./permission_mode.ts";
+import type { RendezvousOptions } from "./rendezvous.ts";
 import { terminalSize } from "./terminal_size.ts";
 
 /** One run as it was asked for. */
@@ -100,6 +102,8 @@ export interface PreparedRun {
   /** Ids of transcript lines that an earlier run of a resumed session wrote. */
   readonly known: ReadonlySet<string>;
   readonly apiKeySource: string;
+  /** The child's rendezvous socket, when the prompt goes in there. */
+  readonly rendezvous: RendezvousOptions | undefined;
   /** What becomes of the prompt: with an answer to it, no child is started. */
   readonly gated: GatedPrompt;
 }
@@ -150,23 +154,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const login = { env, userConfig, claudeJson: userClaudeJson, settings: allSettings };
   const foundLogin = findLogin(login);
   if (foundLogin === undefined) throw noLoginError(userConfig);
-  const session: SessionOptions = {
-    inject: options.inject,
-    prompt: options.prompt,
-    size: terminalSize(),
-    timeoutMs: Math.max(0, Math.round(startedAt + options.timeoutMs - performance.now())),
-    startTimeoutMs: options.startTimeoutMs,
-    deliveryTimeoutMs: options.deliveryTimeoutMs,
-    ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
-    drainTimeoutMs: options.drainTimeoutMs,
-    exitTimeoutMs: options.exitTimeoutMs,
-    ...backgroundCeiling(env),
-    otherStopHooks: mayHaveOtherStopHooks(
-      userSettings === undefined ? hooked : [...hooked, withoutHooks(userSettings)],
-    ) || options.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
-  };
-  const sessionId = options.sessionId ??
-    (options.resume !== undefined && !options.forkSession ? options.resume : crypto.randomUUID());
   const mcpServers = countMcpServers({
     cwd,
     root,
@@ -183,6 +170,24 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
       settings: allSettings,
       mcpServers,
     });
+  const inject = gated.verbatim === true ? "rendezvous" : options.inject;
+  const session: SessionOptions = {
+    inject,
+    prompt: options.prompt,
+    size: terminalSize(),
+    timeoutMs: Math.max(0, Math.round(startedAt + options.timeoutMs - performance.now())),
+    startTimeoutMs: options.startTimeoutMs,
+    deliveryTimeoutMs: options.deliveryTimeoutMs,
+    ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
+    drainTimeoutMs: options.drainTimeoutMs,
+    exitTimeoutMs: options.exitTimeoutMs,
+    ...backgroundCeiling(env),
+    otherStopHooks: mayHaveOtherStopHooks(
+      userSettings === undefined ? hooked : [...hooked, withoutHooks(userSettings)],
+    ) || options.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
+  };
+  const sessionId = options.sessionId ??
+    (options.resume !== undefined && !options.forkSession ? options.resume : crypto.randomUUID());
   const debugFile = options.debugFile === undefined
     ? (options.debug ? `${userConfig.dir}/debug/${sessionId}.txt` : undefined)
     : resolve(options.debugFile, cwd);
@@ -202,19 +207,23 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     memoryPath,
     folders: [cwd, root, ...addedDirs],
     writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
-    hooks: hooksFor(options, { gated: mcpServers > 0 }),
+    hooks: hooksFor({ ...options, inject }, { gated: mcpServers > 0 }),
     mcpServers,
     ...(debugFile === undefined ? {} : { debugFile }),
     logged: options.retries,
     ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
-    ...(options.inject === "stdin" ? { stdin: options.prompt } : {}),
+    ...(inject === "stdin" ? { stdin: options.prompt } : {}),
     ...(options.resume === undefined ? {} : { resume: options.resume }),
     sessionId,
     isNewSession,
     persistSession: options.persistSession,
   });
+  const rendezvous = inject === "rendezvous"
+    ? { path: sandbox.rendezvousPath, secret: sandbox.secret }
+    : undefined;
   let known: ReadonlySet<string>;
   try {
+    if (rendezvous !== undefined) requireShortPath(rendezvous.path);
     // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
     if (isNewSession) refuseKnownSession(sessionId, userConfig.dir);
     known = knownLineIds(sandbox.configDir, sandbox.resumed);
@@ -243,6 +252,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
       tempDir: sandbox.tempDir,
       userConfig,
       scheduledTasks: hasScheduledTasks([cwd, root]),
+      rendezvous,
       logLevel: logLevel({ gated: mcpServers > 0, own: sandbox.debugFile !== debugFile }),
     }),
     sandbox,
@@ -257,13 +267,26 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     memoryPath,
     known,
     apiKeySource: apiKeySource(env, allSettings),
+    rendezvous,
     gated,
   };
 }
 
-/** Whether a prompt begins with a character that can be seen and is no sign of a command, and is no word to quit by. */
+/**
+ * Whether a prompt is text for every version: it begins with a character that can be seen and is no sign of a command, is
+ * no word to quit by, and holds no tag of Claude Code's own.
+ */
 function isPlain(prompt: string): boolean {
-  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim());
+  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim()) &&
+    !prompt.includes("<pasted_content");
+}
+
+function requireShortPath(path: string): void {
+  if (new TextEncoder().encode(path).length <= MAX_SOCKET_PATH) return;
+  throw new SandboxError(
+    "Cannot deliver the prompt as it is: the private folder's path is longer than a socket's may be",
+    { suggestion: "Set TMPDIR to a folder with a shorter path, or change the prompt's beginning" },
+  );
 }
 
 /**
@@ -309,7 +332,7 @@ function backgroundCeiling(env: Environment): Pick<SessionOptions, "backgroundCe
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
-  options: RunOptions,
+  options: Omit<RunOptions, "inject"> & { readonly inject: WayIn },
   { gated }: { readonly gated: boolean },
 ): readonly HookEvent[] {
   return [
@@ -317,7 +340,7 @@ function hooksFor(
     "StopFailure",
     "PermissionRequest",
     ...(options.frames || gated ? ["SessionStart" as const] : []),
-    ...(options.inject === "paste" || options.mayBeAltered ? ["UserPromptSubmit" as const] : []),
+    ...(options.inject !== "stdin" || options.mayBeAltered ? ["UserPromptSubmit" as const] : []),
     ...(options.maxTurns === undefined ? [] : ["PostToolBatch" as const]),
   ];
 }

@@ -71,6 +71,7 @@ export function followProgress(progress: Progress, sign: ProgressSign): Progress
     case "deadline":
       return sign.name === "timeout" ? enter(progress, "ending") : progress;
     case "spawned":
+    case "reachable":
     case "terminal":
     case "screen":
     case "resized":

@@ -24,6 +24,7 @@ import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { Guard } from "./guard.ts";
 import { HookSource } from "./hook_source.ts";
 import { renderScreen } from "./render_screen.ts";
+import { Rendezvous, type RendezvousOptions } from "./rendezvous.ts";
 import { RetrySource } from "./retry_source.ts";
 import { StatusSource } from "./status_source.ts";
 import type { StopSignals } from "./stop_signals.ts";
@@ -52,6 +53,8 @@ export interface RunSessionOptions {
     readonly stdinPath: string | undefined;
     readonly resumed: ReadonlyMap<string, number>;
   };
+  /** The child's rendezvous socket, if the session was told to send the prompt there. */
+  readonly rendezvous?: RendezvousOptions | undefined;
   /** The signals that ask this run to stop. */
   readonly signals: StopSignals;
   /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
@@ -124,6 +127,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const poller = stack.use(new Poller());
   const hooks = stack.use(new HookSource(sandbox));
   const pty = stack.use(openPty(size));
+  const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
   const retries = options.retryLog === undefined
     ? undefined
@@ -197,6 +201,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
         if (typed.pending < MOST_UNREAD) typed.push(effect.bytes);
         if (terminalOpen) typed.flush(pty.fd);
+        break;
+      case "deliver":
+        rendezvous?.send(effect.prompt);
         break;
       case "deadline":
         if (effect.afterMs === undefined) deadlines.delete(effect.name);
@@ -279,6 +286,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         { fd: hooks.fd, read: true },
         ...(exited ? [] : [{ fd: pidfd, read: true }]),
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
+        ...rendezvous?.interests ?? [],
         ...owing.map(({ fd }) => ({ fd, write: true })),
       ],
       Math.max(0, Math.ceil(until - elapsed())),
@@ -296,6 +304,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     takeSignals();
     for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
+    rendezvous?.proceed(ready);
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
     if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
       readTerminal(1);
@@ -303,6 +312,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
     if (elapsed() >= nextTick) {
       readFiles();
+      if (rendezvous?.open()) give({ at: elapsed(), type: "reachable" });
       if (hooks.unheard) give({ at: elapsed(), type: "unheard" });
       lastTick = elapsed();
     }

@@ -146,6 +146,11 @@ export function verdictOf(
         message: `Claude Code did not take the prompt in ${seconds(limits.deliveryTimeoutMs)}`,
         suggestion: "Look for hooks that hold the session up, or raise --delivery-timeout",
       });
+    case "unreachable":
+      return failure(
+        "Cannot deliver the prompt as it is: Claude Code opened no rendezvous socket, its one way in for such a text",
+        "Begin the prompt with another word, or remove invisible characters from it",
+      );
     case "undelivered":
       if (ending.taken === undefined) {
         return failure(

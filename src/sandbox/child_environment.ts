@@ -7,6 +7,9 @@ import { type Environment, USER_CONFIG_VARIABLE, type UserConfig } from "./user_
  */
 const REMOVED = [
   "AI_AGENT",
+  "CLAUDE_BG_BACKEND",
+  "CLAUDE_BG_RENDEZVOUS_SOCK",
+  "CLAUDE_BG_RV_AUTH",
   "CLAUDECODE",
   "CLAUDE_AGENT_SDK_CLIENT_APP",
   "CLAUDE_AGENT_SDK_VERSION",
@@ -45,6 +48,8 @@ const REMOVED = [
  * - 2.1.330 puts every subagent into the background unless `CLAUDE_CODE_FORK_SUBAGENT` is 0, `claude -p` does not
  * - `CLAUDE_CODE_SANDBOXED` leaves out the trust dialogs and trusts no folder: what a project may do stays as in
  *   `claude -p`, which asks for no trust either
+ * - `CLAUDE_BG_…` makes 2.1.197 and 2.1.330 listen for prompts, and keep these variables from tools; requests to the
+ *   model stay as they are
  * - `CLAUDE_CODE_DISABLE_CRON` keeps a project's own prompts from being sent, and takes tools away that `claude -p`
  *   offers, so it is set only where there are such prompts
  *
@@ -60,6 +65,8 @@ export function childEnvironment(
     readonly logLevel?: "debug" | "warn" | undefined;
     /** Whether the project has prompts of its own that wait for their time. */
     readonly scheduledTasks: boolean;
+    /** The socket at which the child is to wait for the prompt, if it is to. */
+    readonly rendezvous?: { readonly path: string; readonly secret: string } | undefined;
   },
 ): Environment {
   const env: Record<string, string> = { ...caller };
@@ -78,6 +85,11 @@ export function childEnvironment(
     DISABLE_AUTOUPDATER: "1",
     DISABLE_INSTALLATION_CHECKS: "1",
     TERM: "xterm-256color",
+    ...(sandbox.rendezvous === undefined ? {} : {
+      CLAUDE_BG_BACKEND: "daemon",
+      CLAUDE_BG_RENDEZVOUS_SOCK: sandbox.rendezvous.path,
+      CLAUDE_BG_RV_AUTH: sandbox.rendezvous.secret,
+    }),
     ...(sandbox.logLevel === undefined ? {} : { CLAUDE_CODE_DEBUG_LOG_LEVEL: sandbox.logLevel }),
     [USER_CONFIG_VARIABLE]: caller[USER_CONFIG_VARIABLE] ?? caller["CLAUDE_CONFIG_DIR"] ?? "",
   };

@@ -48,7 +48,7 @@ export interface SandboxOptions {
   readonly logged: boolean;
   /** Most requests to the model, when PostToolBatch is among the hooks. */
   readonly maxTurns?: number;
-  /** The prompt that the child reads as its fd 0; absent when it is pasted. */
+  /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
   readonly stdin?: string;
   /** The session to be resumed: its transcript is copied in. */
   readonly resume?: string;
@@ -98,6 +98,8 @@ export class Sandbox implements Disposable {
   readonly debugFile: string | undefined;
   /** What every line on the FIFO begins with. */
   readonly secret: string;
+  /** Where the child is to listen if the prompt goes in by its rendezvous socket. */
+  readonly rendezvousPath: string;
   /** The prompt as a file, when it goes in on fd 0. */
   readonly stdinPath: string | undefined;
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
@@ -140,6 +142,7 @@ export class Sandbox implements Disposable {
     this.tempDir = childTmp;
     this.fifoPath = `${own}/hooks.fifo`;
     this.payloadDir = `${own}/payloads`;
+    this.rendezvousPath = `${own}/rv.sock`;
     this.secret = crypto.randomUUID();
     const gated = options.mcpServers > 0;
     this.debugFile = options.debugFile ??

@@ -45,6 +45,24 @@ export function enter(state: SessionState): Step {
   ]);
 }
 
+/** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
+const RENDEZVOUS_MS = 10_000;
+
+/** Sends the prompt to the rendezvous socket, once the child has one and no dialog of its start is in the way. */
+export function deliver(state: SessionState): Step {
+  const { options, phase, reachable, status } = state;
+  if (options.inject !== "rendezvous" || phase !== "starting" || status?.status !== "idle") {
+    return stay(state);
+  }
+  if (!reachable) return then(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
+  return then({ ...state, phase: "entered" }, [
+    { type: "deliver", prompt: options.prompt },
+    deadline("rendezvous"),
+    ...extendDelivery(state),
+    { type: "trace", text: "prompt sent to the rendezvous socket" },
+  ]);
+}
+
 /** Enter once more: the first may have come before the input box took keys. */
 export function enterAgain(state: SessionState): Step {
   return then(state, [
@@ -64,6 +82,7 @@ export function began(state: SessionState): Step {
     deadline("look"),
     deadline("echo"),
     deadline("enter"),
+    deadline("rendezvous"),
     deadline("idle"),
     deadline("drain"),
   ]);

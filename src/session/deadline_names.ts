@@ -21,6 +21,7 @@ export const DEADLINE_NAMES = [
   "look",
   "echo",
   "enter",
+  "rendezvous",
   "idle",
   "interrupt",
   "background",

@@ -33,6 +33,8 @@ export type Ending =
   | { readonly kind: "not-started"; readonly silent: boolean }
   /** The child was ready, but did not take the prompt in time. */
   | { readonly kind: "not-taken" }
+  /** The child was ready, but had no rendezvous socket for the prompt. */
+  | { readonly kind: "unreachable" }
   /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen. */
   | { readonly kind: "undelivered"; readonly taken?: string };
 
@@ -40,6 +42,8 @@ export type Ending =
 export type Effect =
   /** Type to the child's terminal, completely and in order. */
   | { readonly type: "write"; readonly bytes: Uint8Array }
+  /** Send a prompt to the child's rendezvous socket. */
+  | { readonly type: "deliver"; readonly prompt: string }
   /** Set a deadline anew, or clear it when `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
   /** Give the child's terminal another size, in character cells. */

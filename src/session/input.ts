@@ -22,6 +22,8 @@ export type Input =
     | { readonly type: "hook"; readonly event: string; readonly payload: HookPayload }
     /** Hooks of ours have something to tell, but nowhere to put it: their folder is full, or gone. */
     | { readonly type: "unheard" }
+    /** The child's rendezvous socket takes a prompt, if the session was told to send it there. */
+    | { readonly type: "reachable" }
     /** The child's own status file was written (`sessions/<pid>.json`: idle, busy, waiting). */
     | { readonly type: "status"; readonly status: string; readonly waitingFor?: string }
     /** A line was added to the transcript of this session. */

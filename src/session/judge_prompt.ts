@@ -21,12 +21,17 @@ export interface PromptFacts {
   readonly plugins: boolean;
   /** Whether there are MCP servers, whose prompts are commands. */
   readonly mcpServers: boolean;
+  /** Whether the prompt may go in by the rendezvous socket. */
+  readonly rendezvous: boolean;
 }
 
 /** What becomes of a prompt. */
 export type Judgement =
-  /** The child gets it; `expands` when a command makes the text for the model out of it. */
-  | { readonly kind: "send"; readonly expands: boolean }
+  /**
+   * The child gets it; `expands` when a command makes the text for the model out of it, `verbatim` when any other way in
+   * than the rendezvous socket would make something else of the text.
+   */
+  | { readonly kind: "send"; readonly expands: boolean; readonly verbatim?: true }
   /** No child is needed for what `claude -p` answers. */
   | { readonly kind: "answer"; readonly text: string }
   | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
@@ -35,6 +40,7 @@ export type Judgement =
 const LAST_LITERAL = "2.1.197";
 
 const TEXT: Judgement = { kind: "send", expands: false };
+const VERBATIM: Judgement = { kind: "send", expands: false, verbatim: true };
 const COMMAND: Judgement = { kind: "send", expands: true };
 
 /**
@@ -43,29 +49,53 @@ const COMMAND: Judgement = { kind: "send", expands: true };
  * The interactive Claude Code carries out commands that `claude -p` does not have: `/logout` deletes the login,
  * `/export` writes files. So a command is only let through by name, if it makes a prompt in either program: one of the
  * table, or one that the user, the project or a plugin has. What looks like a command and is none is text in print mode
- * only, and refused; so are the words by which the interactive program quits. Names of the table are never left to a
- * file of the project, which Claude Code may not load after all.
+ * only, and so are the words by which the interactive program quits: they are sent by the rendezvous socket where that
+ * takes them as text, and refused elsewhere. Names of the table are never left to a file of the project, which Claude
+ * Code may not load after all.
  *
  * It holds for every message of a conversation, as long as the child is idle: 2.1.197 skips white space before a slash
  * while a turn is under way.
  */
 export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
   const trimmed = prompt.trim();
-  if (QUIT_WORDS.includes(trimmed)) return refuseQuitWord(trimmed);
-  const literal = isVersionAtLeast(LAST_LITERAL, facts.version);
-  if (!literal && firstAlteredCharacter(prompt) !== undefined) {
-    if (QUIT_WORDS.includes(withoutHidden(prompt))) return refuseAltered(prompt, "quit");
-    const rest = withoutHiddenStart(prompt);
-    // It stays in the input box, for a person to look at.
-    if (rest === "" || /^[/!]/u.test(rest)) return refuseAltered(prompt, "not send the rest");
+  if (QUIT_WORDS.includes(trimmed)) {
+    return facts.rendezvous && isVersionAtLeast(facts.version, FIRST_RENDEZVOUS)
+      ? VERBATIM
+      : refuseQuitWord(trimmed);
   }
   const word = slashWord(prompt);
-  if (word === undefined || (word.indented && (literal || facts.disabled))) return TEXT;
-  return word.indented ? judgeIndented(word, facts) : judgeWord(word, facts);
+  const judged = word === undefined
+    ? TEXT
+    : word.indented
+    ? judgeIndented(word, facts)
+    : judgeWord(word, facts);
+  if (judged.kind !== "send" || isVersionAtLeast(LAST_LITERAL, facts.version)) return judged;
+  if (judged === TEXT && takesAnyText(facts) && isAlteredOnStdin(prompt)) return VERBATIM;
+  if (judged === VERBATIM || firstAlteredCharacter(prompt) === undefined) return judged;
+  if (QUIT_WORDS.includes(withoutHidden(prompt))) return refuseAltered(prompt, "quit");
+  const rest = withoutHiddenStart(prompt);
+  // It stays in the input box, for a person to look at.
+  return rest === "" || /^[/!]/u.test(rest) ? refuseAltered(prompt, "not send the rest") : judged;
+}
+
+/** The first version whose rendezvous socket takes words to quit by, and the first whose takes every text. */
+const FIRST_RENDEZVOUS = "2.1.197";
+const FIRST_EXACT_RENDEZVOUS = "2.1.330";
+
+/** Whether there is a way in by which every text is text. */
+function takesAnyText({ rendezvous, version }: PromptFacts): boolean {
+  return rendezvous && isVersionAtLeast(version, FIRST_EXACT_RENDEZVOUS);
+}
+
+/** Whether the child would get another text on its fd 0 (2.1.330): one without some characters, or with tags of its own. */
+function isAlteredOnStdin(prompt: string): boolean {
+  return prompt.includes("<pasted_content") || firstAlteredCharacter(prompt) !== undefined;
 }
 
 /** White space before the slash makes `claude -p` take it for text, and the interactive program skip it. */
 function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
+  if (facts.disabled || isVersionAtLeast(LAST_LITERAL, facts.version)) return TEXT;
+  if (takesAnyText(facts)) return VERBATIM;
   const { name } = word;
   const { kinds, complete } = claudeCommands(facts.version);
   const kind = kinds.get(name) ?? "absent";
@@ -85,11 +115,11 @@ function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
 function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const { name, rest } = word;
   if (name === "") {
-    return refuse("", {
+    return takesAnyText(facts) ? VERBATIM : refuse("", {
       reason: "the interactive Claude Code takes it for a command without a name",
     });
   }
-  if (facts.disabled) return judgeDisabled(name, facts);
+  if (facts.disabled) return judgeDisabled(word, facts);
   const { kinds, complete } = claudeCommands(facts.version);
   const kind = kinds.get(name) ?? "absent";
   const custom = customOf(word, facts);
@@ -126,23 +156,25 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   }
   if (name.includes(":") && facts.plugins) return COMMAND;
   if (!looksLikeCommand(name, facts)) return TEXT;
-  if (facts.isPath) return complete ? TEXT : refuseUncertain(name);
-  return refuse(name, { reason: "there is no such command" });
+  if (!complete) return refuseUncertain(name);
+  if (facts.isPath) return TEXT;
+  return takesAnyText(facts) ? VERBATIM : refuse(name, { reason: "there is no such command" });
 }
 
 /** A command of Claude Code's own that makes no prompt. */
 function judgeOwn(
   name: string,
-  { kind, complete, isPath }: PromptFacts & {
+  facts: PromptFacts & {
     readonly kind: Exclude<CommandKind, "prompt" | "absent">;
     readonly complete: boolean;
   },
 ): Judgement {
   const elsewhere = "Run it with claude -p, or in claude itself";
-  switch (kind) {
+  switch (facts.kind) {
     case "unavailable":
+      if (facts.complete && !facts.isPath) return { kind: "answer", text: unavailable(name) };
       // What is a path is text in print mode, and a command all the same in the interactive program.
-      return complete && !isPath ? { kind: "answer", text: unavailable(name) } : refuse(name, {
+      return facts.complete && takesAnyText(facts) ? VERBATIM : refuse(name, {
         reason: "the interactive Claude Code carries it out by itself",
       });
     case "own":
@@ -161,10 +193,16 @@ function judgeOwn(
 }
 
 /** Without commands, what Claude Code would be able to do is what `claude -p` says it is not. */
-function judgeDisabled(name: string, facts: PromptFacts): Judgement {
+function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
+  const { name } = word;
   if (!looksLikeCommand(name, facts) || facts.isPath) return TEXT;
   const { kinds, complete } = claudeCommands(facts.version);
-  return complete && kinds.get(name) === "unavailable"
+  const kind = kinds.get(name) ?? "absent";
+  if (complete && takesAnyText(facts) && kind !== "gated") {
+    if (kind !== "absent") return { kind: "answer", text: unavailable(name) };
+    if (customOf(word, facts) === undefined) return VERBATIM;
+  }
+  return complete && kind === "unavailable"
     ? { kind: "answer", text: unavailable(name) }
     : refuse(name, {
       reason: "--disable-slash-commands leaves no commands",

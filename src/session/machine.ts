@@ -1,3 +1,4 @@
+import { deliver } from "./beginning.ts";
 import type { Ending } from "./effect.ts";
 import { announced, interrupt, settledEnding } from "./ending.ts";
 import type { Exit, Input } from "./input.ts";
@@ -29,6 +30,8 @@ export function step(state: SessionState, input: Input): Step {
       return state.phase === "ending" || state.phase === "interrupting"
         ? stay(state)
         : interrupt(state, announced(state) ?? { kind: "unheard" });
+    case "reachable":
+      return deliver({ ...alive(state, input), reachable: true });
     case "status":
       return onStatus(alive(state, input), input);
     case "transcript":

@@ -3,7 +3,7 @@ import { enterAgain } from "./beginning.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { announced, end, interrupt, remind, settledEnding } from "./ending.ts";
 import type { DeadlineName } from "./deadline_names.ts";
-import type { SessionState } from "./session_state.ts";
+import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
 
 /** Something took as long as it may. */
@@ -29,12 +29,14 @@ export function onDeadline(
       return then(state, [{ type: "look" }]);
     case "enter":
       return state.phase === "entered" ? enterAgain(state) : stay(state);
+    case "rendezvous":
+      return state.phase === "starting" ? end(state, { kind: "unreachable" }) : stay(state);
     case "idle":
       if (state.background) return stay(state);
       // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
       if (state.completed) return end(state, { kind: "answered", stop: {} });
       // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own.
-      return state.prompted || isCommand(state.options.prompt)
+      return state.prompted || isCommand(state.options)
         ? end(state, { kind: "idle", prompted: state.prompted })
         : stay(state);
     case "background": {
@@ -67,6 +69,6 @@ function onSilence(state: SessionState, at: number): Step {
 }
 
 /** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */
-function isCommand(prompt: string): boolean {
-  return prompt.trimStart().startsWith("/");
+function isCommand({ inject, prompt }: SessionOptions): boolean {
+  return inject !== "rendezvous" && prompt.trimStart().startsWith("/");
 }

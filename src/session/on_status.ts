@@ -1,4 +1,4 @@
-import { began, isSubmitted, ready } from "./beginning.ts";
+import { began, deliver, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
 import { end, overOnRecord } from "./ending.ts";
 import type { SessionState } from "./session_state.ts";
@@ -29,7 +29,7 @@ export function onStatus(
   switch (status) {
     case "busy": {
       // While settling, busy is what the child still is: only idle, or another hook of the turn, decides.
-      if (state.phase === "settling" || state.options.inject === "paste") {
+      if (state.phase === "settling" || state.options.inject !== "stdin") {
         const taken = ready(next);
         return then(taken.state, [trace, ...taken.effects, deadline("idle")]);
       }
@@ -46,9 +46,11 @@ export function onStatus(
       }
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
-      return then(usable.state, [
+      const delivered = deliver(usable.state);
+      return then(delivered.state, [
         trace,
         ...usable.effects,
+        ...delivered.effects,
         deadline("look"),
         ...(isSubmitted(next) ? [overWhenIdle()] : []),
       ]);

@@ -5,10 +5,19 @@ import { ECHO_START, type EchoState } from "./paste.ts";
 import type { Screen } from "./screen.ts";
 import { SCANNER_START, type ScannerState } from "./terminal_scanner.ts";
 
+/**
+ * How a prompt reaches the child:
+ *
+ * - `stdin`: as its fd 0
+ * - `paste`: pasted into its input box
+ * - `rendezvous`: by the socket on which a Claude Code in the background takes its user's replies
+ */
+export type WayIn = "stdin" | "paste" | "rendezvous";
+
 /** What a session is told before it begins. */
 export interface SessionOptions extends Limits {
-  /** How the prompt reaches the child: as its fd 0, or pasted into its input box. */
-  readonly inject: "stdin" | "paste";
+  /** How the prompt reaches the child. */
+  readonly inject: WayIn;
   /** The prompt. */
   readonly prompt: string;
   /** The child's terminal, in character cells. */
@@ -24,7 +33,7 @@ export interface SessionOptions extends Limits {
  *
  * - `starting`: the child was started, no sign of a turn yet
  * - `pasted`: the prompt was pasted, its echo is awaited
- * - `entered`: Enter was pressed, UserPromptSubmit is awaited
+ * - `entered`: Enter was pressed or the prompt sent to the socket, UserPromptSubmit is awaited
  * - `working`: the turn is under way
  * - `settling`: Stop came, the child's idle status is awaited
  * - `interrupting`: Escape was pressed to end the turn, the child's idle status is awaited
@@ -53,6 +62,8 @@ export interface SessionState {
   readonly heard: boolean;
   /** Whether the child has shown that it can take a prompt. */
   readonly ready: boolean;
+  /** Whether the child's rendezvous socket takes a prompt. */
+  readonly reachable: boolean;
   /** When there was a sign of life last. */
   readonly lifeAt: number;
   /** Ids of the tools that run. */
@@ -104,6 +115,7 @@ export function startSession(options: SessionOptions): SessionState {
     size: options.size,
     heard: false,
     ready: false,
+    reachable: false,
     lifeAt: 0,
     tools: new Set(),
     completed: false,

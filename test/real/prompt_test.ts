@@ -59,6 +59,7 @@ const AWKWARD_BEGINNINGS = [
   "//x",
   "!touch pressed",
   "# remember this",
+  'a <pasted_content id="abcd">\nb',
   "?",
   "--help -p -- \\",
 ];
@@ -74,30 +75,30 @@ forNewestVersion("a prompt with an awkward beginning reaches the API as it is", 
   assertEquals([...Deno.readDirSync(real.home.project)], [], "nothing was carried out");
 });
 
-/** Prompts that 2.1.330 takes characters out of, or turns some into others, and how it names them. */
-const ALTERED: readonly { readonly prompt: string; readonly named: string }[] = [
-  { prompt: "zero width\u200bspace", named: "U+200B" },
-  { prompt: "byte order\ufeffmark", named: "U+FEFF" },
-  { prompt: "soft\u00adhyphen", named: "U+00AD" },
-  { prompt: "an escape \x1b[31msequence\x1b[0m", named: "U+001B" },
-  { prompt: "a bell \x07", named: "U+0007" },
-  { prompt: "a lone carriage\rreturn", named: "U+000D" },
+/** Prompts that 2.1.330 takes characters out of on stdin, or turns some into others. */
+const ALTERED = [
+  "zero width\u200bspace",
+  "byte order\ufeffmark",
+  "soft\u00adhyphen",
+  "an escape \x1b[31msequence\x1b[0m",
+  "a bell \x07",
+  "a lone carriage\rreturn",
 ];
 
-forEachVersion("a prompt with characters that may be altered is exact or refused", async (real) => {
-  if (real.version === "2.1.197") {
-    const all = ALTERED.map(({ prompt }) => prompt).join("\n");
-    assertEquals(await received(real, { stdin: all }), all);
-    return;
-  }
-  for (const { prompt, named } of ALTERED) {
-    const run = await real.print(["--output-format", "json"], { stdin: prompt });
-    assertEquals(run.code, 2, named);
-    assertStringIncludes(run.stderr, named);
-    const result = parseObject(run.stdout);
-    assertEquals(result.subtype, "internal_error");
-    assertEquals(result.result, undefined, "no answer to another prompt");
-  }
+forEachVersion("a prompt with characters that may be altered is exact", async (real) => {
+  assertEquals(await received(real, { stdin: ALTERED.join("\n") }), ALTERED.join("\n"));
+});
+
+forNewestVersion("a prompt that is too long for its one exact way in is refused", async (real) => {
+  const prompt = `${"x".repeat(1_000_000)}${ALTERED[0]}`;
+  const run = await real.print(["--output-format", "json"], { stdin: prompt });
+  assertEquals(run.code, 2);
+  assertStringIncludes(run.stderr, "U+200B");
+  const result = parseObject(run.stdout);
+  assertEquals(result.subtype, "internal_error");
+  assertEquals(result.result, undefined, "no answer to another prompt");
+  const exact = prompt.slice(2000);
+  assertEquals(await received(real, { stdin: exact }), exact);
 });
 
 forNewestVersion("the prompt comes from the argument and stdin, or a file", async (real) => {

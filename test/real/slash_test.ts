@@ -3,8 +3,8 @@ import { messagesRequest } from "../../fixtures/messages_request.ts";
 import { claudeCommands } from "../../src/session/claude_commands.ts";
 import { isVersionAtLeast } from "../../src/wire/wire_keys.ts";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion } from "./for_each_version.ts";
-import { parseFrames, parseObject } from "./print_mode_facts.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
+import { outlineOfFrames, parseFrames, parseObject } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 /** What the model was told in the user's name since so many requests, without reminders. */
@@ -19,10 +19,11 @@ function told(real: RealClaude, since: number): readonly (readonly string[])[] {
 }
 
 const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout\u00a0x", "/fork"];
-const TEXT_BEFORE_330 = [" /logout", "\u200b/logout", "/log\u200bout"];
-const NO_TEXT = ["\n/logout", "\t/init", "\u3000/logout", "\ufeff/logout", "/logout\u200b"];
-const REFUSED = ["/ logout", "/Logout", "/", "/cost", "/nonsense x", "/daemon", "exit", " quit\n"];
-const TEXT = ["/tmp is full", " / hi"];
+const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
+/** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
+const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "/ logout", "/nonsense x", "!ls\ufe0f\r\n"];
+const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
+const REFUSED = ["/cost", "/daemon"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
   const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
@@ -32,11 +33,8 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
   await Deno.mkdir(`${project}/.claude/skills/upgrade`, { recursive: true });
   await Deno.writeTextFile(`${project}/.claude/skills/upgrade/SKILL.md`, "Upgrade");
   const before = filesBelow(config);
-  const sent = [...TEXT, ...isLiteral ? TEXT_BEFORE_330 : []];
-  const refused = [
-    ...[...REFUSED, "/upgrade"],
-    ...isLiteral ? [] : [...TEXT_BEFORE_330, ...NO_TEXT],
-  ];
+  const sent = [...TEXT, ...isLiteral ? [] : TEXT_SINCE_330];
+  const refused = [...REFUSED, "/upgrade", ...isLiteral ? WORDS_BEFORE_330 : []];
   const answered = [...ANSWERED, `/export ${target}`];
   const list = await real.print(["--jsonl", "--no-session-persistence"], {
     stdin: [...answered, ...refused, ...sent].map((prompt) => JSON.stringify(prompt)).join("\n"),
@@ -119,4 +117,37 @@ forEachVersion("the table of commands says what claude -p has, does and has not"
   assertEquals(results, unavailable.map((name) => `/${name} isn't available in this environment.`));
   assert(unavailable.length > 100);
   assertEquals(real.api.turns, []);
+});
+
+/** A shell in the foreground and one in the background, and what is said before and after its end. */
+const TOOLS = `[[bash env]] [[tool Bash ${
+  JSON.stringify({ command: "sleep 0.5", description: "Wait", run_in_background: true })
+}]] [[say started]] [[next]] [[say done]]`;
+
+/** The first of the requests since so many, less what is of one run and the first character of the prompt. */
+function requestSince(real: RealClaude, since: number): unknown {
+  const text = JSON.stringify(real.api.turns[since]?.body)
+    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gu, "ID")
+    .replaceAll(/claude-print-\d+-\d+-[\da-f]+/gu, "RUN")
+    .replaceAll(/. \[\[bash env/gu, "[[bash env");
+  return JSON.parse(text);
+}
+
+forNewestVersion("the rendezvous socket changes neither request nor turns", async (real) => {
+  const args = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
+  const outline = (stdout: string) =>
+    outlineOfFrames(parseFrames(stdout)).map((frame) =>
+      frame.replace(/ tool_result\(.*\)$/su, " tool_result")
+    );
+  const theirs = await real.claudeP(args, { stdin: `/ ${TOOLS}` });
+  const onStdin = real.api.turns.length;
+  assertEquals((await real.print(args, { stdin: `- ${TOOLS}` })).code, 0);
+  const onSocket = real.api.turns.length;
+  const ours = await real.print(args, { stdin: `/ ${TOOLS}` });
+  assertEquals([theirs.code, ours.code, ours.stderr], [0, 0, ""]);
+  assertEquals(outline(ours.stdout), outline(theirs.stdout));
+  assert(Number(parseFrames(ours.stdout).at(-1)?.["total_cost_usd"]) > 0);
+  assert(!ours.stdout.includes("CLAUDE_BG_"));
+  assertEquals(told(real, onSocket)[0], [`/ ${TOOLS}`]);
+  assertEquals(requestSince(real, onSocket), requestSince(real, onStdin));
 });

@@ -19,16 +19,18 @@ function judge(prompt: string, { custom = {}, ...facts }: Given = {}): Judgement
     disabled: false,
     plugins: false,
     mcpServers: false,
+    rendezvous: false,
     custom: (name) => custom[name],
     ...facts,
   });
 }
 
-/** A judgement in a word: `text`, `command`, the answer itself, or `refused`. */
+/** A judgement in a word: `text`, `verbatim`, `command`, the answer itself, or `refused`. */
 function verdict(prompt: string, given: Given = {}): string {
   const judgement = judge(prompt, given);
   switch (judgement.kind) {
     case "send":
+      if (judgement.verbatim) return "verbatim";
       return judgement.expands ? "command" : "text";
     case "answer":
       return judgement.text;
@@ -216,7 +218,7 @@ Deno.test("judgePrompt() refuses what becomes a command, or is not sent, by what
       ]
     ) {
       const given = { custom: { mine: "invocable" } } as const;
-      assertStringIncludes(reason(prompt, given), "would take U+", JSON.stringify(prompt));
+      assertEquals(verdict(prompt, given), "refused", JSON.stringify(prompt));
       assertEquals(verdict(prompt, { ...given, version: "2.1.250" }), "refused");
     }
     assertEquals(verdict(`hi ${character} /logout`), "text");
@@ -273,6 +275,62 @@ Deno.test("judgePrompt() takes nothing for a command under --disable-slash-comma
     }
     assertEquals(verdict("/tmp x", { ...given, version, isPath: true }), "text");
   }
+});
+
+Deno.test("judgePrompt() sends by the rendezvous socket what every other way in would alter", () => {
+  const given = { rendezvous: true, custom: { mine: "invocable" } } as const;
+  const verbatim = [
+    ...[
+      "/unknown x",
+      "/Logout",
+      "/",
+      "/ hi",
+      "/\nlogout",
+      " /logout",
+      "\t/mine",
+      "exit",
+      " quit\n",
+      ":q!",
+    ],
+    ...[
+      "\u200b/logout",
+      "/log\u200bout",
+      "ex\u200bit",
+      "a\u200bb",
+      "\u200b",
+      "\u0007!ls",
+      "/loops",
+    ],
+    'a <pasted_content id="abcd">\nb',
+  ];
+  for (const prompt of verbatim) {
+    for (const disabled of [false, true]) {
+      if (disabled && /^\s+\//u.test(prompt)) continue;
+      assertEquals(verdict(prompt, { ...given, disabled }), "verbatim", JSON.stringify(prompt));
+    }
+  }
+  assertEquals(verdict("/export x", { ...given, isPath: true }), "verbatim");
+  for (const prompt of ["hi", "//x", "/path/x", "!ls", "#x", "@x", "/é x"]) {
+    assertEquals(verdict(prompt, given), "text", prompt);
+  }
+  for (const prompt of ["/mine \u200b", "/cost", "/daemon", "/init --help"]) {
+    assertEquals(verdict(prompt, given), "refused", prompt);
+  }
+  for (const prompt of ["/cost", "/init", "/logout"]) {
+    const answer = `${prompt} isn't available in this environment.`;
+    assertEquals(verdict(prompt, { ...given, disabled: true }), answer);
+  }
+  assertEquals(verdict("/mine", { ...given, disabled: true }), "refused");
+  // Nobody has looked whether these have a command of that name.
+  assertEquals(verdict("/unknown x", { ...given, version: "2.1.331" }), "refused");
+  assertEquals(verdict(" /unknown x", { ...given, version: "2.1.331" }), "verbatim");
+  // Before 2.1.330 the socket takes a command for one.
+  for (const prompt of ["/ hi", "/unknown x"]) {
+    assertEquals(verdict(prompt, { ...given, version: "2.1.197" }), "refused");
+  }
+  assertEquals(verdict("exit", { ...given, version: "2.1.197" }), "verbatim");
+  assertEquals(verdict("exit", { ...given, version: "2.1.168" }), "refused");
+  assertEquals(verdict("a\u200bb", { ...given, version: "2.1.197" }), "text");
 });
 
 Deno.test("judgePrompt() names a long word by its beginning", () => {

@@ -157,7 +157,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     suggestion: /claude-print "your prompt"/,
   },
   "a word on which Claude Code quits": {
-    args: [" exit"],
+    args: ["--inject", "paste", " exit"],
     message: /^Cannot send the prompt "exit": the interactive Claude Code quits on this word$/,
     suggestion: /sentence/,
   },

@@ -1,21 +1,28 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { replayCassette } from "../../src/cassette/replay_cassette.ts";
 import { run } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "./stand_in.ts";
 import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
 
 const ANSWERED = ["/logout", "/logout now\nplease", "/export /etc/x", "/bg", "/upgrade", "/exit"];
-const REFUSED = [
-  ...["/", "/ hi", "/unknown x", "/cost", "/insights", "/daemon", "/a:b", "/mcp__s__p"],
-  ...["/code-review ultra", "exit"],
-];
+const REFUSED = ["/cost", "/insights", "/daemon", "/code-review ultra"];
+/** Text in print mode, for which only 2.1.330 has a way in, and a word to quit by, for which 2.1.197 has one, too. */
+const WORDS = ["/", "/ hi", "/unknown x", "/a:b", "/mcp__s__p"];
+const QUIT = "exit";
 
 for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: no child is started for what it would carry out by itself`, async () => {
     await using claude = await StandIn.set({ version });
     await Deno.mkdir(`${claude.home.project}/.claude/commands`, { recursive: true });
     await Deno.writeTextFile(`${claude.home.project}/.claude/commands/keybindings.md`, "Do it");
-    const prompts = [...ANSWERED, ...REFUSED, "/keybindings", "/init now"];
+    const verbatim = [
+      ...version === "2.1.330" ? WORDS : [],
+      ...version === "2.1.168" ? [] : [QUIT],
+    ];
+    const sentWell = [...verbatim, "/init now"];
+    const words = [...WORDS, QUIT];
+    const prompts = [...ANSWERED, ...REFUSED, ...words, "/keybindings", "/init now"];
     const { code, stdout, stderr } = await claude.print(["--jsonl"], {
       stdin: prompts.map((prompt) => JSON.stringify(prompt)).join("\n"),
       // A list has an output of its own: what every single run must print does not hold.
@@ -29,14 +36,16 @@ for (const version of STAND_IN_VERSIONS) {
       if (ANSWERED.includes(input)) {
         assertEquals([exit_code, result.is_error, result.num_turns], [0, false, 0], input);
         assertEquals(result.result, `${word} isn't available in this environment.`);
-      } else if (input !== "/init now") {
+      } else if (sentWell.includes(input)) {
+        assertEquals(exit_code, 0, input);
+      } else {
         assertEquals([exit_code, result.subtype], [2, "internal_error"], input);
         assertStringIncludes(stderr, `"${word}`);
       }
     }
     assertEquals([code, lines.at(-1)?.exit_code], [2, 0]);
     const sent = (await claude.journal("prompt")).map(({ text }) => text);
-    assertEquals([(await claude.journal("start")).length, sent], [1, ["/init now"]]);
+    assertEquals([(await claude.journal("start")).length, sent], [sentWell.length, sentWell]);
     await Deno.remove(`${claude.home.project}/.claude`, { recursive: true });
   });
 }
@@ -75,8 +84,38 @@ Deno.test("slash commands are judged in a library's run as well", async () => {
   const { text, exitCode, frame } = await run("/logout", options).result;
   assertEquals([text, exitCode], ["/logout isn't available in this environment.", 0]);
   assertEquals(frame.num_turns, 0);
-  const refused = await run("/ hi", options).result.then(() => undefined, (error) => error);
+  const refused = await run("/cost", options).result.then(() => undefined, (error) => error);
   assert(refused instanceof Error);
-  assertStringIncludes(refused.message, "a command without a name");
+  assertStringIncludes(refused.message, "carries it out by itself");
   assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("a Claude Code that opens no rendezvous socket ends the run, which says why", async () => {
+  await using claude = await StandIn.set({ version: "2.1.330", rendezvous: false });
+  const { code, stderr } = await claude.print(["/ hi"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "Claude Code opened no rendezvous socket");
+  assertEquals(await claude.journal("prompt"), []);
+});
+
+Deno.test("a prompt for the rendezvous socket waits until no dialog of the start is in its way", async () => {
+  await using claude = await StandIn.set({ dialogs: [{ show: "trust_no" }] });
+  const record = `${claude.home.path}/recording`;
+  const { code } = await claude.print(["--record", record, "/ hi"], { warns: true });
+  assertEquals(code, 0);
+  assertEquals((await claude.journal("prompt")).map(({ text }) => text), ["/ hi"]);
+  assertEquals(replayCassette(record).differences, []);
+  const [start] = await claude.journal("start");
+  assertEquals(start?.["terminals"], [true, true, true]);
+});
+
+Deno.test("a private folder too deep for a socket is told of before the child is started", async () => {
+  await using claude = await StandIn.set();
+  const deep = `${claude.home.path}/${"deep".repeat(20)}`;
+  await Deno.mkdir(deep);
+  const { code, stderr } = await claude.print(["/ hi"], { env: { TMPDIR: deep } });
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "longer than a socket's may be");
+  assertEquals(await claude.journal("start"), []);
+  assertEquals([...Deno.readDirSync(deep)], []);
 });
