@@ -1,4 +1,5 @@
-import type { SessionOptions } from "../session/session_state.ts";
+import type { ConversationOptions } from "../frames/conversation.ts";
+import type { OutputKind } from "../wire/output_writer.ts";
 
 /**
  * A recorded terminal: an asciicast of version 2 (docs.asciinema.org/manual/asciicast/v2), so that any of its players
@@ -23,8 +24,10 @@ export interface CastHeader {
     readonly version: string;
     /** The version of Claude Code, if it was told. */
     readonly claude_version?: string;
-    /** What the session machine was told before it began, the prompt among it. */
-    readonly session: SessionOptions;
+    /** How the run printed its frames; absent from recordings of version 0.1.0. */
+    readonly output?: OutputKind;
+    /** What the machines were told before they began, the prompt among it. */
+    readonly conversation: ConversationOptions;
   };
 }
 
@@ -37,11 +40,14 @@ export interface CastHeader {
  * - `i`: what the session machine typed
  * - `r`: the terminal's new size, as in `80x24`
  * - `m`: a moment worth jumping to, in words
+ * - `x`: the child's exit status, 128 and the signal's number for one that a signal ended; what else is known of its end
+ *   is an input
  *
  * Codes of our own, which players ignore; their data is JSON:
  *
- * - `x`: any other input of the session machine, without its time
- * - `y`: any other effect that reaches the outside: a look at the screen, a prompt delivered, a signal, the end
+ * - `h`: any other input that was heard, without its time
+ * - `d`: any other effect that was done that reaches the outside and is no frame: a look at the screen, a prompt delivered, a
+ *   signal, what became of the run, the end
  */
 export interface CastEvent {
   /** Milliseconds since the child was started, to the microsecond. */
@@ -51,4 +57,4 @@ export interface CastEvent {
 }
 
 /** The codes of events that mean something here; those of other programs are left out when a cast is read. */
-export type CastCode = "o" | "i" | "r" | "m" | "x" | "y";
+export type CastCode = "o" | "i" | "r" | "m" | "x" | "h" | "d";

@@ -1,6 +1,7 @@
 import type { Input } from "../session/input.ts";
 import type { Cast, CastEvent } from "./cast.ts";
 import { type Deeds, deedsOf, type OuterEffect } from "./deeds.ts";
+import { playedInput } from "./recorded_input.ts";
 
 /** An input of a recorded session that is not output, or all output between two of them, and what was done then. */
 export interface CastMoment {
@@ -31,7 +32,7 @@ export function castMoments({ events }: Cast): readonly CastMoment[] {
 
 function inputOf({ at, code, data }: CastEvent): Input | undefined {
   if (code === "o") return { at, type: "terminal", bytes: new TextEncoder().encode(data) };
-  return code === "x" ? { at, ...JSON.parse(data) } : undefined;
+  return code === "h" ? playedInput(JSON.parse(data), at) : undefined;
 }
 
 function effectOf({ code, data }: CastEvent): OuterEffect | undefined {
@@ -42,7 +43,7 @@ function effectOf({ code, data }: CastEvent): OuterEffect | undefined {
       const [cols, rows] = data.split("x").map(Number);
       return { type: "resize", size: { rows, cols } } as OuterEffect;
     }
-    case "y":
+    case "d":
       return JSON.parse(data);
     default:
       return undefined;

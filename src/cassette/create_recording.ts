@@ -1,13 +1,15 @@
-import type { Effect } from "../session/effect.ts";
+import type { ConversationEffect, ConversationOptions } from "../frames/conversation.ts";
+import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
 import { encodePaste } from "../session/paste.ts";
 import type { Screen } from "../session/screen.ts";
-import type { SessionOptions } from "../session/session_state.ts";
-import type { AnyFrame } from "../wire/frame.ts";
+import type { OutputKind } from "../wire/output_writer.ts";
 import type { Cassette } from "./cassette.ts";
 import type { CastEvent } from "./cast.ts";
 import { createValueRedactor } from "./create_value_redactor.ts";
 import { type Redact, redactPieces } from "./redact_pieces.ts";
+import { recordedInput } from "./recorded_input.ts";
+import { withoutResult } from "./replay_cast.ts";
 import { redactTerminal } from "./redact_terminal.ts";
 import type { TapedFrame } from "./taped_frame.ts";
 
@@ -18,10 +20,8 @@ const MOST_OUTPUT = 32 * 1024 * 1024;
 export interface Recording {
   /** Takes every input of the session before the machine does; nothing of it is kept but a copy. */
   readonly input: (input: Input) => void;
-  /** Takes every effect, before the next input. */
-  readonly effect: (effect: Effect) => void;
-  /** Takes every frame of the run as it happens. */
-  readonly frame: (frame: AnyFrame) => void;
+  /** Takes every effect, frames among them, before the next input. */
+  readonly effect: (effect: ConversationEffect) => void;
   /** What there is so far, without secrets; nothing before the first input. */
   readonly cassette: () => Cassette | undefined;
 }
@@ -32,25 +32,25 @@ export interface Recording {
  * The terminal's output is kept as text: bytes that are no UTF-8 become U+FFFD. Of a flood only the first 32 MB are kept.
  *
  * @param options.version the version of this program
- * @param options.session what the session machine was told
+ * @param options.conversation what the machines were told
+ * @param options.output how the run prints its frames
  * @param options.term the child's TERM
- * @param options.now milliseconds on a clock that only goes forward, for frames, which have no time of their own
  * @param options.wallTime milliseconds since the epoch
  */
 export function createRecording(options: {
   readonly version: string;
-  readonly session: SessionOptions;
+  readonly conversation: ConversationOptions;
+  readonly output: OutputKind;
   readonly term: string;
   readonly redact: Redact;
-  readonly now: () => number;
   readonly wallTime: () => number;
 }): Recording {
-  const { session, redact } = options;
+  const { conversation: { session, frames, report }, redact } = options;
   const events: CastEvent[] = [];
   const tape: TapedFrame[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const marked = new Set<string>();
-  let start: { readonly clock: number; readonly timestamp: number } | undefined;
+  let startedAt: number | undefined;
   let at = 0;
   let output = 0;
   let claudeVersion: string | undefined;
@@ -58,10 +58,7 @@ export function createRecording(options: {
   return {
     input: (input) => {
       at = input.at;
-      start ??= {
-        clock: options.now() - at,
-        timestamp: Math.floor((options.wallTime() - at) / 1000),
-      };
+      startedAt ??= options.wallTime() - at;
       if (input.type === "terminal") {
         const text = decoder.decode(input.bytes, { stream: true });
         output += text.length;
@@ -78,8 +75,11 @@ export function createRecording(options: {
         marked.add(moment);
         add("m", moment);
       }
-      const { at: _, ...untimed } = input;
-      add("x", JSON.stringify(untimed));
+      add("h", JSON.stringify(recordedInput(input)));
+      if (input.type === "exit") {
+        const { exit } = input;
+        add("x", `${exit.kind === "exited" ? exit.code : 128 + exit.signal}`);
+      }
     },
     effect: (effect) => {
       switch (effect.type) {
@@ -92,8 +92,18 @@ export function createRecording(options: {
         case "look":
         case "deliver":
         case "kill":
+        case "list-shells":
         case "end":
-          add("y", JSON.stringify(effect));
+          add("d", JSON.stringify(effect));
+          break;
+        case "report":
+          add("d", JSON.stringify(withoutResult(effect)));
+          break;
+        case "frame":
+          tape.push({ at, frame: effect.frame });
+          if (effect.frame.type === "result" && effect.frame.claude_version !== "unknown") {
+            claudeVersion = `${effect.frame.claude_version}`;
+          }
           break;
         case "deadline":
         case "trace":
@@ -103,14 +113,8 @@ export function createRecording(options: {
           effect satisfies never;
       }
     },
-    frame: (frame) => {
-      if (frame.type === "result" && frame["claude_version"] !== "unknown") {
-        claudeVersion = `${frame["claude_version"]}`;
-      }
-      tape.push({ at: start === undefined ? 0 : options.now() - start.clock, frame });
-    },
     cassette: () => {
-      if (start === undefined) return undefined;
+      if (startedAt === undefined) return undefined;
       const redactValue = createValueRedactor(redact);
       return {
         cast: {
@@ -118,12 +122,17 @@ export function createRecording(options: {
             version: 2,
             width: session.size.cols,
             height: session.size.rows,
-            timestamp: start.timestamp,
+            timestamp: Math.floor(startedAt / 1000),
             env: { TERM: options.term },
             claude_print: {
               version: options.version,
               ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
-              session: { ...session, prompt: redact(session.prompt) },
+              output: options.output,
+              conversation: redactValue({
+                session: { ...session, prompt: redact(session.prompt) },
+                frames: { ...frames, startedAt },
+                report: { ...report, prompt: redact(report.prompt) },
+              }),
             },
           },
           events: redactEvents(events, { redact, redactValue, prompt: session.prompt }),
@@ -142,7 +151,7 @@ const OVER = "turn over";
 function momentOf(input: Input): string | undefined {
   switch (input.type) {
     case "transcript":
-      return input.entry.prompt ? TAKEN : undefined;
+      return transcriptSign(input.entry).prompt ? TAKEN : undefined;
     case "status":
       return input.status === "busy" ? TAKEN : undefined;
     case "hook":
@@ -178,11 +187,12 @@ function redactEvents(
       case "i":
         // Cut as this program would cut it, so that it types the same when the recording is replayed.
         return data === paste ? pasteOf(redact(prompt)) : redact(data);
-      case "x":
-      case "y":
+      case "h":
+      case "d":
         return JSON.stringify(redactValue(withRedactedScreens(JSON.parse(data), redact)));
       case "r":
       case "m":
+      case "x":
         return data;
     }
   };

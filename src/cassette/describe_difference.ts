@@ -57,6 +57,19 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
       const rest = `the terminal ${cols}x${rows} cells`;
       return { past: `made ${rest}`, present: `makes ${rest}` };
     }
+    case "list-shells":
+      return { past: "looked which shells run", present: "looks which shells run" };
+    case "report": {
+      const { exitCode, problem } = effect["report"] as {
+        readonly exitCode: unknown;
+        readonly problem?: { readonly message?: unknown };
+      };
+      const words = problem === undefined ? "" : ` and "${problem.message}"`;
+      return {
+        past: `told exit code ${exitCode}${words}`,
+        present: `tells exit code ${exitCode}${words}`,
+      };
+    }
     case "end": {
       const { kind } = effect["ending"] as { readonly kind: unknown };
       return { past: `ended as "${kind}"`, present: `ends as "${kind}"` };

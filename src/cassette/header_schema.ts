@@ -1,31 +1,95 @@
 import { z } from "zod/mini";
+import type { ConversationOptions } from "../frames/conversation.ts";
 import type { CastHeader } from "./cast.ts";
 import { sideSchema } from "./side_schema.ts";
 
 const milliseconds = z.number();
 
-/** The first line of a cast that this program recorded. */
-export const headerSchema: z.ZodMiniType<CastHeader> = z.object({
+const limits = {
+  timeoutMs: milliseconds,
+  startTimeoutMs: milliseconds,
+  deliveryTimeoutMs: milliseconds,
+  idleTimeoutMs: z.exactOptional(milliseconds),
+  drainTimeoutMs: milliseconds,
+  exitTimeoutMs: milliseconds,
+};
+
+const session = z.object({
+  inject: z.enum(["stdin", "paste", "rendezvous"]),
+  prompt: z.string(),
+  size: z.object({ rows: sideSchema, cols: sideSchema }),
+  ...limits,
+  backgroundCeilingMs: z.exactOptional(milliseconds),
+  otherStopHooks: z.boolean(),
+});
+
+const conversation = z.object({
+  session,
+  frames: z.object({
+    sessionId: z.string(),
+    cwd: z.string(),
+    permissionMode: z.string(),
+    apiKeySource: z.string(),
+    memoryPath: z.string(),
+    servedByAnthropic: z.boolean(),
+    denialMessages: z.array(z.string()),
+    seed: z.string(),
+    startedAt: z.number(),
+  }),
+  report: z.object({
+    prompt: z.string(),
+    command: z.exactOptional(z.string()),
+    limits: z.object(limits),
+    binary: z.string(),
+    altered: z.exactOptional(z.string()),
+    credential: z.exactOptional(z.string()),
+    maxTurns: z.exactOptional(z.number()),
+    record: z.exactOptional(z.string()),
+  }),
+});
+
+const cast = {
   version: z.literal(2),
   width: sideSchema,
   height: sideSchema,
   timestamp: z.number(),
   env: z.object({ TERM: z.string() }),
-  claude_print: z.object({
-    version: z.string(),
-    claude_version: z.exactOptional(z.string()),
-    session: z.object({
-      inject: z.enum(["stdin", "paste", "rendezvous"]),
-      prompt: z.string(),
-      size: z.object({ rows: sideSchema, cols: sideSchema }),
-      timeoutMs: milliseconds,
-      startTimeoutMs: milliseconds,
-      deliveryTimeoutMs: milliseconds,
-      idleTimeoutMs: z.exactOptional(milliseconds),
-      drainTimeoutMs: milliseconds,
-      exitTimeoutMs: milliseconds,
-      backgroundCeilingMs: z.exactOptional(milliseconds),
-      otherStopHooks: z.boolean(),
-    }),
-  }),
+};
+
+const program = { version: z.string(), claude_version: z.exactOptional(z.string()) };
+
+const output = z.object({
+  format: z.enum(["text", "json", "stream-json"]),
+  verbose: z.boolean(),
 });
+
+/** The first line of a cast that this program recorded. */
+export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
+  z.object({ ...cast, claude_print: z.object({ ...program, output, conversation }) }),
+  z.pipe(
+    z.object({ ...cast, claude_print: z.object({ ...program, session }) }),
+    z.transform(({ claude_print: { session, ...program }, ...cast }): CastHeader => ({
+      ...cast,
+      claude_print: { ...program, conversation: sessionOnly(session) },
+    })),
+  ),
+]);
+
+/** What version 0.1.0 recorded is enough for the session machine; what the frames machine says of it means nothing. */
+function sessionOnly(session: ConversationOptions["session"]): ConversationOptions {
+  return {
+    session,
+    frames: {
+      sessionId: "",
+      cwd: "",
+      permissionMode: "default",
+      apiKeySource: "none",
+      memoryPath: "",
+      servedByAnthropic: false,
+      denialMessages: [],
+      seed: "",
+      startedAt: 0,
+    },
+    report: { prompt: session.prompt, limits: session, binary: "" },
+  };
+}

@@ -8,7 +8,9 @@ import { inputSchema } from "./input_schema.ts";
 import { isTooDeep } from "./is_too_deep.ts";
 import { parseLines } from "./parse_lines.ts";
 
-const CODES: readonly string[] = ["o", "i", "r", "m", "x", "y"] satisfies readonly CastCode[];
+const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
+/** Codes of version 0.1.0, one of which has another meaning by now. */
+const FIRST_CODES: ReadonlyMap<string, CastCode> = new Map([["x", "h"], ["y", "d"]]);
 const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
 /** No run lasts 30 years; larger numbers are not exact, or none. */
 const LATEST_MS = 1e12;
@@ -35,6 +37,7 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
         : `it is no header (${issueOf(header.error)})`,
     });
   }
+  const isFirst = header.data.claude_print.output === undefined;
   let last = 0;
   const events = rest.flatMap((value, index): readonly CastEvent[] => {
     const line = index + 2;
@@ -47,10 +50,11 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
     }
     if (at > LATEST_MS) throw damagedLine(line, { path, what: "it is later than any run lasts" });
     last = at;
-    if (!isKnown(code)) return [];
-    const wrong = problemOf(code, data);
+    const meant = isFirst ? FIRST_CODES.get(code) ?? code : code;
+    if (!isKnown(meant)) return [];
+    const wrong = problemOf(meant, data);
     if (wrong !== undefined) throw damagedLine(line, { path, what: wrong });
-    return [{ at, code, data }];
+    return [{ at, code: meant, data }];
   });
   return { header: header.data, events };
 }
@@ -64,12 +68,12 @@ function problemOf(code: CastCode, data: string): string | undefined {
   switch (code) {
     case "r":
       return isSize(data) ? undefined : "it names no size of a terminal";
-    case "x": {
+    case "h": {
       if (isTooDeep(data)) return "it is nested too deeply";
       const input = inputSchema.safeParse(parsedJson(data));
       return input.success ? undefined : `it is no input of a session (${issueOf(input.error)})`;
     }
-    case "y":
+    case "d":
       if (isTooDeep(data)) return "it is nested too deeply";
       return effectSchema.safeParse(parsedJson(data)).success
         ? undefined

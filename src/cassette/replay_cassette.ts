@@ -1,15 +1,19 @@
 import type { Ending } from "../session/effect.ts";
 import type { ResultFrame } from "../wire/frame.ts";
+import type { OutputKind } from "../wire/output_writer.ts";
+import { compareFrames } from "./compare_frames.ts";
 import { readCassette } from "./read_cassette.ts";
 import { replayCast } from "./replay_cast.ts";
 import type { TapedFrame } from "./taped_frame.ts";
 
-/** What became of a recorded run when this program's session machine was given its inputs again. */
+/** What became of a recorded run when this program's machines were given its inputs again. */
 export interface Replay {
   /** The frames of the recorded run as stream-json prints them, in order. */
   readonly frames: readonly TapedFrame[];
   /** The last result among them; absent when the recorded run printed none. */
   readonly result?: ResultFrame;
+  /** How the recorded run printed them, if it says so. */
+  readonly output?: OutputKind;
   /** How the run ends with this program; absent when the recording stops before that. */
   readonly ending?: Ending;
   /** Where this program acts otherwise than the recorded one did: one sentence each, empty when it does the same. */
@@ -17,20 +21,26 @@ export interface Replay {
 }
 
 /**
- * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's session machine, and
- * what that does is compared with what was recorded.
+ * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
+ * those do and say is compared with what was recorded.
  *
  * @param folder what was given to `--record`
  * @throws {CassetteError} when the folder holds no cassette, or a damaged one
  */
 export function replayCassette(folder: string): Replay {
   const { cast, tape } = readCassette(folder);
-  const { ending, differences } = replayCast(cast);
+  const { output } = cast.header.claude_print;
+  const { ending, frames, differences } = replayCast(cast);
   const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;
   return {
     frames: tape,
     ...(result === undefined ? {} : { result: result as ResultFrame }),
     ...(ending === undefined ? {} : { ending }),
-    differences,
+    ...(output === undefined ? {} : { output }),
+    // A frame is compared as a line of JSON, which has no undefined.
+    differences: output === undefined ? differences : [
+      ...differences,
+      ...compareFrames(tape.map(({ frame }) => frame), JSON.parse(JSON.stringify(frames))),
+    ],
   };
 }

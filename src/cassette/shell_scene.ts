@@ -37,7 +37,9 @@ const PAUSE_MS = 500;
  * A recording does not know its command line, so the scene shows the shortest that asks the same.
  */
 export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
-  const command = shortened(`claude-print ${quoted(cast.header.claude_print.session.prompt)}`);
+  const command = shortened(
+    `claude-print ${quoted(cast.header.claude_print.conversation.session.prompt)}`,
+  );
   const lines = wrapText(command, { cols: cols - 2, most: MOST_COMMAND });
   const characters = Array.from(lines.join("\n"));
   const typing: ShellMoment[] = [];

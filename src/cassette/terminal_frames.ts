@@ -76,7 +76,7 @@ export async function terminalFrames(
 /** Output and new sizes until the child is told to go. */
 function shownEvents({ events }: Cast): readonly CastEvent[] {
   const end = events.findIndex(({ code, data }) =>
-    code === "y" && JSON.parse(data).type === "kill"
+    code === "d" && JSON.parse(data).type === "kill"
   );
   return (end < 0 ? events : events.slice(0, end))
     .filter(({ code }) => code === "o" || code === "r");

@@ -1,6 +1,7 @@
 import { replayCassette } from "../cassette/replay_cassette.ts";
 import type { CassetteOptions } from "../cli/parsed_arguments.ts";
-import { jsonLine } from "../wire/json_line.ts";
+import type { Frame } from "../wire/frame.ts";
+import { createOutputWriter } from "../wire/output_writer.ts";
 import { print } from "./print.ts";
 
 /**
@@ -11,8 +12,14 @@ import { print } from "./print.ts";
 export async function cassette({ action, dir }: CassetteOptions): Promise<number> {
   switch (action) {
     case "replay": {
-      const { frames, differences } = replayCassette(dir);
-      for (const { frame } of frames) if (!print(Deno.stdout, `${jsonLine(frame)}\n`)) break;
+      const { frames, output, differences } = replayCassette(dir);
+      const writer = createOutputWriter(output?.format ?? "stream-json", {
+        verbose: output?.verbose ?? false,
+        write: (text) => print(Deno.stdout, text),
+      });
+      // Whatever is on a tape was a frame of a run.
+      for (const { frame } of frames) writer.frame(frame as Frame);
+      writer.end();
       for (const difference of differences) print(Deno.stderr, `${difference}\n`);
       return differences.length === 0 ? 0 : 1;
     }

@@ -1,9 +1,5 @@
-import {
-  followProgress,
-  type Progress,
-  PROGRESS_START,
-  type ProgressSign,
-} from "../driver/progress.ts";
+import { followProgress, type Progress, PROGRESS_START } from "../frames/progress.ts";
+import type { Input } from "../session/input.ts";
 import { renderLiveLine } from "./render_live_line.ts";
 
 /** Where a live line is drawn: a terminal that is never waited for, as an `Outlet` is. */
@@ -50,7 +46,7 @@ export class LiveLine implements Disposable {
   }
 
   /** Takes the next sign of the run; it is seen when the line is drawn again. */
-  observe(sign: ProgressSign): void {
+  observe(sign: Input): void {
     this.#progress = followProgress(this.#progress, sign);
   }
 

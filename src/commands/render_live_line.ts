@@ -1,5 +1,5 @@
 import { nameUnseen } from "../driver/name_unseen.ts";
-import { outputTokens, type Progress, type RunningTool } from "../driver/progress.ts";
+import { outputTokens, type Progress, type RunningTool } from "../frames/progress.ts";
 
 /** How a live line is to look. */
 export interface LiveLineStyle {

@@ -1,6 +1,6 @@
 import { StoppedError } from "../driver/stopped_error.ts";
 import type { OutputWriter } from "../wire/output_writer.ts";
-import { resultFrame } from "../wire/result_frame.ts";
+import { resultFrame } from "../frames/result_frame.ts";
 import { deniedError } from "./denied_error.ts";
 import { reportError } from "./report_error.ts";
 

@@ -114,7 +114,7 @@ async function carryOut(
     startedAt,
     frames,
     retries: frames || watcher !== undefined,
-    mayBeAltered: altered !== undefined,
+    altered,
   });
   teardown.own(prepared.sandbox);
   if (prepared.gated.answer === undefined) recorder?.begin(prepared);
@@ -129,25 +129,19 @@ async function carryOut(
   const report = await performRun(prepared, {
     signals,
     outlets: outlets.all,
-    altered,
-    // In json only the last result counts.
-    emit: frames || request.outputFormat === "text" ? writer.frame : undefined,
+    emit: writer.frame,
     onInput: (input) => {
       recorder?.input(input);
       watcher?.observe(input);
     },
-    ...(recorder === undefined ? {} : { onEffect: recorder.effect, onFrame: recorder.frame }),
-    ...(watcher === undefined ? {} : {
-      onTranscriptLine: (line: string) => watcher.observe({ type: "line", line }),
-      onRetry: ({ attempt }) => watcher.observe({ type: "retry", attempt }),
-    }),
+    ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
     trace,
   });
   if (teardown.crashed) return report.exitCode;
   teardown.childEnded();
   // What is printed now does not mix with what was there to look at.
   watcher?.[Symbol.dispose]();
-  for (const result of report.unprinted) writer.frame(result);
+  for (const frame of report.unprinted) writer.frame(frame);
   writer.end();
   await tell(report, { label, quiet: request.quiet, outlets, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);

@@ -1,4 +1,4 @@
-import type { ProgressSign } from "../driver/progress.ts";
+import type { Input } from "../session/input.ts";
 import {
   filterForMirror,
   MIRROR_RESET,
@@ -47,7 +47,7 @@ export class ScreenMirror implements Disposable {
   }
 
   /** Takes the next sign of the run. */
-  observe(sign: ProgressSign): void {
+  observe(sign: Input): void {
     if (sign.type === "spawned") {
       this.#input = this.#begin();
       this.#write(ENTER);

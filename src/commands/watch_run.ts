@@ -1,13 +1,13 @@
 import { windowSize } from "../../ffi/window_size.ts";
 import { CliError } from "../cli/cli_error.ts";
 import type { RunRequest } from "../cli/run_request.ts";
-import type { ProgressSign } from "../driver/progress.ts";
+import type { Input } from "../session/input.ts";
 import type { LiveLine } from "./live_line.ts";
 
 /** Somebody who looks on while a run is under way, on the terminal that stderr is. */
 export interface RunWatcher extends Disposable {
   /** Takes what the run tells; the bytes of a `terminal` sign are good only until it returns. */
-  readonly observe: (sign: ProgressSign) => void;
+  readonly observe: (sign: Input) => void;
 }
 
 /** What of the surroundings decides who looks on. */
@@ -90,7 +90,7 @@ async function mirror(): Promise<RunWatcher> {
 /** A live line that is loaded when it is time to draw it. */
 function liveLine({ env, cwd }: WatchOptions): RunWatcher {
   const stack = new DisposableStack();
-  const early: ProgressSign[] = [];
+  const early: Input[] = [];
   let startedAt = performance.now();
   let line: LiveLine | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;

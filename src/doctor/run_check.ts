@@ -6,6 +6,7 @@ import type { RunReport } from "../driver/run_report.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../driver/teardown.ts";
 import type { Environment } from "../sandbox/user_config.ts";
+import type { Entry } from "../transcript/entry.ts";
 import type { Check } from "./check.ts";
 import { clockInput, RUN_CLOCK_START } from "./run_clock.ts";
 import { runVerdict } from "./run_verdict.ts";
@@ -34,7 +35,7 @@ export async function runCheck(options: {
   if (command.kind !== "run") throw new Error("The arguments of the check ask for no run");
   const startedAt = performance.now();
   let clock = RUN_CLOCK_START;
-  const lines: string[] = [];
+  const entries: Entry[] = [];
   const crash = Promise.withResolvers<never>();
   const problems: string[] = [];
   using teardown = new Teardown({
@@ -50,15 +51,14 @@ export async function runCheck(options: {
       env,
       frames: false,
       retries: false,
-      mayBeAltered: false,
     });
     teardown.own(prepared.sandbox);
     const report = await performRun(prepared, {
       signals,
-      altered: undefined,
-      emit: undefined,
-      onInput: (input) => clock = clockInput(clock, input),
-      onTranscriptLine: (line) => lines.push(line),
+      onInput: (input) => {
+        clock = clockInput(clock, input);
+        if (input.type === "transcript") entries.push(input.entry);
+      },
       trace: () => {},
     });
     teardown.childEnded();
@@ -69,5 +69,5 @@ export async function runCheck(options: {
   const [problem] = problems;
   if (problem !== undefined) throw new Error(problem);
   const totalMs = performance.now() - startedAt;
-  return runVerdict({ report, facts: sessionFacts(lines), times: clock.times, totalMs });
+  return runVerdict({ report, facts: sessionFacts(entries), times: clock.times, totalMs });
 }

@@ -1,4 +1,4 @@
-import { parseEntry } from "../transcript/entry.ts";
+import type { Entry } from "../transcript/entry.ts";
 
 /** What a session's transcript tells about where its requests came from and who answered. */
 export interface SessionFacts {
@@ -7,12 +7,12 @@ export interface SessionFacts {
   readonly model: string | undefined;
 }
 
-/** Reads the facts from a transcript's lines; of the model the last counts. */
-export function sessionFacts(lines: readonly string[]): SessionFacts {
+/** Reads the facts from a transcript; of the model the last counts. */
+export function sessionFacts(entries: readonly Entry[]): SessionFacts {
   let entrypoint: string | undefined;
   let model: string | undefined;
-  for (const entry of lines.map(parseEntry)) {
-    if (entry === undefined || entry.type === "other") continue;
+  for (const entry of entries) {
+    if (entry.type === "other") continue;
     const named = entry["entrypoint"];
     if (typeof named === "string") entrypoint ??= named;
     if (entry.type === "assistant") model = entry.message.model;

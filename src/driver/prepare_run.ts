@@ -1,12 +1,14 @@
 import { Poller } from "../../ffi/poll.ts";
 import { MAX_SOCKET_PATH } from "../../ffi/unix_socket.ts";
+import type { ConversationOptions } from "../frames/conversation.ts";
 import type { Limits } from "../session/limits.ts";
 import { QUIT_WORDS } from "../session/quit_words.ts";
 import type { SessionOptions, WayIn } from "../session/session_state.ts";
+import { slashWord } from "../session/slash_word.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
-import type { HookEvent } from "../sandbox/hooks.ts";
+import { DENIAL_MESSAGE, type HookEvent } from "../sandbox/hooks.ts";
 import { type JsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
-import { findLogin, type Login } from "../sandbox/login.ts";
+import { findLogin } from "../sandbox/login.ts";
 import { countMcpServers } from "../sandbox/mcp_servers.ts";
 import { noLoginError } from "../sandbox/no_login_error.ts";
 import { mayHaveOtherStopHooks } from "../sandbox/other_stop_hooks.ts";
@@ -24,15 +26,16 @@ import { refuseSilencedHooks } from "../sandbox/silenced_hooks.ts";
 import { sweep, type SweptFolder } from "../sandbox/sweep.ts";
 import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 import { writableFolders } from "../sandbox/writable_folders.ts";
+import { type Entry, parseEntry } from "../transcript/entry.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { findClaude } from "./find_claude.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
-import { knownLineIds } from "./known_lines.ts";
 import { type ModeFacts, permissionMode } from "./permission_mode.ts";
 import type { RendezvousOptions } from "./rendezvous.ts";
 import { terminalSize } from "./terminal_size.ts";
+import { transcriptLines } from "./transcript_lines.ts";
 
 /** One run as it was asked for. */
 export interface RunOptions extends Limits {
@@ -73,8 +76,8 @@ export interface RunOptions extends Limits {
   readonly retries: boolean;
   /** Whether the last screen is wanted with every failure. */
   readonly trace: boolean;
-  /** Whether the prompt holds characters that Claude Code may take out: then its proof of delivery is asked for. */
-  readonly mayBeAltered: boolean;
+  /** The first character of the prompt that Claude Code may take out, in words: then its delivery is to be proved. */
+  readonly altered?: string | undefined;
 }
 
 /** A run that only has to be started. */
@@ -92,16 +95,12 @@ export interface PreparedRun {
   readonly retryLog: string | undefined;
   /** What earlier runs left, and what became of it before this one began. */
   readonly swept: readonly SweptFolder[];
-  readonly session: SessionOptions;
+  /** What the machines are told, but for the time of the start. */
+  readonly conversation: ConversationOptions;
   readonly sessionId: string;
   readonly userConfig: UserConfig;
-  /** What Claude Code logs in with. */
-  readonly login: Login;
-  /** Where the user's automatic memory of this project is. */
-  readonly memoryPath: string;
-  /** Ids of transcript lines that an earlier run of a resumed session wrote. */
-  readonly known: ReadonlySet<string>;
-  readonly apiKeySource: string;
+  /** The lines that earlier runs of a resumed session wrote. */
+  readonly earlier: readonly Entry[];
   /** The child's rendezvous socket, when the prompt goes in there. */
   readonly rendezvous: RendezvousOptions | undefined;
   /** What becomes of the prompt: with an answer to it, no child is started. */
@@ -162,7 +161,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     claudeJson: userClaudeJson,
     sources,
   });
-  const gated = isPlain(options.prompt) && !options.mayBeAltered
+  const gated = isPlain(options.prompt) && options.altered === undefined
     ? { expands: false }
     : (await import("./gate_prompt.ts")).gatePrompt(options, {
       version: await version(),
@@ -171,16 +170,20 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
       mcpServers,
     });
   const inject = gated.verbatim === true ? "rendezvous" : options.inject;
-  const session: SessionOptions = {
-    inject,
-    prompt: options.prompt,
-    size: terminalSize(),
-    timeoutMs: Math.max(0, Math.round(startedAt + options.timeoutMs - performance.now())),
+  const limits: Limits = {
+    timeoutMs: options.timeoutMs,
     startTimeoutMs: options.startTimeoutMs,
     deliveryTimeoutMs: options.deliveryTimeoutMs,
     ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
     drainTimeoutMs: options.drainTimeoutMs,
     exitTimeoutMs: options.exitTimeoutMs,
+  };
+  const session: SessionOptions = {
+    inject,
+    prompt: options.prompt,
+    size: terminalSize(),
+    ...limits,
+    timeoutMs: Math.max(0, Math.round(startedAt + options.timeoutMs - performance.now())),
     ...backgroundCeiling(env),
     otherStopHooks: mayHaveOtherStopHooks(
       userSettings === undefined ? hooked : [...hooked, withoutHooks(userSettings)],
@@ -221,12 +224,12 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const rendezvous = inject === "rendezvous"
     ? { path: sandbox.rendezvousPath, secret: sandbox.secret }
     : undefined;
-  let known: ReadonlySet<string>;
+  let earlier: readonly Entry[];
   try {
     if (rendezvous !== undefined) requireShortPath(rendezvous.path);
     // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
     if (isNewSession) refuseKnownSession(sessionId, userConfig.dir);
-    known = knownLineIds(sandbox.configDir, sandbox.resumed);
+    earlier = earlierLines(sandbox);
   } catch (error) {
     sandbox[Symbol.dispose]();
     throw error;
@@ -260,13 +263,33 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     settings,
     swept,
     retryLog: options.retries ? sandbox.debugFile : undefined,
-    session,
+    conversation: {
+      session,
+      frames: {
+        sessionId,
+        cwd,
+        permissionMode: mode,
+        apiKeySource: apiKeySource(env, allSettings),
+        memoryPath,
+        servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
+        denialMessages: [DENIAL_MESSAGE],
+        seed: crypto.randomUUID(),
+        startedAt: Date.now(),
+      },
+      report: {
+        prompt: options.prompt,
+        ...(gated.expands ? { command: `/${slashWord(options.prompt)?.name ?? ""}` } : {}),
+        limits,
+        binary,
+        ...(options.altered === undefined ? {} : { altered: options.altered }),
+        ...(foundLogin.kind === "variable" ? { credential: foundLogin.name } : {}),
+        ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
+        ...(options.record === undefined ? {} : { record: options.record }),
+      },
+    },
     sessionId,
     userConfig,
-    login: foundLogin,
-    memoryPath,
-    known,
-    apiKeySource: apiKeySource(env, allSettings),
+    earlier,
     rendezvous,
     gated,
   };
@@ -287,6 +310,15 @@ function requireShortPath(path: string): void {
     "Cannot deliver the prompt as it is: the private folder's path is longer than a socket's may be",
     { suggestion: "Set TMPDIR to a folder with a shorter path, or change the prompt's beginning" },
   );
+}
+
+/** The lines of the session that was copied into a sandbox, those of its subagents aside. */
+function earlierLines(
+  { configDir, resumed }: Pick<Sandbox, "configDir" | "resumed">,
+): readonly Entry[] {
+  return [...resumed.keys()].filter((path) => /^[^/]+\/[^/]+\.jsonl$/u.test(path))
+    .flatMap((path) => transcriptLines(`${configDir}/projects/${path}`))
+    .map(parseEntry).filter((entry) => entry !== undefined);
 }
 
 /**
@@ -340,7 +372,9 @@ function hooksFor(
     "StopFailure",
     "PermissionRequest",
     ...(options.frames || gated ? ["SessionStart" as const] : []),
-    ...(options.inject !== "stdin" || options.mayBeAltered ? ["UserPromptSubmit" as const] : []),
+    ...(options.inject !== "stdin" || options.altered !== undefined
+      ? ["UserPromptSubmit" as const]
+      : []),
     ...(options.maxTurns === undefined ? [] : ["PostToolBatch" as const]),
   ];
 }

@@ -5,6 +5,7 @@ import { listenToSignals } from "../../ffi/listen_to_signals.ts";
 import type { Outlet } from "../../ffi/outlet.ts";
 import { killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
 import { openPty, type WindowSize } from "../../ffi/pty.ts";
+import { signalName } from "../../ffi/signals.ts";
 import { spawn } from "../../ffi/spawn.ts";
 import { WriteQueue } from "../../ffi/write_queue.ts";
 import {
@@ -13,24 +14,33 @@ import {
   type RunMarks,
   type RunProcesses,
 } from "../sandbox/run_processes.ts";
-import type { Effect, Ending } from "../session/effect.ts";
+import { readJsonObject } from "../sandbox/json_object.ts";
+import {
+  advance,
+  type ConversationEffect,
+  type ConversationOptions,
+  startConversation,
+} from "../frames/conversation.ts";
+import type { Report } from "../frames/report.ts";
 import type { DeadlineName } from "../session/deadline_names.ts";
-import type { Exit, Input } from "../session/input.ts";
-import { step } from "../session/machine.ts";
+import type { ChildRemains, Input } from "../session/input.ts";
 import type { Screen } from "../session/screen.ts";
-import { type SessionOptions, startSession } from "../session/session_state.ts";
-import type { ApiRetry } from "../wire/api_retry_frame.ts";
+import { costOfClaudeJson } from "../transcript/cost.ts";
+import type { Entry } from "../transcript/entry.ts";
+import type { Frame } from "../wire/frame.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
+import { claudeVersion } from "./claude_version.ts";
 import { Guard } from "./guard.ts";
 import { HookSource } from "./hook_source.ts";
 import { renderScreen } from "./render_screen.ts";
 import { Rendezvous, type RendezvousOptions } from "./rendezvous.ts";
 import { RetrySource } from "./retry_source.ts";
+import { runningShells } from "./running_shells.ts";
 import { StatusSource } from "./status_source.ts";
 import type { StopSignals } from "./stop_signals.ts";
+import { SubagentSource } from "./subagent_source.ts";
 import { terminalSize } from "./terminal_size.ts";
 import { TerminalRing } from "./terminal_ring.ts";
-import { readTranscriptSign } from "./transcript_sign.ts";
 import { TranscriptSource } from "./transcript_source.ts";
 
 /** The child to start and how to watch it. */
@@ -40,13 +50,18 @@ export interface RunSessionOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** What the session machine is told. */
-  readonly session: SessionOptions;
+  /** What the machines are told. */
+  readonly conversation: ConversationOptions;
+  /** The lines that earlier runs of a resumed session wrote. */
+  readonly earlier: readonly Entry[];
+  /** Whether anybody wants frames, which take a look at what subagents and shells do. */
+  readonly frames: boolean;
   /** The id under which Claude Code keeps the session. */
   readonly sessionId: string;
   /** The run's private folder. */
   readonly sandbox: {
     readonly configDir: string;
+    readonly tempDir: string;
     readonly fifoPath: string;
     readonly payloadDir: string;
     readonly secret: string;
@@ -59,41 +74,26 @@ export interface RunSessionOptions {
   readonly signals: StopSignals;
   /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
   readonly outlets?: readonly Outlet[];
-  /** Ids of transcript lines that are not this run's. */
-  readonly known: ReadonlySet<string>;
   /** The child's debug log, if retries of the API are to be seen. */
   readonly retryLog?: string | undefined;
-  /** Called when a request to the API failed and will be made again. */
-  readonly onRetry?: (retry: ApiRetry) => void;
-  /** Called with every new line of the transcript, as soon as it is seen. */
-  readonly onTranscriptLine: (line: string) => void;
-  /** Called whenever the child's files have been looked at, with the path of the transcript once there is one. */
-  readonly onFilesRead?: (transcript: string | undefined) => void;
-  /** Called with every hook of ours. */
-  readonly onHook: (event: string, payload: Readonly<Record<string, unknown>>) => void;
-  /** Called once when the ending is known and the child is told to go. */
-  readonly onEnding: () => void;
+  /** Takes each frame as it happens, those of the run's end excepted. */
+  readonly onFrame: (frame: Frame) => void;
   /**
-   * Called with every input before the machine takes it: written down, they are a recording of the session. The
+   * Called with every input before the machines take it: written down, they are a recording of the session. The
    * bytes of a `terminal` input are good only until it returns.
    */
   readonly onInput?: (input: Input) => void;
-  /** Called with every effect of the machine before it is carried out. */
-  readonly onEffect?: (effect: Effect) => void;
+  /** Called with every effect of the machines before it is carried out. */
+  readonly onEffect?: (effect: ConversationEffect) => void;
   /** Called with a line worth reading under `--trace`. */
   readonly trace: (text: string) => void;
 }
 
 /** How a session went. */
 export interface SessionRun {
-  readonly ending: Ending;
-  /** How the child ended; absent when it could not even be killed. */
-  readonly exit?: Exit;
-  /** Milliseconds from the spawn to the ending and to the child's end. */
-  readonly endingAfterMs: number;
-  readonly endedAfterMs: number;
-  /** Path of the session's transcript inside the sandbox, once there is one. */
-  readonly transcriptPath: () => string | undefined;
+  readonly report: Report;
+  /** The frames that were said at the run's end. */
+  readonly lastFrames: readonly Frame[];
   /** What the child's terminal showed last. */
   readonly lastScreen: () => Promise<Screen>;
 }
@@ -115,20 +115,21 @@ const MAX_LAST_PORTIONS = 512;
 /**
  * Runs a child in a pseudo-terminal to its end: the one place that waits.
  *
- * Turns the world into inputs in the order in which it is heard, hands them to the session machine, and carries
- * out the machine's effects. When it returns, the child has been reaped and every fd is closed.
+ * Turns the world into inputs in the order in which it is heard, hands them to the machines, and carries out their
+ * effects. When it returns, the child has been reaped and every fd is closed.
  *
  * @throws {LibcError} when the pseudo-terminal or the child cannot be had
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
-  const { sandbox, session, outlets = [] } = options;
-  let size: WindowSize = session.size;
+  const { sandbox, conversation, outlets = [] } = options;
+  let size: WindowSize = conversation.session.size;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
   const hooks = stack.use(new HookSource(sandbox));
   const pty = stack.use(openPty(size));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
+  const subagents = options.frames ? new SubagentSource(sandbox) : undefined;
   const retries = options.retryLog === undefined
     ? undefined
     : new RetrySource({ logPath: options.retryLog });
@@ -155,47 +156,54 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
   });
   let exited = false;
-  let ended: Extract<Effect, { type: "end" }> | undefined;
+  let ended = false;
+  let report: Report | undefined;
+  let lastFrames: readonly Frame[] = [];
   const marks = (): RunMarks => ({
     configDir: sandbox.configDir,
     ...(exited ? {} : { child: pid }),
   });
   // Whatever goes wrong here, nothing of the run is left without somebody to watch it.
   stack.defer(() => {
-    if (ended === undefined) killRunProcesses(marks());
+    if (!ended) killRunProcesses(marks());
   });
   guard.watch(pid);
   const pidfd = openPidfd(pid);
   stack.defer(() => closeFd(pidfd));
   const status = new StatusSource({ configDir: sandbox.configDir, pid });
 
-  let state = startSession(session);
+  let state = startConversation({
+    ...conversation,
+    frames: { ...conversation.frames, startedAt: Date.now() },
+  });
   /** What a stopped turn's tools left running, once it has to be ended too. */
   let tree: RunProcesses | undefined;
   let looking = false;
+  let listing = false;
   /** When a hook last announced the end of a turn, in milliseconds since the epoch. */
   let turnEndedAt = 0;
   let terminalOpen = true;
-  /** What kind of Claude Code the child says it is. */
-  let entrypoint: string | undefined;
-  let endingAt: number | undefined;
   const elapsed = () => performance.now() - startedAt;
 
   const give = (input: Input) => {
     options.onInput?.(input);
-    const next = step(state, input);
-    if (next.state.phase === "interrupting" && state.phase !== "interrupting") {
+    const next = advance(state, input);
+    if (
+      next.state.session.phase === "interrupting" && state.session.phase !== "interrupting"
+    ) {
       // Once Escape has made the child end its tools, nothing tells any more what they have put into the background.
       tree = findRunProcesses(marks(), tree);
     }
     state = next.state;
+    const isLast = next.effects.some(({ type }) => type === "end");
     for (const effect of next.effects) {
       options.onEffect?.(effect);
-      carryOut(effect);
+      if (isLast && effect.type === "frame") lastFrames = [...lastFrames, effect.frame];
+      else carryOut(effect);
     }
   };
 
-  const carryOut = (effect: Effect): void => {
+  const carryOut = (effect: ConversationEffect): void => {
     switch (effect.type) {
       case "write":
         // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
@@ -217,8 +225,6 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         if (terminalOpen) pty.resize(size);
         break;
       case "kill":
-        if (endingAt === undefined) options.onEnding();
-        endingAt ??= elapsed();
         if (effect.tree) tree = findRunProcesses(marks(), tree);
         if (!exited) killGroup(pid, effect.signal);
         // A stopped process takes no signal but SIGKILL until it goes on.
@@ -228,8 +234,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       case "trace":
         options.trace(effect.text);
         break;
+      case "list-shells":
+        listing = true;
+        break;
+      case "frame":
+        options.onFrame(effect.frame);
+        break;
+      case "report":
+        report = effect.report;
+        break;
       case "end":
-        ended = effect;
+        ended = true;
         break;
       default:
         effect satisfies never;
@@ -239,23 +254,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const readFiles = () => {
     const changed = status.read({ idleSince: turnEndedAt });
     if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
-    for (const line of transcript.read()) {
-      const sign = readTranscriptSign(line);
-      if (sign === undefined || options.known.has(sign.uuid)) continue;
-      entrypoint ??= sign.entrypoint;
-      // A hook or a tool has resumed the session with `claude -p`, of which the child knows nothing.
-      if ((sign.entrypoint ?? entrypoint) !== entrypoint) continue;
-      options.onTranscriptLine(line);
-      give({ at: elapsed(), type: "transcript", entry: sign.entry });
-    }
-    options.onFilesRead?.(transcript.path);
+    const entries = transcript.read();
+    for (const entry of entries) give({ at: elapsed(), type: "transcript", entry });
+    const lines = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
+    for (const line of lines) give({ at: elapsed(), type: "subagent", line });
+    if (entries.length + lines.length > 0) give({ at: elapsed(), type: "read" });
   };
   const readHooks = () => {
     for (const { event, payload, ranAt } of hooks.read()) {
-      options.onHook(event, payload);
       give({ at: elapsed(), type: "hook", event, payload });
       // The child is idle only after the hook that announced the end of its turn.
-      if (state.phase === "settling") turnEndedAt = ranAt;
+      if (state.session.phase === "settling") turnEndedAt = ranAt;
     }
   };
   const takeSignals = () => {
@@ -274,10 +283,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (outcome === "end") terminalOpen = false;
   };
 
+  if (options.earlier.length > 0) give({ at: 0, type: "earlier", entries: options.earlier });
   give({ at: elapsed(), type: "spawned" });
   let lastTick = elapsed();
-  while (ended === undefined) {
-    const nextTick = lastTick + (state.phase === "settling" ? SETTLING_TICK_MS : TICK_MS);
+  while (!ended) {
+    const isSettling = state.session.phase === "settling";
+    const nextTick = lastTick + (isSettling ? SETTLING_TICK_MS : TICK_MS);
     const until = Math.min(nextTick, ...deadlines.values());
     const polledAt = elapsed();
     const owing = outlets.filter(({ pending }) => pending > 0);
@@ -319,21 +330,29 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (retries !== undefined && lastTick >= polledAt) {
       const look = () => renderScreen(ring.chunks(), size);
       const retry = await retries.read({ at: elapsed(), look });
-      if (retry !== undefined) options.onRetry?.(retry);
+      if (retry !== undefined) give({ at: elapsed(), type: "retry", retry });
     }
     if (looking) {
       looking = false;
       const screen = await renderScreen(ring.chunks(), size);
       give({ at: elapsed(), type: "screen", screen });
     }
+    if (listing) {
+      listing = false;
+      const ids = runningShells(sandbox.tempDir, options.sessionId);
+      give({ at: elapsed(), type: "shells", ids });
+    }
     for (const [name, due] of [...deadlines]) {
       if (due > elapsed() || deadlines.get(name) !== due) continue;
       deadlines.delete(name);
       give({ at: elapsed(), type: "deadline", name });
     }
-    if (ready.some(({ fd }) => fd === pidfd)) {
-      const exit = waitFor(pid);
-      if (exit !== undefined) {
+    if (!exited && ready.some(({ fd }) => fd === pidfd)) {
+      const waited = waitFor(pid);
+      if (waited !== undefined) {
+        const exit = waited.kind === "exited"
+          ? waited
+          : { ...waited, name: signalName(waited.signal) };
         exited = true;
         // Everything the child said before it ended is heard before its end.
         if (terminalOpen) readTerminal(MAX_LAST_PORTIONS);
@@ -343,19 +362,36 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
           await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
           takeSignals();
         }
-        give({ at: elapsed(), type: "exit", exit });
+        const exitedAt = elapsed();
+        const endedByItself = state.endingAt === undefined;
+        const remains = await remainsOf(options, state.frames.version);
+        give({ at: exitedAt, type: "exit", exit, remains });
+        // A child that ended by itself had no time to end its tools.
+        if (endedByItself || tree !== undefined) killRunProcesses(marks(), tree);
       }
     }
   }
-  // A child that ended by itself had no time to end its tools.
-  if (ended.ending.kind === "exited" || tree !== undefined) killRunProcesses(marks(), tree);
-  const endedAfterMs = elapsed();
+  if (!exited && tree !== undefined) killRunProcesses(marks(), tree);
+  if (report === undefined) throw new Error("The session ended without a report");
   return {
-    ending: ended.ending,
-    ...(ended.exit === undefined ? {} : { exit: ended.exit }),
-    endingAfterMs: endingAt ?? endedAfterMs,
-    endedAfterMs,
-    transcriptPath: () => transcript.path,
+    report,
+    lastFrames,
     lastScreen: () => renderScreen(ring.chunks(), size),
+  };
+}
+
+/** What a child has left; its executable is asked for its version only where no transcript names it. */
+async function remainsOf(
+  { sandbox, sessionId, binary, env }: RunSessionOptions,
+  told: string | undefined,
+): Promise<ChildRemains> {
+  const cost = costOfClaudeJson(
+    readJsonObject(`${sandbox.configDir}/.claude.json`),
+    sessionId,
+  );
+  const version = told === undefined ? await claudeVersion(binary, env) : undefined;
+  return {
+    ...(cost === undefined ? {} : { cost }),
+    ...(version === undefined ? {} : { version }),
   };
 }

@@ -1,20 +1,7 @@
 import { readJsonObject } from "../sandbox/json_object.ts";
+import type { Subagent, SubagentLine } from "../session/input.ts";
+import { parseEntry } from "../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";
-
-/** A subagent, as Claude Code notes it beside its transcript. */
-export interface Subagent {
-  readonly agentId: string;
-  /** The call that started it. */
-  readonly toolUseId: string;
-  readonly type: string;
-  readonly description: string;
-}
-
-/** A line of a subagent's transcript. */
-export interface SubagentLine {
-  readonly subagent: Subagent;
-  readonly line: string;
-}
 
 /** Follows the transcripts of a session's subagents, which lie in a folder beside its own and are moved with it. */
 export class SubagentSource {
@@ -56,7 +43,8 @@ export class SubagentSource {
       this.#followed.set(agentId, { subagent, read });
     }
     return [...this.#followed.values()].flatMap(({ subagent, read }) =>
-      read().map((line) => ({ subagent, line }))
+      read().map(parseEntry).filter((entry) => entry !== undefined)
+        .map((entry) => ({ subagent, entry }))
     );
   }
 }

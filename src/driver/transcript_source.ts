@@ -1,3 +1,4 @@
+import { type Entry, parseEntry } from "../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";
 
 /**
@@ -31,12 +32,12 @@ export class TranscriptSource {
     return this.#path;
   }
 
-  /** The complete lines added since the last read. */
-  read(): readonly string[] {
+  /** The complete lines added since the last read; what is no JSON object is none. */
+  read(): readonly Entry[] {
     const { path } = this;
     if (path === undefined) return [];
     this.#read ??= followLines(() => this.path, this.#known(path));
-    return this.#read();
+    return this.#read().map(parseEntry).filter((entry) => entry !== undefined);
   }
 
   /** A transcript of the session that is new or has grown beyond what was copied in. */

@@ -9,9 +9,8 @@ import type { PreparedRun } from "../driver/prepare_run.ts";
 import { createRedactor } from "../driver/redact.ts";
 import { readJsonObject } from "../sandbox/json_object.ts";
 import type { Environment } from "../sandbox/user_config.ts";
-import type { Effect } from "../session/effect.ts";
+import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Input } from "../session/input.ts";
-import type { Frame } from "../wire/frame.ts";
 
 /** The largest file of settings that is looked at, in bytes. */
 const MAX_SETTINGS = 16_000_000;
@@ -25,8 +24,7 @@ export interface RunRecorder {
    */
   readonly begin: (prepared: PreparedRun) => void;
   readonly input: (input: Input) => void;
-  readonly effect: (effect: Effect) => void;
-  readonly frame: (frame: Frame) => void;
+  readonly effect: (effect: ConversationEffect) => void;
   /**
    * Writes what there is, before it returns; without a run that was started, nothing is left of it.
    *
@@ -44,7 +42,10 @@ export function recordRun(
   folder: string,
   options: {
     readonly env: Environment;
-    readonly request: Pick<RunRequest, "forwarded" | "settings" | "mcpConfigs">;
+    readonly request: Pick<
+      RunRequest,
+      "forwarded" | "settings" | "mcpConfigs" | "outputFormat" | "verbose"
+    >;
   },
 ): RunRecorder {
   const claimed = claimFolder(folder);
@@ -62,16 +63,15 @@ export function recordRun(
       });
       recording = createRecording({
         version: deno.version,
-        session: prepared.session,
+        conversation: prepared.conversation,
+        output: { format: options.request.outputFormat, verbose: options.request.verbose },
         term: prepared.env["TERM"] ?? "",
         redact: redactor.text,
-        now: () => performance.now(),
         wallTime: () => Date.now(),
       });
     },
     input: (input) => recording?.input(input),
     effect: (effect) => recording?.effect(effect),
-    frame: (frame) => recording?.frame(frame),
     save: () => {
       const ended = recording;
       recording = undefined;

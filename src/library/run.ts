@@ -139,7 +139,7 @@ async function carryOut(
     startedAt,
     frames: true,
     retries: true,
-    mayBeAltered: altered !== undefined,
+    altered,
   });
   teardown.own(prepared.sandbox);
   if (options.isUnwanted()) {
@@ -149,17 +149,15 @@ async function carryOut(
   if (prepared.gated.answer === undefined) recorder?.begin(prepared);
   const report = await performRun(prepared, {
     signals,
-    altered,
     emit,
     ...(recorder === undefined ? {} : {
       onInput: recorder.input,
       onEffect: recorder.effect,
-      onFrame: recorder.frame,
     }),
     trace: () => {},
   });
   teardown.childEnded();
-  for (const result of report.unprinted) emit(result);
+  for (const frame of report.unprinted) emit(frame);
   teardown.run();
   const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
   const warnings = [

@@ -8,7 +8,7 @@
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machine's own; `background` runs from the end of a turn to the end of the wait for tasks in the
+ * The others are the machines' own, `init` and `shells` those of the frames; `background` runs from the end of a turn to the end of the wait for tasks in the
  * background.
  */
 export const DEADLINE_NAMES = [
@@ -25,6 +25,9 @@ export const DEADLINE_NAMES = [
   "idle",
   "interrupt",
   "background",
+  "record",
+  "init",
+  "shells",
 ] as const;
 
 /** A deadline by its name. */

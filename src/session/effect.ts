@@ -55,6 +55,8 @@ export type Effect =
   | { readonly type: "look" }
   /** Signal the child; with `tree`, the processes its tools started as well. */
   | { readonly type: "kill"; readonly signal: "SIGTERM" | "SIGKILL"; readonly tree: boolean }
+  /** Look which shells run, and answer with a `shells` input. */
+  | { readonly type: "list-shells" }
   /** Something worth a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */

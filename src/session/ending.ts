@@ -2,7 +2,7 @@ import { announces } from "./announces.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, type Step, then, write } from "./step.ts";
+import { deadline, stay, type Step, then, write } from "./step.ts";
 
 /** How long the child may take to put down what it is at after Escape: 2.1.197 and 2.1.330 take 0.1 s. */
 const INTERRUPT_MS = 1000;
@@ -48,8 +48,7 @@ export function end(state: SessionState, ending: Ending): Step {
 /** The child's tools die with it unless the turn ended by itself: what `claude -p` leaves running stays too. */
 export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   if (state.kills >= MAX_KILLS) {
-    const ending = state.ending as Ending;
-    return then({ ...state, phase: "ended" }, [{ type: "end", ending }]);
+    return finish(state);
   }
   const kind = state.ending?.kind;
   const unfinished = state.ending?.kind === "answered" && state.ending.unfinished !== undefined;
@@ -106,6 +105,35 @@ export function overOnRecord(state: SessionState): Step | undefined {
   if (state.phase !== "settling" || state.status?.status !== "idle") return undefined;
   const settled = settledEnding(state);
   return settled !== undefined && isOnRecord(state) ? end(state, settled) : undefined;
+}
+
+/** How long a transcript may lag behind its child's end: 0.15 s were seen after Stop, none after a clean exit. */
+const REST_MS = 2000;
+
+/** Ends once the transcript of a child that is gone holds the answer that its Stop hook announced. */
+export function awaitRest(state: SessionState): Step {
+  const { ending, exit } = state;
+  if (ending === undefined || isWritten(state, ending)) return finish(state);
+  return state.phase === "reading" && exit !== undefined
+    ? then(state, [deadline("record", REST_MS)])
+    : finish(state);
+}
+
+/** The end, with what there is. */
+export function finish(state: SessionState): Step {
+  const { ending, exit } = state;
+  if (ending === undefined) return stay(state);
+  const last: Effect = { type: "end", ending, ...(exit === undefined ? {} : { exit }) };
+  return then({ ...state, phase: "ended" }, [last]);
+}
+
+/** Without a Stop there is nothing to wait for, and what was waited for in the background came long after the answer. */
+function isWritten(state: SessionState, ending: Ending): boolean {
+  if (ending.kind !== "answered" || ending.unfinished !== undefined) return true;
+  const message = ending.stop["last_assistant_message"];
+  return typeof message === "string" && message.trim() !== ""
+    ? announces(message, state.answer)
+    : state.answered || state.completed;
 }
 
 /** Whether the transcript holds the prompt and the text that the hook spoke of. */

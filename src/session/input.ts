@@ -1,3 +1,5 @@
+import type { Cost } from "../transcript/cost.ts";
+import type { Entry } from "../transcript/entry.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Screen } from "./screen.ts";
@@ -5,7 +7,12 @@ import type { Screen } from "./screen.ts";
 /** How a process ended, as `waitpid(2)` tells it. */
 export type Exit =
   | { readonly kind: "exited"; readonly code: number }
-  | { readonly kind: "signaled"; readonly signal: number };
+  | {
+    readonly kind: "signaled";
+    readonly signal: number;
+    /** The signal's name, such as `SIGKILL`; recordings of version 0.1.0 have none. */
+    readonly name?: string;
+  };
 
 /**
  * Whatever the world tells a run. `at` is milliseconds on a clock that only goes forward; it is part of the
@@ -26,8 +33,18 @@ export type Input =
     | { readonly type: "reachable" }
     /** The child's own status file was written (`sessions/<pid>.json`: idle, busy, waiting). */
     | { readonly type: "status"; readonly status: string; readonly waitingFor?: string }
+    /** The lines that earlier runs of a resumed session wrote; before any other line. */
+    | { readonly type: "earlier"; readonly entries: readonly Entry[] }
     /** A line was added to the transcript of this session. */
-    | { readonly type: "transcript"; readonly entry: TranscriptSign }
+    | { readonly type: "transcript"; readonly entry: Entry }
+    /** A line was added to the transcript of a subagent. */
+    | { readonly type: "subagent"; readonly line: SubagentLine }
+    /** All lines that the child has written by now have been told. */
+    | { readonly type: "read" }
+    /** A request to the API failed and will be made again. */
+    | { readonly type: "retry"; readonly retry: ApiRetry }
+    /** The ids of the shells that run, in the order of their start, and of some that ran; after a `list-shells`. */
+    | { readonly type: "shells"; readonly ids: readonly string[] }
     /** The screen as a person would see it, after a `look`. */
     | { readonly type: "screen"; readonly screen: Screen }
     | { readonly type: "signal"; readonly signal: StopSignal }
@@ -37,30 +54,44 @@ export type Input =
       readonly size: { readonly rows: number; readonly cols: number };
     }
     | { readonly type: "deadline"; readonly name: DeadlineName }
-    /** The child ended and has been reaped; its terminal and hooks have been read to their end. */
-    | { readonly type: "exit"; readonly exit: Exit }
+    /** The child ended and has been reaped; its terminal, hooks and files have been read to their end. */
+    | { readonly type: "exit"; readonly exit: Exit; readonly remains?: ChildRemains }
   );
 
 /** A hook's payload: an object of Claude Code's making, so nothing about its fields is certain. */
 export type HookPayload = Readonly<Record<string, unknown>>;
 
-/** What the session needs to know of a transcript line. */
-export interface TranscriptSign {
-  /** The line's `type`. */
+/** A subagent, as Claude Code notes it beside its transcript. */
+export interface Subagent {
+  readonly agentId: string;
+  /** The call that started it. */
+  readonly toolUseId: string;
   readonly type: string;
-  /** The line's `subtype`, which `system` lines have. */
-  readonly subtype?: string;
-  /** Whether the line is a prompt: a `user` line whose content is not a tool's result. */
-  readonly prompt: boolean;
-  /** The text of an `assistant` line; absent for none. */
-  readonly text?: string;
-  /** How the turn ended, on a line that says so. */
-  readonly end?: "completed" | "interrupted";
-  /** The version of Claude Code, on a line that says how a turn ended. */
+  readonly description: string;
+}
+
+/** A line of a subagent's transcript. */
+export interface SubagentLine {
+  readonly subagent: Subagent;
+  readonly entry: Entry;
+}
+
+/** That a request to the API failed and is made again. */
+export interface ApiRetry {
+  /** The number of the request that failed, from 1. */
+  readonly attempt: number;
+  /** How many more than the first request there may be. */
+  readonly maxRetries: number;
+  /** Milliseconds until the next request, rounded up to whole seconds: the screen shows no less. */
+  readonly delayMs: number;
+  /** The HTTP status; null when there was no response. */
+  readonly status: number | null;
+}
+
+/** What a child leaves that has ended. */
+export interface ChildRemains {
+  /** What it cost, as `.claude.json` says; absent after SIGKILL. */
+  readonly cost?: Cost;
+  /** The version of the executable; absent where it names none, or where a transcript did. */
   readonly version?: string;
-  /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
-  readonly shellLimitMs?: number;
-  /** Ids of the tools that the line calls, or whose results it holds; absent for none. */
-  readonly called?: readonly string[];
-  readonly returned?: readonly string[];
 }

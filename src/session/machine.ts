@@ -1,6 +1,6 @@
 import { deliver } from "./beginning.ts";
 import type { Ending } from "./effect.ts";
-import { announced, interrupt, settledEnding } from "./ending.ts";
+import { announced, awaitRest, finish, interrupt, settledEnding } from "./ending.ts";
 import type { Exit, Input } from "./input.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
@@ -15,6 +15,7 @@ import { deadline, stay, type Step, then } from "./step.ts";
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
   if (state.phase === "ended") return stay(state);
+  if (state.phase === "reading") return onLateInput(state, input);
   switch (input.type) {
     case "spawned":
       return then({ ...state, lifeAt: input.at }, [
@@ -46,6 +47,12 @@ export function step(state: SessionState, input: Input): Step {
       return onDeadline(state, input);
     case "exit":
       return onExit(state, input.exit);
+    case "earlier":
+    case "subagent":
+    case "read":
+    case "retry":
+    case "shells":
+      return stay(state);
     default:
       return input satisfies never;
   }
@@ -59,5 +66,19 @@ function alive(state: SessionState, { at }: { readonly at: number }): SessionSta
 function onExit(state: SessionState, exit: Exit): Step {
   // A Stop that still waited for the idle status was the last one after all.
   const ending: Ending = state.ending ?? settledEnding(state) ?? { kind: "exited", exit };
-  return then({ ...state, phase: "ended", ending }, [{ type: "end", ending, exit }]);
+  return awaitRest({ ...state, phase: "reading", ending, exit });
+}
+
+/** What is heard once the child is gone: nothing but the rest of its transcript matters. */
+function onLateInput(state: SessionState, input: Input): Step {
+  switch (input.type) {
+    case "transcript":
+      return onTranscript(state, input.entry);
+    case "deadline":
+      return input.name === "record" ? finish(state) : stay(state);
+    case "signal":
+      return finish(state);
+    default:
+      return stay(state);
+  }
 }

@@ -52,6 +52,10 @@ export function onDeadline(
       const trace: Effect = { type: "trace", text: "not idle and on record in time" };
       return then(ended.state, [trace, ...ended.effects]);
     }
+    case "record":
+    case "init":
+    case "shells":
+      return stay(state);
     default:
       return name satisfies never;
   }

@@ -6,33 +6,37 @@ import {
 } from "./background_wait.ts";
 import { began } from "./beginning.ts";
 import type { Ending } from "./effect.ts";
-import { end, overOnRecord } from "./ending.ts";
-import type { TranscriptSign } from "./input.ts";
+import { awaitRest, end, overOnRecord } from "./ending.ts";
+import type { Entry } from "../transcript/entry.ts";
+import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
 import type { SessionState } from "./session_state.ts";
 import { deadline, stay, type Step, then } from "./step.ts";
 import { overWhenIdle } from "./waits.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
-export function onTranscript(before: SessionState, entry: TranscriptSign): Step {
+export function onTranscript(before: SessionState, line: Entry): Step {
+  const entry = transcriptSign(line);
   const state: SessionState = {
     ...before,
     tools: toolsAfter(before.tools, entry),
-    recorded: before.recorded || (entry.prompt && entry.end === undefined),
+    answered: (before.answered && !entry.prompt) || line.type === "assistant",
+    recorded: before.recorded || entry.prompt,
     answer: entry.text ?? before.answer,
-    completed: entry.end === "completed" || (before.completed && entry.type === "system"),
+    completed: entry.end === "completed" || (before.completed && entry.isSystem),
     ...(entry.shellLimitMs === undefined
       ? {}
       : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),
   };
   if (state.phase === "ending") return stay(state);
+  if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
     return entry.end === undefined ? stay(state) : end(state, state.ending as Ending);
   }
   if (entry.end === "completed" && state.background) {
-    return awaitBackground(state, entry.version ?? "");
+    return awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
   }
   if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
-  if (!entry.prompt || entry.end !== undefined) return stay(state);
+  if (!entry.prompt) return stay(state);
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
@@ -66,7 +70,7 @@ function awaitBackground(state: SessionState, version: string): Step {
 /** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */
 function toolsAfter(
   tools: ReadonlySet<string>,
-  { called = [], returned = [] }: TranscriptSign,
+  { called, returned }: TranscriptSign,
 ): ReadonlySet<string> {
   if (called.length === 0 && returned.length === 0) return tools;
   return new Set([...tools, ...called]).difference(new Set(returned));

@@ -1,5 +1,5 @@
 import type { Ending } from "./effect.ts";
-import type { HookPayload } from "./input.ts";
+import type { Exit, HookPayload } from "./input.ts";
 import type { Limits } from "./limits.ts";
 import { ECHO_START, type EchoState } from "./paste.ts";
 import type { Screen } from "./screen.ts";
@@ -38,7 +38,8 @@ export interface SessionOptions extends Limits {
  * - `settling`: Stop came, the child's idle status is awaited
  * - `interrupting`: Escape was pressed to end the turn, the child's idle status is awaited
  * - `ending`: the ending is known, the child has been told to go
- * - `ended`: the child is gone
+ * - `reading`: the child is gone, the rest of its transcript is awaited
+ * - `ended`: nothing more will happen
  */
 export type Phase =
   | "starting"
@@ -48,6 +49,7 @@ export type Phase =
   | "settling"
   | "interrupting"
   | "ending"
+  | "reading"
   | "ended";
 
 /** Everything a session remembers between two inputs. */
@@ -82,6 +84,8 @@ export interface SessionState {
   readonly keyAt?: number;
   /** Whether the transcript file holds a prompt of this run. */
   readonly recorded: boolean;
+  /** Whether it holds an answer since. */
+  readonly answered: boolean;
   /** The assistant's last text in it. */
   readonly answer: string;
   /** The Stop that will be the end once the child is idle. */
@@ -99,6 +103,7 @@ export interface SessionState {
   /** The longest time that a call gave its shell in the background, in milliseconds. */
   readonly shellLimitMs?: number;
   readonly ending?: Ending;
+  readonly exit?: Exit;
   /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
   /** How much longer the child may take to go after the next reminder, in milliseconds. */
@@ -121,6 +126,7 @@ export function startSession(options: SessionOptions): SessionState {
     completed: false,
     prompted: false,
     recorded: false,
+    answered: false,
     answer: "",
     dialogKeys: 0,
     background: false,

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 
 /** One block of a message: `text`, `thinking`, `tool_use`, `tool_result`, … */
@@ -29,17 +28,21 @@ export interface EntryFields extends JsonObject {
  */
 export type UserMeaning = "prompt" | "tool-result" | "interrupt" | "local-command" | "remark";
 
-/** A prompt, a tool result, or something Claude Code says to the model in the user's name. */
-export interface UserEntry extends EntryFields {
+/** A line in the user's name, as it is in the file. */
+export interface UserLine extends EntryFields {
   readonly type: "user";
-  /** Not in the file: what the rest of the line amounts to. */
-  readonly meaning: UserMeaning;
   readonly message: JsonObject & { readonly content: string | readonly ContentBlock[] };
   /** True for what Claude Code itself wrote: nudges, hook feedback, skill texts. */
   readonly isMeta?: boolean | undefined;
   readonly promptId?: string | undefined;
   /** Who allowed or refused the call a result belongs to; since 2.1.330. */
   readonly permissionDecision?: JsonObject | undefined;
+}
+
+/** A prompt, a tool result, or something Claude Code says to the model in the user's name. */
+export interface UserEntry extends UserLine {
+  /** Not in the file: what the rest of the line amounts to. */
+  readonly meaning: UserMeaning;
 }
 
 /** One block of one answer. All blocks of an answer share `message.id` and the final usage. */
@@ -83,50 +86,6 @@ export interface OtherEntry {
 /** One line of a transcript. */
 export type Entry = UserEntry | AssistantEntry | SystemEntry | AttachmentEntry | OtherEntry;
 
-const block = z.looseObject({ type: z.string() });
-
-const fields = {
-  uuid: z.optional(z.string()),
-  parentUuid: z.nullish(z.string()),
-  logicalParentUuid: z.nullish(z.string()),
-  isSidechain: z.optional(z.boolean()),
-  timestamp: z.optional(z.string()),
-  sessionId: z.optional(z.string()),
-  version: z.optional(z.string()),
-  cwd: z.optional(z.string()),
-  entrypoint: z.catch(z.optional(z.string()), undefined),
-};
-
-const known = z.discriminatedUnion("type", [
-  z.looseObject({
-    ...fields,
-    type: z.literal("user"),
-    message: z.looseObject({ content: z.union([z.string(), z.array(block)]) }),
-    isMeta: z.optional(z.boolean()),
-    isCompactSummary: z.optional(z.boolean()),
-    promptId: z.optional(z.string()),
-    permissionDecision: z.catch(z.optional(z.looseObject({})), undefined),
-  }),
-  z.looseObject({
-    ...fields,
-    type: z.literal("assistant"),
-    message: z.looseObject({
-      id: z.string(),
-      model: z.string(),
-      content: z.array(block),
-      stop_reason: z.nullish(z.string()),
-      usage: z.nullish(z.looseObject({})),
-    }),
-    requestId: z.optional(z.string()),
-    error: z.optional(z.string()),
-    isApiErrorMessage: z.optional(z.boolean()),
-    apiErrorStatus: z.nullish(z.number()),
-    apiErrorType: z.nullish(z.string()),
-  }),
-  z.looseObject({ ...fields, type: z.literal("system"), subtype: z.optional(z.string()) }),
-  z.looseObject({ ...fields, type: z.literal("attachment"), attachment: block }),
-]);
-
 /**
  * Reads one line of a transcript.
  *
@@ -140,14 +99,101 @@ export function parseEntry(line: string): Entry | undefined {
   } catch {
     return undefined;
   }
-  if (!isJsonObject(value)) return undefined;
-  const parsed = known.safeParse(value);
-  if (!parsed.success) return { type: "other", line: value };
-  const entry = parsed.data;
-  return entry.type === "user" ? { ...entry, meaning: meaningOf(entry) } : entry;
+  return readEntry(value);
 }
 
-type UserLine = Extract<z.infer<typeof known>, { readonly type: "user" }>;
+/** Takes the object of a line for what it is; undefined for any other value. */
+export function readEntry(value: unknown): Entry | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const line = withoutStrangers(value);
+  if (!hasEntryFields(line)) return { type: "other", line: value };
+  switch (line.type) {
+    case "user":
+      return isUserLine(line)
+        ? { ...line, meaning: meaningOf(line) }
+        : { type: "other", line: value };
+    case "assistant":
+      return isAssistantLine(line) ? line : { type: "other", line: value };
+    case "system":
+      return isSystemLine(line) ? line : { type: "other", line: value };
+    case "attachment":
+      return isAttachmentLine(line) ? line : { type: "other", line: value };
+    default:
+      return { type: "other", line: value };
+  }
+}
+
+/** A line without the fields that are not what is relied on, where the rest of the line is. */
+function withoutStrangers(value: JsonObject): JsonObject {
+  const { entrypoint, permissionDecision: decision } = value;
+  const isFit = (entrypoint === undefined || typeof entrypoint === "string") &&
+    (decision === undefined || isJsonObject(decision));
+  return isFit ? value : {
+    ...value,
+    entrypoint: typeof entrypoint === "string" ? entrypoint : undefined,
+    permissionDecision: isJsonObject(decision) ? decision : undefined,
+  };
+}
+
+/** The object that an entry was read from. */
+export function lineOf(entry: Entry): JsonObject {
+  if (entry.type === "other") return entry.line;
+  if (entry.type !== "user") return entry;
+  const { meaning: _, ...line } = entry;
+  return line;
+}
+
+const TEXTS = ["uuid", "timestamp", "sessionId", "version", "cwd"];
+const NULLABLE_TEXTS = ["parentUuid", "logicalParentUuid"];
+
+function hasEntryFields(line: JsonObject): line is EntryFields {
+  return TEXTS.every((name) => isOptional("string", line[name])) &&
+    NULLABLE_TEXTS.every((name) => line[name] === null || isOptional("string", line[name])) &&
+    isOptional("boolean", line.isSidechain);
+}
+
+function isUserLine(line: JsonObject): line is UserLine {
+  const { message } = line;
+  return isJsonObject(message) &&
+    (typeof message.content === "string" || isContent(message.content)) &&
+    isOptional("boolean", line.isMeta) && isOptional("boolean", line.isCompactSummary) &&
+    isOptional("string", line.promptId);
+}
+
+function isAssistantLine(line: JsonObject): line is AssistantEntry {
+  const { message } = line;
+  return isJsonObject(message) && typeof message.id === "string" &&
+    typeof message.model === "string" && isContent(message.content) &&
+    isNullable("string", message.stop_reason) &&
+    (message.usage === undefined || message.usage === null || isJsonObject(message.usage)) &&
+    isOptional("string", line.requestId) && isOptional("string", line.error) &&
+    isOptional("boolean", line.isApiErrorMessage) && isNullable("number", line.apiErrorStatus) &&
+    isNullable("string", line.apiErrorType);
+}
+
+function isSystemLine(line: JsonObject): line is SystemEntry {
+  return isOptional("string", line.subtype);
+}
+
+function isAttachmentLine(line: JsonObject): line is AttachmentEntry {
+  return isBlock(line.attachment);
+}
+
+function isContent(value: unknown): value is readonly ContentBlock[] {
+  return Array.isArray(value) && value.every(isBlock);
+}
+
+function isBlock(value: unknown): value is ContentBlock {
+  return isJsonObject(value) && typeof value.type === "string";
+}
+
+function isOptional(type: "string" | "boolean", value: unknown): boolean {
+  return value === undefined || typeof value === type;
+}
+
+function isNullable(type: "string" | "number", value: unknown): boolean {
+  return value === undefined || value === null || typeof value === type;
+}
 
 function meaningOf(line: UserLine): UserMeaning {
   const { content } = line.message;
@@ -155,7 +201,7 @@ function meaningOf(line: UserLine): UserMeaning {
   if (blocks.some((block) => block.type === "tool_result")) return "tool-result";
   const starts = (pattern: RegExp) =>
     blocks.some((block) => typeof block.text === "string" && pattern.test(block.text));
-  if (starts(/^\[Request interrupted by user/)) return "interrupt";
+  if (starts(/^\[Request interrupted by user[^\]]*\]$/u)) return "interrupt";
   if (line.isMeta === true || line.isCompactSummary === true) return "remark";
   return starts(/^<local-command-std(out|err)>/) ? "local-command" : "prompt";
 }

@@ -5,6 +5,13 @@ import { isVersionAtLeast } from "./wire_keys.ts";
 /** The values of `--output-format`. */
 export type OutputFormat = "text" | "json" | "stream-json";
 
+/** How a run is printed. */
+export interface OutputKind {
+  readonly format: OutputFormat;
+  /** With `json`, an array of all frames instead of the result alone. */
+  readonly verbose: boolean;
+}
+
 /** Prints a run on stdout in one of the formats. */
 export interface OutputWriter {
   /** Takes a frame as it happens, each turn's result included. */
@@ -83,7 +90,10 @@ function resultWriter(write: OutputOptions["write"]): OutputWriter {
       if (frame.type === "result") last = frame;
     },
     end: () => {
-      if (last !== undefined) write(`${jsonLine(last)}\n`);
+      if (last === undefined) return;
+      // What is new since another result is only told where those are told.
+      const { model_usage_since_last_result: _, ...alone } = last;
+      write(`${jsonLine(alone)}\n`);
     },
   };
 }

@@ -109,6 +109,5 @@ async function prepare({ claude, homes: { bareTui } }: World): Promise<PreparedR
     env: bareTui.env,
     frames: false,
     retries: false,
-    mayBeAltered: false,
   });
 }

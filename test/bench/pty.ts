@@ -1,5 +1,6 @@
 import { makeFifo } from "../../ffi/fifo.ts";
 import { DEFAULT_WINDOW_SIZE } from "../../ffi/window_size.ts";
+import { conversationOptions } from "../frames/conversation_options.ts";
 import { runSession } from "../../src/driver/run_session.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 import { type BareSession, runBareSessions } from "./bare_tui.ts";
@@ -95,25 +96,20 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
     makeFifo(fifoPath);
     let bytes = 0;
     using signals = new StopSignals();
-    const { ending, endedAfterMs } = await runSession({
+    let endedAfterMs = 0;
+    let ending = "";
+    await runSession({
       binary: session.binary,
       args: session.args,
       env: session.env,
       cwd: session.cwd,
-      session: {
-        inject: "stdin",
-        prompt: "",
-        size: DEFAULT_WINDOW_SIZE,
-        timeoutMs: 60_000,
-        startTimeoutMs: 60_000,
-        deliveryTimeoutMs: 60_000,
-        drainTimeoutMs: 10_000,
-        exitTimeoutMs: 5000,
-        otherStopHooks: false,
-      },
+      conversation: conversationOptions({ prompt: "", size: DEFAULT_WINDOW_SIZE }),
+      earlier: [],
+      frames: false,
       sessionId: "",
       sandbox: {
         configDir: folder,
+        tempDir: folder,
         fifoPath,
         payloadDir: folder,
         secret: "",
@@ -121,16 +117,17 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
         resumed: new Map(),
       },
       signals,
-      known: new Set(),
-      onTranscriptLine: () => {},
-      onHook: () => {},
-      onEnding: () => {},
+      onFrame: () => {},
       onInput: (input) => {
         if (input.type === "terminal") bytes += input.bytes.length;
+        if (input.type === "exit") endedAfterMs = input.at;
+      },
+      onEffect: (effect) => {
+        if (effect.type === "end") ending = effect.ending.kind;
       },
       trace: () => {},
     });
-    if (ending.kind !== "exited") throw new Error(`The flood ended with "${ending.kind}"`);
+    if (ending !== "exited") throw new Error(`The flood ended with "${ending}"`);
     return bytes / 1000 / endedAfterMs;
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -4,10 +4,12 @@ import type { Cassette } from "../../src/cassette/cassette.ts";
 import { createRecording } from "../../src/cassette/create_recording.ts";
 import { encodeCast } from "../../src/cassette/encode_cast.ts";
 import { encodeTape } from "../../src/cassette/encode_tape.ts";
+import { recordedInput } from "../../src/cassette/recorded_input.ts";
 import { replayCast } from "../../src/cassette/replay_cast.ts";
 import { createRedactor } from "../../src/driver/redact.ts";
 import type { Input } from "../../src/session/input.ts";
 import { readRecording } from "../session/recording.ts";
+import { conversationOptions } from "../frames/conversation_options.ts";
 import { recordSession } from "./record_session.ts";
 
 const encoder = new TextEncoder();
@@ -18,7 +20,7 @@ const output = ({ cast }: Cassette): string =>
   cast.events.filter(({ code }) => code === "o").map(({ data }) => data).join("");
 
 const inputs = ({ cast }: Cassette): readonly unknown[] =>
-  cast.events.filter(({ code }) => code === "x").map(({ data }) => JSON.parse(data));
+  cast.events.filter(({ code }) => code === "h").map(({ data }) => JSON.parse(data));
 
 const written = ({ cast, tape }: Cassette): string => encodeCast(cast) + encodeTape(tape);
 
@@ -40,13 +42,17 @@ Deno.test("createRecording() keeps every input, its time and what was done about
   assertEquals([header.version, header.width, header.height], [2, 220, 50]);
   assertEquals(header.timestamp, 1_700_000_000);
   assertEquals(header.env, { TERM: "xterm-256color" });
-  assertEquals(header.claude_print.session.prompt, "hello there");
+  assertEquals(header.claude_print.conversation.session.prompt, "hello there");
   const others = all.filter(({ type }) => type !== "terminal");
-  assertEquals(inputs(recorded), others.map(({ at: _, ...input }) => input));
   assertEquals(
-    events.filter(({ code }) => code === "x").map(({ at }) => at),
+    inputs(recorded),
+    others.map((input) => recordedInput(input as Parameters<typeof recordedInput>[0])),
+  );
+  assertEquals(
+    events.filter(({ code }) => code === "h").map(({ at }) => at),
     others.map(({ at }) => at),
   );
+  assertEquals(events.findLast(({ code }) => code === "x")?.data, "143");
   const typed = events.filter(({ code }) => code === "i").map(({ data }) => data);
   assertEquals(typed.filter((keys) => keys !== "\x1b[?6c"), ["\x1b[B", "\r"]);
   assertEquals(
@@ -58,10 +64,10 @@ Deno.test("createRecording() keeps every input, its time and what was done about
 Deno.test("createRecording() has nothing to say before the first input", () => {
   const recording = createRecording({
     version: "1",
-    session: recordSession([{ at: 0, type: "spawned" }]).cast.header.claude_print.session,
+    conversation: conversationOptions(),
+    output: { format: "text", verbose: false },
     term: "",
     redact,
-    now: () => 0,
     wallTime: () => 0,
   });
   assertEquals(recording.cassette(), undefined);
@@ -106,7 +112,7 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
     session: { inject: "paste", prompt },
     frames: [{
       type: "assistant",
-      message: { content: [{ type: "text", text: `It is ${SECRET}` }] },
+      message: { id: "m", model: "m", content: [{ type: "text", text: `It is ${SECRET}` }] },
       parent_tool_use_id: null,
       session_id: "s",
     }],
@@ -115,7 +121,10 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
   for (const secret of [SECRET, "0123456789abcdef", "fish-42", "abcdefgh12"]) {
     assert(!text.includes(secret), `${secret} in ${text}`);
   }
-  assertEquals(recorded.cast.header.claude_print.session.prompt, "Is [redacted] a key?");
+  assertEquals(
+    recorded.cast.header.claude_print.conversation.session.prompt,
+    "Is [redacted] a key?",
+  );
   assertEquals(
     recorded.cast.events.find(({ code }) => code === "i")?.data,
     "\x1b[200~Is [redacted] a key?\x1b[201~",

@@ -201,7 +201,7 @@ Deno.test("what the child writes once it was told to go is not drawn", async () 
   const { cast, tape } = cassetteOf([[100, "before "], [200, "after"]]);
   const kill: CastEvent = {
     at: 150,
-    code: "y",
+    code: "d",
     data: '{"type":"kill","signal":"SIGTERM","tree":false}',
   };
   const events = cast.events.flatMap((event) => event.data === "after" ? [kill, event] : [event]);

@@ -28,10 +28,10 @@ Deno.test("a cast is written and read again without loss", () => {
       fc.record({ code: fc.constantFrom("o" as const, "i" as const, "m" as const), data: text }),
       fc.record({ code: fc.constant("r" as const), data: fc.constantFrom("80x24", "1x1") }),
       fc.record({
-        code: fc.constant("x" as const),
+        code: fc.constant("h" as const),
         data: text.map((status) => JSON.stringify({ type: "status", status })),
       }),
-      fc.record({ code: fc.constant("y" as const), data: fc.constant('{"type":"look"}') }),
+      fc.record({ code: fc.constant("d" as const), data: fc.constant('{"type":"look"}') }),
     ),
   });
   fc.assert(fc.property(fc.array(event), (steps) => {
@@ -77,13 +77,13 @@ Deno.test("a damaged cast is refused by the line", () => {
     ]
   ) {
     assertEquals(
-      complaint(JSON.stringify([1, "x", JSON.stringify(input)])).replace(/\(.*/, ""),
+      complaint(JSON.stringify([1, "h", JSON.stringify(input)])).replace(/\(.*/, ""),
       "Cannot read line 2 of run/child.cast: it is no input of a session ",
     );
   }
   for (const data of ["nonsense", '{"type":"end"}', '{"type":"kill"}']) {
     assertEquals(
-      complaint(JSON.stringify([1, "y", data])),
+      complaint(JSON.stringify([1, "d", data])),
       "Cannot read line 2 of run/child.cast: it is no effect of a session",
     );
   }
@@ -96,15 +96,15 @@ Deno.test("what no run has is refused: a terminal of a million columns, times an
   assertEquals(problem([1, "r", "80x9999"]), "it names no size of a terminal");
   const resized = { type: "resized", size: { rows: 24, cols: 1e9 } };
   assertEquals(
-    problem([1, "x", JSON.stringify(resized)]),
+    problem([1, "h", JSON.stringify(resized)]),
     "it is no input of a session (size.cols: a terminal has at most 1000)",
   );
   assertEquals(problem([1e300, "o", ""]), "it is later than any run lasts");
   assertEquals(problem([-1, "o", ""]), "it is earlier than the line before");
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-  assertEquals(problem([1, "y", `{"type":"look","a":${deep}}`]), "it is nested too deeply");
+  assertEquals(problem([1, "d", `{"type":"look","a":${deep}}`]), "it is nested too deeply");
   assertEquals(
-    problem([1, "x", `{"type":"hook","event":"Stop","payload":{"[\\"[":${deep}}}`]),
+    problem([1, "h", `{"type":"hook","event":"Stop","payload":{"[\\"[":${deep}}}`]),
     "it is nested too deeply",
   );
   assertEquals(

@@ -14,6 +14,7 @@ const REPORT: RunReport = {
     result: "ready",
   },
   exitCode: 0,
+  showScreen: false,
 };
 
 const GOOD = {
@@ -80,6 +81,6 @@ Deno.test("runVerdict() tells a failure as the run would", () => {
 
 Deno.test("runVerdict() tells the API's error where the answer is one", () => {
   const result = { ...REPORT.result, is_error: true, result: "API Error: 529 Overloaded" };
-  const failed = runVerdict({ ...GOOD, report: { result, unprinted: [], exitCode: 1 } });
+  const failed = runVerdict({ ...GOOD, report: { ...REPORT, result, exitCode: 1 } });
   assertEquals([failed.ok, failed.detail], [false, "API Error: 529 Overloaded"]);
 });

@@ -3,51 +3,55 @@ import { makeFifo } from "../../ffi/fifo.ts";
 import { TranscriptSource } from "../../src/driver/transcript_source.ts";
 
 const append = (path: string, text: string) => Deno.writeTextFileSync(path, text, { append: true });
+/** A line, by a word. */
+const said = (word: string) => `${JSON.stringify({ word })}\n`;
+const words = (source: TranscriptSource) =>
+  source.read().map((entry) => entry.type === "other" ? entry.line.word : entry);
 
 Deno.test("TranscriptSource finds the session's transcript and gives whole lines", () => {
   const configDir = Deno.makeTempDirSync();
   const source = new TranscriptSource({ configDir, sessionId: "s1", resumed: new Map() });
-  assertEquals(source.read(), []);
+  assertEquals(words(source), []);
   assertEquals(source.path, undefined);
   Deno.mkdirSync(`${configDir}/projects/-w/s1/subagents`, { recursive: true });
   append(`${configDir}/projects/-w/s1/subagents/a.jsonl`, "not this\n");
   const file = `${configDir}/projects/-w/s1.jsonl`;
-  append(file, "one\ntw");
-  assertEquals(source.read(), ["one"]);
-  append(file, "o\nthrée\n");
-  assertEquals(source.read(), ["two", "thrée"]);
+  append(file, said("one") + said("two").slice(0, 5));
+  assertEquals(words(source), ["one"]);
+  append(file, said("two").slice(5) + said("thrée"));
+  assertEquals(words(source), ["two", "thrée"]);
   assertEquals(source.path, file);
   Deno.removeSync(configDir, { recursive: true });
-  assertEquals(source.read(), []);
+  assertEquals(words(source), []);
 });
 
 Deno.test("TranscriptSource gives only what follows a resumed transcript", () => {
   const configDir = Deno.makeTempDirSync();
   Deno.mkdirSync(`${configDir}/projects/-w`, { recursive: true });
   const file = `${configDir}/projects/-w/s1.jsonl`;
-  append(file, "old\n");
+  append(file, said("old"));
   const source = new TranscriptSource({
     configDir,
     sessionId: "s1",
-    resumed: new Map([["-w/s1.jsonl", 4]]),
+    resumed: new Map([["-w/s1.jsonl", said("old").length]]),
   });
-  assertEquals(source.read(), []);
-  append(file, "new\n");
-  assertEquals(source.read(), ["new"]);
+  assertEquals(words(source), []);
+  append(file, said("new"));
+  assertEquals(words(source), ["new"]);
   Deno.removeSync(configDir, { recursive: true });
 });
 
 Deno.test("TranscriptSource follows the new file of a forked session", () => {
   const configDir = Deno.makeTempDirSync();
   Deno.mkdirSync(`${configDir}/projects/-w`, { recursive: true });
-  append(`${configDir}/projects/-w/s1.jsonl`, "old\n");
+  append(`${configDir}/projects/-w/s1.jsonl`, said("old"));
   const source = new TranscriptSource({
     configDir,
     sessionId: "s2",
-    resumed: new Map([["-w/s1.jsonl", 4]]),
+    resumed: new Map([["-w/s1.jsonl", said("old").length]]),
   });
-  append(`${configDir}/projects/-w/s2.jsonl`, "old\nnew\n");
-  assertEquals(source.read(), ["old", "new"]);
+  append(`${configDir}/projects/-w/s2.jsonl`, said("old") + said("new"));
+  assertEquals(words(source), ["old", "new"]);
   Deno.removeSync(configDir, { recursive: true });
 });
 
@@ -59,10 +63,10 @@ Deno.test("TranscriptSource leaves what else lies beside the transcript alone, w
   Deno.symlinkSync("/none", `${dir}/link.jsonl`);
   Deno.symlinkSync("/none", `${configDir}/projects/link`);
   makeFifo(`${dir}/fifo.jsonl`);
-  append(`${dir}/s2.jsonl`, "a hook's\n");
-  assertEquals([source.read(), source.path], [[], undefined]);
-  append(`${dir}/s1.jsonl`, "ours\n");
-  assertEquals([source.read(), source.path], [["ours"], `${dir}/s1.jsonl`]);
+  append(`${dir}/s2.jsonl`, said("a hook's"));
+  assertEquals([words(source), source.path], [[], undefined]);
+  append(`${dir}/s1.jsonl`, said("ours"));
+  assertEquals([words(source), source.path], [["ours"], `${dir}/s1.jsonl`]);
   Deno.removeSync(configDir, { recursive: true });
 });
 
@@ -71,11 +75,11 @@ Deno.test("TranscriptSource goes on where the transcript was moved to, and reads
   const source = new TranscriptSource({ configDir, sessionId: "s1", resumed: new Map() });
   const [before, after] = ["-w", "-w-worktree"].map((slug) => `${configDir}/projects/${slug}`);
   Deno.mkdirSync(before ?? "", { recursive: true });
-  append(`${before}/s1.jsonl`, "one\ntw");
-  assertEquals(source.read(), ["one"]);
+  append(`${before}/s1.jsonl`, said("one") + said("two").slice(0, 5));
+  assertEquals(words(source), ["one"]);
   Deno.renameSync(before ?? "", after ?? "");
-  append(`${after}/s1.jsonl`, "o\nthree\n");
-  assertEquals([source.read(), source.path], [["two", "three"], `${after}/s1.jsonl`]);
+  append(`${after}/s1.jsonl`, said("two").slice(5) + said("three"));
+  assertEquals([words(source), source.path], [["two", "three"], `${after}/s1.jsonl`]);
   Deno.removeSync(configDir, { recursive: true });
 });
 
@@ -84,8 +88,8 @@ Deno.test("TranscriptSource reads nothing from what is put in the transcript's p
   const source = new TranscriptSource({ configDir, sessionId: "s1", resumed: new Map() });
   const file = `${configDir}/projects/-w/s1.jsonl`;
   Deno.mkdirSync(`${configDir}/projects/-w`, { recursive: true });
-  append(file, "one\n");
-  assertEquals(source.read(), ["one"]);
+  append(file, said("one"));
+  assertEquals(words(source), ["one"]);
   const instead = [
     () => Deno.mkdirSync(file),
     () => makeFifo(file),
@@ -96,10 +100,10 @@ Deno.test("TranscriptSource reads nothing from what is put in the transcript's p
   for (const put of instead) {
     Deno.removeSync(file);
     put();
-    assertEquals(source.read(), []);
+    assertEquals(words(source), []);
   }
   Deno.removeSync(file);
-  append(file, "one\ntwo\n");
-  assertEquals(source.read(), ["two"]);
+  append(file, said("one") + said("two"));
+  assertEquals(words(source), ["two"]);
   Deno.removeSync(configDir, { recursive: true });
 });

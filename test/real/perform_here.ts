@@ -29,7 +29,6 @@ export async function performHere(
     env: real.home.env,
     frames: false,
     retries: false,
-    mayBeAltered: false,
   });
   using _sandbox = prepared.sandbox;
   using signals = new StopSignals();
@@ -37,8 +36,6 @@ export async function performHere(
   const trace: string[] = [];
   const report = await performRun(prepared, {
     signals,
-    altered: undefined,
-    emit: undefined,
     trace: (text) => trace.push(text),
   });
   options.after?.(prepared);

@@ -34,8 +34,7 @@ forNewestVersion("a recorded run replays without a difference, and is drawn", as
   );
   const replayed = await cassette(real, "replay");
   assertEquals([replayed.code, replayed.stderr], [0, ""]);
-  const lines = replayed.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-  assertEquals(lines, tape.map(({ frame }) => frame));
+  assertEquals(replayed.stdout, run.stdout);
   const drawn = await cassette(real, "svg");
   assertEquals([drawn.code, drawn.stderr], [0, ""]);
   assertStringIncludes(drawn.stdout, `v${real.version}`);
@@ -57,9 +56,12 @@ forNewestVersion("a recorded run by paste replays without a difference", async (
 });
 
 forNewestVersion("a recorded run that times out replays without a difference", async (real) => {
+  const format = ["--output-format", "stream-json", "--verbose"];
   const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
-  assertEquals((await real.print(args)).code, 124);
+  const run = await real.print([...format, ...args]);
+  assertEquals(run.code, 124);
   const replayed = await cassette(real, "replay");
   assertEquals([replayed.code, replayed.stderr], [0, ""]);
   assertStringIncludes(replayed.stdout, '"subtype":"timeout"');
+  assertEquals(replayed.stdout, run.stdout);
 });

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { backgroundTasksOf, backgroundWaitMs } from "../../src/session/background_wait.ts";
+import { answer, line, PROMPT } from "../transcript/lines.ts";
 import { simulate } from "./simulation.ts";
 
 const SHELL = { id: "b", type: "shell", description: "Build" };
@@ -49,15 +50,10 @@ Deno.test("backgroundTasksOf() takes payloads of any shape", () => {
   }
 });
 
-const PROMPT = { type: "transcript", entry: { type: "user", prompt: true } } as const;
-
 const stop = (...tasks: readonly object[]) =>
   ({ type: "hook", event: "Stop", payload: { background_tasks: tasks } }) as const;
 
-const turnEnd = (version: string) => ({
-  type: "transcript",
-  entry: { type: "system", subtype: "turn_duration", prompt: false, end: "completed", version },
-} as const);
+const turnEnd = (version: string) => line({ type: "system", subtype: "turn_duration", version });
 
 Deno.test("a session waits for a subagent from the end of the last turn, and stops it then", () => {
   const session = simulate({ backgroundCeilingMs: 10_000 });
@@ -114,10 +110,8 @@ Deno.test("a session knows the longest limit that a call gave its shell", () => 
   const session = simulate({ backgroundCeilingMs: 1000 });
   session.hear(PROMPT);
   for (const shellLimitMs of [3000, 20_000, 4000]) {
-    session.hear({
-      type: "transcript",
-      entry: { type: "assistant", prompt: false, called: ["t"], shellLimitMs },
-    });
+    const input = { run_in_background: true, timeout: shellLimitMs };
+    session.hear(answer([{ type: "tool_use", id: "t", name: "Bash", input }]));
   }
   session.hear(stop(SHELL));
   session.hear(turnEnd("2.1.330"));

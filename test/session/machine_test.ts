@@ -1,5 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { simulate } from "./simulation.ts";
+import {
+  answer,
+  called,
+  COMPLETED,
+  INTERRUPTED,
+  line,
+  PROMPT,
+  returned,
+} from "../transcript/lines.ts";
 
 const EXIT = { type: "exit", exit: { kind: "exited", code: 143 } } as const;
 const stop = (
@@ -13,19 +22,6 @@ const status = (
   status: name,
   ...(waitingFor === undefined ? {} : { waitingFor }),
 } as const);
-const PROMPT = { type: "transcript", entry: { type: "user", prompt: true } } as const;
-const COMPLETED = {
-  type: "transcript",
-  entry: { type: "system", subtype: "turn_duration", prompt: false, end: "completed" },
-} as const;
-const answer = (
-  text: string,
-) => ({ type: "transcript", entry: { type: "assistant", prompt: false, text } } as const);
-const INTERRUPTED = {
-  type: "transcript",
-  entry: { type: "user", prompt: true, end: "interrupted" },
-} as const;
-
 Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", () => {
   const session = simulate();
   session.hear(PROMPT);
@@ -89,6 +85,8 @@ Deno.test("another Stop hook that makes the assistant go on takes the Stop back"
   session.hear(stop({ n: 2, stop_hook_active: true }));
   session.hear(status("idle"));
   session.hear(EXIT);
+  assertEquals(session.ending(), undefined, "the transcript may still have something to say");
+  session.wait(2000);
   assertEquals(session.ending(), { kind: "answered", stop: { n: 2, stop_hook_active: true } });
 });
 
@@ -193,6 +191,7 @@ Deno.test("a child that ends right after a Stop that was still settling has answ
   const session = simulate({ otherStopHooks: true });
   session.hear(stop({ n: 1 }));
   session.hear(EXIT);
+  session.wait(2000);
   assertEquals(session.ending()?.kind, "answered");
 });
 
@@ -265,20 +264,18 @@ Deno.test("an answer that was complete before Escape ends the run all the same",
 });
 
 Deno.test("silence ends a turn, but neither bytes, a running tool nor a task in the background do", () => {
-  const tool = (entry: object) =>
-    ({ type: "transcript", entry: { type: "user", prompt: false, ...entry } }) as const;
   const session = simulate({ idleTimeoutMs: 1000 });
   session.hear(status("busy"));
   for (let time = 0; time < 5; time++) {
     session.wait(900);
     session.show(".");
   }
-  session.hear(tool({ called: ["t1", "t2"] }));
+  session.hear(called("t1", "t2"));
   session.wait(3_000_000);
-  session.hear(tool({ returned: ["t1"] }));
+  session.hear(returned("t1"));
   session.wait(500_000);
   assertEquals(session.typed(), "");
-  session.hear(tool({ returned: ["t2"] }));
+  session.hear(returned("t2"));
   session.hear(stop({ background_tasks: [{ id: "b" }] }));
   session.wait(50_000);
   assertEquals(session.typed(), "");
@@ -374,6 +371,7 @@ Deno.test("a signal after the answer does not lose it", () => {
     session.hear({ type: "signal", signal: "SIGTERM" });
     assertEquals(session.signals(), ["SIGTERM"]);
     session.hear(EXIT);
+    session.wait(2000);
     assertEquals(session.ending()?.kind, "answered");
   }
 });
@@ -487,6 +485,7 @@ Deno.test("a paste waits for the input box, its echo and the proof of its delive
   assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r\r");
   session.hear(stop());
   session.hear(EXIT);
+  session.wait(2000);
   assertEquals(session.ending()?.kind, "answered");
 });
 
@@ -530,7 +529,7 @@ Deno.test("unknown hooks, statuses and transcript lines change nothing but prove
   const session = simulate({ startTimeoutMs: 1000 });
   session.hear({ type: "hook", event: "SomethingNew", payload: {} });
   session.hear(status("dreaming"));
-  session.hear({ type: "transcript", entry: { type: "something-new", prompt: false } });
+  session.hear(line({ type: "something-new" }));
   session.wait(100_000);
   assertEquals(session.signals(), []);
 });
@@ -548,6 +547,7 @@ Deno.test("hooks that cannot tell what they have to end the turn, unless its end
   told.hear(stop());
   told.hear({ type: "unheard" });
   told.hear(EXIT);
+  told.wait(2000);
   assertEquals(told.ending()?.kind, "answered");
 });
 

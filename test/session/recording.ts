@@ -1,3 +1,5 @@
+import { playedInput } from "../../src/cassette/recorded_input.ts";
+import { answer, PROMPT } from "../transcript/lines.ts";
 import type { Input } from "../../src/session/input.ts";
 
 /** A session's inputs as they were written down from the real Claude Code. */
@@ -7,7 +9,7 @@ export function readRecording(name: string): readonly Input[] {
     const input = JSON.parse(line);
     return input.type === "terminal"
       ? { ...input, bytes: Uint8Array.fromBase64(input.bytes) }
-      : input;
+      : playedInput(input, input.at);
   }).flatMap(recordedAfterStop);
 }
 
@@ -18,8 +20,8 @@ function recordedAfterStop(input: Input): readonly Input[] {
   const text = `${input.payload["last_assistant_message"]}`;
   return [
     input,
-    { at, type: "transcript", entry: { type: "user", prompt: true } },
-    { at, type: "transcript", entry: { type: "assistant", prompt: false, text } },
+    { at, ...PROMPT },
+    { at, ...answer(text) },
     { at, type: "status", status: "idle" },
   ];
 }

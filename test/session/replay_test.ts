@@ -1,33 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Effect } from "../../src/session/effect.ts";
+import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
-import { step } from "../../src/session/machine.ts";
-import { type SessionOptions, startSession } from "../../src/session/session_state.ts";
+import type { SessionOptions } from "../../src/session/session_state.ts";
+import { conversationOptions } from "../frames/conversation_options.ts";
 import { readRecording } from "./recording.ts";
 
 const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"] as const;
 
-const options = (prompt: string, inject: "stdin" | "paste"): SessionOptions => ({
-  inject,
-  prompt,
-  size: { rows: 50, cols: 220 },
-  timeoutMs: 60_000,
-  startTimeoutMs: 60_000,
-  deliveryTimeoutMs: 60_000,
-  drainTimeoutMs: 10_000,
-  exitTimeoutMs: 5000,
-  otherStopHooks: false,
-});
+const options = (prompt: string, inject: "stdin" | "paste") => ({ prompt, inject });
 
 /** What a session did: keys typed in order, and how it ended. */
-function replay(inputs: readonly Input[], session: SessionOptions) {
-  let state = startSession(session);
-  const effects: Effect[] = [];
-  for (const input of inputs) {
-    const next = step(state, input);
-    state = next.state;
-    effects.push(...next.effects);
-  }
+function replay(inputs: readonly Input[], session: Partial<SessionOptions>) {
+  const effects: ConversationEffect[] = [];
+  fold(conversationOptions(session), inputs, { onEffect: (effect) => effects.push(effect) });
   const typed = effects.filter((effect) => effect.type === "write")
     .map((effect) => new TextDecoder().decode(effect.bytes)).join("");
   const end = effects.find((effect) => effect.type === "end");
@@ -96,6 +81,7 @@ Deno.test("a session that is cut off anywhere can still be told to stop, and end
       { at, type: "signal", signal: "SIGTERM" },
       { at, type: "deadline", name: "interrupt" },
       { at, type: "exit", exit: { kind: "exited", code: 143 } },
+      { at, type: "deadline", name: "record" },
     ], options("hello there", "stdin"));
     assert(
       result.ending === "interrupted" || result.ending === "answered",

@@ -5,7 +5,7 @@ import { readCassette } from "../../src/cassette/read_cassette.ts";
 import { leftovers } from "../leftovers.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
-import { normalized } from "../wire/normalized.ts";
+import { normalized } from "../frames/normalized.ts";
 import { parseOutput } from "./parse_output.ts";
 import { StandIn } from "./stand_in.ts";
 
@@ -39,16 +39,14 @@ async function cassette(claude: StandIn, action: "replay" | "svg"): Promise<Prog
   }).ended;
 }
 
-/** The cassette, which has to replay to its own frames without a difference. */
-async function recorded(claude: StandIn): Promise<Cassette> {
+/** The cassette, which has to replay to what the run printed without a difference. */
+async function recorded(
+  claude: StandIn,
+  run: Pick<ProgramOutput, "stdout">,
+): Promise<Cassette> {
   const replayed = await cassette(claude, "replay");
-  assertEquals([replayed.code, replayed.stderr], [0, ""]);
-  const read = readCassette(folderOf(claude));
-  assertEquals(
-    replayed.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)),
-    read.tape.map(({ frame }) => frame),
-  );
-  return read;
+  assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
+  return readCassette(folderOf(claude));
 }
 
 /** Runs claude-print; a task in the background makes two results, which is more than other runs may have. */
@@ -77,7 +75,7 @@ for (const [format, args] of Object.entries(FORMATS)) {
       const run = await print(claude, [...args, "--record", folderOf(claude), "look"]);
       assertEquals([run.code, run.stderr], [0, ""]);
       assertEquals(comparable(run.stdout), comparable(plain.stdout));
-      const { tape, cast } = await recorded(claude);
+      const { tape, cast } = await recorded(claude, run);
       assertEquals(cast.header.claude_print.claude_version, "2.1.330");
       const frames = tape.map(({ frame }) => frame);
       assertEquals(frames.at(-1)?.type, "result");
@@ -93,8 +91,8 @@ Deno.test("a run in text has the tape that stream-json prints", async () => {
     await using claude = await StandIn.set(scenario);
     const tapes: unknown[] = [];
     for (const args of [[], FORMATS["stream-json"] ?? []]) {
-      await print(claude, [...args, "--record", folderOf(claude), "look"]);
-      const { tape } = await recorded(claude);
+      const run = await print(claude, [...args, "--record", folderOf(claude), "look"]);
+      const { tape } = await recorded(claude, run);
       tapes.push(comparable(tape.map(({ frame }) => JSON.stringify(frame)).join("\n")));
       await Deno.remove(folderOf(claude), { recursive: true });
     }
@@ -115,7 +113,7 @@ Deno.test("a paste is recorded and replays", async () => {
   await using claude = await StandIn.set();
   const run = await claude.print(["--inject", "paste", "--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 0);
-  const { cast } = await recorded(claude);
+  const { cast } = await recorded(claude, run);
   assert(cast.events.some(({ code, data }) => code === "i" && data.includes("hello")));
 });
 
@@ -123,7 +121,8 @@ Deno.test("a run that fails is recorded up to its end", async () => {
   await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen: "Oops\r\n" } });
   const run = await claude.print(["--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 2);
-  const { cast, tape } = await recorded(claude);
+  const { cast, tape } = await recorded(claude, run);
+  assertEquals(cast.events.findLast(({ code }) => code === "x")?.data, "7");
   assertStringIncludes(
     cast.events.filter(({ code }) => code === "o").map(({ data }) => data).join(""),
     "Oops",
@@ -137,8 +136,9 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
     const run = claude.start(["--record", folderOf(claude), "hello"]);
     await claude.untilNoted("prompt");
     run.kill(signal);
-    assertEquals((await run.ended).code, code);
-    const { tape } = await recorded(claude);
+    const ended = await run.ended;
+    assertEquals(ended.code, code);
+    const { tape } = await recorded(claude, ended);
     assertEquals(tape.at(-1)?.frame["subtype"], "interrupted");
   });
 }
@@ -151,8 +151,8 @@ Deno.test("a run that is ended by SIGQUIT is recorded as far as it came", async 
   assertEquals((await run.ended).code, 131);
   const { cast, tape } = readCassette(folderOf(claude));
   // How much of the screen had been read by then depends on the machine.
-  assertEquals(cast.header.claude_print.session.prompt, "hello");
-  assert(cast.events.some(({ code, data }) => code === "x" && data.includes("spawned")));
+  assertEquals(cast.header.claude_print.conversation.session.prompt, "hello");
+  assert(cast.events.some(({ code, data }) => code === "h" && data.includes("spawned")));
   assertEquals(tape, []);
   const { code, stdout, stderr } = await cassette(claude, "replay");
   assertEquals([code, stdout, stderr], [0, "", ""]);
@@ -170,7 +170,7 @@ Deno.test("a dialog that nobody knows names the recording", async () => {
   const run = await claude.print(["--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, `; the recording in ${folderOf(claude)} shows what came before`);
-  await recorded(claude);
+  await recorded(claude, run);
 });
 
 Deno.test("no credential of the environment, the settings or the screen is in a recording", async () => {
@@ -187,7 +187,9 @@ Deno.test("no credential of the environment, the settings or the screen is in a 
     { env: { ANTHROPIC_API_KEY: key } },
   );
   assertEquals(run.stdout, `Never say ${key}, ${setting} or ${shape}.\n`);
-  await recorded(claude);
+  await recorded(claude, {
+    stdout: run.stdout.replaceAll(/qwe\S+fgh|set\S+5678|sk-\S+f(?=\.)/gu, "[redacted]"),
+  });
   for (const name of ["child.cast", "tape.jsonl"]) {
     const written = await Deno.readTextFile(`${folderOf(claude)}/${name}`);
     assertStringIncludes(written, "[redacted]");
@@ -232,14 +234,27 @@ Deno.test("a cassette that is missing or damaged is refused", async () => {
 
 Deno.test("a recording that this program would not make again is told, with exit code 1", async () => {
   await using claude = await StandIn.set();
-  await claude.print(["--record", folderOf(claude), "hello"]);
+  const run = await claude.print(["--record", folderOf(claude), "hello"]);
   const path = `${folderOf(claude)}/child.cast`;
   const text = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, text.replaceAll("SIGTERM", "SIGKILL"));
   const { code, stdout, stderr } = await cassette(claude, "replay");
-  assertEquals([code, stdout.trimEnd().split("\n").length], [1, 3]);
+  assertEquals([code, stdout], [1, run.stdout]);
   assertStringIncludes(
     stderr,
     "s the recorded run sent SIGKILL to the child, and this one sends SIGTERM to the child\n",
   );
+});
+
+Deno.test("a frame that this program would not print again is told, with exit code 1", async () => {
+  await using claude = await StandIn.set(TOOL);
+  await claude.print(["--record", folderOf(claude), "look"]);
+  const path = `${folderOf(claude)}/tape.jsonl`;
+  const text = await Deno.readTextFile(path);
+  await Deno.writeTextFile(path, text.replaceAll('"num_turns":2', '"num_turns":7'));
+  const { code, stderr } = await cassette(claude, "replay");
+  assertEquals([code, stderr], [
+    1,
+    "Frame 6 (result/success): the recorded run printed 7 as num_turns, and this one prints 2\n",
+  ]);
 });

@@ -65,7 +65,7 @@ Deno.test("--timeout counts from the start of the program", async () => {
   const { code } = await claude.print(["--timeout", "60", "--record", folder, "hello"]);
   assertEquals(code, 0);
   const [header = ""] = (await Deno.readTextFile(`${folder}/child.cast`)).split("\n");
-  const { timeoutMs } = JSON.parse(header).claude_print.session;
+  const { timeoutMs } = JSON.parse(header).claude_print.conversation.session;
   assert(timeoutMs > 0 && timeoutMs < 60_000, `${timeoutMs} ms were left when the child began`);
 });
 

@@ -1,0 +1,39 @@
+import { sessionListingOf } from "../transcript/session_listing.ts";
+import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import { initFrame } from "./init_frame.ts";
+
+/** Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it. */
+export function begin(state: FramesState, version = state.version): Told {
+  if (state.begun || version === undefined) return told(state);
+  const { options, earlier } = state;
+  const listing = sessionListingOf([...earlier, ...listOf(state.entries)], earlier.length);
+  const { state: next, made } = withIds(state, (newUuid) =>
+    initFrame({
+      version,
+      sessionId: options.sessionId,
+      uuid: newUuid(),
+      cwd: options.cwd,
+      model: state.model ?? listing.model ?? answeringModel(state),
+      permissionMode: options.permissionMode,
+      tools: listing.tools,
+      mcpServers: listing.mcpServers,
+      agents: listing.agents,
+      skills: listing.skills,
+      additionalDirectories: listing.additionalDirectories,
+      apiKeySource: options.apiKeySource,
+      memoryPath: options.memoryPath,
+      servedByAnthropic: options.servedByAnthropic,
+      analyticsDisabled: true,
+      productFeedbackDisabled: true,
+    }));
+  return told({ ...next, begun: true, early: [] }, [made, ...state.early]);
+}
+
+function answeringModel({ entries }: FramesState): string | undefined {
+  for (const entry of listOf(entries)) {
+    if (entry.type === "assistant" && entry.message.model !== "<synthetic>") {
+      return entry.message.model;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,123 @@
+import type { Effect } from "../session/effect.ts";
+import type { Input } from "../session/input.ts";
+import { apiRetryFrame } from "./api_retry_frame.ts";
+import { begin } from "./beginning.ts";
+import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
+import { tellLines } from "./lines.ts";
+import { tellLongShells, untilLong } from "./long_shells.ts";
+import { stopTurn } from "./results.ts";
+import { tellTasks } from "./saying.ts";
+import { stopTasks } from "./task_frames.ts";
+
+/** How long after the prompt's line `system/init` is held back for the lines that describe the session. */
+const INIT_DELAY_MS = 200;
+/** How long until the next look, where it cannot be told yet which shell is whose. */
+const LOOK_AGAIN_MS = 50;
+
+/** What is said because of an input, and what has to be waited for. */
+export interface FramesStep extends Told {
+  readonly effects: readonly Effect[];
+}
+
+/** Takes an input of the session and says what `claude -p` prints when it happens. */
+export function tellInput(state: FramesState, input: Input): FramesStep {
+  const now = state.options.startedAt + input.at;
+  switch (input.type) {
+    case "earlier":
+      return quiet({ ...state, earlier: input.entries });
+    case "hook": {
+      const model = input.payload["model"];
+      if (input.event === "SessionStart" && typeof model === "string") {
+        return quiet({ ...state, model });
+      }
+      return quiet(input.event === "Stop" ? stopTurn(state, input.payload) : state);
+    }
+    case "transcript":
+      return quiet({ ...state, own: [...state.own, input.entry] });
+    case "subagent":
+      return quiet({ ...state, subagents: [...state.subagents, input.line] });
+    case "read":
+      return waiting(tellLines(state), { before: state, now });
+    case "retry": {
+      const { state: next, made } = withIds(
+        state,
+        (newUuid) =>
+          apiRetryFrame(input.retry, { sessionId: state.options.sessionId, uuid: newUuid() }),
+      );
+      return next.begun
+        ? { ...told(next, [made]), effects: [] }
+        : quiet({ ...next, early: [...next.early, made] });
+    }
+    case "shells": {
+      const next = tellLongShells(state, { running: input.ids, now });
+      const afterMs = untilLong(next.state, now);
+      return {
+        ...next,
+        effects: afterMs === undefined ? [] : [look(Math.max(LOOK_AGAIN_MS, afterMs))],
+      };
+    }
+    case "deadline":
+      if (input.name === "init") return { ...begin(state), effects: [] };
+      return input.name === "shells"
+        ? { ...told(state), effects: [{ type: "list-shells" }] }
+        : quiet(state);
+    default:
+      return quiet(state);
+  }
+}
+
+/** The run is ending, and with it what goes on in the background. */
+export function tellEnding(state: FramesState): FramesState {
+  return { ...state, ending: true };
+}
+
+/**
+ * Says what is missing at the end: `system/init` if nothing has given rise to it yet, because a run always begins with
+ * it, and the end of what still went on in the background.
+ *
+ * @param options.version the version to assume for a transcript that ended before it named one
+ * @param options.now milliseconds since the epoch
+ */
+export function tellEnd(
+  state: FramesState,
+  { version, now }: { readonly version: string; readonly now: number },
+): Told {
+  const begun = and(tellLines(state), (state) => begin(state, state.version ?? version));
+  return and(
+    begun,
+    (state) =>
+      tellTasks(
+        state,
+        (context) => stopTasks(state.tasks, new Date(now).toISOString(), context),
+      ),
+  );
+}
+
+/** Waits for what follows from new lines: the beginning of a session, and shells that take long. */
+function waiting(
+  next: Told,
+  { before, now }: { readonly before: FramesState; readonly now: number },
+): FramesStep {
+  const { state } = next;
+  const shellsChanged = state.shells !== before.shells;
+  const afterMs = shellsChanged ? untilLong(state, now) : undefined;
+  return {
+    ...next,
+    effects: [
+      ...state.prompted && !before.prompted && !state.begun
+        ? [{ type: "deadline", name: "init", afterMs: INIT_DELAY_MS } as const]
+        : [],
+      ...shellsChanged
+        ? [afterMs === undefined ? { type: "deadline", name: "shells" } as const : look(afterMs)]
+        : [],
+    ],
+  };
+}
+
+function look(afterMs: number): Effect {
+  return { type: "deadline", name: "shells", afterMs };
+}
+
+function quiet(state: FramesState): FramesStep {
+  return { ...told(state), effects: [] };
+}

@@ -1,0 +1,142 @@
+import type { SubagentLine } from "../session/input.ts";
+import type { Entry } from "../transcript/entry.ts";
+import type { ToolUse } from "../transcript/turn.ts";
+import type { Frame } from "../wire/frame.ts";
+import { makeIds } from "./made_ids.ts";
+import type { Tasks } from "./task_frames.ts";
+
+/** What is known of a run before its child has said anything. */
+export interface FramesOptions {
+  readonly sessionId: string;
+  /** The child's working directory. */
+  readonly cwd: string;
+  readonly permissionMode: string;
+  readonly apiKeySource: string;
+  /** Where the user's automatic memory of this project is. */
+  readonly memoryPath: string;
+  readonly servedByAnthropic: boolean;
+  /** The texts with which this run refuses what somebody should be asked. */
+  readonly denialMessages: readonly string[];
+  /** A UUID of which the ids of frames are made. */
+  readonly seed: string;
+  /** When the child was started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+/** A shell in the foreground of the turn. */
+export interface WaitedShell {
+  /** When it was called, in milliseconds since the epoch. */
+  readonly since: number;
+  readonly description: string;
+  /** The id of its task, once that has been told. */
+  readonly task?: string;
+}
+
+/** A list to which is only added, the newest first: adding costs the same however long it is. */
+export interface Chain<Item> {
+  readonly last: Item;
+  readonly before: Chain<Item> | undefined;
+  readonly length: number;
+}
+
+/** Everything that has to be remembered to say what comes next. */
+export interface FramesState {
+  readonly options: FramesOptions;
+  /** How many ids have been made of the seed. */
+  readonly ids: number;
+  /** The lines of earlier runs of the session. */
+  readonly earlier: readonly Entry[];
+  /** The lines of this run that have been told. */
+  readonly entries: Chain<Entry> | undefined;
+  /** Lines since the last `read`, which are told in the order of their times. */
+  readonly own: readonly Entry[];
+  readonly subagents: readonly SubagentLine[];
+  /** Lines of subagents whose call is in a line that has not been written yet. */
+  readonly uncalled: readonly SubagentLine[];
+  /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
+  readonly model?: string;
+  /** The version that the child gave in its transcript. */
+  readonly version?: string;
+  /** Whether the turn's `system/init` has been told, and what has to wait for it. */
+  readonly begun: boolean;
+  readonly early: readonly Frame[];
+  /** Whether the transcript holds the prompt, and with it all that is told about the session at its start. */
+  readonly prompted: boolean;
+  /** The calls so far, by id. */
+  readonly toolUses: ReadonlyMap<string, ToolUse>;
+  readonly tasks: Tasks;
+  /** Ids of all tasks so far. */
+  readonly taskIds: ReadonlySet<string>;
+  /** Calls of shells that are waited for, by their ids. */
+  readonly shells: ReadonlyMap<string, WaitedShell>;
+  /** What becomes of the turn's result when the transcript says that it is over; absent for the last turn. */
+  readonly stopped?: "held" | "printable";
+  /** How many results have been told, which are those of as many first turns. */
+  readonly results: number;
+  /** Whether the run is ending, and with it what goes on in the background. */
+  readonly ending: boolean;
+  /** Whether nothing that is still written belongs to the run. */
+  readonly closed: boolean;
+}
+
+/** A state and what is said because of it. */
+export interface Told {
+  readonly state: FramesState;
+  readonly frames: readonly Frame[];
+}
+
+/** Nothing has been said yet. */
+export function startFrames(options: FramesOptions): FramesState {
+  return {
+    options,
+    ids: 0,
+    earlier: [],
+    entries: undefined,
+    own: [],
+    subagents: [],
+    uncalled: [],
+    begun: false,
+    early: [],
+    prompted: false,
+    toolUses: new Map(),
+    tasks: new Map(),
+    taskIds: new Set(),
+    shells: new Map(),
+    results: 0,
+    ending: false,
+    closed: false,
+  };
+}
+
+/** Says something, or nothing. */
+export function told(state: FramesState, frames: readonly Frame[] = []): Told {
+  return { state, frames };
+}
+
+/** Says what comes next after what has been said. */
+export function and(before: Told, next: (state: FramesState) => Told): Told {
+  const { state, frames } = next(before.state);
+  return { state, frames: frames.length === 0 ? before.frames : [...before.frames, ...frames] };
+}
+
+/** Uses ids that are new, and remembers how many there were. */
+export function withIds<Made>(
+  state: FramesState,
+  use: (newUuid: () => string) => Made,
+): { readonly state: FramesState; readonly made: Made } {
+  const ids = makeIds(state.options.seed, state.ids);
+  const made = use(ids.next);
+  return { state: ids.count() === state.ids ? state : { ...state, ids: ids.count() }, made };
+}
+
+/** Adds to a chain. */
+export function chained<Item>(before: Chain<Item> | undefined, last: Item): Chain<Item> {
+  return { last, before, length: (before?.length ?? 0) + 1 };
+}
+
+/** The items of a chain, the oldest first. */
+export function listOf<Item>(chain: Chain<Item> | undefined): readonly Item[] {
+  const items: Item[] = [];
+  for (let link = chain; link !== undefined; link = link.before) items.push(link.last);
+  return items.reverse();
+}

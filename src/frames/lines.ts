@@ -1,0 +1,122 @@
+import { isCommandText } from "../transcript/command_text.ts";
+import type { AssistantEntry, Entry } from "../transcript/entry.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
+import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
+import type { SubagentLine } from "../session/input.ts";
+import { begin } from "./beginning.ts";
+import { framesOfEntry } from "./frames_of_entry.ts";
+import { and, chained, type FramesState, type Told, told } from "./frames_state.ts";
+import { inOrder } from "./in_order.ts";
+import { forgetShells, noteShells } from "./long_shells.ts";
+import { endTurn } from "./results.ts";
+import { say, tellTasks } from "./saying.ts";
+import { startTask, taskFramesOfEntry } from "./task_frames.ts";
+
+/** Tells all lines since the last time, in the order in which they were written. */
+export function tellLines(state: FramesState): Told {
+  const { own, subagents } = state;
+  let next = told(
+    own.length + subagents.length === 0 ? state : { ...state, own: [], subagents: [] },
+  );
+  for (const line of inOrder(own, subagents)) {
+    next = and(
+      next,
+      (state) =>
+        line.subagent === undefined
+          ? tellLine(state, line.entry)
+          : tellSubagentLine(state, { entry: line.entry, subagent: line.subagent }),
+    );
+  }
+  return next;
+}
+
+/** Tells a line of the session's own transcript. */
+function tellLine(state: FramesState, entry: Entry): Told {
+  if (state.closed) return told(state);
+  const notification = notificationIn(entry);
+  // The end of the run stops tasks, and the child may still tell the model so.
+  if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });
+  const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
+  const isPrompt = entry.type === "user" && entry.meaning === "prompt" &&
+    entry.isSidechain !== true;
+  const noted: FramesState = {
+    ...state,
+    entries: chained(state.entries, entry),
+    prompted: state.prompted || isPrompt,
+    ...(version === undefined ? {} : { version }),
+  };
+  if (version === undefined) return told(noted);
+  let next = tellTasks(noted, (context) => taskFramesOfEntry(noted.tasks, entry, context));
+  if (!isTextOfCommand(noted, entry)) {
+    next = and(next, (state) => say(state, (context) => framesOfEntry(entry, context)));
+  }
+  if (entry.type === "assistant") {
+    next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
+  }
+  if (entry.type === "user") next = and(next, (state) => told(forgetShells(state, entry)));
+  if (entry.type === "system" && entry.subtype === "turn_duration") next = and(next, endTurn);
+  return notification === undefined
+    ? next
+    : and(next, (state) => begin({ ...state, begun: false }));
+}
+
+/** Tells a line of a subagent's transcript, once its call is known. */
+function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
+  const { subagent: { agentId, toolUseId, type, description }, entry } = line;
+  const call = state.toolUses.get(toolUseId);
+  if (call === undefined || state.version === undefined) {
+    return told({ ...state, uncalled: [...state.uncalled, line] });
+  }
+  // What a subagent says of being stopped is not said in its turn.
+  if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
+  const input = isJsonObject(call.input) ? call.input : {};
+  const background = input.run_in_background === true;
+  const started = state.taskIds.has(agentId) ? told(state) : tellTasks(
+    state,
+    (context) =>
+      startTask(state.tasks, {
+        id: agentId,
+        toolUseId,
+        type: "local_agent",
+        description,
+        background,
+        agentType: type,
+        ...(typeof input.prompt === "string" ? { prompt: input.prompt } : {}),
+      }, context),
+  );
+  const subagent = { toolUseId, agentId, type, description, background };
+  const next = and(
+    started,
+    (state) => say(state, (context) => framesOfEntry(entry, { ...context, subagent })),
+  );
+  return entry.type === "assistant" ? and(next, (state) => noteCalls(state, entry)) : next;
+}
+
+function noteCalls(state: FramesState, { message }: AssistantEntry): Told {
+  const calls = message.content.flatMap(({ type, id, name, input }) =>
+    type === "tool_use" && typeof id === "string" && typeof name === "string"
+      ? [{ id, name, input }]
+      : []
+  );
+  if (calls.length === 0 && state.uncalled.length === 0) return told(state);
+  const toolUses = new Map(state.toolUses);
+  for (const call of calls) toolUses.set(call.id, call);
+  let next = told({ ...state, toolUses, uncalled: [] });
+  for (const line of state.uncalled) next = and(next, (state) => tellSubagentLine(state, line));
+  return next;
+}
+
+function isTextOfCommand({ entries }: FramesState, entry: Entry): boolean {
+  if (entry.type !== "user" || entry.meaning !== "remark") return false;
+  for (let link = entries; link !== undefined; link = link.before) {
+    if (link.last.type === "user" && isCommandText(entry, link.last)) return true;
+  }
+  return false;
+}
+
+/** What the prompt of a turn says that the end of a task started. */
+function notificationIn(entry: Entry): TaskNotification | undefined {
+  return entry.type === "user" && entry.isSidechain !== true && entry.meaning === "prompt"
+    ? parseTaskNotification(entry.message.content)
+    : undefined;
+}

@@ -1,0 +1,61 @@
+import { backgroundTasksOf, isShellsOnly } from "../session/background_wait.ts";
+import type { HookPayload } from "../session/input.ts";
+import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { sessionListingOf } from "../transcript/session_listing.ts";
+import { type Turn, turnsOf } from "../transcript/turn.ts";
+import type { ResultFrame } from "../wire/frame.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import { resultFrame } from "./result_frame.ts";
+
+/**
+ * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the
+ * run goes on, but held back as long as a subagent runs; the result of the last turn is told at the end of the run.
+ */
+export function stopTurn(state: FramesState, stop: HookPayload): FramesState {
+  const { stopped: _, ...rest } = state;
+  const tasks = backgroundTasksOf(stop);
+  if (tasks.length === 0) return rest;
+  return { ...rest, stopped: isShellsOnly(tasks) ? "printable" : "held" };
+}
+
+/**
+ * Tells the results of the turns that have ended, if the run goes on and none has to wait. They have no cost: the child
+ * tells it at its end.
+ */
+export function endTurn(state: FramesState): Told {
+  const { stopped, ...rest } = state;
+  const { version } = state;
+  if (stopped !== "printable" || version === undefined) return told(rest);
+  const turns = runTurns(rest);
+  const { maxOutputTokens } = sessionListingOf(listOf(rest.entries));
+  const { state: next, made } = withIds(
+    rest,
+    (newUuid) =>
+      turns.slice(rest.results).map((turn, index) =>
+        resultFrame({
+          version,
+          sessionId: rest.options.sessionId,
+          uuid: newUuid(),
+          outcome: { kind: "answered" },
+          turns: turns.slice(0, rest.results + index + 1),
+          permissionDenials: permissionDenialsOf(turn, rest.options.denialMessages),
+          maxOutputTokens,
+        })
+      ),
+  );
+  return told({ ...next, results: next.results + made.length }, printedResults(made, version));
+}
+
+/** The turns of the run so far. */
+export function runTurns({ entries }: FramesState): readonly Turn[] {
+  return turnsOf(listOf(entries));
+}
+
+/** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */
+export function printedResults(
+  results: readonly ResultFrame[],
+  version: string,
+): readonly ResultFrame[] {
+  return isVersionAtLeast(version, "2.1.197") ? results : results.slice(-1);
+}

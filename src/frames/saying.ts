@@ -1,0 +1,51 @@
+import type { Frame } from "../wire/frame.ts";
+import { begin } from "./beginning.ts";
+import type { FrameContext } from "./frames_of_entry.ts";
+import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
+import type { TaskStep } from "./task_frames.ts";
+
+/** Says frames, after `system/init`; none without a version, on which they depend. */
+export function say(
+  state: FramesState,
+  make: (context: FrameContext & SpeakingContext) => readonly Frame[],
+): Told {
+  const { version } = state;
+  if (version === undefined) return told(state);
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => make(contextOf(state, { version, newUuid })),
+  );
+  return made.length === 0 ? told(next) : and(begin(next), (state) => told(state, made));
+}
+
+/** Says what has become of tasks, and remembers it. */
+export function tellTasks(
+  state: FramesState,
+  make: (context: FrameContext & SpeakingContext) => TaskStep,
+): Told {
+  let tasks = state.tasks;
+  const said = say(state, (context) => {
+    const step = make(context);
+    tasks = step.tasks;
+    return step.frames;
+  });
+  if (tasks === state.tasks) return said;
+  const taskIds = state.taskIds.union(new Set(tasks.keys()));
+  return and(said, (state) => told({ ...state, tasks, taskIds }));
+}
+
+/** What is known in any case of what is said. */
+type SpeakingContext = Required<Pick<FrameContext, "toolUses" | "denialMessages">>;
+
+function contextOf(
+  { options, toolUses }: FramesState,
+  { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
+): FrameContext & SpeakingContext {
+  return {
+    version,
+    sessionId: options.sessionId,
+    newUuid,
+    toolUses,
+    denialMessages: options.denialMessages,
+  };
+}

@@ -1,0 +1,82 @@
+import type { ContentBlock, Entry } from "../transcript/entry.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
+
+/** What the session machine needs to know of a transcript line. */
+export interface TranscriptSign {
+  /** Whether the line is somebody's prompt. */
+  readonly prompt: boolean;
+  /** Whether the line is a remark of Claude Code about the session. */
+  readonly isSystem: boolean;
+  /** The text of an answer; absent for none. */
+  readonly text?: string;
+  /** How the turn ended, on a line that says so. */
+  readonly end?: "completed" | "interrupted";
+  /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
+  readonly shellLimitMs?: number;
+  /** Ids of the tools that the line calls, and of those whose results it holds. */
+  readonly called: readonly string[];
+  readonly returned: readonly string[];
+}
+
+/** What Claude Code 2.1.168 to 2.1.330 write at the end of a turn. */
+const ENDS = ["stop_hook_summary", "turn_duration"];
+
+const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: [], returned: [] };
+
+/** Sums up a transcript line. */
+export function transcriptSign(entry: Entry): TranscriptSign {
+  switch (entry.type) {
+    case "user":
+      return {
+        ...NOTHING,
+        prompt: entry.meaning === "prompt" && entry.isSidechain !== true,
+        ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
+        returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
+      };
+    case "assistant": {
+      const { content } = entry.message;
+      return {
+        ...NOTHING,
+        ...textOf(content),
+        ...shellLimitOf(content),
+        called: idsIn(content.filter(({ type }) => type === "tool_use"), "id"),
+      };
+    }
+    case "system": {
+      const ends = ENDS.some((end) => end === entry.subtype);
+      return { ...NOTHING, isSystem: true, ...(ends ? { end: "completed" } : {}) };
+    }
+    case "attachment":
+    case "other":
+      return NOTHING;
+    default:
+      return entry satisfies never;
+  }
+}
+
+function blocksOf(content: string | readonly ContentBlock[]): readonly ContentBlock[] {
+  return typeof content === "string" ? [] : content;
+}
+
+function textOf(content: readonly ContentBlock[]): { readonly text?: string } {
+  const texts = content.map(({ text }) => text).filter((text) => typeof text === "string");
+  return texts.length === 0 ? {} : { text: texts.join("") };
+}
+
+/** The longest `timeout` of calls that run something in the background. */
+function shellLimitOf(content: readonly ContentBlock[]): { readonly shellLimitMs?: number } {
+  const limits = content.flatMap(({ input }) =>
+    isJsonObject(input) && input.run_in_background === true && typeof input.timeout === "number"
+      ? [input.timeout]
+      : []
+  );
+  return limits.length === 0 ? {} : { shellLimitMs: Math.max(...limits) };
+}
+
+/** The ids of tool blocks: `id` of calls, `tool_use_id` of results. */
+function idsIn(
+  content: readonly ContentBlock[],
+  key: "id" | "tool_use_id",
+): readonly string[] {
+  return content.map((block) => block[key]).filter((id) => typeof id === "string");
+}

@@ -1,0 +1,135 @@
+import { assertEquals } from "@std/assert";
+import type { Entry } from "../../src/transcript/entry.ts";
+import { parseEntry } from "../../src/transcript/entry.ts";
+import { turnsOf } from "../../src/transcript/turn.ts";
+import { framesOfEntry } from "../../src/frames/frames_of_entry.ts";
+import { createOutputWriter } from "../../src/wire/output_writer.ts";
+import { resultFrame } from "../../src/frames/result_frame.ts";
+
+const LIMITS = { status: "rejected", resetsAt: 1_795_315_839, rateLimitType: "five_hour" };
+
+/** The line that Claude Code writes instead of an answer. */
+function errorLine(text: string, more: Readonly<Record<string, unknown>>): Entry {
+  const entry = parseEntry(JSON.stringify({
+    type: "assistant",
+    uuid: "e",
+    message: { id: "m", model: "<synthetic>", content: [{ type: "text", text }] },
+    isApiErrorMessage: true,
+    ...more,
+  }));
+  if (entry === undefined) throw new Error("not a line");
+  return entry;
+}
+
+function framesOf(entry: Entry, version: string) {
+  return framesOfEntry(entry, { version, sessionId: "s", newUuid: () => "new" });
+}
+
+function resultOf(entry: Entry, version: string) {
+  return resultFrame({
+    version,
+    sessionId: "s",
+    uuid: "u",
+    outcome: { kind: "failed", error: "unknown", text: "" },
+    turns: turnsOf([entry]),
+  });
+}
+
+Deno.test("an API error is said in the words of claude -p, in its frame and in the result", () => {
+  const entry = errorLine("Please run /login · API Error: 401 x", {
+    error: "authentication_failed",
+    apiErrorStatus: 401,
+  });
+  const text = "Failed to authenticate. API Error: 401 x";
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const [frame] = framesOf(entry, version);
+    assertEquals(frame?.["message"], {
+      id: "m",
+      model: "<synthetic>",
+      content: [{ type: "text", text }],
+    });
+    assertEquals(resultOf(entry, version).result, text);
+  }
+});
+
+Deno.test("an answer that reads like an API error is the model's own words", () => {
+  const text = "Please run /login · API Error: 401 x";
+  const entry = errorLine(text, { isApiErrorMessage: false });
+  const [frame] = framesOf(entry, "2.1.330");
+  assertEquals((frame?.["message"] as { content: unknown }).content, [{ type: "text", text }]);
+});
+
+Deno.test("a limit that was hit is a frame of its own and has a name, since 2.1.330", () => {
+  const entry = errorLine("You've hit your limit", {
+    error: "rate_limit",
+    apiErrorStatus: 429,
+    apiError: "usage_limit_reached",
+    apiErrorParams: { rate_limit_info: LIMITS },
+  });
+  const frames = framesOf(entry, "2.1.330");
+  assertEquals(frames.map(({ type }) => type), ["rate_limit_event", "assistant"]);
+  assertEquals(frames[0], {
+    type: "rate_limit_event",
+    rate_limit_info: LIMITS,
+    uuid: "new",
+    session_id: "s",
+  });
+  assertEquals(frames[1]?.["api_error"], "usage_limit_reached");
+  assertEquals(resultOf(entry, "2.1.330")["api_error"], "usage_limit_reached");
+  assertEquals("api_error" in resultOf(entry, "2.1.197"), false);
+});
+
+Deno.test("that the input box waits for the end of a limit is no frame", () => {
+  const notice = (content: string) =>
+    framesOfEntry({ type: "system", subtype: "informational", content, level: "notice" }, {
+      version: "2.1.330",
+      sessionId: "s",
+      newUuid: () => "new",
+    }).length;
+  assertEquals(notice("Usage limit reached · set to continue automatically at 2:50am"), 0);
+  assertEquals(notice("Something else"), 1);
+});
+
+const REASONS = [
+  { text: "Prompt is too long · x", status: 400, reason: "prompt_too_long" },
+  { text: "Request too large (max 32MB).", status: 413, reason: "image_error" },
+] as const;
+
+Deno.test("what is wrong with a request is its terminal_reason, other errors are one since 2.1.330", () => {
+  for (const { text, status, reason } of REASONS) {
+    const entry = errorLine(text, { error: "invalid_request", apiErrorStatus: status });
+    for (const version of ["2.1.197", "2.1.330"]) {
+      assertEquals(resultOf(entry, version).terminal_reason, reason);
+    }
+  }
+  const other = errorLine("API Error: 500", { error: "server_error", apiErrorStatus: 500 });
+  assertEquals(resultOf(other, "2.1.197").terminal_reason, "completed");
+  assertEquals(resultOf(other, "2.1.330").terminal_reason, "api_error");
+});
+
+Deno.test("the limit of turns is a result without an answer and an open line of text", () => {
+  const result = resultFrame({
+    version: "2.1.330",
+    sessionId: "s",
+    uuid: "u",
+    outcome: {
+      kind: "error_max_turns",
+      turns: 2,
+      message: "Reached maximum number of turns (2)",
+    },
+    turns: turnsOf([errorLine("I look", { isApiErrorMessage: false })]),
+  });
+  assertEquals(
+    [result.subtype, result.is_error, result.num_turns, result.terminal_reason],
+    ["error_max_turns", true, 3, "max_turns"],
+  );
+  assertEquals([result.errors, "result" in result], [
+    ["Reached maximum number of turns (2)"],
+    false,
+  ]);
+  let text = "";
+  const writer = createOutputWriter("text", { verbose: false, write: (more) => text += more });
+  writer.frame(result);
+  writer.end();
+  assertEquals(text, "Error: Reached max turns (2)");
+});

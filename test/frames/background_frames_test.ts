@@ -1,0 +1,98 @@
+import { assert, assertEquals } from "@std/assert";
+import type { AnyFrame, Frame } from "../../src/wire/frame.ts";
+import { readRecording, type Recording } from "../transcript/recording.ts";
+import { startTelling } from "./telling.ts";
+
+/** Replays a recording: each Stop hook is heard before the transcript says that its turn is over. */
+function replay(
+  recording: Recording,
+): { readonly frames: readonly Frame[]; readonly results: number } {
+  const { tell, push, state, frames } = startTelling({
+    cwd: recording.run.cwd,
+    servedByAnthropic: false,
+  });
+  const stops = recording.run.hooks.filter((hook) => hook.hook_event_name === "Stop");
+  for (const line of new TextDecoder().decode(recording.transcript).trimEnd().split("\n")) {
+    const [stop] = stops;
+    if (line.includes('"stop_hook_summary"') && stop !== undefined) {
+      tell({ type: "hook", event: "Stop", payload: { ...stop } });
+      stops.shift();
+    }
+    push(line);
+  }
+  return { frames, results: state().results };
+}
+
+/** Fields that only the child's scheduler knows, or that no two runs share. */
+const UNLIKE = ["run_id", "task_id", "tool_use_id", "output_file", "uuid", "session_id"];
+
+/** What a frame says, without what cannot agree. */
+function comparable(frame: AnyFrame): unknown {
+  if (frame.type !== "system" || frame.subtype === "init") {
+    const { num_turns, result, result_index, origin, subtype, message } = frame;
+    const kind = typeof origin === "object" && origin !== null && "kind" in origin && origin.kind;
+    const content = message as { readonly content?: readonly { readonly type: string }[] };
+    const blocks = content?.content?.map(({ type }) => type);
+    return { type: frame.type, subtype, num_turns, result, result_index, kind, blocks };
+  }
+  const text = JSON.stringify(frame, (key, value) => {
+    if (UNLIKE.includes(key)) return undefined;
+    return key === "end_time" ? typeof value : value;
+  });
+  return JSON.parse(text);
+}
+
+for (const version of ["2.1.197", "2.1.330"]) {
+  const recording = readRecording(`${version}/background`);
+  const { frames, results } = replay(recording);
+  const printed = recording.frames.filter((frame): frame is AnyFrame =>
+    typeof frame.type === "string" && frame.type !== "rate_limit_event"
+  );
+
+  Deno.test(`FrameStream: gives the frames of claude -p around a background shell (${version})`, () => {
+    // The last result is that of the run.
+    assertEquals(frames.map(comparable), printed.slice(0, -1).map(comparable));
+    assertEquals(results, 1);
+    assertEquals(printed.at(-1)?.type, "result");
+  });
+
+  Deno.test(`FrameStream: names a background shell by one id in all its frames (${version})`, () => {
+    const idsOf = (all: readonly AnyFrame[]) =>
+      all.filter(({ subtype }) => `${subtype}`.startsWith("task_")).map(({ task_id }) => task_id);
+    const ids = idsOf(frames);
+    assertEquals(ids.length, idsOf(printed).length);
+    assertEquals(new Set(ids).size, 1);
+  });
+
+  Deno.test(`FrameStream: leaves the cost of an early result to the last (${version})`, () => {
+    const [first] = frames.filter((frame) => frame.type === "result");
+    assert(first?.type === "result");
+    const { usage, modelUsage, duration_api_ms } = first;
+    const [theirs] = printed.filter((frame) => frame.type === "result");
+    const counts = (value: unknown) => Object.keys(value ?? {}).sort();
+    assertEquals(counts(usage), counts(theirs?.usage));
+    assertEquals([modelUsage, duration_api_ms], [{}, 0], "the child tells it at its end");
+    assert(!("total_cost_usd" in first));
+  });
+}
+
+Deno.test("FrameStream: holds results back as long as a subagent runs", () => {
+  const { frames, results } = replay(readRecording("2.1.330/subagent"));
+  assertEquals(results, 0);
+  const kinds = frames.map(({ type, subtype }) =>
+    subtype === undefined ? type : `${type}/${subtype}`
+  );
+  assertEquals(kinds, [
+    "system/init",
+    "assistant",
+    "system/background_tasks_changed",
+    "system/task_started",
+    "user",
+    "assistant",
+    "system/task_updated",
+    "system/task_notification",
+    "system/background_tasks_changed",
+    "system/init",
+    "assistant",
+  ]);
+});

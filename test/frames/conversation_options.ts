@@ -1,0 +1,36 @@
+import type { ConversationOptions } from "../../src/frames/conversation.ts";
+import type { SessionOptions } from "../../src/session/session_state.ts";
+
+/** What the machines are told of a run whose prompt is `hello there`, but for what a test names. */
+export function conversationOptions(given: Partial<SessionOptions> = {}): ConversationOptions {
+  const limits = {
+    timeoutMs: 60_000,
+    startTimeoutMs: 60_000,
+    deliveryTimeoutMs: 60_000,
+    drainTimeoutMs: 10_000,
+    exitTimeoutMs: 5000,
+  };
+  const session: SessionOptions = {
+    inject: "stdin",
+    prompt: "hello there",
+    size: { rows: 50, cols: 220 },
+    ...limits,
+    otherStopHooks: false,
+    ...given,
+  };
+  return {
+    session,
+    frames: {
+      sessionId: "s",
+      cwd: "/w",
+      permissionMode: "default",
+      apiKeySource: "none",
+      memoryPath: "/m/",
+      servedByAnthropic: true,
+      denialMessages: [],
+      seed: "5d2bd263-47a8-4ab5-8f2e-1f1f0c3a9b11",
+      startedAt: 1_700_000_000_000,
+    },
+    report: { prompt: session.prompt, limits, binary: "/bin/claude" },
+  };
+}

@@ -1,0 +1,131 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
+import type { Input } from "../../src/session/input.ts";
+import { line } from "../transcript/lines.ts";
+import { conversationOptions } from "./conversation_options.ts";
+
+const RECORDED = new URL(
+  "../../fixtures/transcripts/2.1.330/bash/transcript.jsonl",
+  import.meta.url,
+);
+const LINES: readonly Input[] = Deno.readTextFileSync(RECORDED).trimEnd().split("\n")
+  .map((text) => ({ at: 10, ...line(JSON.parse(text)) }));
+const ANSWER = LINES.findLast(({ type, ...input }) =>
+  type === "transcript" && "entry" in input && input.entry.type === "assistant"
+);
+const [TEXT, SENT] = [
+  ANSWER,
+  LINES.find(({ type, ...input }) =>
+    type === "transcript" && "entry" in input && input.entry.type === "user"
+  ),
+].map((input) => {
+  assert(input?.type === "transcript" && input.entry.type !== "other");
+  const { content } = input.entry["message"] as { readonly content: string | readonly unknown[] };
+  return typeof content === "string"
+    ? content
+    : `${(content.at(-1) as { readonly text: string }).text}`;
+});
+const READ: Input = { at: 10, type: "read" };
+const SPAWNED: Input = { at: 0, type: "spawned" };
+const STOP: Input = {
+  at: 20,
+  type: "hook",
+  event: "Stop",
+  payload: { last_assistant_message: TEXT ?? "" },
+};
+const IDLE: Input = { at: 21, type: "status", status: "idle" };
+const exit = (code: number, at = 30): Input => ({
+  at,
+  type: "exit",
+  exit: { kind: "exited", code },
+});
+const RECORD: Input = { at: 2030, type: "deadline", name: "record" };
+
+/** What becomes of a run. */
+function outcome(...inputs: readonly Input[]) {
+  const effects: ConversationEffect[] = [];
+  const onEffect = (effect: ConversationEffect) => void effects.push(effect);
+  fold(conversationOptions({ prompt: SENT ?? "" }), [SPAWNED, ...inputs], { onEffect });
+  const report = effects.find((effect) => effect.type === "report")?.report;
+  return { effects, report, frames: effects.filter((effect) => effect.type === "frame") };
+}
+
+Deno.test("a run is told from its first frame to its result, and then ends", () => {
+  const { effects, report } = outcome(...LINES, READ, STOP, IDLE, exit(143));
+  const said = effects.map((effect) => effect.type === "frame" ? effect.frame.type : effect.type);
+  assertEquals(said.slice(-3), ["result", "report", "end"]);
+  assertEquals(said.filter((each) => each === "result").length, 1);
+  assertEquals([report?.exitCode, report?.problem, report?.result.result], [0, undefined, TEXT]);
+  assertEquals(typeof report?.result["total_cost_usd"], "number");
+});
+
+Deno.test("the answer that Stop announced is waited for, though the child is gone", () => {
+  const last = LINES.indexOf(ANSWER as Input);
+  const early = [...LINES.slice(0, last), READ, STOP, IDLE, exit(143)];
+  assertEquals(outcome(...early).report, undefined);
+  const late = outcome(...early, ...LINES.slice(last), READ);
+  assertEquals([late.report?.exitCode, late.report?.result.result], [0, TEXT]);
+  const never = outcome(...early, RECORD);
+  assertEquals([never.report?.exitCode, never.report?.result.result], [0, TEXT]);
+  const hurried = outcome(...early, { at: 40, type: "signal", signal: "SIGINT" });
+  assertEquals(hurried.report?.exitCode, 0);
+});
+
+Deno.test("a run without any line has a beginning, and a result that says why", () => {
+  const remains = { version: "2.1.330" };
+  const { frames, report } = outcome({ ...exit(7), remains } as Input);
+  assertEquals(frames.map(({ frame }) => frame.type), ["system", "result"]);
+  assertEquals([report?.exitCode, report?.result.subtype], [2, "internal_error"]);
+  assertStringIncludes(report?.problem?.message ?? "", "exit code 7");
+  const foreign = outcome(exit(7)).report;
+  assertStringIncludes(foreign?.problem?.message ?? "", "it is not Claude Code");
+});
+
+Deno.test("turns that only the end of the run gave rise to are none of its turns", () => {
+  const notified = (status: string): Input => ({
+    at: 22,
+    ...line({
+      type: "user",
+      uuid: crypto.randomUUID(),
+      message: {
+        content:
+          `<task-notification><task-id>b</task-id><status>${status}</status></task-notification>`,
+      },
+    }),
+  });
+  const turns = (...statuses: readonly string[]) => {
+    const stop = { ...STOP, payload: { ...STOP.payload, background_tasks: [{ id: "b" }] } };
+    const signal: Input = { at: 21, type: "signal", signal: "SIGTERM" };
+    return outcome(
+      ...[...LINES, READ, stop as Input, signal, ...statuses.map(notified)],
+      ...[READ, exit(143)],
+    ).report?.result["result_index"];
+  };
+  assertEquals(turns("completed", "killed", "killed"), 1);
+  assertEquals(turns("killed"), 0);
+});
+
+Deno.test("what an earlier run or another Claude Code wrote is not told", () => {
+  const entry = line({ type: "assistant", uuid: "old", entrypoint: "cli" }).entry;
+  const foreign: Input = {
+    at: 5,
+    ...line({
+      type: "assistant",
+      entrypoint: "sdk-cli",
+      version: "2.1.330",
+      message: { id: "x", model: "m", content: [{ type: "text", text: "not me" }] },
+    }),
+  };
+  const { frames } = outcome(
+    { at: 0, type: "earlier", entries: [entry] },
+    ...LINES,
+    foreign,
+    { at: 6, type: "transcript", entry },
+    READ,
+    STOP,
+    IDLE,
+    exit(0),
+  );
+  assert(!JSON.stringify(frames).includes("not me"));
+  assert(!JSON.stringify(frames).includes('"old"'));
+});

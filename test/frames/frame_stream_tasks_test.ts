@@ -1,0 +1,199 @@
+import { assertEquals } from "@std/assert";
+import type { Frame } from "../../src/wire/frame.ts";
+import { startTelling } from "./telling.ts";
+
+const SUBAGENT = { agentId: "a1", toolUseId: "t", type: "Explore", description: "Look" };
+
+/** A session of that version that has begun, and what is said of it from then on. */
+function begin(version: string) {
+  const told = startTelling();
+  const { frames } = told;
+  const push = (line: object) => told.push({ version, ...line });
+  const pushSubagent = (line: object) =>
+    told.pushSubagent(SUBAGENT, { version, isSidechain: true, ...line });
+  const watchShells = (ids: readonly string[], now: number) =>
+    told.tell({ type: "shells", ids }, now);
+  push({ type: "user", uuid: "p", message: { content: "Hi" } });
+  told.begin();
+  frames.length = 0;
+  return { ...told, push, pushSubagent, watchShells, finish: () => told.finish(version) };
+}
+
+function call(name: string, input: object, id = "t") {
+  return {
+    type: "assistant",
+    timestamp: "2026-01-01T00:00:00.000Z",
+    message: { id: `m-${id}`, model: "m", content: [{ type: "tool_use", id, name, input }] },
+  };
+}
+
+const text = (text: string) => ({
+  type: "assistant",
+  message: { id: "m", model: "m", content: [{ type: "text", text }] },
+});
+
+const result = (toolUseResult: object, options: { id?: string; failed?: boolean } = {}) => ({
+  type: "user",
+  timestamp: "2026-01-01T00:00:09.000Z",
+  toolUseResult,
+  message: {
+    content: [{
+      type: "tool_result",
+      tool_use_id: options.id ?? "t",
+      is_error: options.failed ?? false,
+    }],
+  },
+});
+
+const kinds = (frames: readonly Frame[]) =>
+  frames.map(({ type, subtype, parent_tool_use_id: parent }) =>
+    `${subtype ?? type}${typeof parent === "string" ? " of a subagent" : ""}`
+  );
+
+const AGENT_INPUT = { description: "Look", prompt: "Look around", subagent_type: "Explore" };
+
+const DONE = {
+  status: "completed",
+  agentId: "a1",
+  agentType: "Explore",
+  content: [{ type: "text", text: "It is fine" }],
+  totalTokens: 12,
+  totalToolUseCount: 1,
+  totalDurationMs: 34,
+};
+
+for (
+  const { version, summary } of [
+    { version: "2.1.197", summary: "Look" },
+    { version: "2.1.330", summary: "It is fine" },
+  ]
+) {
+  Deno.test(`frames: shows what a subagent does while the turn waits for it (${version})`, () => {
+    const { frames, push, pushSubagent } = begin(version);
+    // Its first line may be written before the line of the call.
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    assertEquals(frames, []);
+    push(call("Agent", AGENT_INPUT));
+    pushSubagent(call("Bash", { command: "ls" }, "t2"));
+    pushSubagent(result({}, { id: "t2" }));
+    pushSubagent(text("It is fine"));
+    push(result(DONE));
+    // What comes late does not begin it anew.
+    pushSubagent(text("More"));
+    assertEquals(kinds(frames), [
+      "assistant",
+      "task_started",
+      "user of a subagent",
+      "assistant of a subagent",
+      "user of a subagent",
+      "task_updated",
+      "task_notification",
+      "user",
+    ]);
+    const [, started] = frames;
+    assertEquals(
+      [started?.["task_id"], started?.["subagent_type"], started?.["prompt"]],
+      ["a1", "Explore", "Look around"],
+    );
+    const notification = frames.at(-2);
+    assertEquals(notification?.["summary"], summary);
+    assertEquals(notification?.["usage"], { total_tokens: 12, tool_uses: 1, duration_ms: 34 });
+  });
+
+  Deno.test(`frames: shows what a subagent says in the background, until the end (${version})`, () => {
+    const { ending, finish, frames, push, pushSubagent } = begin(version);
+    push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));
+    push(result({ isAsync: true, status: "async_launched", agentId: "a1" }));
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    pushSubagent(text("I see"));
+    ending();
+    pushSubagent(text("I was stopped"));
+    finish();
+    const recent = version === "2.1.330";
+    const list = recent ? ["background_tasks_changed"] : [];
+    assertEquals(kinds(frames), [
+      "assistant",
+      ...list,
+      "task_started",
+      "user",
+      "assistant of a subagent",
+      ...recent ? ["task_updated"] : [],
+      "task_notification",
+      ...list,
+    ]);
+    assertEquals(
+      frames.findLast(({ subtype }) => subtype === "task_notification")?.["status"],
+      "stopped",
+    );
+  });
+
+  Deno.test(`frames: tells of a shell that the turn waits for long (${version})`, () => {
+    const started = Date.parse("2026-01-01T00:00:00.000Z");
+    const { watchShells, frames, push } = begin(version);
+    push(call("Bash", { command: "make", description: "Build" }));
+    push(call("Bash", { command: "make test" }, "t2"));
+    watchShells(["b1", "b2"], started + 2999);
+    assertEquals(kinds(frames), ["assistant", "assistant"]);
+    watchShells(["b1", "b2"], started + 3000);
+    watchShells(["b1", "b2"], started + 3050);
+    push(result({}, { failed: true }));
+    push(result({}, { id: "t2" }));
+    assertEquals(kinds(frames).slice(2), [
+      "task_started",
+      "task_started",
+      "task_notification",
+      "user",
+      "task_notification",
+      "user",
+    ]);
+    const tasks = frames.filter(({ subtype }) => `${subtype}`.startsWith("task_"));
+    assertEquals(
+      tasks.map(({ task_id, description, summary, status }) => [
+        task_id,
+        description ?? summary,
+        status,
+      ]),
+      [
+        ["b1", "Build", undefined],
+        ["b2", "make test", undefined],
+        ["b1", "Build", "failed"],
+        ["b2", "make test", "completed"],
+      ],
+    );
+  });
+
+  Deno.test(`frames: tells nothing of shells that it cannot tell apart (${version})`, () => {
+    const { watchShells, frames, push } = begin(version);
+    push(call("Bash", { command: "make" }));
+    watchShells(["b1", "b2"], Date.parse("2026-01-01T00:01:00.000Z"));
+    assertEquals(kinds(frames), ["assistant"]);
+  });
+
+  Deno.test(`frames: takes no turn for one of the run that its end gave rise to (${version})`, () => {
+    const { ending, finish, frames, push } = begin(version);
+    push(call("Bash", { command: "make", run_in_background: true }));
+    push(result({ backgroundTaskId: "b1" }));
+    ending();
+    frames.length = 0;
+    const content =
+      "<task-notification><task-id>b1</task-id><status>killed</status></task-notification>";
+    push({ type: "queue-operation", operation: "enqueue", content });
+    push({ type: "user", message: { content } });
+    push(text("I am told it was stopped"));
+    finish();
+    assertEquals(kinds(frames), [
+      "task_updated",
+      "task_notification",
+      ...version === "2.1.330" ? ["background_tasks_changed"] : [],
+    ]);
+    assertEquals(frames[1]?.["summary"], "make");
+  });
+}
+
+Deno.test("frames: lists a shell that is no longer waited for", () => {
+  const { watchShells, frames, push } = begin("2.1.330");
+  push(call("Bash", { command: "make" }));
+  watchShells(["b1"], Date.parse("2026-01-01T00:01:00.000Z"));
+  push(result({ backgroundTaskId: "b1" }));
+  assertEquals(kinds(frames), ["assistant", "task_started", "background_tasks_changed", "user"]);
+});

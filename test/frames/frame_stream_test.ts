@@ -1,0 +1,113 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Frame } from "../../src/wire/frame.ts";
+import { startTelling } from "./telling.ts";
+
+const kinds = (frames: readonly Frame[]) =>
+  frames.map(({ type, subtype }) => subtype === undefined ? type : `${type}/${subtype}`);
+
+for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
+  const url = new URL(
+    `../../fixtures/transcripts/${version}/bash/transcript.jsonl`,
+    import.meta.url,
+  );
+  const lines = Deno.readTextFileSync(url).trimEnd().split("\n");
+
+  Deno.test(`frames: a ${version} transcript becomes init, then a frame for each block and result`, () => {
+    const { tell, push, frames } = startTelling();
+    tell({ type: "hook", event: "SessionStart", payload: { model: "claude-opus[1m]" } });
+    for (const line of lines) push(line);
+    const [init, ...rest] = frames;
+    assertEquals(init?.["claude_code_version"], version);
+    assertEquals(init?.["model"], "claude-opus[1m]");
+    assertEquals(kinds(frames)[0], "system/init");
+    assertEquals(kinds(rest), ["assistant", "assistant", "user", "assistant"]);
+  });
+
+  Deno.test(`frames: a ${version} session begins before its first answer when it is time`, () => {
+    const { push, begin, finish, state, frames } = startTelling();
+    const prompt = lines.findIndex((line) => JSON.parse(line).type === "user");
+    for (const line of lines.slice(0, prompt)) push(line);
+    assert(!state().prompted);
+    begin();
+    for (const line of lines.slice(prompt)) {
+      push(line);
+      if (state().prompted) begin();
+    }
+    finish(version);
+    assertEquals(kinds(frames).filter((kind) => kind === "system/init").length, 1);
+    assertEquals(kinds(frames)[0], "system/init");
+  });
+}
+
+Deno.test("frames: there is neither a slash command's prompt nor the text that it became", () => {
+  const { push, begin, frames } = startTelling();
+  const line = (more: object) => push({ version: "2.1.330", type: "user", ...more });
+  const remark = (uuid: string, parentUuid: string) =>
+    line({ uuid, parentUuid, isMeta: true, message: { role: "user", content: "A remark" } });
+  line({ uuid: "p", message: { role: "user", content: "<command-message>x</command-message>" } });
+  remark("text", "p");
+  begin();
+  assertEquals(kinds(frames), ["system/init"]);
+  remark("other", "text");
+  assertEquals(kinds(frames), ["system/init", "user"]);
+});
+
+Deno.test("a session that wrote nothing begins with the version that the executable gives", () => {
+  const { push, finish, frames } = startTelling();
+  push("no json");
+  push('{"type":"something-new"}');
+  finish("2.1.330");
+  assertEquals(kinds(frames), ["system/init"]);
+  assertEquals(frames[0]?.["claude_code_version"], "2.1.330");
+});
+
+Deno.test("word of a retry is held back until the session has begun", () => {
+  const { tell, push, begin, frames } = startTelling();
+  const retry = { attempt: 1, maxRetries: 10, delayMs: 1000, status: 529 };
+  tell({ type: "retry", retry });
+  assertEquals(frames, []);
+  push({ version: "2.1.330", type: "user", uuid: "p", message: { content: "Hi" } });
+  begin();
+  tell({ type: "retry", retry: { ...retry, attempt: 2 } });
+  assertEquals(kinds(frames), ["system/init", "system/api_retry", "system/api_retry"]);
+  assertEquals(frames.slice(1).map(({ attempt }) => attempt), [1, 2]);
+});
+
+Deno.test("a resumed session begins with what earlier runs were told of it", () => {
+  const { tell, push, begin, frames } = startTelling();
+  const version = "2.1.330";
+  const attachment = (more: object) => ({ type: "attachment", version, attachment: more }) as const;
+  tell({
+    type: "earlier",
+    entries: [
+      attachment({ type: "agent_listing_delta", addedTypes: ["Explore"] }) as never,
+      attachment({ type: "skill_listing", names: ["verify"] }) as never,
+    ],
+  });
+  push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
+  begin();
+  assertEquals([frames[0]?.["agents"], frames[0]?.["skills"]], [["Explore"], ["verify"]]);
+});
+
+Deno.test("the same run is told with the same ids, and no id twice", () => {
+  const ids = () => {
+    const { push, begin, finish, frames } = startTelling();
+    push({ version: "2.1.330", type: "user", uuid: "p", message: { content: "Hi" } });
+    begin();
+    for (let line = 0; line < 100; line++) {
+      push({
+        version: "2.1.330",
+        type: "assistant",
+        message: { id: `m${line}`, model: "m", content: [{ type: "text", text: "x" }] },
+      });
+    }
+    finish("2.1.330");
+    return frames.map(({ uuid }) => uuid);
+  };
+  const all = ids();
+  assertEquals(all, ids());
+  assertEquals(new Set(all).size, 101);
+  for (const id of all) {
+    assertMatch(`${id}`, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/u);
+  }
+});

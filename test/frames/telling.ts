@@ -1,0 +1,72 @@
+import { tellEnd, tellEnding, tellInput } from "../../src/frames/frames.ts";
+import {
+  type FramesOptions,
+  type FramesState,
+  startFrames,
+} from "../../src/frames/frames_state.ts";
+import type { Input, Subagent } from "../../src/session/input.ts";
+import { parseEntry } from "../../src/transcript/entry.ts";
+import type { Frame } from "../../src/wire/frame.ts";
+
+// deno-lint-ignore no-explicit-any
+type WithoutTime<T> = T extends any ? Omit<T, "at"> : never;
+
+/** What the frames machine says while a test tells it of a run. */
+export interface Telling {
+  readonly frames: Frame[];
+  readonly state: () => FramesState;
+  /** Tells of something, at a moment in milliseconds since the epoch. */
+  readonly tell: (input: WithoutTime<Input>, at?: number) => void;
+  /** Tells of a line of the session's transcript; what is no JSON object is none. */
+  readonly push: (line: string | object) => void;
+  readonly pushSubagent: (subagent: Subagent, line: object) => void;
+  /** The time for the lines that describe the session is over. */
+  readonly begin: () => void;
+  readonly ending: () => void;
+  /** The run is over; the executable says what version it is. */
+  readonly finish: (version: string) => void;
+}
+
+/** Begins to tell of a run that was started at the beginning of the epoch. */
+export function startTelling(options: Partial<FramesOptions> = {}): Telling {
+  let state = startFrames({
+    sessionId: "s",
+    cwd: "/w",
+    permissionMode: "default",
+    apiKeySource: "none",
+    memoryPath: "/m/",
+    servedByAnthropic: true,
+    denialMessages: [],
+    seed: "5d2bd263-47a8-4ab5-8f2e-1f1f0c3a9b11",
+    startedAt: 0,
+    ...options,
+  });
+  const frames: Frame[] = [];
+  const take = (told: { readonly state: FramesState; readonly frames: readonly Frame[] }) => {
+    state = told.state;
+    frames.push(...told.frames);
+  };
+  const tell: Telling["tell"] = (input, at = 0) =>
+    take(tellInput(state, { ...input, at } as Input));
+  const push: Telling["push"] = (line) => {
+    const entry = parseEntry(typeof line === "string" ? line : JSON.stringify(line));
+    if (entry === undefined) return;
+    tell({ type: "transcript", entry });
+    tell({ type: "read" });
+  };
+  return {
+    frames,
+    state: () => state,
+    tell,
+    push,
+    pushSubagent: (subagent, line) => {
+      const entry = parseEntry(JSON.stringify(line));
+      if (entry === undefined) return;
+      tell({ type: "subagent", line: { subagent, entry } });
+      tell({ type: "read" });
+    },
+    begin: () => tell({ type: "deadline", name: "init" }),
+    ending: () => state = tellEnding(state),
+    finish: (version) => take(tellEnd(state, { version, now: 0 })),
+  };
+}
