@@ -106,6 +106,7 @@ export function createRecording(options: {
           }
           break;
         case "deadline":
+        case "postpone":
         case "trace":
           // Deadlines come back as inputs once they are due, and what is traced says what else is here.
           break;

@@ -80,6 +80,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       type: z.literal("screen"),
       screen: z.object({ lines: z.array(z.string()), cursor: place }),
     }),
+    z.object({ type: z.literal("suspended"), ms: z.number() }),
     z.object({ type: z.literal("signal"), signal: z.enum(SIGNALS) }),
     z.object({
       type: z.literal("resized"),

@@ -58,6 +58,7 @@ function outerEffect(effect: ConversationEffect): readonly OuterEffect[] {
     case "write":
       return [{ type: "write", text: new TextDecoder().decode(effect.bytes) }];
     case "deadline":
+    case "postpone":
     case "trace":
     case "frame":
       return [];

@@ -144,7 +144,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     resized = true;
     poller.wake();
   };
-  stack.use(listenToSignals(["SIGWINCH"], onResize));
+  if (options.signals.areOurs) stack.use(listenToSignals(["SIGWINCH"], onResize));
 
   const guard = stack.use(new Guard(sandbox.configDir, { terminal: pty }));
   const startedAt = performance.now();
@@ -165,7 +165,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   });
   // Whatever goes wrong here, nothing of the run is left without somebody to watch it.
   stack.defer(() => {
-    if (!ended) killRunProcesses(marks());
+    if (ended) return;
+    killRunProcesses(marks());
+    if (!exited) reap(pid);
   });
   guard.watch(pid);
   const pidfd = openPidfd(pid);
@@ -219,6 +221,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         break;
       case "look":
         looking = true;
+        break;
+      case "postpone":
+        for (const [name, due] of deadlines) {
+          if (name !== "timeout") deadlines.set(name, due + effect.byMs);
+        }
         break;
       case "resize":
         size = effect.size;
@@ -302,13 +309,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       ],
       Math.max(0, Math.ceil(until - elapsed())),
     );
-    // Whoever was stopped, or asleep with the machine, is not late.
     const lateMs = elapsed() - Math.max(until, polledAt);
-    if (lateMs > STOPPED_MS) {
-      for (const [name, due] of deadlines) {
-        if (name !== "timeout") deadlines.set(name, due + lateMs);
-      }
-    }
+    if (lateMs > STOPPED_MS) give({ at: elapsed(), type: "suspended", ms: lateMs });
     if (resized) {
       resized = false;
       give({ at: elapsed(), type: "resized", size: terminalSize() });
@@ -394,4 +396,17 @@ async function remainsOf(
     ...(cost === undefined ? {} : { cost }),
     ...(version === undefined ? {} : { version }),
   };
+}
+
+/** How long a child that was killed may take to be gone, in milliseconds, and how often it is looked at. */
+const REAP_MS = 2000;
+const REAP_STEP_MS = 5;
+
+/** Leaves no zombie of a child that was killed, unless it hangs in the kernel. */
+function reap(pid: number): void {
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (let waited = 0; waited < REAP_MS; waited += REAP_STEP_MS) {
+    if (waitFor(pid) !== undefined) return;
+    Atomics.wait(clock, 0, 0, REAP_STEP_MS);
+  }
 }

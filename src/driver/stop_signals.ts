@@ -22,6 +22,11 @@ export class StopSignals implements Disposable {
     if (listen) this.#listening = listenToSignals(LISTENED, (signal) => this.raise(signal));
   }
 
+  /** Whether the signals of this process are this program's to take. */
+  get areOurs(): boolean {
+    return this.#listening !== undefined;
+  }
+
   /** Takes a signal as if it had arrived. */
   raise(signal: StopSignal): void {
     if (this.#repeated.has(signal)) return;

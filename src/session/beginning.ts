@@ -1,14 +1,14 @@
 import type { Effect } from "./effect.ts";
 import { ENTER } from "./paste.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then } from "./step.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
 const ENTER_AGAIN_MS = 600;
 
 /** The child can take a prompt: what is awaited now is that it does. */
 export function ready(state: SessionState): Step {
-  return then({ ...state, ready: true }, [deadline("start"), ...extendDelivery(state)]);
+  return act({ ...state, ready: true }, [deadline("start"), ...extendDelivery(state)]);
 }
 
 /** A dialog that is on its way out gives the rest of the start its whole time again. */
@@ -36,7 +36,7 @@ export function isSubmitted(state: SessionState): boolean {
 
 /** The text stands in the input box: it goes off. */
 export function enter(state: SessionState): Step {
-  return then({ ...state, phase: "entered" }, [
+  return act({ ...state, phase: "entered" }, [
     { type: "write", bytes: ENTER },
     deadline("echo"),
     deadline("enter", ENTER_AGAIN_MS),
@@ -54,8 +54,8 @@ export function deliver(state: SessionState): Step {
   if (options.inject !== "rendezvous" || phase !== "starting" || status?.status !== "idle") {
     return stay(state);
   }
-  if (!reachable) return then(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
-  return then({ ...state, phase: "entered" }, [
+  if (!reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
+  return act({ ...state, phase: "entered" }, [
     { type: "deliver", prompt: options.prompt },
     deadline("rendezvous"),
     ...extendDelivery(state),
@@ -65,7 +65,7 @@ export function deliver(state: SessionState): Step {
 
 /** Enter once more: the first may have come before the input box took keys. */
 export function enterAgain(state: SessionState): Step {
-  return then(state, [
+  return act(state, [
     { type: "write", bytes: ENTER },
     deadline("enter", ENTER_AGAIN_MS),
     { type: "trace", text: "Enter pressed again" },
@@ -76,7 +76,7 @@ export function enterAgain(state: SessionState): Step {
 export function began(state: SessionState): Step {
   if (state.phase === "working" || state.phase === "ending") return stay(state);
   const { stop: _, failure: __, limited: ___, ...rest } = state;
-  return then({ ...rest, phase: "working", ready: true, completed: false }, [
+  return act({ ...rest, phase: "working", ready: true, completed: false }, [
     deadline("start"),
     deadline("delivery"),
     deadline("look"),

@@ -46,6 +46,8 @@ export type Effect =
   | { readonly type: "deliver"; readonly prompt: string }
   /** Set a deadline anew, or clear it when `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
+  /** Put every deadline but the wall clock's off. */
+  | { readonly type: "postpone"; readonly byMs: number }
   /** Give the child's terminal another size, in character cells. */
   | {
     readonly type: "resize";

@@ -2,7 +2,7 @@ import { announces } from "./announces.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then, write } from "./step.ts";
+import { act, deadline, stay, type Step, write } from "./step.ts";
 
 /** How long the child may take to put down what it is at after Escape: 2.1.197 and 2.1.330 take 0.1 s. */
 const INTERRUPT_MS = 1000;
@@ -27,7 +27,7 @@ const MAX_KILLS = 4;
 export function interrupt(state: SessionState, ending: Ending): Step {
   const underWay = state.phase === "working" && state.status?.status !== "idle";
   if (!underWay) return end(state, ending);
-  return then({ ...state, phase: "interrupting", ending }, [
+  return act({ ...state, phase: "interrupting", ending }, [
     ...clearedDeadlines(),
     write(ESCAPE),
     deadline("interrupt", INTERRUPT_MS),
@@ -38,7 +38,7 @@ export function interrupt(state: SessionState, ending: Ending): Step {
 /** Fixes the ending and tells the child to go. */
 export function end(state: SessionState, ending: Ending): Step {
   const killed = kill({ ...state, phase: "ending", ending }, "SIGTERM");
-  return then(killed.state, [
+  return act(killed.state, [
     { type: "trace", text: `ending: ${ending.kind}` },
     ...clearedDeadlines(),
     ...killed.effects,
@@ -61,17 +61,17 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
     : exitTimeoutMs;
   const killed: Effect = { type: "kill", signal, tree };
   if (signal === "SIGKILL") {
-    return then({ ...state, kills, exitLeftMs: 0 }, [killed, deadline("exit", KILLED_MS)]);
+    return act({ ...state, kills, exitLeftMs: 0 }, [killed, deadline("exit", KILLED_MS)]);
   }
   const waiting = awaitExit({ ...state, kills, exitLeftMs: patience });
-  return then(waiting.state, [killed, ...waiting.effects]);
+  return act(waiting.state, [killed, ...waiting.effects]);
 }
 
 /** The child did not go in time: it is reminded, or killed. */
 export function remind(state: SessionState): Step {
   if (state.exitLeftMs <= 0) return kill(state, "SIGKILL");
   const waiting = awaitExit(state);
-  return then(waiting.state, [
+  return act(waiting.state, [
     { type: "trace", text: "still there: SIGTERM again" },
     { type: "kill", signal: "SIGTERM", tree: false },
     ...waiting.effects,
@@ -80,7 +80,7 @@ export function remind(state: SessionState): Step {
 
 function awaitExit(state: SessionState): Step {
   const afterMs = Math.min(REMINDER_MS, state.exitLeftMs);
-  return then({ ...state, exitLeftMs: state.exitLeftMs - afterMs }, [deadline("exit", afterMs)]);
+  return act({ ...state, exitLeftMs: state.exitLeftMs - afterMs }, [deadline("exit", afterMs)]);
 }
 
 /** Nothing of what was awaited matters any more, but that the child ends. */
@@ -115,7 +115,7 @@ export function awaitRest(state: SessionState): Step {
   const { ending, exit } = state;
   if (ending === undefined || isWritten(state, ending)) return finish(state);
   return state.phase === "reading" && exit !== undefined
-    ? then(state, [deadline("record", REST_MS)])
+    ? act(state, [deadline("record", REST_MS)])
     : finish(state);
 }
 
@@ -124,7 +124,7 @@ export function finish(state: SessionState): Step {
   const { ending, exit } = state;
   if (ending === undefined) return stay(state);
   const last: Effect = { type: "end", ending, ...(exit === undefined ? {} : { exit }) };
-  return then({ ...state, phase: "ended" }, [last]);
+  return act({ ...state, phase: "ended" }, [last]);
 }
 
 /** Without a Stop there is nothing to wait for, and what was waited for in the background came long after the answer. */

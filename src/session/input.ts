@@ -47,6 +47,8 @@ export type Input =
     | { readonly type: "shells"; readonly ids: readonly string[] }
     /** The screen as a person would see it, after a `look`. */
     | { readonly type: "screen"; readonly screen: Screen }
+    /** This program was stopped, or asleep with the machine, for so many milliseconds. */
+    | { readonly type: "suspended"; readonly ms: number }
     | { readonly type: "signal"; readonly signal: StopSignal }
     /** The user's terminal has another size now, in character cells. */
     | {

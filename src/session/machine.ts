@@ -10,7 +10,7 @@ import { onStatus } from "./on_status.ts";
 import { onTerminal } from "./on_terminal.ts";
 import { onTranscript } from "./on_transcript.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then } from "./step.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
@@ -18,7 +18,7 @@ export function step(state: SessionState, input: Input): Step {
   if (state.phase === "reading") return onLateInput(state, input);
   switch (input.type) {
     case "spawned":
-      return then({ ...state, lifeAt: input.at }, [
+      return act({ ...state, lifeAt: input.at }, [
         deadline("timeout", state.options.timeoutMs),
         deadline("start", state.options.startTimeoutMs),
         deadline("silence", state.options.idleTimeoutMs),
@@ -41,8 +41,10 @@ export function step(state: SessionState, input: Input): Step {
       return onScreen(state, input);
     case "signal":
       return onSignal(state, input.signal);
+    case "suspended":
+      return onSuspended(state, input.ms);
     case "resized":
-      return then({ ...state, size: input.size }, [{ type: "resize", size: input.size }]);
+      return act({ ...state, size: input.size }, [{ type: "resize", size: input.size }]);
     case "deadline":
       return onDeadline(state, input);
     case "exit":
@@ -56,6 +58,18 @@ export function step(state: SessionState, input: Input): Step {
     default:
       return input satisfies never;
   }
+}
+
+/** Whoever was stopped is not late: nothing has lasted longer for it but the run. */
+function onSuspended(state: SessionState, ms: number): Step {
+  const { screen, keyAt, shellsOnlySince } = state;
+  return act({
+    ...state,
+    lifeAt: state.lifeAt + ms,
+    ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
+    ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
+    ...(shellsOnlySince === undefined ? {} : { shellsOnlySince: shellsOnlySince + ms }),
+  }, [{ type: "postpone", byMs: ms }]);
 }
 
 /** A sign of life, which the `silence` deadline looks at when it fires. */

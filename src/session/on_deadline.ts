@@ -4,7 +4,7 @@ import type { Effect, Ending } from "./effect.ts";
 import { announced, end, interrupt, remind, settledEnding } from "./ending.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then } from "./step.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 
 /** Something took as long as it may. */
 export function onDeadline(
@@ -26,7 +26,7 @@ export function onDeadline(
       return state.phase === "interrupting" ? end(state, state.ending as Ending) : stay(state);
     case "look":
     case "echo":
-      return then(state, [{ type: "look" }]);
+      return act(state, [{ type: "look" }]);
     case "enter":
       return state.phase === "entered" ? enterAgain(state) : stay(state);
     case "rendezvous":
@@ -50,7 +50,7 @@ export function onDeadline(
       if (settled === undefined) return stay(state);
       const ended = end(state, settled);
       const trace: Effect = { type: "trace", text: "not idle and on record in time" };
-      return then(ended.state, [trace, ...ended.effects]);
+      return act(ended.state, [trace, ...ended.effects]);
     }
     case "record":
     case "init":
@@ -68,7 +68,7 @@ function onSilence(state: SessionState, at: number): Step {
   const busy = state.tools.size > 0 || state.background;
   const quietMs = busy ? 0 : at - state.lifeAt;
   return quietMs < idleTimeoutMs
-    ? then(state, [deadline("silence", idleTimeoutMs - quietMs)])
+    ? act(state, [deadline("silence", idleTimeoutMs - quietMs)])
     : interrupt(state, announced(state) ?? { kind: "silent" });
 }
 

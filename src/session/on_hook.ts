@@ -4,7 +4,7 @@ import type { Effect, Ending } from "./effect.ts";
 import { end } from "./ending.ts";
 import type { HookPayload } from "./input.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then } from "./step.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 import { overWhenSettled } from "./waits.ts";
 
 /** A hook of ours ran: the turn is under way, or over. */
@@ -19,36 +19,36 @@ export function onHook(state: SessionState, event: string, payload: HookPayload)
   const trace: Effect = { type: "trace", text: `hook ${event}` };
   switch (event) {
     case "Stop": {
-      if (!isSubmitted(state)) return then(state, [trace]);
+      if (!isSubmitted(state)) return act(state, [trace]);
       // With tasks in the background another turn follows, and another Stop.
       if (backgroundTasksOf(payload).length > 0) {
         const working = began({ ...state, background: true, backgroundStop: payload });
-        return then(working.state, [trace, ...working.effects]);
+        return act(working.state, [trace, ...working.effects]);
       }
-      return then(
+      return act(
         { ...state, phase: "settling", stop: payload, background: false },
         settle(state, trace),
       );
     }
     case "StopFailure":
-      return then({ ...state, phase: "settling", failure: payload }, settle(state, trace));
+      return act({ ...state, phase: "settling", failure: payload }, settle(state, trace));
     case "PostToolBatch":
       // Only the call that stops the turn is announced, and no Stop follows it.
-      return then({ ...state, phase: "settling", limited: true }, settle(state, trace));
+      return act({ ...state, phase: "settling", limited: true }, settle(state, trace));
     case "UserPromptSubmit": {
       const taken = payload["prompt"];
       // Later ones announce tasks that ended in the background.
       if (!state.prompted && typeof taken === "string" && taken !== state.options.prompt) {
         const ended = end(state, { kind: "undelivered", taken });
-        return then(ended.state, [trace, ...ended.effects]);
+        return act(ended.state, [trace, ...ended.effects]);
       }
       const next = began({ ...state, prompted: true, background: false, completed: false });
-      return then(next.state, [trace, ...next.effects]);
+      return act(next.state, [trace, ...next.effects]);
     }
     default: {
       // Any hook of the turn proves that it is under way; SessionStart comes before it.
       const next = event === "SessionStart" ? ready(state) : began(state);
-      return then(next.state, [trace, ...next.effects]);
+      return act(next.state, [trace, ...next.effects]);
     }
   }
 }

@@ -5,7 +5,7 @@ import { end } from "./ending.ts";
 import { ECHO_START, seeEcho } from "./paste.ts";
 import { compactText, isBlank, type Screen } from "./screen.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then, write } from "./step.ts";
+import { act, deadline, stay, type Step, write } from "./step.ts";
 import { lookWhenQuiet } from "./waits.ts";
 
 /** Time between a key in a dialog and the next look at it. */
@@ -34,7 +34,7 @@ export function onScreen(
   if (choices.length > 0 && mayBeDialog(next)) {
     return at - since >= UNKNOWN_DIALOG_MS
       ? end(next, { kind: "dialog", screen })
-      : then(next, [deadline("look", DIALOG_LOOK_MS)]);
+      : act(next, [deadline("look", DIALOG_LOOK_MS)]);
   }
   if (next.phase === "pasted") {
     const { echoed } = seeEcho(ECHO_START, {
@@ -44,12 +44,12 @@ export function onScreen(
     return echoed ? enter(next) : end(next, { kind: "undelivered" });
   }
   if (next.phase === "starting" && next.status === undefined) {
-    return then(next, [lookWhenQuiet()]);
+    return act(next, [lookWhenQuiet()]);
   }
   if (next.status?.status === "waiting") {
     return at - since >= UNKNOWN_DIALOG_MS && !isBlank(screen)
       ? end(next, { kind: "dialog", screen })
-      : then(next, [lookWhenQuiet()]);
+      : act(next, [lookWhenQuiet()]);
   }
   return stay(next);
 }
@@ -69,7 +69,7 @@ function answerDialog(
 ): Step {
   const { screen, since } = state.screen as NonNullable<SessionState["screen"]>;
   const patienceMs = (dialog.patienceMs ?? 0) - (at - since);
-  if (patienceMs > 0) return then(state, [deadline("look", patienceMs)]);
+  if (patienceMs > 0) return act(state, [deadline("look", patienceMs)]);
   const keys = keysFor(dialog, choices);
   if (keys === undefined || state.dialogKeys >= MAX_DIALOG_KEYS) {
     return end(state, { kind: "dialog", name: dialog.name, screen });
@@ -77,9 +77,9 @@ function answerDialog(
   const { keyAt } = state;
   const reacted = keyAt === undefined || since > keyAt;
   if (!reacted && at - keyAt < KEY_AGAIN_MS) {
-    return then(state, [deadline("look", DIALOG_LOOK_MS)]);
+    return act(state, [deadline("look", DIALOG_LOOK_MS)]);
   }
-  return then({ ...state, dialogKeys: state.dialogKeys + 1, keyAt: at }, [
+  return act({ ...state, dialogKeys: state.dialogKeys + 1, keyAt: at }, [
     write(keys),
     deadline("look", DIALOG_LOOK_MS),
     ...(reacted ? extendStart(state) : []),

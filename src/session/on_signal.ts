@@ -1,7 +1,7 @@
 import type { StopSignal } from "../wire/stop_signal.ts";
 import { announced, clearedDeadlines, interrupt, kill } from "./ending.ts";
 import type { SessionState } from "./session_state.ts";
-import { stay, type Step, then } from "./step.ts";
+import { act, stay, type Step } from "./step.ts";
 
 /** Somebody asks this program to stop. */
 export function onSignal(state: SessionState, signal: StopSignal): Step {
@@ -10,7 +10,7 @@ export function onSignal(state: SessionState, signal: StopSignal): Step {
       // A second signal means now.
       const ending = state.ending ?? { kind: "interrupted", signal };
       const killed = kill({ ...state, phase: "ending", ending }, "SIGKILL");
-      return then(killed.state, [...clearedDeadlines(), ...killed.effects]);
+      return act(killed.state, [...clearedDeadlines(), ...killed.effects]);
     }
     case "ending":
       // Teardown after any other ending is bounded and goes on.

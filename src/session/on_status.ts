@@ -2,7 +2,7 @@ import { began, deliver, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
 import { end, overOnRecord } from "./ending.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then } from "./step.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "./waits.ts";
 
 /** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
@@ -20,7 +20,7 @@ export function onStatus(
   if (state.phase === "ending") return stay(next);
   if (state.phase === "interrupting") {
     // What there was of an answer gets into the transcript a moment after the child is idle.
-    return then(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
+    return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
   }
   const trace: Effect = {
     type: "trace",
@@ -31,23 +31,23 @@ export function onStatus(
       // While settling, busy is what the child still is: only idle, or another hook of the turn, decides.
       if (state.phase === "settling" || state.options.inject !== "stdin") {
         const taken = ready(next);
-        return then(taken.state, [trace, ...taken.effects, deadline("idle")]);
+        return act(taken.state, [trace, ...taken.effects, deadline("idle")]);
       }
       const working = began(next);
       // A permission that a hook denied made the child wait for a moment: nothing to look at any more.
-      return then(working.state, [trace, ...working.effects, deadline("idle"), deadline("look")]);
+      return act(working.state, [trace, ...working.effects, deadline("idle"), deadline("look")]);
     }
     case "idle": {
       if (state.phase === "settling") {
         const over = overOnRecord(next);
         return over === undefined
-          ? then(next, [trace, overWhenRecorded(state.options)])
-          : then(over.state, [trace, ...over.effects]);
+          ? act(next, [trace, overWhenRecorded(state.options)])
+          : act(over.state, [trace, ...over.effects]);
       }
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
       const delivered = deliver(usable.state);
-      return then(delivered.state, [
+      return act(delivered.state, [
         trace,
         ...usable.effects,
         ...delivered.effects,
@@ -59,8 +59,8 @@ export function onStatus(
       // A failed request may put a menu on the screen, as a rate limit does: nobody has to choose any more.
       return state.phase === "settling" && state.failure !== undefined
         ? end(next, { kind: "failed", failure: state.failure })
-        : then(next, [trace, deadline("idle"), lookWhenQuiet()]);
+        : act(next, [trace, deadline("idle"), lookWhenQuiet()]);
     default:
-      return then(next, [trace]);
+      return act(next, [trace]);
   }
 }

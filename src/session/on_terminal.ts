@@ -3,7 +3,7 @@ import { enter } from "./beginning.ts";
 import { encodePaste, PASTE_MODE, seeEcho } from "./paste.ts";
 import { answerProbes } from "./probes.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, type Step, then, write } from "./step.ts";
+import { act, deadline, type Step, write } from "./step.ts";
 import { scanTerminal } from "./terminal_scanner.ts";
 import { lookWhenQuiet } from "./waits.ts";
 
@@ -50,5 +50,5 @@ export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
       }
     }
   }
-  return then(next, effects);
+  return act(next, effects);
 }

@@ -10,7 +10,7 @@ import { awaitRest, end, overOnRecord } from "./ending.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
 import type { SessionState } from "./session_state.ts";
-import { deadline, stay, type Step, then } from "./step.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 import { overWhenIdle } from "./waits.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
@@ -42,7 +42,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
   // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
   const turn = before.recorded ? [deadline("background")] : [];
-  return then(next.state, [...next.effects, ...idle, ...turn]);
+  return act(next.state, [...next.effects, ...idle, ...turn]);
 }
 
 /**
@@ -60,7 +60,7 @@ function awaitBackground(state: SessionState, version: string): Step {
     shellLimitMs: state.shellLimitMs,
     shellsOnlyMs: shellsOnlySince === undefined ? 0 : state.lifeAt - shellsOnlySince,
   });
-  return then({
+  return act({
     ...rest,
     backgroundStop,
     ...(shellsOnlySince === undefined ? {} : { shellsOnlySince }),

@@ -9,13 +9,13 @@ export interface Step {
 }
 
 /** A state and effects. */
-export function then(state: SessionState, effects: readonly Effect[]): Step {
+export function act(state: SessionState, effects: readonly Effect[]): Step {
   return { state, effects };
 }
 
 /** A state and nothing to do. */
 export function stay(state: SessionState): Step {
-  return then(state, []);
+  return act(state, []);
 }
 
 /** Sets a deadline anew, or clears it. */

@@ -70,7 +70,10 @@ Deno.test("verdictOf() tells the kinds of failure apart", () => {
     exit: { kind: "signaled", signal: 9, name: "SIGKILL" },
   });
   assertStringIncludes(message(killed), "SIGKILL");
-  const tooLarge = { kind: "exited", exit: { kind: "signaled", signal: 25 } } as const;
+  const tooLarge = {
+    kind: "exited",
+    exit: { kind: "signaled", signal: 25, name: "SIGXFSZ" },
+  } as const;
   for (const isClaude of [true, false]) {
     const { suggestion, ...ended } = verdict(tooLarge, { isClaude });
     assertStringIncludes(

@@ -1,3 +1,4 @@
+import { signalName, SIGNALS } from "../../ffi/signals.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { exampleCommand } from "../examples/run_example.ts";
 import { heardLack } from "../heard_lack.ts";
@@ -55,14 +56,35 @@ Deno.test("runs leave no open file in their program", async () => {
     claude,
     `await hello.result;
     const files = () => [...Deno.readDirSync("/proc/self/fd")].length;
-    const before = files();
     const args = ["--claude-binary", ${JSON.stringify(claude.binary)}];
+    // Deno keeps two for signals, which a run that is ended early listens for while it asks for a version.
+    const listener = () => {};
+    Deno.addSignalListener("SIGUSR1", listener);
+    Deno.removeSignalListener("SIGUSR1", listener);
+    const before = files();
     await Promise.all(["a", "b", "c"].map((prompt) => run(prompt, { args }).result));
     for await (const _ of run("d", { args })) break;
     console.log(files() - before);`,
   );
   assertEquals(await ended, { code: 0, stdout: "0\n", stderr: "" });
   assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("a program that runs a prompt listens to no signal because of it", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const { child, ended } = await startHost(claude, "await hello.result;");
+  await claude.untilNoted("prompt");
+  const caught = /^SigCgt:\t([\da-f]+)$/mu.exec(
+    await Deno.readTextFile(`/proc/${child.pid}/status`),
+  )?.[1];
+  for (const signal of [SIGNALS.SIGINT, SIGNALS.SIGTERM, SIGNALS.SIGHUP, SIGNALS.SIGWINCH]) {
+    assertEquals(BigInt(`0x${caught}`) >> BigInt(signal - 1) & 1n, 0n, signalName(signal));
+  }
+  child.kill("SIGKILL");
+  await ended;
+  await until(() => Promise.resolve(processesOf(claude.home.path).length === 0), "all is gone");
+  const env = { ...claude.home.env, MOCK_CLAUDE_SCENARIO: "{}" };
+  await runHere(claude, { prompt: "again", env }).result;
 });
 
 Deno.test("a program's own listener has a signal for itself", async () => {

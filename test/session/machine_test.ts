@@ -287,6 +287,33 @@ Deno.test("silence ends a turn, but neither bytes, a running tool nor a task in 
   assertEquals(session.ending(), { kind: "silent" });
 });
 
+Deno.test("silence does not count while this program was stopped", () => {
+  const session = simulate({ idleTimeoutMs: 1000 });
+  session.hear(status("busy"));
+  session.wait(900);
+  // What was stopped for so long has its deadlines put off by the driver; the clock went on.
+  session.sleep(60_000);
+  session.wait(900);
+  assertEquals(session.typed(), "\x1b");
+  const lively = simulate({ idleTimeoutMs: 1000 });
+  lively.hear(status("busy"));
+  lively.wait(900);
+  lively.sleep(60_000);
+  lively.wait(90);
+  assertEquals(lively.typed(), "");
+  lively.show(".");
+  lively.wait(990);
+  assertEquals(lively.typed(), "");
+});
+
+Deno.test("the session's modules can be imported when they are needed", async () => {
+  const modules = [...Deno.readDirSync(new URL("../../src/session/", import.meta.url))];
+  for (const { name } of modules) {
+    const module = await import(`../../src/session/${name}`);
+    assertEquals("then" in module, false, name);
+  }
+});
+
 Deno.test("each limit names its own stage", () => {
   const mute = simulate({ startTimeoutMs: 1000 });
   mute.wait(1000);

@@ -20,6 +20,8 @@ export interface Simulation {
   readonly show: (text: string) => void;
   /** Lets time pass; deadlines fire when they are due, looks are answered with the screen. */
   readonly wait: (ms: number) => void;
+  /** Lets time pass in which this program is stopped: nothing fires meanwhile. */
+  readonly sleep: (ms: number) => void;
   /** Puts lines on the screen that a look will see. */
   readonly draw: (...lines: readonly string[]) => void;
   readonly now: () => number;
@@ -56,6 +58,10 @@ export function simulate(options: Partial<SessionOptions> = {}): Simulation {
       if (effect.type === "deadline") {
         if (effect.afterMs === undefined) deadlines.delete(effect.name);
         else deadlines.set(effect.name, now + effect.afterMs);
+      } else if (effect.type === "postpone") {
+        for (const [name, due] of deadlines) {
+          if (name !== "timeout") deadlines.set(name, due + effect.byMs);
+        }
       } else if (effect.type === "look") {
         hear({ type: "screen", screen });
       }
@@ -70,6 +76,10 @@ export function simulate(options: Partial<SessionOptions> = {}): Simulation {
       const row = Math.max(0, lines.findLastIndex((line) => line.includes("❯")));
       const col = Math.max(0, (lines[row] ?? "").indexOf("❯"));
       screen = { lines, cursor: { row: row + 1, col: col + 1 } };
+    },
+    sleep: (ms) => {
+      now += ms;
+      hear({ type: "suspended", ms });
     },
     wait: (ms) => {
       const until = now + ms;
