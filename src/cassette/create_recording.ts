@@ -90,6 +90,7 @@ export function createRecording(options: {
           add("r", `${effect.size.cols}x${effect.size.rows}`);
           break;
         case "look":
+        case "answer":
         case "deliver":
         case "kill":
         case "list-shells":

@@ -11,7 +11,17 @@ export interface Deeds {
 /** An effect that reaches the outside: keys as text, or a look, a signal, a size or the end as the machine says it. */
 export type OuterEffect =
   | { readonly type: "write"; readonly text: string }
-  | { readonly type: "look" | "deliver" | "kill" | "resize" | "list-shells" | "report" | "end" };
+  | {
+    readonly type:
+      | "look"
+      | "answer"
+      | "deliver"
+      | "kill"
+      | "resize"
+      | "list-shells"
+      | "report"
+      | "end";
+  };
 
 /** What a terminal types by itself: reports on its attributes, its cursor and its size. */
 // deno-lint-ignore no-control-regex

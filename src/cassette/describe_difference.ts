@@ -45,6 +45,10 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
   switch (effect["type"]) {
     case "look":
       return { past: "looked at the screen", present: "looks at the screen" };
+    case "answer": {
+      const reply = effect["reply"] === undefined ? "" : ` with ${JSON.stringify(effect["reply"])}`;
+      return { past: `answered a hook${reply}`, present: `answers a hook${reply}` };
+    }
     case "deliver":
       return { past: "delivered the prompt", present: "delivers the prompt" };
     case "kill": {

@@ -2,10 +2,11 @@ import { z } from "zod/mini";
 
 /** An effect of the session machine as an event of a cast holds it. */
 export const effectSchema: z.ZodMiniType<
-  { readonly type: "look" | "deliver" | "kill" | "list-shells" | "report" | "end" }
+  { readonly type: "look" | "answer" | "deliver" | "kill" | "list-shells" | "report" | "end" }
 > = z
   .discriminatedUnion("type", [
     z.looseObject({ type: z.literal("look") }),
+    z.looseObject({ type: z.literal("answer"), id: z.string() }),
     z.looseObject({ type: z.literal("deliver"), prompt: z.string() }),
     z.looseObject({ type: z.literal("kill"), signal: z.string(), tree: z.boolean() }),
     z.looseObject({ type: z.literal("list-shells") }),

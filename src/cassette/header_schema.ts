@@ -20,6 +20,8 @@ const session = z.object({
   size: z.object({ rows: sideSchema, cols: sideSchema }),
   ...limits,
   backgroundCeilingMs: z.exactOptional(milliseconds),
+  maxTurns: z.exactOptional(z.number()),
+  mcpServers: z.exactOptional(z.number()),
   otherStopHooks: z.boolean(),
 });
 

@@ -63,7 +63,9 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       type: z.literal("hook"),
       event: z.string(),
       payload: z.record(z.string(), z.unknown()),
+      id: z.exactOptional(z.string()),
     }),
+    z.object({ type: z.literal("mcp"), begun: z.number(), done: z.number() }),
     z.object({ type: z.literal("unheard") }),
     z.object({ type: z.literal("reachable") }),
     z.object({

@@ -1,13 +1,16 @@
-import { closeFd, readFd } from "../../ffi/fd.ts";
+import { LibcError } from "../../ffi/errno.ts";
+import { closeFd, readFd, writeFd } from "../../ffi/fd.ts";
 import { openFifo } from "../../ffi/fifo.ts";
 import { readJsonObject } from "../sandbox/json_object.ts";
-import { UNHEARD } from "../sandbox/hooks.ts";
+import { ANSWER_SUFFIX, ASKS, UNHEARD } from "../sandbox/hooks.ts";
 import type { HookPayload } from "../session/input.ts";
 
 /** One call of a hook of ours. */
 export interface HookCall {
   readonly event: string;
   readonly payload: HookPayload;
+  /** By what it is answered, if it waits for that. */
+  readonly id?: string;
   /** When it ran, in milliseconds since the epoch; 0 where the file system does not tell. */
   readonly ranAt: number;
 }
@@ -63,8 +66,22 @@ export class HookSource implements Disposable {
     }
   }
 
+  /** Answers a hook that waits for it; one that is gone needs none. */
+  answer(id: string, reply?: HookPayload): void {
+    const path = `${this.#payloadDir}/${id}${ANSWER_SUFFIX}`;
+    const line = new TextEncoder().encode(`${reply === undefined ? "" : JSON.stringify(reply)}\n`);
+    try {
+      const fd = openFifo(path);
+      writeFd(fd, line);
+      closeFd(fd);
+      Deno.removeSync(path);
+    } catch (error) {
+      if (!(error instanceof LibcError || error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+
   #call(line: string): HookCall | undefined {
-    const [secret, name] = line.split(" ");
+    const [secret, name, asks] = line.split(" ");
     if (secret !== this.#secret || name === undefined) return undefined;
     if (name === UNHEARD) this.#unheard = true;
     if (!/^\d+$/u.test(name)) return undefined;
@@ -74,7 +91,9 @@ export class HookSource implements Disposable {
       const ranAt = Deno.lstatSync(path).mtime?.getTime() ?? 0;
       Deno.removeSync(path);
       const event = payload?.["hook_event_name"];
-      return typeof event === "string" && payload ? { event, payload, ranAt } : undefined;
+      return typeof event === "string" && payload
+        ? { event, payload, ranAt, ...(asks === ASKS ? { id: name } : {}) }
+        : undefined;
     } catch {
       return undefined;
     }

@@ -1,12 +1,13 @@
 import { Poller } from "../../ffi/poll.ts";
 import { MAX_SOCKET_PATH } from "../../ffi/unix_socket.ts";
 import type { ConversationOptions } from "../frames/conversation.ts";
+import { DENIAL_MESSAGE } from "../session/hook_answers.ts";
 import type { Limits } from "../session/limits.ts";
 import { QUIT_WORDS } from "../session/quit_words.ts";
 import type { SessionOptions, WayIn } from "../session/session_state.ts";
 import { slashWord } from "../session/slash_word.ts";
 import { childEnvironment } from "../sandbox/child_environment.ts";
-import { DENIAL_MESSAGE, type HookEvent } from "../sandbox/hooks.ts";
+import type { HookEvent } from "../sandbox/hooks.ts";
 import { type JsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
 import { findLogin } from "../sandbox/login.ts";
 import { countMcpServers } from "../sandbox/mcp_servers.ts";
@@ -93,6 +94,8 @@ export interface PreparedRun {
   readonly settings: readonly Settings[];
   /** The debug log that tells of retries, when somebody wants to hear of them. */
   readonly retryLog: string | undefined;
+  /** The debug log that tells of connections to MCP servers, when the first request waits for some. */
+  readonly mcpLog: string | undefined;
   /** What earlier runs left, and what became of it before this one began. */
   readonly swept: readonly SweptFolder[];
   /** What the machines are told, but for the time of the start. */
@@ -185,6 +188,8 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     ...limits,
     timeoutMs: Math.max(0, Math.round(startedAt + options.timeoutMs - performance.now())),
     ...backgroundCeiling(env),
+    ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
+    ...(mcpServers === 0 ? {} : { mcpServers }),
     otherStopHooks: mayHaveOtherStopHooks(
       userSettings === undefined ? hooked : [...hooked, withoutHooks(userSettings)],
     ) || options.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
@@ -214,7 +219,6 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     mcpServers,
     ...(debugFile === undefined ? {} : { debugFile }),
     logged: options.retries,
-    ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
     ...(inject === "stdin" ? { stdin: options.prompt } : {}),
     ...(options.resume === undefined ? {} : { resume: options.resume }),
     sessionId,
@@ -291,6 +295,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
     userConfig,
     earlier,
     rendezvous,
+    mcpLog: mcpServers > 0 ? sandbox.debugFile : undefined,
     gated,
   };
 }

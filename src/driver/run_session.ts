@@ -32,6 +32,7 @@ import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { Guard } from "./guard.ts";
 import { HookSource } from "./hook_source.ts";
+import { McpSource } from "./mcp_source.ts";
 import { renderScreen } from "./render_screen.ts";
 import { Rendezvous, type RendezvousOptions } from "./rendezvous.ts";
 import { RetrySource } from "./retry_source.ts";
@@ -74,6 +75,8 @@ export interface RunSessionOptions {
   readonly signals: StopSignals;
   /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
   readonly outlets?: readonly Outlet[];
+  /** The child's debug log, if MCP servers are waited for. */
+  readonly mcpLog?: string | undefined;
   /** The child's debug log, if retries of the API are to be seen. */
   readonly retryLog?: string | undefined;
   /** Takes each frame as it happens, those of the run's end excepted. */
@@ -133,6 +136,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const retries = options.retryLog === undefined
     ? undefined
     : new RetrySource({ logPath: options.retryLog });
+  const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
   const ring = new TerminalRing();
   const typed = new WriteQueue();
   const buffer = new Uint8Array(64 * 1024);
@@ -212,6 +216,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         if (typed.pending < MOST_UNREAD) typed.push(effect.bytes);
         if (terminalOpen) typed.flush(pty.fd);
         break;
+      case "answer":
+        hooks.answer(effect.id, effect.reply);
+        break;
       case "deliver":
         rendezvous?.send(effect.prompt);
         break;
@@ -266,10 +273,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const lines = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
     for (const line of lines) give({ at: elapsed(), type: "subagent", line });
     if (entries.length + lines.length > 0) give({ at: elapsed(), type: "read" });
+    // Once the first request is not held back any more, nobody asks.
+    const connections = state.session.held === undefined ? undefined : servers?.read();
+    if (connections !== undefined) give({ at: elapsed(), type: "mcp", ...connections });
   };
   const readHooks = () => {
-    for (const { event, payload, ranAt } of hooks.read()) {
-      give({ at: elapsed(), type: "hook", event, payload });
+    for (const { ranAt, ...call } of hooks.read()) {
+      give({ at: elapsed(), type: "hook", ...call });
       // The child is idle only after the hook that announced the end of its turn.
       if (state.session.phase === "settling") turnEndedAt = ranAt;
     }

@@ -66,6 +66,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "subagent":
     case "read":
     case "shells":
+    case "mcp":
     case "suspended":
     case "terminal":
     case "screen":

@@ -9,38 +9,21 @@ export type HookEvent =
   | "StopFailure"
   | "UserPromptSubmit";
 
-/** Seconds a hook of ours may take before Claude Code gives it up: it only writes a file and a line. */
+/**
+ * Seconds a hook of ours may take before Claude Code gives it up: it only writes a file and a line, and one that asks is
+ * answered at once, or when the servers that are waited for are there.
+ */
 const TIMEOUT_S = 60;
 
-/** What the model is told when it needs a permission that nobody is there to give. */
-export const DENIAL_MESSAGE = "This tool use requires approval, and nobody is there to give it.";
-
-const DENIAL = {
-  hookSpecificOutput: {
-    hookEventName: "PermissionRequest",
-    decision: {
-      behavior: "deny",
-      message: DENIAL_MESSAGE,
-    },
-  },
-};
-
-/** The reply that ends a turn. */
-const STOP = { continue: false, stopReason: "The limit of turns is reached" };
-
-/**
- * What a line of the debug log about an MCP server looks like. That a server's tools are on offer is told by the
- * remark on its channel notifications, some 40 ms after its connection (2.1.197 and 2.1.330).
- */
-const MCP_LINE = '[[]DEBUG] MCP server ".*": ';
-const MCP_PAUSE_S = 0.05;
-/** Time until a connected server's tools are part of the next request; without it some runs miss them. */
-const MCP_SETTLE_S = 0.2;
-/** `claude -p` waits for about 2 s. */
-const MCP_TRIES = 2 / MCP_PAUSE_S;
+/** Events whose hooks wait for an answer; the others only tell. */
+const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch"];
 
 /** What a hook announces in the place of its payload's name when it cannot write one. */
 export const UNHEARD = "unheard";
+
+/** What follows the name of a payload whose hook waits for an answer, and what the answer's file is called after it. */
+export const ASKS = "asks";
+export const ANSWER_SUFFIX = ".answer";
 
 /** A string as one word of the shell. */
 export function shellQuote(word: string): string {
@@ -48,22 +31,21 @@ export function shellQuote(word: string): string {
 }
 
 /**
- * The script behind every hook: the payload goes into a file of its own, because payloads longer than a pipe's
- * atomic 4096 bytes would mix, and one line on the FIFO announces it.
+ * The script behind every hook, which only carries bytes: the payload goes into a file of its own, because payloads
+ * longer than a pipe's atomic 4096 bytes would mix, and one line on the FIFO announces it. A hook that asks waits for a
+ * line on a FIFO of its own, and prints it.
  *
- * The FIFO is opened for reading and writing, which never blocks: a hook outlives a run that was killed. The line
- * begins with an end, so that what a stranger has begun there does not become part of it.
+ * FIFOs are opened for reading and writing, which never blocks: a hook that only tells outlives a run that was killed.
+ * The line begins with an end, so that what a stranger has begun there does not become part of it.
  *
  * Its programs are the system's, whatever PATH the caller or the project's settings name: Claude Code gives a hook
  * theirs, and an empty one if there is none (2.1.197 and 2.1.330).
- *
- * With `limit` only the call that ends the turn is announced: no Stop follows it (2.1.168 to 2.1.330).
  *
  * @param secret proves that a line on the FIFO comes from this script
  */
 export function hookScript(secret: string): string {
   return `#!/bin/sh
-# usage: hook [deny | wait SERVERS LOG | limit TURNS | count-anew], the payload on stdin
+# usage: hook [${ASKS}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=\${0%/*}
@@ -74,69 +56,34 @@ if ! cat > "$p"; then
   exit 0
 fi
 # Once it is announced, the payload may be gone at any time.
-case $1 in
-  limit)
-    # A subagent's payload says so in front; what tools were given and returned comes behind.
-    sed 's/"hook_event_name".*//' "$p" | grep -q '"agent_id"' && rm -f "$p" && exit 0
-    printf . >> "$d/turns"
-    [ "$(wc -c < "$d/turns")" -lt "$2" ] && rm -f "$p" && exit 0 ;;
-  # A task in the background starts a turn of its own.
-  count-anew) grep -q '"background_tasks":[[]{' "$p" && rm -f "$d/turns" ;;
-esac
-printf '\\n%s %s\\n' "$s" "$$" 1<> "$d/hooks.fifo"
-case $1 in
-  deny) printf '%s\\n' ${shellQuote(JSON.stringify(DENIAL))} ;;
-  limit) printf '%s\\n' ${shellQuote(JSON.stringify(STOP))} ;;
-  wait)
-    tries=0
-    while [ "$tries" -lt ${MCP_TRIES} ]; do
-      begun=$(grep -c '${MCP_LINE}Starting connection' "$3" 2>/dev/null)
-      done=$(grep -cE '${MCP_LINE}(Channel notifications|Connection failed)' "$3" 2>/dev/null)
-      [ "\${begun:-0}" -ge "$2" ] && [ "\${done:-0}" -ge "\${begun:-0}" ] && break
-      tries=$((tries + 1))
-      sleep ${MCP_PAUSE_S}
-    done
-    sleep ${MCP_SETTLE_S} ;;
-esac
+if [ "$1" != ${ASKS} ]; then
+  printf '\\n%s %s\\n' "$s" "$$" 1<> "$d/hooks.fifo"
+  exit 0
+fi
+mkfifo "$p${ANSWER_SUFFIX}" || exit 0
+exec 3<> "$p${ANSWER_SUFFIX}"
+printf '\\n%s %s ${ASKS}\\n' "$s" "$$" 1<> "$d/hooks.fifo"
+IFS= read -r answer <&3
+[ -z "$answer" ] || printf '%s\\n' "$answer"
 exit 0
 `;
-}
-
-/** MCP servers that the first request to the model has to wait for. */
-export interface McpGate {
-  /** How many there are at least. */
-  readonly servers: number;
-  /** The debug log in which Claude Code tells of their connections. */
-  readonly log: string;
 }
 
 /**
  * The `hooks` setting that registers the script for some events.
  *
- * With an MCP gate SessionStart is held until the servers are connected or 2 s have passed, as `claude -p`
- * waits: the interactive Claude Code sends the first request without them.
+ * PostToolBatch comes when the tools of one answer have returned, before the next request to the model. SessionStart
+ * comes before the first request, which is held back as long as its hook has no answer.
  *
- * PostToolBatch comes when the tools of one answer have returned, before the next request to the model: with
- * `maxTurns` the turn ends there after so many requests, as in `claude -p --max-turns`.
+ * @param options.held whether the first request may have to wait
  */
 export function hookSettings(
   scriptPath: string,
-  options: {
-    readonly events: readonly HookEvent[];
-    readonly gate: McpGate | undefined;
-    readonly maxTurns?: number | undefined;
-  },
+  { events, held }: { readonly events: readonly HookEvent[]; readonly held: boolean },
 ): JsonObject {
-  const { events, gate, maxTurns } = options;
   return Object.fromEntries(events.map((event) => {
-    let mode = "";
-    if (event === "PermissionRequest") mode = " deny";
-    if (event === "SessionStart" && gate !== undefined) {
-      mode = ` wait ${gate.servers} ${shellQuote(gate.log)}`;
-    }
-    if (event === "PostToolBatch" && maxTurns !== undefined) mode = ` limit ${maxTurns}`;
-    if (event === "Stop" && maxTurns !== undefined) mode = " count-anew";
-    const command = `exec /bin/sh ${shellQuote(scriptPath)}${mode}`;
+    const asks = ASKING.includes(event) || (held && event === "SessionStart");
+    const command = `exec /bin/sh ${shellQuote(scriptPath)}${asks ? ` ${ASKS}` : ""}`;
     return [event, [{ hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
   }));
 }

@@ -46,8 +46,6 @@ export interface SandboxOptions {
   readonly debugFile?: string;
   /** Whether a debug log is wanted in any case. */
   readonly logged: boolean;
-  /** Most requests to the model, when PostToolBatch is among the hooks. */
-  readonly maxTurns?: number;
   /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
   readonly stdin?: string;
   /** The session to be resumed: its transcript is copied in. */
@@ -147,9 +145,6 @@ export class Sandbox implements Disposable {
     const gated = options.mcpServers > 0;
     this.debugFile = options.debugFile ??
       (gated || options.logged ? `${own}/debug.log` : undefined);
-    const gate = gated && this.debugFile !== undefined
-      ? { servers: options.mcpServers, log: this.debugFile }
-      : undefined;
     this.stdinPath = options.stdin === undefined ? undefined : `${own}/prompt`;
     try {
       if (options.isNewSession) refuseHeldSession(this.#owner, all);
@@ -164,8 +159,7 @@ export class Sandbox implements Disposable {
           runSettings(options.callerSettings, {
             hooks: hookSettings(scriptPath, {
               events: options.hooks,
-              gate,
-              maxTurns: options.maxTurns,
+              held: gated,
             }),
             memoryPath: options.memoryPath,
             outOfReach: [own, ...exposed.map(folderOfRuns)],

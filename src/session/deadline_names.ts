@@ -22,6 +22,7 @@ export const DEADLINE_NAMES = [
   "echo",
   "enter",
   "rendezvous",
+  "servers",
   "idle",
   "interrupt",
   "background",

@@ -44,6 +44,8 @@ export type Effect =
   | { readonly type: "write"; readonly bytes: Uint8Array }
   /** Send a prompt to the child's rendezvous socket. */
   | { readonly type: "deliver"; readonly prompt: string }
+  /** Answer a hook that waits for it; without a reply it has nothing to say. */
+  | { readonly type: "answer"; readonly id: string; readonly reply?: HookPayload }
   /** Set a deadline anew, or clear it when `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
   /** Put every deadline but the wall clock's off. */

@@ -25,8 +25,15 @@ export type Input =
     | { readonly type: "spawned" }
     /** Bytes the child wrote to its terminal. */
     | { readonly type: "terminal"; readonly bytes: Uint8Array }
-    /** A hook of ours ran; `payload` is what Claude Code gave it. */
-    | { readonly type: "hook"; readonly event: string; readonly payload: HookPayload }
+    /** A hook of ours runs; `payload` is what Claude Code gave it, and `id` is there if it waits for an answer. */
+    | {
+      readonly type: "hook";
+      readonly event: string;
+      readonly payload: HookPayload;
+      readonly id?: string;
+    }
+    /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
+    | { readonly type: "mcp"; readonly begun: number; readonly done: number }
     /** Hooks of ours have something to tell, but nowhere to put it: their folder is full, or gone. */
     | { readonly type: "unheard" }
     /** The child's rendezvous socket takes a prompt, if the session was told to send it there. */

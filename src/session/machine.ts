@@ -4,6 +4,7 @@ import { announced, awaitRest, finish, interrupt, settledEnding } from "./ending
 import type { Exit, Input } from "./input.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
+import { onServers } from "./on_servers.ts";
 import { onScreen } from "./on_screen.ts";
 import { onSignal } from "./on_signal.ts";
 import { onStatus } from "./on_status.ts";
@@ -26,7 +27,9 @@ export function step(state: SessionState, input: Input): Step {
     case "terminal":
       return onTerminal(alive(state, input), input.bytes);
     case "hook":
-      return onHook(alive(state, input), input.event, input.payload);
+      return onHook(alive(state, input), input);
+    case "mcp":
+      return onServers(alive(state, input), input);
     case "unheard":
       return state.phase === "ending" || state.phase === "interrupting"
         ? stay(state)

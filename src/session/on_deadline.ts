@@ -2,6 +2,7 @@ import { backgroundTasksOf } from "./background_wait.ts";
 import { enterAgain } from "./beginning.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { announced, end, interrupt, remind, settledEnding } from "./ending.ts";
+import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
@@ -31,6 +32,8 @@ export function onDeadline(
       return state.phase === "entered" ? enterAgain(state) : stay(state);
     case "rendezvous":
       return state.phase === "starting" ? end(state, { kind: "unreachable" }) : stay(state);
+    case "servers":
+      return releaseHeld(state);
     case "idle":
       if (state.background) return stay(state);
       // The transcript knows of an end that no hook could tell, as when the FIFO is gone.

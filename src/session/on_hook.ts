@@ -2,13 +2,50 @@ import { backgroundTasksOf } from "./background_wait.ts";
 import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { end } from "./ending.ts";
+import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
+import { holdForServers } from "./on_servers.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { overWhenSettled } from "./waits.ts";
 
-/** A hook of ours ran: the turn is under way, or over. */
-export function onHook(state: SessionState, event: string, payload: HookPayload): Step {
+/** A hook of ours runs: the turn is under way, or over. Whoever asks is answered, whatever becomes of the turn. */
+export function onHook(
+  state: SessionState,
+  { event, payload, id }: {
+    readonly event: string;
+    readonly payload: HookPayload;
+    readonly id?: string;
+  },
+): Step {
+  if (id !== undefined && isHeld(state, event)) {
+    const next = takeHook(state, event, payload);
+    const held = holdForServers(next.state, id);
+    return act(held.state, [...next.effects, ...held.effects]);
+  }
+  const counted = event === "PostToolBatch" ? countRequest(state, payload) : state;
+  // Version 0.1.0 recorded only the call at the limit, and not what the limit was.
+  const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
+  const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
+  if (id === undefined) return next;
+  const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
+  const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+  return act(next.state, [answer, ...next.effects]);
+}
+
+/** Whether the child has yet to connect to its MCP servers. */
+function isHeld(state: SessionState, event: string): boolean {
+  return event === "SessionStart" && state.options.mcpServers !== undefined &&
+    state.phase === "starting" && !state.ready;
+}
+
+/** Counts the requests of the turn; subagents make requests of their own. */
+function countRequest(state: SessionState, payload: HookPayload): SessionState {
+  return payload["agent_id"] === undefined ? { ...state, requests: state.requests + 1 } : state;
+}
+
+/** What a hook says of the turn; `limit` stands for the tools after which there may be no further request. */
+function takeHook(state: SessionState, event: string, payload: HookPayload): Step {
   if (state.phase === "ending") return stay(state);
   if (state.phase === "interrupting") {
     // The turn was over before Escape arrived, or because of it.
@@ -22,7 +59,8 @@ export function onHook(state: SessionState, event: string, payload: HookPayload)
       if (!isSubmitted(state)) return act(state, [trace]);
       // With tasks in the background another turn follows, and another Stop.
       if (backgroundTasksOf(payload).length > 0) {
-        const working = began({ ...state, background: true, backgroundStop: payload });
+        // A task in the background starts a turn of its own.
+        const working = began({ ...state, background: true, backgroundStop: payload, requests: 0 });
         return act(working.state, [trace, ...working.effects]);
       }
       return act(
@@ -32,8 +70,8 @@ export function onHook(state: SessionState, event: string, payload: HookPayload)
     }
     case "StopFailure":
       return act({ ...state, phase: "settling", failure: payload }, settle(state, trace));
-    case "PostToolBatch":
-      // Only the call that stops the turn is announced, and no Stop follows it.
+    case "limit":
+      // No Stop follows it (2.1.168 to 2.1.330).
       return act({ ...state, phase: "settling", limited: true }, settle(state, trace));
     case "UserPromptSubmit": {
       const taken = payload["prompt"];

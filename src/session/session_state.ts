@@ -24,6 +24,10 @@ export interface SessionOptions extends Limits {
   readonly size: { readonly rows: number; readonly cols: number };
   /** How long to wait for tasks in the background, in milliseconds; 0 for no limit, absent as `claude -p` waits. */
   readonly backgroundCeilingMs?: number;
+  /** Most requests to the model; absent for no limit. */
+  readonly maxTurns?: number;
+  /** How many MCP servers the first request waits for at least; absent for none. */
+  readonly mcpServers?: number;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
 }
@@ -62,6 +66,10 @@ export interface SessionState {
   readonly size: { readonly rows: number; readonly cols: number };
   /** Whether the child has written anything. */
   readonly heard: boolean;
+  /** The SessionStart hook that holds the first request back, until it is answered. */
+  readonly held?: string;
+  /** How many requests to the model the turn has made whose tools have returned. */
+  readonly requests: number;
   /** Whether the child has shown that it can take a prompt. */
   readonly ready: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
@@ -119,6 +127,7 @@ export function startSession(options: SessionOptions): SessionState {
     echo: ECHO_START,
     size: options.size,
     heard: false,
+    requests: 0,
     ready: false,
     reachable: false,
     lifeAt: 0,

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { simulate } from "./simulation.ts";
+import { DENIAL, STOP } from "../../src/session/hook_answers.ts";
+import { simulate, type Simulation } from "./simulation.ts";
 import {
   answer,
   called,
@@ -559,6 +560,66 @@ Deno.test("unknown hooks, statuses and transcript lines change nothing but prove
   session.hear(line({ type: "something-new" }));
   session.wait(100_000);
   assertEquals(session.signals(), []);
+});
+
+const asks = (event: string, payload: Record<string, unknown> = {}, id = "7") =>
+  ({ type: "hook", event, payload, id }) as const;
+
+const answers = (session: Simulation) =>
+  session.effects.filter((effect) => effect.type === "answer").map(({ id, reply }) => [id, reply]);
+
+Deno.test("whoever needs a permission is refused, whatever becomes of the turn", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear(asks("PermissionRequest"));
+  assertEquals(answers(session), [["7", DENIAL]]);
+  session.hear({ type: "signal", signal: "SIGTERM" });
+  session.hear(asks("PermissionRequest", {}, "8"));
+  session.hear(INTERRUPTED);
+  session.hear(asks("PermissionRequest", {}, "9"));
+  assertEquals(answers(session).map(([id]) => id), ["7", "8", "9"]);
+});
+
+Deno.test("a turn is stopped after as many requests as it may make", () => {
+  const session = simulate({ maxTurns: 2 });
+  session.hear(status("busy"));
+  const batch = (payload = {}) => session.hear(asks("PostToolBatch", payload));
+  batch();
+  batch({ agent_id: "a1" });
+  session.hear(stop({ background_tasks: [{ id: "b" }] }));
+  batch();
+  assertEquals(answers(session).map(([, reply]) => reply), [undefined, undefined, undefined]);
+  batch();
+  assertEquals(answers(session).at(-1), ["7", STOP]);
+  session.hear(PROMPT);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "max-turns" });
+});
+
+Deno.test("the first request waits for MCP servers, and not for ever", () => {
+  const connecting = simulate({ mcpServers: 2 });
+  connecting.hear(asks("SessionStart"));
+  connecting.hear({ type: "mcp", begun: 1, done: 1 });
+  connecting.wait(1000);
+  connecting.hear({ type: "mcp", begun: 2, done: 2 });
+  connecting.wait(199);
+  assertEquals(answers(connecting), []);
+  connecting.wait(1);
+  assertEquals(answers(connecting), [["7", undefined]]);
+  const hanging = simulate({ mcpServers: 1 });
+  hanging.hear(asks("SessionStart"));
+  hanging.wait(1999);
+  assertEquals(answers(hanging), []);
+  hanging.wait(1);
+  assertEquals(answers(hanging), [["7", undefined]]);
+  hanging.hear({ type: "mcp", begun: 1, done: 1 });
+  hanging.wait(5000);
+  assertEquals(answers(hanging).length, 1);
+  // What a compaction or another session starts is not the first request.
+  hanging.hear(asks("SessionStart", {}, "8"));
+  assertEquals(answers(hanging).length, 2);
 });
 
 Deno.test("hooks that cannot tell what they have to end the turn, unless its end is known", () => {

@@ -1,0 +1,15 @@
+import type { HookPayload } from "./input.ts";
+
+/** What the model is told when it needs a permission that nobody is there to give. */
+export const DENIAL_MESSAGE = "This tool use requires approval, and nobody is there to give it.";
+
+/** The answer to PermissionRequest that refuses. */
+export const DENIAL: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PermissionRequest",
+    decision: { behavior: "deny", message: DENIAL_MESSAGE },
+  },
+};
+
+/** The answer to PostToolBatch that ends the turn. */
+export const STOP: HookPayload = { continue: false, stopReason: "The limit of turns is reached" };

@@ -1,0 +1,21 @@
+import { assertEquals } from "@std/assert";
+import { McpSource } from "../../src/driver/mcp_source.ts";
+
+Deno.test("McpSource counts the connections that the debug log tells of", () => {
+  const folder = Deno.makeTempDirSync();
+  const log = `${folder}/debug.log`;
+  const source = new McpSource(log);
+  assertEquals(source.read(), undefined, "there is no log yet");
+  const line = (server: string, text: string) =>
+    Deno.writeTextFileSync(log, `T [DEBUG] MCP server "${server}": ${text}\n`, { append: true });
+  line("a", "Starting connection with timeout of 30000ms");
+  line("b", "Starting connection with timeout of 30000ms");
+  line("a", "Successfully connected (transport: stdio) in 3ms");
+  assertEquals(source.read(), { begun: 2, done: 0 });
+  assertEquals(source.read(), undefined);
+  line("a", "Channel notifications skipped: …");
+  assertEquals(source.read(), { begun: 2, done: 1 });
+  line("b", "Connection failed after 5ms");
+  assertEquals(source.read(), { begun: 2, done: 2 });
+  Deno.removeSync(folder, { recursive: true });
+});
