@@ -72,6 +72,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       type: z.literal("status"),
       status: z.string(),
       waitingFor: z.exactOptional(z.string()),
+      version: z.exactOptional(z.string()),
     }),
     z.object({ type: z.literal("earlier"), lines: z.array(line) }),
     z.object({ type: z.literal("subagent"), subagent, line }),

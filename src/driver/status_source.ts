@@ -4,6 +4,7 @@ import { readJsonObject } from "../sandbox/json_object.ts";
 export interface ChildStatus {
   readonly status: string;
   readonly waitingFor?: string;
+  readonly version?: string;
 }
 
 /** Reads the child's status file, which Claude Code rewrites whenever it becomes idle, busy or waits for a choice. */
@@ -30,12 +31,16 @@ export class StatusSource {
       return undefined;
     }
     // Caught while it is being written it is no JSON: the next read tells.
-    const { status, waitingFor, updatedAt } = readJsonObject(this.#path) ?? {};
+    const { status, waitingFor, updatedAt, version } = readJsonObject(this.#path) ?? {};
     const seen = JSON.stringify([idleSince, mtime, status, waitingFor, updatedAt]);
     if (seen === this.#seen || typeof status !== "string") return undefined;
     this.#seen = seen;
     const isStale = typeof updatedAt === "number" && updatedAt < idleSince;
     if (status === "idle" && isStale) return undefined;
-    return { status, ...(typeof waitingFor === "string" ? { waitingFor } : {}) };
+    return {
+      status,
+      ...(typeof waitingFor === "string" ? { waitingFor } : {}),
+      ...(typeof version === "string" ? { version } : {}),
+    };
   }
 }

@@ -39,7 +39,13 @@ export type Input =
     /** The child's rendezvous socket takes a prompt, if the session was told to send it there. */
     | { readonly type: "reachable" }
     /** The child's own status file was written (`sessions/<pid>.json`: idle, busy, waiting). */
-    | { readonly type: "status"; readonly status: string; readonly waitingFor?: string }
+    | {
+      readonly type: "status";
+      readonly status: string;
+      readonly waitingFor?: string;
+      /** The version of Claude Code, where the file has it (2.1.197 and 2.1.330). */
+      readonly version?: string;
+    }
     /** The lines that earlier runs of a resumed session wrote; before any other line. */
     | { readonly type: "earlier"; readonly entries: readonly Entry[] }
     /** A line was added to the transcript of this session. */

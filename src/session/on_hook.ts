@@ -1,7 +1,7 @@
 import { backgroundTasksOf } from "./background_wait.ts";
 import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect, Ending } from "./effect.ts";
-import { end } from "./ending.ts";
+import { end, overAtOnce } from "./ending.ts";
 import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
 import { holdForServers } from "./on_servers.ts";
@@ -63,10 +63,16 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         const working = began({ ...state, background: true, backgroundStop: payload, requests: 0 });
         return act(working.state, [trace, ...working.effects]);
       }
-      return act(
-        { ...state, phase: "settling", stop: payload, background: false },
-        settle(state, trace),
-      );
+      const settling: SessionState = {
+        ...state,
+        phase: "settling",
+        stop: payload,
+        background: false,
+      };
+      const over = overAtOnce(settling);
+      return over === undefined
+        ? act(settling, settle(state, trace))
+        : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
       return act({ ...state, phase: "settling", failure: payload }, settle(state, trace));

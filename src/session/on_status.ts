@@ -11,10 +11,15 @@ const RECORDED_MS = 300;
 /** The child says whether it is idle, busy, or waits for somebody. */
 export function onStatus(
   state: SessionState,
-  { status, waitingFor }: { readonly status: string; readonly waitingFor?: string },
+  { status, waitingFor, version = state.version }: {
+    readonly status: string;
+    readonly waitingFor?: string;
+    readonly version?: string;
+  },
 ): Step {
   const next: SessionState = {
     ...state,
+    ...(version === undefined ? {} : { version }),
     status: { status, ...(waitingFor === undefined ? {} : { waitingFor }) },
   };
   if (state.phase === "ending") return stay(next);

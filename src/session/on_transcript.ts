@@ -16,8 +16,10 @@ import { overWhenIdle } from "./waits.ts";
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
 export function onTranscript(before: SessionState, line: Entry): Step {
   const entry = transcriptSign(line);
+  const version = before.version ?? (line.type === "other" ? undefined : line.version);
   const state: SessionState = {
     ...before,
+    ...(version === undefined ? {} : { version }),
     tools: toolsAfter(before.tools, entry),
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,

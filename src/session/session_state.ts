@@ -82,6 +82,8 @@ export interface SessionState {
   readonly completed: boolean;
   /** The child's last status, once its status file exists. */
   readonly status?: { readonly status: string; readonly waitingFor?: string };
+  /** The version of Claude Code, once its status file or its transcript has told it. */
+  readonly version?: string;
   /** Whether the transcript holds a prompt of this run. */
   readonly prompted: boolean;
   /** The last screen looked at, what it asks, and since when it has asked that. */

@@ -37,6 +37,35 @@ Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", ()
   assertEquals(session.ending(), { kind: "answered", stop: { last_assistant_message: "hi" } });
 });
 
+Deno.test("a version that loses no line is told to go at Stop, if nothing can follow", () => {
+  const begun = (version: string, options: Parameters<typeof simulate>[0] = {}) => {
+    const session = simulate(options);
+    session.hear({ ...status("idle"), version });
+    session.hear(PROMPT);
+    session.hear(status("busy"));
+    return session;
+  };
+  const session = begun("2.1.330");
+  session.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  // Its lines come with its end.
+  session.hear(EXIT);
+  assertEquals(session.ending(), undefined);
+  session.hear(answer("hi"));
+  assertEquals(session.ending()?.kind, "answered");
+  const others = [begun("2.1.197"), begun("2.1.330", { otherStopHooks: true })];
+  for (const other of others) {
+    other.hear(stop({ last_assistant_message: "hi" }));
+    assertEquals(other.signals(), []);
+  }
+  const background = begun("2.1.330");
+  background.hear(stop({ background_tasks: [{ id: "b1", type: "shell" }] }));
+  assertEquals(background.signals(), []);
+  const failed = begun("2.1.330");
+  failed.hear({ type: "hook", event: "StopFailure", payload: {} });
+  assertEquals(failed.signals(), []);
+});
+
 Deno.test("the hook that stops a turn at its limit is the end once the child is idle", () => {
   const session = simulate();
   session.hear(PROMPT);
