@@ -8,6 +8,8 @@ export interface ClaudePrintRun {
   readonly wallMs: number;
   /** From its start to the Stop hook's news, in milliseconds. */
   readonly stopMs: number;
+  /** From that news to the order to go, in milliseconds. */
+  readonly endingMs: number;
   /** The most memory its own process held, in MB of 1 000 000 bytes; its children do not count. */
   readonly peakMb: number;
 }
@@ -54,7 +56,13 @@ export async function runClaudePrint(
   if (!status.success || stdout === "" || stderr.stopMs === undefined) {
     throw new Error(`claude-print failed with exit code ${status.code}:\n${stderr.text}${stdout}`);
   }
-  return { wallMs, stopMs: stderr.stopMs, peakMb };
+  const { stopMs, text } = stderr;
+  return {
+    wallMs,
+    stopMs,
+    endingMs: tracedAt(text, "ending:") - tracedAt(text, "hook Stop"),
+    peakMb,
+  };
 }
 
 /** Reads what `--trace` says, and when it told of Stop. */
@@ -68,6 +76,12 @@ async function readTrace(stream: ReadableStream<Uint8Array>, startedAt: number) 
     }
   }
   return { text, stopMs };
+}
+
+/** When something was traced, in milliseconds. */
+function tracedAt(text: string, what: string): number {
+  const line = text.split("\n").find((line) => line.includes(`ms] ${what}`));
+  return Number(/^\[ *(\d+) ms\]/u.exec(line ?? "")?.[1]);
 }
 
 /** `VmHWM` of proc_pid_status(5); `undefined` when the process is gone. */

@@ -13,7 +13,8 @@ export async function measureWall(
   world: World,
   options: { readonly runs: number; readonly onRound: (text: string) => void },
 ): Promise<readonly Row[]> {
-  const ours: { readonly wallMs: number; readonly stopMs: number }[] = [];
+  const ours: { readonly wallMs: number; readonly stopMs: number; readonly endingMs: number }[] =
+    [];
   const bare: { readonly wallMs: number; readonly stopMs: number }[] = [];
   const print: number[] = [];
   for (let round = 0; round <= options.runs; round++) {
@@ -58,6 +59,12 @@ export async function measureWall(
       value: ms(stop - bareStop),
       against: `bare TUI's Stop, ${ms(bareStop)}`,
       ratio: (stop - bareStop) / bareStop,
+    },
+    {
+      what: "Stop to ending",
+      value: ms(median(ours.map(({ endingMs }) => endingMs))),
+      against: `claude-print, ${ms(wall)}`,
+      ratio: median(ours.map(({ endingMs }) => endingMs)) / wall,
     },
     {
       what: "the bare TUI itself",
