@@ -1,3 +1,4 @@
+import type { Entry } from "../transcript/entry.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
 import { initFrame } from "./init_frame.ts";
@@ -29,11 +30,10 @@ export function begin(state: FramesState, version = state.version): Told {
   return told({ ...next, begun: true, early: [] }, [made, ...state.early]);
 }
 
-function answeringModel({ entries }: FramesState): string | undefined {
-  for (const entry of listOf(entries)) {
-    if (entry.type === "assistant" && entry.message.model !== "<synthetic>") {
-      return entry.message.model;
-    }
-  }
-  return undefined;
+/** The model that answers, or answered last before the session was resumed. */
+function answeringModel({ entries, earlier }: FramesState): string | undefined {
+  const isAnswer = (entry: Entry) =>
+    entry.type === "assistant" && entry.message.model !== "<synthetic>";
+  const answer = listOf(entries).find(isAnswer) ?? earlier.findLast(isAnswer);
+  return answer?.type === "assistant" ? answer.message.model : undefined;
 }

@@ -38,6 +38,7 @@ const PLACEHOLDER = "DeferredToolPlaceholder";
 export function sessionListingOf(entries: readonly Entry[], start = 0): SessionListing {
   const shapes = new Map<unknown, readonly string[]>();
   let shape: unknown;
+  let earlierShape: unknown;
   const deferred = new Set<string>();
   const agents = new Set<string>();
   const skills = new Set<string>();
@@ -55,6 +56,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
       if (line.type === "api-request" && isMainRequest(line)) {
         // A retry after an error may offer other tools.
         if (index >= start) shape ??= line.shapeHash;
+        else earlierShape = line.shapeHash;
         if (isJsonObject(line.params)) {
           const { model, max_tokens } = line.params;
           if (typeof model === "string" && typeof max_tokens === "number") {
@@ -93,7 +95,9 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
     }
   }
 
-  const tools = new Set([...(shapes.get(shape) ?? []), ...deferred]);
+  // Until this run has made a request, what was on offer last is what is known.
+  const offered = shapes.get(shape ?? earlierShape);
+  const tools = new Set([...(offered ?? []), ...deferred]);
   tools.delete(PLACEHOLDER);
   for (const tool of tools) {
     const server = /^mcp__(.+?)__/.exec(tool)?.[1];
@@ -101,7 +105,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
   }
   return {
     // The deferred ones alone would pass for the whole list.
-    tools: shapes.has(shape) ? [...tools].sort() : [],
+    tools: offered === undefined ? [] : [...tools].sort(),
     agents: [...agents],
     skills: [...skills],
     additionalDirectories,

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Frame } from "../../src/wire/frame.ts";
+import { answer } from "../transcript/lines.ts";
 import { startTelling } from "./telling.ts";
 
 const kinds = (frames: readonly Frame[]) =>
@@ -82,11 +83,22 @@ Deno.test("a resumed session begins with what earlier runs were told of it", () 
     entries: [
       attachment({ type: "agent_listing_delta", addedTypes: ["Explore"] }) as never,
       attachment({ type: "skill_listing", names: ["verify"] }) as never,
+      {
+        type: "other",
+        line: { type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } },
+      },
+      {
+        type: "other",
+        line: { type: "api-request", querySource: "repl_main_thread", shapeHash: "h" },
+      },
+      answer("earlier", { id: "m0" }).entry,
     ],
   });
   push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
   begin();
-  assertEquals([frames[0]?.["agents"], frames[0]?.["skills"]], [["Explore"], ["verify"]]);
+  const [init] = frames;
+  assertEquals([init?.["agents"], init?.["skills"]], [["Explore"], ["verify"]]);
+  assertEquals([init?.["tools"], init?.["model"]], [["Bash"], "m"]);
 });
 
 Deno.test("the same run is told with the same ids, and no id twice", () => {

@@ -37,7 +37,7 @@ Deno.test("sessionListingOf: takes the tools of the first request of the run", (
   assertEquals(sessionListingOf(entries).tools, ["tool-of-a"]);
   assertEquals(sessionListingOf(entries, 3).tools, ["tool-of-b"]);
   assertEquals(sessionListingOf(entries, 4).tools, ["tool-of-a"]);
-  assertEquals(sessionListingOf(entries, 5).tools, []);
+  assertEquals(sessionListingOf(entries, 5).tools, ["tool-of-a"], "what was on offer last");
 });
 
 Deno.test("sessionListingOf: never throws on lines of any content", () => {
