@@ -1,6 +1,6 @@
 import type { Effect } from "./effect.ts";
 import { ENTER } from "./paste.ts";
-import type { SessionState } from "./session_state.ts";
+import type { OpenSession, SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
@@ -35,7 +35,7 @@ export function isSubmitted(state: SessionState): boolean {
 }
 
 /** The text stands in the input box: it goes off. */
-export function enter(state: SessionState): Step {
+export function enter(state: OpenSession): Step {
   return act({ ...state, phase: "entered" }, [
     { type: "write", bytes: ENTER },
     deadline("echo"),
@@ -74,7 +74,7 @@ export function enterAgain(state: SessionState): Step {
 
 /** The turn is under way; from `settling` too, when another Stop hook made the assistant go on. */
 export function began(state: SessionState): Step {
-  if (state.phase === "working" || state.phase === "ending") return stay(state);
+  if (state.phase === "working" || state.ending !== undefined) return stay(state);
   const { stop: _, failure: __, limited: ___, ...rest } = state;
   return act({ ...rest, phase: "working", ready: true, completed: false }, [
     deadline("start"),

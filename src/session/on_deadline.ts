@@ -1,6 +1,6 @@
 import { backgroundTasksOf } from "./background_wait.ts";
 import { enterAgain } from "./beginning.ts";
-import type { Effect, Ending } from "./effect.ts";
+import type { Effect } from "./effect.ts";
 import { announced, end, interrupt, remind, settledEnding } from "./ending.ts";
 import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "./deadline_names.ts";
@@ -24,7 +24,7 @@ export function onDeadline(
     case "silence":
       return onSilence(state, at);
     case "interrupt":
-      return state.phase === "interrupting" ? end(state, state.ending as Ending) : stay(state);
+      return state.phase === "interrupting" ? end(state, state.ending) : stay(state);
     case "look":
     case "echo":
       return act(state, [{ type: "look" }]);

@@ -1,6 +1,6 @@
 import { backgroundTasksOf } from "./background_wait.ts";
 import { began, isSubmitted, ready } from "./beginning.ts";
-import type { Effect, Ending } from "./effect.ts";
+import type { Effect } from "./effect.ts";
 import { end, overAtOnce } from "./ending.ts";
 import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
@@ -49,10 +49,9 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
   if (state.phase === "ending") return stay(state);
   if (state.phase === "interrupting") {
     // The turn was over before Escape arrived, or because of it.
-    return event === "Stop" || event === "StopFailure"
-      ? end(state, state.ending as Ending)
-      : stay(state);
+    return event === "Stop" || event === "StopFailure" ? end(state, state.ending) : stay(state);
   }
+  if (state.ending !== undefined) return stay(state);
   const trace: Effect = { type: "trace", text: `hook ${event}` };
   switch (event) {
     case "Stop": {

@@ -5,7 +5,6 @@ import {
   isShellsOnly,
 } from "./background_wait.ts";
 import { began } from "./beginning.ts";
-import type { Ending } from "./effect.ts";
 import { awaitRest, end, overOnRecord } from "./ending.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
@@ -32,7 +31,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   if (state.phase === "ending") return stay(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
-    return entry.end === undefined ? stay(state) : end(state, state.ending as Ending);
+    return entry.end === undefined ? stay(state) : end(state, state.ending);
   }
   if (entry.end === "completed" && state.background) {
     return awaitBackground(state, line.type === "other" ? "" : line.version ?? "");

@@ -46,20 +46,24 @@ export interface SessionOptions extends Limits {
  * - `ended`: nothing more will happen
  */
 export type Phase =
-  | "starting"
-  | "pasted"
-  | "entered"
-  | "working"
-  | "settling"
-  | "interrupting"
-  | "ending"
-  | "reading"
-  | "ended";
+  | OpenPhase
+  | { readonly phase: "interrupting" | "ending" | "reading" | "ended"; readonly ending: Ending };
+
+/** A phase in which the ending is not known yet. */
+interface OpenPhase {
+  readonly phase: "starting" | "pasted" | "entered" | "working" | "settling";
+  readonly ending?: undefined;
+}
+
+/** A session whose ending is not known yet. */
+export type OpenSession = SessionMemory & OpenPhase;
 
 /** Everything a session remembers between two inputs. */
-export interface SessionState {
+export type SessionState = SessionMemory & Phase;
+
+/** What it remembers in every phase. */
+export interface SessionMemory {
   readonly options: SessionOptions;
-  readonly phase: Phase;
   readonly scanner: ScannerState;
   readonly echo: EchoState;
   /** The size of the child's terminal, in character cells. */
@@ -112,7 +116,6 @@ export interface SessionState {
   readonly shellsOnlySince?: number;
   /** The longest time that a call gave its shell in the background, in milliseconds. */
   readonly shellLimitMs?: number;
-  readonly ending?: Ending;
   readonly exit?: Exit;
   /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
