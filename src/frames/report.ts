@@ -12,7 +12,7 @@ import { type FramesState, listOf, withIds } from "./frames_state.ts";
 import { resultFrame } from "./result_frame.ts";
 import { printedResults, runTurns } from "./results.ts";
 import { subagentStats } from "./subagent_stats.ts";
-import { unfinishedProblem } from "./unfinished_problem.ts";
+import { type Problem, unfinishedProblem } from "./unfinished_problem.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
 /** What has to be known of a run to say what became of it. */
@@ -37,8 +37,8 @@ export interface Report {
   /** The result of the last turn. */
   readonly result: ResultFrame;
   readonly exitCode: number;
-  /** A failure in one line and what to do about it; absent when the result says it all. */
-  readonly problem?: { readonly message: string; readonly suggestion?: string };
+  /** Absent when the result says it all. */
+  readonly problem?: Problem;
   /** What the user should know of a run that did not fail, in one line. */
   readonly warning?: string;
   /** Whether the last screen helps to understand a failure. */

@@ -1,7 +1,12 @@
 import { isShellsOnly } from "../session/background_wait.ts";
 import type { HookPayload } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import type { Report } from "./report.ts";
+
+/** A failure in one line, and what to do about it. */
+export interface Problem {
+  readonly message: string;
+  readonly suggestion?: string;
+}
 
 /**
  * Names the background tasks that were stopped because they had been waited for long enough.
@@ -12,7 +17,7 @@ import type { Report } from "./report.ts";
 export function unfinishedProblem(
   tasks: readonly HookPayload[],
   version: string,
-): NonNullable<Report["problem"]> {
+): Problem {
   const names = tasks.map(({ type, description }) =>
     (type === "shell" || type === "subagent") && typeof description === "string"
       ? `${type} "${description}"`

@@ -7,6 +7,7 @@ import {
 import type { Input, Subagent } from "../../src/session/input.ts";
 import { parseEntry } from "../../src/transcript/entry.ts";
 import type { Frame } from "../../src/wire/frame.ts";
+import { conversationOptions } from "./conversation_options.ts";
 
 // deno-lint-ignore no-explicit-any
 type WithoutTime<T> = T extends any ? Omit<T, "at"> : never;
@@ -29,18 +30,7 @@ export interface Telling {
 
 /** Begins to tell of a run that was started at the beginning of the epoch. */
 export function startTelling(options: Partial<FramesOptions> = {}): Telling {
-  let state = startFrames({
-    sessionId: "s",
-    cwd: "/w",
-    permissionMode: "default",
-    apiKeySource: "none",
-    memoryPath: "/m/",
-    servedByAnthropic: true,
-    denialMessages: [],
-    seed: "5d2bd263-47a8-4ab5-8f2e-1f1f0c3a9b11",
-    startedAt: 0,
-    ...options,
-  });
+  let state = startFrames({ ...conversationOptions().frames, startedAt: 0, ...options });
   const frames: Frame[] = [];
   const take = (told: { readonly state: FramesState; readonly frames: readonly Frame[] }) => {
     state = told.state;
