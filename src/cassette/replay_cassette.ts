@@ -1,6 +1,7 @@
 import type { Ending } from "../session/effect.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import type { OutputKind } from "../wire/output_writer.ts";
+import type { Cassette } from "./cassette.ts";
 import { compareFrames } from "./compare_frames.ts";
 import { readCassette } from "./read_cassette.ts";
 import { replayCast } from "./replay_cast.ts";
@@ -28,7 +29,11 @@ export interface Replay {
  * @throws {CassetteError} when the folder holds no cassette, or a damaged one
  */
 export function replayCassette(folder: string): Replay {
-  const { cast, tape } = readCassette(folder);
+  return replayRead(readCassette(folder));
+}
+
+/** Replays a cassette that was read already. */
+export function replayRead({ cast, tape }: Cassette): Replay {
   const { output } = cast.header.claude_print;
   const { ending, frames, differences } = replayCast(cast);
   const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;

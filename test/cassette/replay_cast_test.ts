@@ -6,6 +6,7 @@ import { parseCast } from "../../src/cassette/parse_cast.ts";
 import { replayCast } from "../../src/cassette/replay_cast.ts";
 import type { SessionOptions } from "../../src/session/session_state.ts";
 import { readRecording } from "../session/recording.ts";
+import { cutAnew } from "./cut_anew.ts";
 import { recordSession } from "./record_session.ts";
 
 const SESSIONS: Readonly<Record<string, Partial<SessionOptions>>> = {
@@ -17,24 +18,6 @@ const SESSIONS: Readonly<Record<string, Partial<SessionOptions>>> = {
 function recorded(name: string): Cast {
   const session = SESSIONS[name.replace(/^.*-/, "")] ?? {};
   return recordSession(readRecording(name), { session }).cast;
-}
-
-/** A cast whose output is cut at other places: each number cuts one event, counted over all characters. */
-function cutAnew({ header, events }: Cast, cuts: readonly number[]): Cast {
-  const length = events.reduce((sum, { code, data }) => sum + (code === "o" ? data.length : 0), 0);
-  const places = new Set(cuts.map((cut) => cut % length));
-  let place = 0;
-  const cut = (event: CastEvent): readonly CastEvent[] => {
-    if (event.code !== "o") return [event];
-    const parts = [""];
-    for (const character of event.data) {
-      if (places.has(place)) parts.push("");
-      parts.push(`${parts.pop()}${character}`);
-      place += character.length;
-    }
-    return parts.filter((data) => data !== "").map((data) => ({ ...event, data }));
-  };
-  return { header, events: events.flatMap(cut) };
 }
 
 /** A cast with events changed or left out. */
