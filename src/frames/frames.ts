@@ -1,5 +1,6 @@
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
 import { begin } from "./beginning.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
@@ -9,8 +10,13 @@ import { stopTurn } from "./results.ts";
 import { tellTasks } from "./saying.ts";
 import { stopTasks } from "./task_frames.ts";
 
-/** How long after the prompt's line `system/init` is held back for the lines that describe the session. */
+/**
+ * How long after the prompt's line `system/init` is held back for the lines that describe the session. Since 2.1.330 the
+ * line of the first request is the last of them, and nothing is waited for any more; on a busy machine it comes after a
+ * second.
+ */
 const INIT_DELAY_MS = 200;
+const INIT_DELAY_SINCE_330_MS = 2000;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 50;
 
@@ -105,13 +111,17 @@ function waiting(
     ...next,
     effects: [
       ...state.prompted && !before.prompted && !state.begun
-        ? [{ type: "deadline", name: "init", afterMs: INIT_DELAY_MS } as const]
+        ? [{ type: "deadline", name: "init", afterMs: initDelayMs(state) } as const]
         : [],
       ...shellsChanged
         ? [afterMs === undefined ? { type: "deadline", name: "shells" } as const : look(afterMs)]
         : [],
     ],
   };
+}
+
+function initDelayMs({ version = "" }: FramesState): number {
+  return isVersionAtLeast(version, "2.1.330") ? INIT_DELAY_SINCE_330_MS : INIT_DELAY_MS;
 }
 
 function look(afterMs: number): Effect {

@@ -1,6 +1,7 @@
 import { isCommandText } from "../transcript/command_text.ts";
 import type { AssistantEntry, Entry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { SubagentLine } from "../session/input.ts";
 import { begin } from "./beginning.ts";
@@ -46,7 +47,13 @@ function tellLine(state: FramesState, entry: Entry): Told {
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  let next = tellTasks(noted, (context) => taskFramesOfEntry(noted.tasks, entry, context));
+  const begun = entry.type === "other" && noted.prompted && isMainRequest(entry.line)
+    ? begin(noted)
+    : told(noted);
+  let next = and(
+    begun,
+    (state) => tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
+  );
   if (!isTextOfCommand(noted, entry)) {
     next = and(next, (state) => say(state, (context) => framesOfEntry(entry, context)));
   }

@@ -53,7 +53,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
       const { line } = entry;
       if (line.type === "permission-mode") permissionMode = text(line.permissionMode);
       if (line.type === "api-request-shape") shapes.set(line.shapeHash, toolsOfShape(line.shape));
-      if (line.type === "api-request" && isMainRequest(line)) {
+      if (isMainRequest(line)) {
         // A retry after an error may offer other tools.
         if (index >= start) shape ??= line.shapeHash;
         else earlierShape = line.shapeHash;
@@ -116,8 +116,10 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
   };
 }
 
-function isMainRequest(line: JsonObject): boolean {
-  return typeof line.querySource === "string" && line.querySource.startsWith("repl_main_thread");
+/** Whether a line tells of a request in the session's own name, with which the tools on offer are known (2.1.330). */
+export function isMainRequest(line: JsonObject): boolean {
+  return line.type === "api-request" && typeof line.querySource === "string" &&
+    line.querySource.startsWith("repl_main_thread");
 }
 
 function toolsOfShape(shape: unknown): readonly string[] {

@@ -123,3 +123,14 @@ Deno.test("the same run is told with the same ids, and no id twice", () => {
     assertMatch(`${id}`, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/u);
   }
 });
+
+Deno.test("a session begins with its first request, by which its tools are known", () => {
+  const { push, frames } = startTelling();
+  push({ version: "2.1.330", type: "user", uuid: "p", message: { content: "Hi" } });
+  push({ type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } });
+  assertEquals(frames, []);
+  push({ type: "api-request", querySource: "agent:x", shapeHash: "h" });
+  assertEquals(frames, []);
+  push({ type: "api-request", querySource: "repl_main_thread", shapeHash: "h" });
+  assertEquals(frames.map(({ tools }) => tools), [["Bash"]]);
+});
