@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
-import { processesOf } from "../leftovers.ts";
 import { forEachVersion } from "./for_each_version.ts";
-import { type JsonObject, outlineOfFrames, parseFrames, parseObject } from "./print_mode_facts.ts";
+import { type JsonObject, outlineOfFrames, parseFrames } from "./print_mode_facts.ts";
 import { RealClaude } from "./real_claude.ts";
 
 const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
@@ -114,21 +113,4 @@ forEachVersion("a subagent in the background is waited for up to the ceiling", a
   assertEquals(outlineOf(frames), outlineOf(expected));
   assertEquals(frames.at(-1)?.result, "started");
   assertStringIncludes(ours.stderr, 'subagent "Look around"');
-});
-
-forEachVersion("a turn that is stopped in a tool keeps the text before it", async (real) => {
-  const prompt = "Wait. [[say I look]] [[bash tail -f /dev/null]]";
-  const args = ["--output-format", "json", "--allowedTools", "Bash", "--", prompt];
-  const run = real.start(args);
-  let ended = false;
-  run.ended.finally(() => ended = true);
-  const runs = (line: string) => line.endsWith("tail -f /dev/null");
-  while (!ended && !processesOf(real.home.path).some(runs)) {
-    await new Promise((done) => setTimeout(done, 10));
-  }
-  run.kill("SIGINT");
-  const { code, stdout } = await run.ended;
-  assertEquals(code, 130);
-  const { subtype, result } = parseObject(stdout);
-  assertEquals([subtype, result], ["interrupted", "I look"]);
 });
