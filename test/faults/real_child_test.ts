@@ -1,10 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { processesOf } from "../leftovers.ts";
-import { forEachVersion } from "../real/for_each_version.ts";
+import { forNewestVersion } from "../real/for_each_version.ts";
 import { parseObject } from "../real/print_mode_facts.ts";
 import type { RealClaude } from "../real/real_claude.ts";
 
-forEachVersion("Claude Code killed in a tool ends the run, its tool and its wait", async (real) => {
+forNewestVersion("Claude Code killed in a tool ends the run, its tool and its wait", async (real) => {
   const args = ["--output-format", "json", "--allowedTools", "Bash"];
   const run = real.start([...args, "--", "Wait. [[bash tail -f /dev/null]]"]);
   let isOver = false;
