@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dialogFor } from "../../fixtures/mock/dialog.ts";
 import { releaseOf } from "../../fixtures/mock/release.ts";
 import type { Dialog, DialogName, DialogRequest } from "../../fixtures/mock/scenario.ts";
+import { concurrently } from "../faults/concurrently.ts";
 import { StandIn } from "./stand_in.ts";
 
 const UP = "\x1b[A";
@@ -82,17 +83,6 @@ async function assertEnds(
   }
 }
 
-// No supported version has the trust dialog of old any more.
-for (const request of [UNKNOWN, { show: "trust_files" }] as const) {
-  const name = "show" in request ? request.show : "a dialog nobody knows";
-  Deno.test(`${name} ends the run with the screen on stderr, and no key is pressed`, async () => {
-    await assertEnds(request, {
-      message: "a dialog that claude-print does not know",
-      suggestion: "Run claude in this folder",
-    });
-  });
-}
-
 const LOGIN: Dialog = {
   ...UNKNOWN,
   lines: ["Claude Code can be used with your Claude subscription.", "", "Select login method:"],
@@ -103,18 +93,26 @@ const BROKEN: Dialog = {
   lines: ["Configuration error", "", "/tmp/x/.claude.json isn't valid JSON."],
   choices: [{ label: "Exit and fix manually" }, { label: "Reset to default configuration" }],
 };
+const NOT_KNOWN = "a dialog that claude-print does not know";
 const UNANSWERED: readonly (readonly [DialogRequest, string, string])[] = [
-  [LOGIN, "login", "Log in once with: claude /login"],
-  [{ show: "onboarding" }, "first start", "Go through the first start of Claude Code once"],
-  [{ show: "mcp_servers" }, "MCP server approval", "Approve or reject the project's MCP servers"],
-  [BROKEN, "configuration error", "Look whether the disk"],
+  [UNKNOWN, NOT_KNOWN, "Run claude in this folder"],
+  // No supported version has the trust dialog of old any more.
+  [{ show: "trust_files" }, NOT_KNOWN, "Run claude in this folder"],
+  [LOGIN, "its login dialog", "Log in once with: claude /login"],
+  [{ show: "onboarding" }, "its first start dialog", "Go through the first start of Claude Code"],
+  [
+    { show: "mcp_servers" },
+    "its MCP server approval dialog",
+    "Approve or reject the project's MCP",
+  ],
+  [BROKEN, "its configuration error dialog", "Look whether the disk"],
 ];
 
-for (const [request, name, suggestion] of UNANSWERED) {
-  Deno.test(`the ${name} dialog ends the run with what to do, and no key is pressed`, async () => {
-    await assertEnds(request, { message: `its ${name} dialog`, suggestion });
-  });
-}
+Deno.test("a dialog without an answer ends the run with its screen and what to do, and no key is pressed", () =>
+  concurrently(UNANSWERED, {
+    limit: 3,
+    each: ([request, message, suggestion]) => assertEnds(request, { message, suggestion }),
+  }));
 
 Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permission is asked", async () => {
   const quoted = [
