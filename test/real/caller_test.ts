@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 import { parseObject } from "./print_mode_facts.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -139,19 +139,4 @@ forNewestVersion("prompts, model and tools of the system are forwarded", async (
   assertEquals(names(first), []);
   assertEquals(names(second), names(third));
   assertEquals(second.model, third.model);
-});
-
-forEachVersion("a directory of --add-dir is trusted without a question", async (real) => {
-  const other = `${real.home.path}/other`;
-  await Deno.mkdir(other);
-  await Deno.writeTextFile(`${other}/note.txt`, "written elsewhere\n");
-  const input = JSON.stringify({ file_path: `${other}/note.txt` });
-  const run = await real.print([
-    "--add-dir",
-    other,
-    "--",
-    `Look. [[tool Read ${input}]] [[say read]]`,
-  ]);
-  assertEquals(run, { code: 0, stdout: "read\n", stderr: "" });
-  assertStringIncludes(real.api.turns[1]?.text ?? "", "written elsewhere");
 });

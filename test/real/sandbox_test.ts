@@ -19,7 +19,7 @@ function transcriptPath(real: RealClaude, session: unknown): string {
 }
 
 forEachVersion(
-  "a run reads the user's settings and memory but changes nothing of theirs",
+  "a run reads the user's settings and memory, and a directory of --add-dir, but changes nothing of theirs",
   async (real) => {
     const { config, path, project } = real.home;
     const fired = `${path}/fired`;
@@ -38,16 +38,22 @@ forEachVersion(
     await Deno.writeTextFile(`${config}/history.jsonl`, '{"display":"before"}\n');
     await Deno.mkdir(`${config}/sessions`);
     await Deno.writeTextFile(`${config}/sessions/1.json`, '{"pid":1}');
+    const other = `${path}/other`;
+    await Deno.mkdir(other);
+    await Deno.writeTextFile(`${other}/note.txt`, "written elsewhere\n");
     const before = filesBelow(path);
 
-    const prompt = "Hi [[bash printenv FROM_USER_SETTINGS]] [[say moin]]";
-    const run = await real.print([...JSON_FORMAT, "--", prompt]);
+    const input = JSON.stringify({ file_path: `${other}/note.txt` });
+    const prompt = `Hi [[bash printenv FROM_USER_SETTINGS]] [[tool Read ${input}]] [[say moin]]`;
+    // The directory is trusted without a question.
+    const run = await real.print([...JSON_FORMAT, "--add-dir", other, "--", prompt]);
     assertEquals([run.code, run.stderr], [0, ""]);
     const { session_id, result } = parseObject(run.stdout);
     assertEquals(result, "moin");
-    const [first, second] = real.api.turns;
+    const [first, second, third] = real.api.turns;
     assertStringIncludes(first?.text ?? "", "The user always says moin.");
     assertStringIncludes(second?.text ?? "", "seen by tools");
+    assertStringIncludes(third?.text ?? "", "written elsewhere");
 
     const after = new Map(filesBelow(path));
     const transcript = `.claude/${transcriptPath(real, session_id)}`;
