@@ -9,39 +9,47 @@ const UP = "\x1b[A";
 const DOWN = "\x1b[B";
 const ENTER = "\r";
 
-/** Dialogs that have an answer, as each release draws them. */
+/** Dialogs that have an answer, with the releases that draw them. */
 const ANSWERED: readonly {
   readonly show: DialogName;
-  readonly version: string;
+  readonly versions: readonly string[];
   readonly choice: string;
 }[] = [
-  { show: "trust_yes", version: "2.1.197", choice: "Yes, I trust this folder" },
-  { show: "trust_no", version: "2.1.330", choice: "Yes, I trust this folder" },
-  { show: "bypass", version: "2.1.197", choice: "Yes, I accept" },
-  { show: "bypass", version: "2.1.330", choice: "Yes, I accept" },
-  { show: "api_key", version: "2.1.197", choice: "Yes" },
-  { show: "api_key", version: "2.1.330", choice: "Yes" },
-  { show: "add_directory", version: "2.1.330", choice: "Yes, add it" },
-  { show: "settings_error", version: "2.1.330", choice: "Continue without these settings" },
-  { show: "settings_warning", version: "2.1.330", choice: "Continue" },
-  { show: "external_includes", version: "2.1.197", choice: "No, disable external imports" },
-  { show: "external_includes", version: "2.1.330", choice: "No, disable external imports" },
+  { show: "trust_yes", versions: ["2.1.197"], choice: "Yes, I trust this folder" },
+  { show: "trust_no", versions: ["2.1.330"], choice: "Yes, I trust this folder" },
+  { show: "bypass", versions: ["2.1.197", "2.1.330"], choice: "Yes, I accept" },
+  { show: "api_key", versions: ["2.1.197", "2.1.330"], choice: "Yes" },
+  { show: "add_directory", versions: ["2.1.330"], choice: "Yes, add it" },
+  { show: "settings_error", versions: ["2.1.330"], choice: "Continue without these settings" },
+  { show: "settings_warning", versions: ["2.1.330"], choice: "Continue" },
+  {
+    show: "external_includes",
+    versions: ["2.1.197", "2.1.330"],
+    choice: "No, disable external imports",
+  },
 ];
 
-for (const { show, version, choice } of ANSWERED) {
-  Deno.test(`${version}: ${show} is answered with "${choice}", wherever its caret stands`, async () => {
-    const { latest } = releaseOf(version);
-    const { choices } = dialogFor({ show }, { folder: "/", latest });
-    const wanted = choices.findIndex(({ label }) => label === choice);
-    await Promise.all(choices.map(async (_, selected) => {
-      await using claude = await StandIn.set({ version, dialogs: [{ show, selected }] });
-      const run = await claude.print(["hello"]);
-      assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
-      assertEquals((await claude.journal("dialog")).map(({ chosen }) => chosen), [choice]);
-      const steps = wanted - selected;
-      const moves = Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN);
-      assertEquals(await claude.keys(), [...moves, ENTER]);
-    }));
+for (const { show, versions, choice } of ANSWERED) {
+  Deno.test(`${show} is answered with "${choice}", wherever its caret stands`, async () => {
+    const cases = versions.flatMap((version) => {
+      const { latest } = releaseOf(version);
+      const labels = dialogFor({ show }, { folder: "/", latest }).choices.map(({ label }) => label);
+      return labels.map((_, selected) => ({ version, selected, wanted: labels.indexOf(choice) }));
+    });
+    await concurrently(cases, {
+      limit: 4,
+      each: async ({ version, selected, wanted }) => {
+        const name = `${version}: ${selected}`;
+        await using claude = await StandIn.set({ version, dialogs: [{ show, selected }] });
+        const run = await claude.print(["hello"]);
+        assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], name);
+        const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
+        assertEquals(chosen, [choice], name);
+        const steps = wanted - selected;
+        const moves = Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN);
+        assertEquals(await claude.keys(), [...moves, ENTER], name);
+      },
+    });
   });
 }
 
