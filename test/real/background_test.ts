@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "./print_mode_facts.ts";
 import { RealClaude } from "./real_claude.ts";
 
@@ -101,7 +101,7 @@ Deno.test("2.1.330: text prints each turn when it ends, with an empty line in be
   assertEquals(ours, "started\n\ndone\n");
 });
 
-forEachVersion("a subagent in the background is waited for up to the ceiling", async (real) => {
+forNewestVersion("a subagent in the background is waited for up to the ceiling", async (real) => {
   const args = [...STREAM_FORMAT, "--allowedTools", "Agent", "--", SILENT_SUBAGENT];
   const env = { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: "500" };
   const [ours, theirs] = await Promise.all([
