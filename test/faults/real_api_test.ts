@@ -18,7 +18,6 @@ const ROWS: readonly {
 }[] = [
   { prompt: "[[error 403]]", says: /^The organization does not let this login use Claude Code: / },
   { prompt: "[[error 429]]", says: /^The API takes no more requests for now: / },
-  { prompt: "[[error 500]]", says: /^The API failed: 500 Internal server error\b/ },
   { prompt: "[[bash true]] [[error 500]]", says: /^The API failed: 500 Internal server error\b/ },
   // In the middle of an answer 2.1.330 names the middle, or for a reset the connection.
   {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 import { parseObject } from "./print_mode_facts.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -16,28 +16,55 @@ function bodyOf(real: RealClaude, index: number): Readonly<Record<string, unknow
   return parseObject(real.api.turns[index]?.text ?? "");
 }
 
-forNewestVersion("a caller inside Claude Code is served like any other", async (real) => {
-  const run = await real.print(["--output-format", "json", "--", "Hi [[say yes]]"], {
-    env: {
-      AI_AGENT: "claude-code_agent",
-      CLAUDECODE: "1",
-      CLAUDE_CODE_CHILD_SESSION: "1",
-      CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
-      CLAUDE_CODE_EXECPATH: NOWHERE,
-      CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
-      CLAUDE_CODE_SIMPLE: "1",
-      CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
-      CLAUDE_AGENT_SDK_VERSION: "0.3.330",
+/** Settings of the caller's and what shows that they work. */
+function settingsOf({ home }: RealClaude) {
+  // Nothing of the home that is looked at.
+  const stops = `${home.path}/t/stops`;
+  const hook = { type: "command", command: `echo stopped >> ${stops}` };
+  return {
+    settings: JSON.stringify({
+      env: { FROM_CALLER: "seen by tools" },
+      permissions: { allow: ["Bash(printenv:*)"] },
+      hooks: { Stop: [{ hooks: [hook] }] },
+    }),
+    prompt: "Hi [[bash printenv FROM_CALLER]] [[say yes]]",
+    assertHeeded: async ({ api }: RealClaude) => {
+      assertStringIncludes(api.turns.at(-1)?.text ?? "", "seen by tools");
+      assertEquals(await Deno.readTextFile(stops), "stopped\n");
     },
-  });
-  assertEquals([run.code, run.stderr], [0, ""]);
-  const { result, session_id } = parseObject(run.stdout);
-  assertEquals(result, "yes");
-  assertEquals(entrypoints(real), ["cli"]);
-  const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
-  assertEquals(transcripts.length, 1);
-  assertStringIncludes(transcripts[0] ?? "", `${session_id}.jsonl`);
-});
+  };
+}
+
+forNewestVersion(
+  "a caller inside Claude Code is served like any other, with inline settings",
+  async (real) => {
+    const { settings, prompt, assertHeeded } = settingsOf(real);
+    const run = await real.print(
+      ["--output-format", "json", "--settings", settings, "--", prompt],
+      {
+        env: {
+          AI_AGENT: "claude-code_agent",
+          CLAUDECODE: "1",
+          CLAUDE_CODE_CHILD_SESSION: "1",
+          CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
+          CLAUDE_CODE_EXECPATH: NOWHERE,
+          CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
+          CLAUDE_CODE_SIMPLE: "1",
+          CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
+          CLAUDE_AGENT_SDK_VERSION: "0.3.330",
+        },
+      },
+    );
+    assertEquals([run.code, run.stderr], [0, ""]);
+    const { result, session_id } = parseObject(run.stdout);
+    assertEquals(result, "yes");
+    assertEquals(entrypoints(real), ["cli", "cli"]);
+    await assertHeeded(real);
+    const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
+    assertEquals(transcripts.length, 1);
+    assertStringIncludes(transcripts[0] ?? "", `${session_id}.jsonl`);
+  },
+);
 
 forNewestVersion("a claude-print started by a tool of a claude-print run works", async (real) => {
   const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
@@ -51,37 +78,25 @@ forNewestVersion("a claude-print started by a tool of a claude-print run works",
   assertEquals(filesBelow(`${real.home.config}/projects`).size, 2, "both transcripts are home");
 });
 
-forNewestVersion("CLAUDE_CONFIG_DIR of the caller is where everything is", async (real) => {
-  const config = `${real.home.path}/another config`;
-  await Deno.rename(real.home.config, config);
-  await Deno.rename(`${real.home.path}/.claude.json`, `${config}/.claude.json`);
-  await Deno.writeTextFile(`${config}/CLAUDE.md`, "From the other config dir.\n");
-  const run = await real.print(["--", "Hi [[say yes]]"], { env: { CLAUDE_CONFIG_DIR: config } });
-  assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
-  assertStringIncludes(real.api.turns[0]?.text ?? "", "From the other config dir.");
-  assertEquals(filesBelow(`${config}/projects`).size, 1);
-  const names = [...Deno.readDirSync(real.home.path)].map(({ name }) => name).sort();
-  assertEquals(names, ["another config", "project", "t", "tmp"]);
-});
-
 forNewestVersion(
-  "the caller's --settings work beside ours, inline and from a file",
+  "CLAUDE_CONFIG_DIR of the caller is where everything is, but a settings file",
   async (real) => {
-    const stops = `${real.home.path}/stops`;
-    const settings = JSON.stringify({
-      env: { FROM_CALLER: "seen by tools" },
-      permissions: { allow: ["Bash(printenv:*)"] },
-      hooks: { Stop: [{ hooks: [{ type: "command", command: `echo stopped >> ${stops}` }] }] },
-    });
-    const file = `${real.home.path}/settings of mine.json`;
+    const config = `${real.home.path}/another config`;
+    await Deno.rename(real.home.config, config);
+    await Deno.rename(`${real.home.path}/.claude.json`, `${config}/.claude.json`);
+    await Deno.writeTextFile(`${config}/CLAUDE.md`, "From the other config dir.\n");
+    const { settings, prompt, assertHeeded } = settingsOf(real);
+    const file = `${real.home.path}/t/settings of mine.json`;
     await Deno.writeTextFile(file, settings);
-    const prompt = "Hi [[bash printenv FROM_CALLER]] [[say yes]]";
-    for (const value of [settings, file]) {
-      const run = await real.print(["--settings", value, "--", prompt]);
-      assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
-      assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "seen by tools");
-    }
-    assertEquals(await Deno.readTextFile(stops), "stopped\nstopped\n");
+    const run = await real.print(["--settings", file, "--", prompt], {
+      env: { CLAUDE_CONFIG_DIR: config },
+    });
+    assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
+    await assertHeeded(real);
+    assertStringIncludes(real.api.turns[0]?.text ?? "", "From the other config dir.");
+    assertEquals(filesBelow(`${config}/projects`).size, 1);
+    const names = [...Deno.readDirSync(real.home.path)].map(({ name }) => name).sort();
+    assertEquals(names, ["another config", "project", "t", "tmp"]);
   },
 );
 
@@ -124,19 +139,4 @@ forNewestVersion("prompts, model and tools of the system are forwarded", async (
   assertEquals(names(first), []);
   assertEquals(names(second), names(third));
   assertEquals(second.model, third.model);
-});
-
-forEachVersion("a directory of --add-dir is trusted without a question", async (real) => {
-  const other = `${real.home.path}/other`;
-  await Deno.mkdir(other);
-  await Deno.writeTextFile(`${other}/note.txt`, "written elsewhere\n");
-  const input = JSON.stringify({ file_path: `${other}/note.txt` });
-  const run = await real.print([
-    "--add-dir",
-    other,
-    "--",
-    `Look. [[tool Read ${input}]] [[say read]]`,
-  ]);
-  assertEquals(run, { code: 0, stdout: "read\n", stderr: "" });
-  assertStringIncludes(real.api.turns[1]?.text ?? "", "written elsewhere");
 });

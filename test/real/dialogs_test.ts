@@ -80,18 +80,16 @@ Deno.test("a permission that our hook does not deny in time is denied on the scr
   }));
 });
 
-forEachVersion("a broken settings file of the project is skipped as by claude -p", async (real) => {
-  await Deno.mkdir(`${real.home.project}/.claude`);
-  await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
-  const args = ["--", "Hi [[say all the same]]"];
-  const { code, stdout } = await real.claudeP(args);
-  assertEquals([code, stdout], [0, "all the same\n"]);
-  assertEquals(await real.print(args), { code, stdout, stderr: "" });
-});
-
-forEachVersion("skipping permissions needs no answer to its warning", async (real) => {
-  const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
-  const run = await real.print(args, { env: { IS_SANDBOX: "1" } });
-  assertEquals(run, { code: 0, stdout: "done\n", stderr: "" });
-  assertEquals(real.api.turns[1]?.text.includes('"42"'), true, "the tool ran");
-});
+forEachVersion(
+  "a broken settings file of the project is skipped as by claude -p, and so is the warning of skipped permissions",
+  async (real) => {
+    await Deno.mkdir(`${real.home.project}/.claude`);
+    await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
+    const env = { IS_SANDBOX: "1" };
+    const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
+    const { code, stdout } = await real.claudeP(args, { env });
+    assertEquals([code, stdout], [0, "done\n"]);
+    assertEquals(await real.print(args, { env }), { code, stdout, stderr: "" });
+    assertEquals(real.api.turns[3]?.text.includes('"42"'), true, "the tool ran");
+  },
+);

@@ -3,7 +3,7 @@ import { CLAUDE_PRINT } from "../claude_print.ts";
 import { processesOf } from "../leftovers.ts";
 import { startProgram } from "../start_program.ts";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { forNewestVersion } from "./for_each_version.ts";
 
 const PATIENCE_MS = 20_000;
 
@@ -15,7 +15,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-forEachVersion(
+forNewestVersion(
   "SIGKILL of claude-print ends the child and its tool, and sweep brings the transcript home",
   async (real) => {
     const { path, config, project, env } = real.home;

@@ -1,31 +1,35 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../fixtures/https_proxy.ts";
 import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
+import { parseObject } from "./print_mode_facts.ts";
 
-/** Variables that log in by themselves, and the header in which the API sees them. */
+/** Variables that log in by themselves, and the header in which the API sees them; a key alone is asked about. */
 const VARIABLES = [
   {
     variable: "ANTHROPIC_API_KEY",
     value: "sk-ant-api03-throwaway-key-of-a-test",
     header: "x-api-key",
     sent: "sk-ant-api03-throwaway-key-of-a-test",
+    test: forEachVersion,
   },
   {
     variable: "ANTHROPIC_AUTH_TOKEN",
     value: "throwaway-token",
     header: "authorization",
     sent: "Bearer throwaway-token",
+    test: forNewestVersion,
   },
   {
     variable: "CLAUDE_CODE_OAUTH_TOKEN",
     value: "sk-ant-oat01-throwaway-token",
     header: "authorization",
     sent: "Bearer sk-ant-oat01-throwaway-token",
+    test: forNewestVersion,
   },
 ] as const;
 
-for (const { variable, value, header, sent } of VARIABLES) {
-  forEachVersion(`${variable} logs in without a file and without a dialog`, async (real) => {
+for (const { variable, value, header, sent, test } of VARIABLES) {
+  test(`${variable} logs in without a file and without a dialog`, async (real) => {
     const run = await real.print(["--trace", "--", "Hi [[say yes]]"], {
       env: { [variable]: value },
     });
@@ -44,7 +48,7 @@ forNewestVersion("without a login a run ends at once and says how to log in", as
 }, { home: { loggedIn: false } });
 
 forNewestVersion(
-  "four runs with an expired login refresh it once, in the user's file",
+  "four runs at once with an expired login refresh it once, in the user's file, and do not disturb each other",
   async (real) => {
     await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
     const authorities = `${real.home.path}/authorities.pem`;
@@ -55,12 +59,17 @@ forNewestVersion(
       NODE_EXTRA_CA_CERTS: authorities,
     };
     const runs = await Promise.all(
-      [1, 2, 3, 4].map((number) => real.print(["--", `Hi [[say run ${number}]]`], { env })),
+      [1, 2, 3, 4].map((number) =>
+        real.print(["--output-format", "json", "--", `Hi [[say I am number ${number}]]`], { env })
+      ),
     );
-    assertEquals(
-      runs,
-      [1, 2, 3, 4].map((number) => ({ code: 0, stdout: `run ${number}\n`, stderr: "" })),
-    );
+    const sessions = runs.map(({ code, stdout, stderr }, index) => {
+      assertEquals([code, stderr], [0, ""]);
+      const { result, session_id } = parseObject(stdout);
+      assertEquals(result, `I am number ${index + 1}`);
+      return session_id;
+    });
+    assertEquals(new Set(sessions).size, 4, "each has a session of its own");
     assertEquals(real.api.refreshes, 1);
     assertEquals(
       real.api.turns.map(({ headers }) => headers.authorization),

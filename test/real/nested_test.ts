@@ -3,7 +3,7 @@ import { projectSlug } from "../../src/transcript/project_slug.ts";
 import { filesBelow } from "./files_below.ts";
 import { lackOf } from "../find_tool.ts";
 import { unlessLacking } from "../unless_lacking.ts";
-import { forEachVersion, REAL_VERSIONS } from "./for_each_version.ts";
+import { forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";
 import { factsOfResult, parseObject } from "./print_mode_facts.ts";
 import { RealClaude } from "./real_claude.ts";
 
@@ -31,7 +31,7 @@ async function nestClaude({ binary, home: { path, project } }: RealClaude): Prom
   return log;
 }
 
-forEachVersion(
+forNewestVersion(
   "what a claude -p does that hooks have started is neither told nor lost, as in claude -p",
   async (real) => {
     const log = await nestClaude(real);

@@ -3,6 +3,7 @@ import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import {
   blocksOf,
   factsOfResult,
+  type JsonObject,
   outlineOfFrames,
   parseFrames,
   parseObject,
@@ -21,20 +22,7 @@ async function both(real: RealClaude, args: readonly string[]) {
   return { ours, theirs };
 }
 
-/** Compares the result objects of both programs and returns ours. */
-async function sameResult(real: RealClaude, args: readonly string[]) {
-  const { ours, theirs } = await both(real, [...JSON_FORMAT, ...args]);
-  assertEquals(ours.code, theirs.code);
-  const result = parseObject(ours.stdout);
-  const expected = parseObject(theirs.stdout);
-  assertEquals(factsOfResult(result), {
-    ...factsOfResult(expected),
-    claude_version: real.version,
-  });
-  return result;
-}
-
-forEachVersion("text output is that of claude -p, byte for byte", async (real) => {
+forNewestVersion("text output is that of claude -p, byte for byte", async (real) => {
   const answer = "First line\\n\\n  indented \\t ⚓ ❤️ 👩‍👩‍👧‍👦 é – `code`\\nlast line  \\n";
   const { ours, theirs } = await both(real, ["--", `Answer. [[say ${answer}]]`]);
   assertEquals(ours, theirs);
@@ -42,105 +30,99 @@ forEachVersion("text output is that of claude -p, byte for byte", async (real) =
   assertStringIncludes(ours.stdout, "👩‍👩‍👧‍👦");
 });
 
-forEachVersion("json output is the result object of claude -p", async (real) => {
-  const result = await sameResult(real, ["--", "Think and answer. [[think hm]] [[say done]]"]);
-  assertEquals(result.result, "done");
-  assertEquals(result.num_turns, 1);
-});
+/** Two tools at once, another one and an answer, in three requests. */
+const PARALLEL = "Work. [[think hm]] [[bash echo one]] [[also bash echo two]] " +
+  "[[say next]] [[bash echo three]] [[say end]]";
+
+forEachVersion(
+  "json output is the result object of claude -p, with parallel tools and as many turns as may be",
+  async (real) => {
+    const limits = ["--allowedTools", "Bash", "--max-turns", "3"];
+    const { ours, theirs } = await both(real, [...JSON_FORMAT, ...limits, "--", PARALLEL]);
+    assertEquals([ours.code, theirs.code], [0, 0]);
+    const result = parseObject(ours.stdout);
+    assertEquals(factsOfResult(result), {
+      ...factsOfResult(parseObject(theirs.stdout)),
+      claude_version: real.version,
+    });
+    assertEquals([result.result, result.num_turns], ["end", 4]);
+  },
+);
+
+/** A tool that works, one that fails and one that has no permission. */
+const TOOLS = "Work. [[think hm]] [[say I look]] [[bash printf 'a\\nb\\n']] " +
+  "[[bash echo oops; exit 3]] [[bash touch forbidden]] [[say not allowed]]";
+
+const ALLOWED = ["printf:*", "echo:*", "exit:*"].map((command) => `Bash(${command})`).join(",");
+
+/** What a result says is denied; ids belong to the run. */
+function denialsOf(frame: JsonObject | undefined): readonly JsonObject[] {
+  const denials = frame?.permission_denials;
+  assert(Array.isArray(denials));
+  return denials.map(({ tool_name, tool_input }) => ({ tool_name, tool_input }));
+}
+
+/** What a request costs, which depends on the words of a denial before it. */
+const COSTS = ["modelUsage", "model_usage_since_last_result", "total_cost_usd", "usage"];
+
+/** What a result with denials says that does not depend on their ids and words. */
+function factsOfDenial(frame: JsonObject | undefined): JsonObject {
+  const facts = Object.entries(factsOfResult(frame ?? {}));
+  return {
+    ...Object.fromEntries(facts.map(([key, value]) => [key, COSTS.includes(key) || value])),
+    permission_denials: denialsOf(frame),
+  };
+}
 
 forEachVersion("stream-json output has the frames of claude -p in their order", async (real) => {
-  const prompt = "Work. [[think hm]] [[say I look]] [[bash echo one]] [[say done]]";
   const { ours, theirs } = await both(real, [
     ...STREAM_FORMAT,
-    ...["--allowedTools", "Bash", "--", prompt],
+    ...["--allowedTools", ALLOWED, "--", TOOLS],
   ]);
   assertEquals([ours.code, theirs.code], [0, 0]);
   const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
-  assertEquals(outlineOfFrames(frames), outlineOfFrames(expected));
+  // What the model is told of a denial is other words.
+  const outline = (all: readonly JsonObject[]) =>
+    outlineOfFrames(all).map((line) =>
+      line.replace(/(?<=^user tool_result)\(.*(?:approval|blocked).*$/u, " of a denial")
+    );
+  assertEquals(outline(frames), outline(expected));
   const [init, expectedInit] = [frames[0], expected[0]];
   for (const key of ["cwd", "model", "permissionMode", "apiKeySource", "claude_code_version"]) {
     assertEquals(init?.[key], expectedInit?.[key], key);
   }
-  assertEquals(factsOfResult(frames.at(-1) ?? {}), {
-    ...factsOfResult(expected.at(-1) ?? {}),
+  const [result, expectedResult] = [frames.at(-1), expected.at(-1)];
+  assertEquals(factsOfDenial(result), {
+    ...factsOfDenial(expectedResult),
     claude_version: real.version,
   });
+  assertEquals([result?.result, result?.num_turns], ["not allowed", 4]);
+  assertEquals(denialsOf(result), [{
+    tool_name: "Bash",
+    tool_input: { command: "touch forbidden", description: "Run a command" },
+  }]);
+  const toolResults = frames.flatMap(({ message }) => blocksOf(message))
+    .filter(({ type }) => type === "tool_result");
+  assertEquals(toolResults.map(({ is_error }) => is_error === true), [false, true, true]);
+  assertStringIncludes(`${toolResults[1]?.content}`, "oops");
+  assertEquals([...Deno.readDirSync(real.home.project)], [], "the tool did not run");
   const sessions = new Set(frames.map(({ session_id }) => session_id));
   assertEquals(sessions.size, 1, "all frames name one session");
+
+  const requests = real.api.turns.slice(0, 4);
+  assertStringIncludes(requests[1]?.text ?? "", "a\\nb", "the model sees what the tool said");
+  // Every request says that it comes from the interactive Claude Code.
+  for (const { text, headers } of requests) {
+    assertEquals(/cc_entrypoint=([\w-]+)/.exec(text)?.[1], "cli");
+    assertStringIncludes(headers["user-agent"] ?? "", `claude-cli/${real.version} (external, cli)`);
+  }
+  assertEquals(real.api.turns.length, 2 * requests.length);
 });
 
-forEachVersion("json output with --verbose is an array of all frames", async (real) => {
+forNewestVersion("json output with --verbose is an array of all frames", async (real) => {
   const { ours, theirs } = await both(real, [...JSON_FORMAT, "--verbose", "--", "Hi [[say yes]]"]);
   const frames: unknown = JSON.parse(ours.stdout);
   const expected: unknown = JSON.parse(theirs.stdout);
   assert(Array.isArray(frames) && Array.isArray(expected));
   assertEquals(outlineOfFrames(frames), outlineOfFrames(expected));
-});
-
-forEachVersion("a tool run costs and counts what it does in claude -p", async (real) => {
-  const result = await sameResult(real, [
-    ...["--allowedTools", "Bash"],
-    ...["--", "List. [[bash printf 'a\\nb\\n']] [[say two files]]"],
-  ]);
-  assertEquals(result.num_turns, 2);
-  assertStringIncludes(real.api.turns[1]?.text ?? "", "a\\nb", "the model sees what the tool said");
-});
-
-forEachVersion("two parallel tools and several turns count as in claude -p", async (real) => {
-  const result = await sameResult(real, [
-    ...["--allowedTools", "Bash"],
-    "--",
-    "Work. [[bash echo one]] [[also bash echo two]] [[say next]] [[bash echo three]] [[say end]]",
-  ]);
-  assertEquals(result.num_turns, 4);
-  assertEquals(result.result, "end");
-});
-
-forNewestVersion("a failing tool goes back to the model as in claude -p", async (real) => {
-  const args = [
-    "--allowedTools",
-    "Bash",
-    "--",
-    "Try. [[bash echo oops; exit 3]] [[say it failed]]",
-  ];
-  const { ours, theirs } = await both(real, [...STREAM_FORMAT, ...args]);
-  assertEquals(
-    outlineOfFrames(parseFrames(ours.stdout)),
-    outlineOfFrames(parseFrames(theirs.stdout)),
-  );
-  assertStringIncludes(ours.stdout, "oops");
-});
-
-forEachVersion("a tool without permission is denied and the run goes on", async (real) => {
-  const args = ["--", "Touch. [[bash touch forbidden]] [[say not allowed]]"];
-  const { ours, theirs } = await both(real, [...STREAM_FORMAT, ...args]);
-  assertEquals([ours.code, theirs.code], [0, 0]);
-  const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
-  const [result, expectedResult] = [frames.at(-1), expected.at(-1)];
-  const named = (frame: typeof result) => {
-    const denials = frame?.permission_denials;
-    assert(Array.isArray(denials));
-    return denials.map(({ tool_name, tool_input }) => ({ tool_name, tool_input }));
-  };
-  assertEquals(named(result), named(expectedResult));
-  assertEquals(named(result), [{
-    tool_name: "Bash",
-    tool_input: { command: "touch forbidden", description: "Run a command" },
-  }]);
-  assertEquals(result?.result, "not allowed");
-  assertEquals(result?.num_turns, expectedResult?.num_turns);
-  const toolResults = frames.flatMap(({ message }) => blocksOf(message))
-    .filter(({ type }) => type === "tool_result");
-  assertEquals(toolResults.map(({ is_error }) => is_error), [true]);
-  assertEquals([...Deno.readDirSync(real.home.project)], [], "the tool did not run");
-});
-
-forEachVersion("every request says it comes from the interactive Claude Code", async (real) => {
-  const run = await real.print(["--allowedTools", "Bash", "--", "Hi [[bash true]] [[say yes]]"]);
-  assertEquals(run.code, 0);
-  assertEquals(real.api.turns.length, 2);
-  for (const { text, headers } of real.api.turns) {
-    assertEquals(/cc_entrypoint=([\w-]+)/.exec(text)?.[1], "cli");
-    assertStringIncludes(headers["user-agent"] ?? "", `claude-cli/${real.version} (external, cli)`);
-  }
 });

@@ -37,12 +37,10 @@ function textOfBytes(bytes: number): string {
   return lines.join("\n").slice(0, bytes);
 }
 
-for (const [name, bytes] of [["33 KB", 33 * 1024], ["1 MB", 1024 * 1024]] as const) {
-  forEachVersion(`a prompt of ${name} reaches the API as it is`, async (real) => {
-    const prompt = textOfBytes(bytes);
-    assertEquals(await received(real, { stdin: prompt }) === prompt, true);
-  });
-}
+forEachVersion("a prompt of 1 MB reaches the API as it is", async (real) => {
+  const prompt = textOfBytes(1024 * 1024);
+  assertEquals(await received(real, { stdin: prompt }) === prompt, true);
+});
 
 const AWKWARD = [
   "\n\n  white space\n\tat both ends\n\n",
@@ -51,27 +49,29 @@ const AWKWARD = [
   "@nofile and @/no/such/file",
   "\"a\" 'b' `touch x` $(touch y) ${HOME} \\n %s [201~ ^[[201~",
   `ultracode, please: ${"word ".repeat(4000)}`,
+  textOfBytes(33 * 1024),
   "  \n\n",
 ].join("\n");
 
 const AWKWARD_BEGINNINGS = [
-  "/path/like/this is a path",
   "//x",
   "!touch pressed",
   "# remember this",
-  'a <pasted_content id="abcd">\nb',
   "?",
   "--help -p -- \\",
 ];
 
-forEachVersion("an awkward prompt reaches the API as it is", async (real) => {
+forEachVersion("an awkward prompt of more than 33 KB reaches the API as it is", async (real) => {
   assertEquals(await received(real, { stdin: AWKWARD }), AWKWARD);
 });
 
 forNewestVersion("a prompt with an awkward beginning reaches the API as it is", async (real) => {
-  for (const prompt of AWKWARD_BEGINNINGS) {
-    assertEquals(await received(real, { stdin: prompt }), prompt);
-  }
+  const [first = "", ...others] = AWKWARD_BEGINNINGS;
+  // A path at the beginning of a prompt is in test/real/slash_test.ts.
+  for (const prompt of others) assertEquals(await received(real, { stdin: prompt }), prompt);
+  const file = `${real.home.path}/prompt.txt`;
+  await Deno.writeTextFile(file, `${first}\nfrom a file\n`);
+  assertEquals(await received(real, {}, ["--input-file", file]), `${first}\nfrom a file\n`);
   assertEquals([...Deno.readDirSync(real.home.project)], [], "nothing was carried out");
 });
 
@@ -83,11 +83,16 @@ const ALTERED = [
   "an escape \x1b[31msequence\x1b[0m",
   "a bell \x07",
   "a lone carriage\rreturn",
+  'a <pasted_content id="abcd">\nb',
 ];
 
-forEachVersion("a prompt with characters that may be altered is exact", async (real) => {
-  assertEquals(await received(real, { stdin: ALTERED.join("\n") }), ALTERED.join("\n"));
-});
+forNewestVersion(
+  "a prompt with characters that may be altered, of the argument and stdin, is exact",
+  async (real) => {
+    const stdin = ALTERED.join("\n");
+    assertEquals(await received(real, { stdin }, ["-p", "argument"]), `argument\n${stdin}`);
+  },
+);
 
 forNewestVersion("a prompt that is too long for its one exact way in is refused", async (real) => {
   const prompt = `${"x".repeat(1_000_000)}${ALTERED[0]}`;
@@ -101,15 +106,7 @@ forNewestVersion("a prompt that is too long for its one exact way in is refused"
   assertEquals(await received(real, { stdin: exact }), exact);
 });
 
-forNewestVersion("the prompt comes from the argument and stdin, or a file", async (real) => {
-  const file = `${real.home.path}/prompt.txt`;
-  await Deno.writeTextFile(file, "from a file\n");
-  assertEquals(await received(real, { stdin: "stdin\n" }, ["-p", "argument"]), "argument\nstdin\n");
-  assertEquals(await received(real, {}, ["--input-file", file]), "from a file\n");
-});
-
 forEachVersion("a prompt that is pasted is answered", async (real) => {
-  for (const prompt of ["one line", "three lines\nof which this is\nthe last"]) {
-    assertEquals(await received(real, { stdin: prompt }, ["--inject", "paste"]), prompt);
-  }
+  const prompt = "three lines\nof which this is\nthe last";
+  assertEquals(await received(real, { stdin: prompt }, ["--inject", "paste"]), prompt);
 });

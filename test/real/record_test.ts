@@ -14,54 +14,53 @@ async function cassette(real: RealClaude, action: "replay" | "svg") {
   }).ended;
 }
 
-forNewestVersion("a recorded run replays without a difference, and is drawn", async (real) => {
-  const run = await real.print([
-    ...["--allowedTools", "Bash", "--record", folderOf(real), "--"],
-    "Look [[bash echo $((6*7))]] [[say It is 42.]]",
-  ]);
-  assertEquals(run, { code: 0, stdout: "It is 42.\n", stderr: "" });
-  const { cast, tape } = readCassette(folderOf(real));
-  assertEquals(cast.header.claude_print.claude_version, real.version);
-  assertEquals(
-    tape.map(({ frame }) => frame["type"]).join(" ").replace(/ rate_limit_event/, ""),
-    [
-      "system",
-      "assistant",
-      "user",
-      "assistant",
-      "result",
-    ].join(" "),
-  );
-  const replayed = await cassette(real, "replay");
-  assertEquals([replayed.code, replayed.stderr], [0, ""]);
-  assertEquals(replayed.stdout, run.stdout);
-  const drawn = await cassette(real, "svg");
-  assertEquals([drawn.code, drawn.stderr], [0, ""]);
-  assertStringIncludes(drawn.stdout, `v${real.version}`);
-  assertStringIncludes(drawn.stdout, "It is 42.");
-  assert(drawn.stdout.length < 200_000, `${drawn.stdout.length} characters`);
-  const login = await Deno.readTextFile(real.home.credentials);
-  const { claudeAiOauth: { accessToken } } = JSON.parse(login);
-  for (const name of ["child.cast", "tape.jsonl"]) {
-    const text = await Deno.readTextFile(`${folderOf(real)}/${name}`);
-    assert(!text.includes(accessToken), `the login in ${name}`);
-  }
-});
+forNewestVersion(
+  "a recorded run by paste replays without a difference, and is drawn",
+  async (real) => {
+    const run = await real.print([
+      ...["--inject", "paste", "--allowedTools", "Bash", "--record", folderOf(real), "--"],
+      "Look [[bash echo $((6*7))]] [[say It is 42.]]",
+    ]);
+    assertEquals(run, { code: 0, stdout: "It is 42.\n", stderr: "" });
+    const { cast, tape } = readCassette(folderOf(real));
+    assertEquals(cast.header.claude_print.claude_version, real.version);
+    assertEquals(
+      tape.map(({ frame }) => frame["type"]).join(" ").replace(/ rate_limit_event/, ""),
+      [
+        "system",
+        "assistant",
+        "user",
+        "assistant",
+        "result",
+      ].join(" "),
+    );
+    const replayed = await cassette(real, "replay");
+    assertEquals([replayed.code, replayed.stderr], [0, ""]);
+    assertEquals(replayed.stdout, run.stdout);
+    const drawn = await cassette(real, "svg");
+    assertEquals([drawn.code, drawn.stderr], [0, ""]);
+    assertStringIncludes(drawn.stdout, `v${real.version}`);
+    assertStringIncludes(drawn.stdout, "It is 42.");
+    assert(drawn.stdout.length < 200_000, `${drawn.stdout.length} characters`);
+    const login = await Deno.readTextFile(real.home.credentials);
+    const { claudeAiOauth: { accessToken } } = JSON.parse(login);
+    for (const name of ["child.cast", "tape.jsonl"]) {
+      const text = await Deno.readTextFile(`${folderOf(real)}/${name}`);
+      assert(!text.includes(accessToken), `the login in ${name}`);
+    }
+  },
+);
 
-forNewestVersion("a recorded run by paste replays without a difference", async (real) => {
-  const args = ["--inject", "paste", "--record", folderOf(real), "--", "Hi [[say there]]"];
-  assertEquals(await real.print(args), { code: 0, stdout: "there\n", stderr: "" });
-  const replayed = await cassette(real, "replay");
-  assertEquals([replayed.code, replayed.stderr], [0, ""]);
-});
-
-forNewestVersion("a recorded run that times out replays without a difference", async (real) => {
-  const format = ["--output-format", "stream-json", "--verbose"];
-  const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
-  const run = await real.print([...format, ...args]);
-  assertEquals(run.code, 124);
-  const replayed = await cassette(real, "replay");
-  assertEquals([replayed.code, replayed.stderr], [0, ""]);
-  assertStringIncludes(replayed.stdout, '"subtype":"timeout"');
-  assertEquals(replayed.stdout, run.stdout);
-});
+forNewestVersion(
+  "a recorded run by stdin that times out replays without a difference",
+  async (real) => {
+    const format = ["--output-format", "stream-json", "--verbose"];
+    const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
+    const run = await real.print([...format, ...args]);
+    assertEquals(run.code, 124);
+    const replayed = await cassette(real, "replay");
+    assertEquals([replayed.code, replayed.stderr], [0, ""]);
+    assertStringIncludes(replayed.stdout, '"subtype":"timeout"');
+    assertEquals(replayed.stdout, run.stdout);
+  },
+);

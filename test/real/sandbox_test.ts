@@ -19,7 +19,7 @@ function transcriptPath(real: RealClaude, session: unknown): string {
 }
 
 forEachVersion(
-  "a run reads the user's settings and memory but changes nothing of theirs",
+  "a run reads the user's settings and memory, and a directory of --add-dir, but changes nothing of theirs",
   async (real) => {
     const { config, path, project } = real.home;
     const fired = `${path}/fired`;
@@ -38,16 +38,22 @@ forEachVersion(
     await Deno.writeTextFile(`${config}/history.jsonl`, '{"display":"before"}\n');
     await Deno.mkdir(`${config}/sessions`);
     await Deno.writeTextFile(`${config}/sessions/1.json`, '{"pid":1}');
+    const other = `${path}/other`;
+    await Deno.mkdir(other);
+    await Deno.writeTextFile(`${other}/note.txt`, "written elsewhere\n");
     const before = filesBelow(path);
 
-    const prompt = "Hi [[bash printenv FROM_USER_SETTINGS]] [[say moin]]";
-    const run = await real.print([...JSON_FORMAT, "--", prompt]);
+    const input = JSON.stringify({ file_path: `${other}/note.txt` });
+    const prompt = `Hi [[bash printenv FROM_USER_SETTINGS]] [[tool Read ${input}]] [[say moin]]`;
+    // The directory is trusted without a question.
+    const run = await real.print([...JSON_FORMAT, "--add-dir", other, "--", prompt]);
     assertEquals([run.code, run.stderr], [0, ""]);
     const { session_id, result } = parseObject(run.stdout);
     assertEquals(result, "moin");
-    const [first, second] = real.api.turns;
+    const [first, second, third] = real.api.turns;
     assertStringIncludes(first?.text ?? "", "The user always says moin.");
     assertStringIncludes(second?.text ?? "", "seen by tools");
+    assertStringIncludes(third?.text ?? "", "written elsewhere");
 
     const after = new Map(filesBelow(path));
     const transcript = `.claude/${transcriptPath(real, session_id)}`;
@@ -57,7 +63,7 @@ forEachVersion(
   },
 );
 
-forEachVersion(
+forNewestVersion(
   "hooks of the project fire, and one that blocks Stop makes the run go on",
   async (real) => {
     const { project, path } = real.home;
@@ -87,31 +93,25 @@ forEachVersion(
 );
 
 forNewestVersion(
-  "two runs send the same system prompt and tools, which the API can cache",
+  "two runs send the same system prompt and tools, and write to the memory of the user",
   async (real) => {
-    for (const prompt of ["One", "Two"]) assertEquals((await real.print([prompt])).code, 0);
+    const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
+    assertEquals((await real.print(["One"])).code, 0);
+    const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
+    const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
+    assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
+    assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
     const [first, second] = real.api.turns.map(({ body }) => body as Record<string, unknown>);
     // The attribution block names each request's own version suffix and is not part of what is cached.
     const system = (body: Record<string, unknown> | undefined) =>
       JSON.stringify(body?.["system"]).replace(/cc_version=[^;]*;/u, "");
     assertEquals(system(first), system(second));
     assertEquals(first?.["tools"], second?.["tools"]);
-    assertStringIncludes(
-      system(first),
-      `${real.home.config}/projects/${projectSlug(real.home.project)}/memory/`,
-    );
+    assertStringIncludes(system(first), `${memory}/`);
   },
 );
 
-forNewestVersion("memory that the assistant writes is the user's", async (real) => {
-  const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
-  const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
-  const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
-  assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
-  assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
-});
-
-forEachVersion("the transcript is forwarded byte for byte", async (real) => {
+forNewestVersion("the transcript is forwarded byte for byte", async (real) => {
   const prompt = "Work. [[think hm]] [[bash echo hi]] [[say döne ❤️]]";
   const { report } = await performHere(real, {
     prompt,
@@ -129,10 +129,11 @@ forEachVersion("the transcript is forwarded byte for byte", async (real) => {
 });
 
 forEachVersion(
-  "a session is resumed by claude-print and by claude -p, and appended to",
+  "a session is named, resumed by claude-print and by claude -p, appended to, and forked",
   async (real) => {
-    const first = parseObject((await real.print([...JSON_FORMAT, "--", "Remember 4711"])).stdout);
-    const session = `${first.session_id}`;
+    const session = crypto.randomUUID();
+    const named = [...JSON_FORMAT, "--session-id", session, "--", "Remember 4711"];
+    assertEquals(parseObject((await real.print(named)).stdout).session_id, session);
     const path = `${real.home.config}/${transcriptPath(real, session)}`;
     const written = await Deno.readTextFile(path);
     const again = await real.print([...JSON_FORMAT, "--resume", session, "--", "And again"]);
@@ -149,37 +150,16 @@ forEachVersion(
     const theirs = await real.claudeP(["--resume", session, "--", "Claude, go on"]);
     assertEquals([theirs.code, theirs.stderr], [0, ""]);
     assertStringIncludes(real.api.turns[2]?.text ?? "", "And again");
+
+    const before = await Deno.readTextFile(path);
+    const args = [...JSON_FORMAT, "--resume", session, "--fork-session", "--", "Elsewhere"];
+    const fork = await real.print(args);
+    assertEquals([fork.code, fork.stderr], [0, ""]);
+    const { session_id } = parseObject(fork.stdout);
+    assert(session_id !== session, "it has an id of its own");
+    assertStringIncludes(real.api.turns[3]?.text ?? "", "Remember 4711");
+    assertEquals(await Deno.readTextFile(path), before);
+    const forked = `${real.home.config}/${transcriptPath(real, session_id)}`;
+    assertStringIncludes(await Deno.readTextFile(forked), "Elsewhere");
   },
 );
-
-forEachVersion("a forked session gets an id and a transcript of its own", async (real) => {
-  const first = parseObject((await real.print([...JSON_FORMAT, "--", "Remember 4711"])).stdout);
-  const session = `${first.session_id}`;
-  const path = `${real.home.config}/${transcriptPath(real, session)}`;
-  const written = await Deno.readTextFile(path);
-  const args = [...JSON_FORMAT, "--resume", session, "--fork-session", "--", "Elsewhere"];
-  const fork = await real.print(args);
-  assertEquals([fork.code, fork.stderr], [0, ""]);
-  const { session_id } = parseObject(fork.stdout);
-  assert(session_id !== session, "it has an id of its own");
-  assertStringIncludes(real.api.turns[1]?.text ?? "", "Remember 4711");
-  assertEquals(await Deno.readTextFile(path), written);
-  const forked = await Deno.readTextFile(
-    `${real.home.config}/${transcriptPath(real, session_id)}`,
-  );
-  assertStringIncludes(forked, "Elsewhere");
-});
-
-forNewestVersion("--session-id names the session and its transcript", async (real) => {
-  const id = crypto.randomUUID();
-  const run = await real.print([...JSON_FORMAT, "--session-id", id, "--", "Hi"]);
-  assertEquals(parseObject(run.stdout).session_id, id);
-  assert((await Deno.stat(`${real.home.config}/${transcriptPath(real, id)}`)).isFile);
-});
-
-forNewestVersion("--no-session-persistence forwards nothing", async (real) => {
-  const before = filesBelow(real.home.path);
-  const run = await real.print(["--no-session-persistence", "--", "Hi [[say yes]]"]);
-  assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
-  assertEquals(filesBelow(real.home.path), before);
-});

@@ -3,7 +3,7 @@ import { messagesRequest } from "../../fixtures/messages_request.ts";
 import { claudeCommands } from "../../src/session/claude_commands.ts";
 import { isVersionAtLeast } from "../../src/wire/wire_keys.ts";
 import { filesBelow } from "./files_below.ts";
-import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
+import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";
 import { outlineOfFrames, parseFrames, parseObject } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
 
@@ -27,12 +27,12 @@ const REFUSED = ["/cost", "/daemon"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
   const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
-  const { config, project, credentials } = real.home;
+  const { path, project, credentials } = real.home;
   const login = await Deno.readTextFile(credentials);
   const target = `${project}/exported.txt`;
   await Deno.mkdir(`${project}/.claude/skills/upgrade`, { recursive: true });
   await Deno.writeTextFile(`${project}/.claude/skills/upgrade/SKILL.md`, "Upgrade");
-  const before = filesBelow(config);
+  const before = filesBelow(path);
   const sent = [...TEXT, ...isLiteral ? [] : TEXT_SINCE_330];
   const refused = [...REFUSED, "/upgrade", ...isLiteral ? WORDS_BEFORE_330 : []];
   const answered = [...ANSWERED, `/export ${target}`];
@@ -53,7 +53,7 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
   assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
   assertEquals(told(real, 0), sent.map((prompt) => [prompt]));
   assertEquals(await Deno.readTextFile(credentials), login);
-  assertEquals(filesBelow(config), before);
+  assertEquals(filesBelow(path), before, "--no-session-persistence forwards nothing");
   assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);
 });
 
@@ -69,7 +69,8 @@ forEachVersion("skills and commands that make a prompt do what claude -p does", 
     `${project}/.claude/skills/skill/SKILL.md`,
     "---\nname: shown\nallowed-tools: Bash(echo:*)\n---\nSay !`echo ran` to $ARGUMENTS",
   );
-  for (const prompt of ["/group:one all\nof them", "/shown x"]) {
+  const isNewest = real.version === REAL_VERSIONS.at(-1);
+  for (const prompt of [...isNewest ? ["/group:one all\nof them"] : [], "/shown x"]) {
     const [there, here] = [real.api.turns.length, real.api.turns.length + 1];
     const theirs = parseObject(
       (await real.claudeP(["--output-format", "json"], { stdin: prompt })).stdout,

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { firstAlteredCharacter } from "../../src/session/first_altered_character.ts";
 import { pasteRefusal } from "../../src/session/paste.ts";
 import { messagesRequest } from "../../fixtures/messages_request.ts";
-import { forEachVersion } from "../real/for_each_version.ts";
+import { forEachVersion, REAL_VERSIONS } from "../real/for_each_version.ts";
 import { sha256 } from "../../fixtures/mock/journal.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
@@ -66,7 +66,10 @@ const PROMPTS: Readonly<Record<string, string>> = {
 forEachVersion(
   "keys and invisible characters reach the API as text",
   async (real) => {
+    const isNewest = real.version === REAL_VERSIONS.at(-1);
     for (const [name, prompt] of Object.entries(PROMPTS)) {
+      // Older versions take all of them alike.
+      if (name !== "all" && !isNewest) continue;
       const before = real.api.turns.length;
       const run = await real.print([], { stdin: prompt });
       const requests = real.api.turns.slice(before).map(({ body }) => messagesRequest(body));

@@ -2,45 +2,54 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dialogFor } from "../../fixtures/mock/dialog.ts";
 import { releaseOf } from "../../fixtures/mock/release.ts";
 import type { Dialog, DialogName, DialogRequest } from "../../fixtures/mock/scenario.ts";
+import { concurrently } from "../faults/concurrently.ts";
 import { StandIn } from "./stand_in.ts";
 
 const UP = "\x1b[A";
 const DOWN = "\x1b[B";
 const ENTER = "\r";
 
-/** Dialogs that have an answer, as each release draws them. */
+/** Dialogs that have an answer, with the releases that draw them. */
 const ANSWERED: readonly {
   readonly show: DialogName;
-  readonly version: string;
+  readonly versions: readonly string[];
   readonly choice: string;
 }[] = [
-  { show: "trust_yes", version: "2.1.197", choice: "Yes, I trust this folder" },
-  { show: "trust_no", version: "2.1.330", choice: "Yes, I trust this folder" },
-  { show: "bypass", version: "2.1.197", choice: "Yes, I accept" },
-  { show: "bypass", version: "2.1.330", choice: "Yes, I accept" },
-  { show: "api_key", version: "2.1.197", choice: "Yes" },
-  { show: "api_key", version: "2.1.330", choice: "Yes" },
-  { show: "add_directory", version: "2.1.330", choice: "Yes, add it" },
-  { show: "settings_error", version: "2.1.330", choice: "Continue without these settings" },
-  { show: "settings_warning", version: "2.1.330", choice: "Continue" },
-  { show: "external_includes", version: "2.1.197", choice: "No, disable external imports" },
-  { show: "external_includes", version: "2.1.330", choice: "No, disable external imports" },
+  { show: "trust_yes", versions: ["2.1.197"], choice: "Yes, I trust this folder" },
+  { show: "trust_no", versions: ["2.1.330"], choice: "Yes, I trust this folder" },
+  { show: "bypass", versions: ["2.1.197", "2.1.330"], choice: "Yes, I accept" },
+  { show: "api_key", versions: ["2.1.197", "2.1.330"], choice: "Yes" },
+  { show: "add_directory", versions: ["2.1.330"], choice: "Yes, add it" },
+  { show: "settings_error", versions: ["2.1.330"], choice: "Continue without these settings" },
+  { show: "settings_warning", versions: ["2.1.330"], choice: "Continue" },
+  {
+    show: "external_includes",
+    versions: ["2.1.197", "2.1.330"],
+    choice: "No, disable external imports",
+  },
 ];
 
-for (const { show, version, choice } of ANSWERED) {
-  Deno.test(`${version}: ${show} is answered with "${choice}", wherever its caret stands`, async () => {
-    const { latest } = releaseOf(version);
-    const { choices } = dialogFor({ show }, { folder: "/", latest });
-    const wanted = choices.findIndex(({ label }) => label === choice);
-    await Promise.all(choices.map(async (_, selected) => {
-      await using claude = await StandIn.set({ version, dialogs: [{ show, selected }] });
-      const run = await claude.print(["hello"]);
-      assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
-      assertEquals((await claude.journal("dialog")).map(({ chosen }) => chosen), [choice]);
-      const steps = wanted - selected;
-      const moves = Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN);
-      assertEquals(await claude.keys(), [...moves, ENTER]);
-    }));
+for (const { show, versions, choice } of ANSWERED) {
+  Deno.test(`${show} is answered with "${choice}", wherever its caret stands`, async () => {
+    const cases = versions.flatMap((version) => {
+      const { latest } = releaseOf(version);
+      const labels = dialogFor({ show }, { folder: "/", latest }).choices.map(({ label }) => label);
+      return labels.map((_, selected) => ({ version, selected, wanted: labels.indexOf(choice) }));
+    });
+    await concurrently(cases, {
+      limit: 4,
+      each: async ({ version, selected, wanted }) => {
+        const name = `${version}: ${selected}`;
+        await using claude = await StandIn.set({ version, dialogs: [{ show, selected }] });
+        const run = await claude.print(["hello"]);
+        assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], name);
+        const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
+        assertEquals(chosen, [choice], name);
+        const steps = wanted - selected;
+        const moves = Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN);
+        assertEquals(await claude.keys(), [...moves, ENTER], name);
+      },
+    });
   });
 }
 
@@ -82,17 +91,6 @@ async function assertEnds(
   }
 }
 
-// No supported version has the trust dialog of old any more.
-for (const request of [UNKNOWN, { show: "trust_files" }] as const) {
-  const name = "show" in request ? request.show : "a dialog nobody knows";
-  Deno.test(`${name} ends the run with the screen on stderr, and no key is pressed`, async () => {
-    await assertEnds(request, {
-      message: "a dialog that claude-print does not know",
-      suggestion: "Run claude in this folder",
-    });
-  });
-}
-
 const LOGIN: Dialog = {
   ...UNKNOWN,
   lines: ["Claude Code can be used with your Claude subscription.", "", "Select login method:"],
@@ -103,18 +101,26 @@ const BROKEN: Dialog = {
   lines: ["Configuration error", "", "/tmp/x/.claude.json isn't valid JSON."],
   choices: [{ label: "Exit and fix manually" }, { label: "Reset to default configuration" }],
 };
+const NOT_KNOWN = "a dialog that claude-print does not know";
 const UNANSWERED: readonly (readonly [DialogRequest, string, string])[] = [
-  [LOGIN, "login", "Log in once with: claude /login"],
-  [{ show: "onboarding" }, "first start", "Go through the first start of Claude Code once"],
-  [{ show: "mcp_servers" }, "MCP server approval", "Approve or reject the project's MCP servers"],
-  [BROKEN, "configuration error", "Look whether the disk"],
+  [UNKNOWN, NOT_KNOWN, "Run claude in this folder"],
+  // No supported version has the trust dialog of old any more.
+  [{ show: "trust_files" }, NOT_KNOWN, "Run claude in this folder"],
+  [LOGIN, "its login dialog", "Log in once with: claude /login"],
+  [{ show: "onboarding" }, "its first start dialog", "Go through the first start of Claude Code"],
+  [
+    { show: "mcp_servers" },
+    "its MCP server approval dialog",
+    "Approve or reject the project's MCP",
+  ],
+  [BROKEN, "its configuration error dialog", "Look whether the disk"],
 ];
 
-for (const [request, name, suggestion] of UNANSWERED) {
-  Deno.test(`the ${name} dialog ends the run with what to do, and no key is pressed`, async () => {
-    await assertEnds(request, { message: `its ${name} dialog`, suggestion });
-  });
-}
+Deno.test("a dialog without an answer ends the run with its screen and what to do, and no key is pressed", () =>
+  concurrently(UNANSWERED, {
+    limit: 3,
+    each: ([request, message, suggestion]) => assertEnds(request, { message, suggestion }),
+  }));
 
 Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permission is asked", async () => {
   const quoted = [

@@ -49,33 +49,30 @@ Deno.test("the tools of a child that was killed do not outlive the run", async (
   assertStringIncludes(run.stderr, "Claude Code ended before the turn did: SIGKILL\n");
 });
 
-for (const hang of ["prompt", "answer"] as const satisfies readonly Moment[]) {
-  Deno.test(`a turn that never stops (${hang}) ends with exit code 124 after --timeout`, async () => {
+Deno.test("a turn that never stops ends with exit code 124 after --timeout", async () => {
+  await Promise.all((["prompt", "answer"] as const).map(async (hang) => {
     await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
     const run = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
-    assertEquals([run.code, run.result["subtype"]], [124, "timeout"]);
-    assertEquals(run.result["errors"], ["The run timed out after 2 s"]);
-    assertStringIncludes(run.stderr, "The run timed out after 2 s\n");
-    assertStringIncludes(run.stderr, "--timeout");
+    assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
+    assertEquals(run.result["errors"], ["The run timed out after 2 s"], hang);
+    assertStringIncludes(run.stderr, "The run timed out after 2 s\n", hang);
+    assertStringIncludes(run.stderr, "--timeout", hang);
     const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
     assertEquals(run.result["result"], partial, "what there is of the answer");
-    assertEquals((await claude.journal("exit")).map(({ code }) => code), [143]);
-  });
-}
-
-Deno.test("a timeout in text format prints no half of an answer", async () => {
-  await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
-  const run = await claude.print(["--timeout", "2", "hello"]);
-  assertEquals([run.code, run.stdout], [124, ""]);
+    assertEquals((await claude.journal("exit")).map(({ code }) => code), [143], hang);
+  }));
 });
 
-Deno.test("a timeout in stream-json leaves the frames so far and a result", async () => {
-  await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
-  const args = ["--output-format", "stream-json", "--verbose", "--timeout", "2", "hello"];
-  const run = await claude.print(args);
-  assertEquals(run.code, 124);
-  const names = run.frames.map(({ type, subtype }) => subtype ?? type);
-  assertEquals(names, ["init", "assistant", "user", "timeout"]);
+Deno.test("a timeout prints no half of an answer as text, and the frames so far and a result as stream-json", async () => {
+  const stream = ["--output-format", "stream-json", "--verbose"];
+  await Promise.all([[], stream].map(async (format) => {
+    await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
+    const run = await claude.print([...format, "--timeout", "2", "hello"]);
+    assertEquals(run.code, 124);
+    if (run.format === "text") return assertEquals(run.stdout, "");
+    const names = run.frames.map(({ type, subtype }) => subtype ?? type);
+    assertEquals(names, ["init", "assistant", "user", "timeout"]);
+  }));
 });
 
 Deno.test("a child that hangs after its Stop hook has answered all the same", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { sha256 } from "../../fixtures/mock/journal.ts";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
+import { concurrently } from "../faults/concurrently.ts";
 import { StandIn } from "./stand_in.ts";
 import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
 
@@ -25,36 +26,39 @@ async function paste(
   return await claude.keys();
 }
 
-for (const version of STAND_IN_VERSIONS) {
-  Deno.test(`${version}: a pasted prompt is entered once it is seen`, async () => {
+/** Does something with every version, all at once: most of the time is waited. */
+async function forEachVersion(check: (version: string) => Promise<void>): Promise<void> {
+  await concurrently(STAND_IN_VERSIONS, { limit: STAND_IN_VERSIONS.length, each: check });
+}
+
+Deno.test("a pasted prompt is entered once it is seen", () =>
+  forEachVersion(async (version) => {
     const keys = await paste("hello ünïcödé 👍🏽", { version });
-    assertEquals(keys.join(""), "\x1b[200~hello ünïcödé 👍🏽\x1b[201~\r");
-  });
+    assertEquals(keys.join(""), "\x1b[200~hello ünïcödé 👍🏽\x1b[201~\r", version);
+  }));
 
-  Deno.test(`${version}: a pasted prompt of many lines arrives whole`, async () => {
-    await paste("one\n\n  two\nthree\nfour ❤️\n\nfive\nsix", { version });
-  });
+Deno.test("a pasted prompt of many lines and 2 KB arrives whole", () =>
+  forEachVersion(async (version) => {
+    await paste(`one\n\n  two\n${"0123456789 ünïcödé\n".repeat(100)}❤️\n\nsix`, { version });
+  }));
 
-  Deno.test(`${version}: a pasted prompt of 2 KB arrives whole`, async () => {
-    await paste("0123456789 ünïcödé\n".repeat(100).trimEnd(), { version });
-  });
-
-  Deno.test(`${version}: Enter waits for an echo that takes its time`, async () => {
+Deno.test("Enter waits for an echo that takes its time", () =>
+  forEachVersion(async (version) => {
     const keys = await paste("hello", {
       version,
       paste: { echoMs: 800, swallowsEnter: null, enters: 1 },
     });
-    assertEquals(keys, ["\x1b[200~hello\x1b[201~", "\r"]);
-  });
+    assertEquals(keys, ["\x1b[200~hello\x1b[201~", "\r"], version);
+  }));
 
-  Deno.test(`${version}: Enter is pressed again when it was not enough, the text never`, async () => {
+Deno.test("Enter is pressed again when it was not enough, the text never", () =>
+  forEachVersion(async (version) => {
     const keys = await paste("hello", {
       version,
       paste: { echoMs: 50, swallowsEnter: true, enters: 2 },
     });
-    assertEquals(keys, ["\x1b[200~hello\x1b[201~", "\r", "\r"]);
-  });
-}
+    assertEquals(keys, ["\x1b[200~hello\x1b[201~", "\r", "\r"], version);
+  }));
 
 Deno.test("a pasted prompt of 100 KB arrives whole where long pastes are left alone", async () => {
   await paste("0123456789 ünïcödé\n".repeat(5000).trimEnd(), { version: "2.1.197" });

@@ -64,16 +64,6 @@ Deno.test("an answer without a child has the frames of one, and no recording", a
   assertEquals(await claude.journal("start"), []);
 });
 
-Deno.test("a command that Claude Code does not know after all is told from text", async () => {
-  await using claude = await StandIn.set();
-  await Deno.mkdir(`${claude.home.config}/commands`);
-  await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
-  const { code, stderr } = await claude.print(["/mine x"]);
-  assertEquals(code, 2);
-  assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
-  assertStringIncludes(stderr, "Unknown command: /mine");
-});
-
 Deno.test("slash commands are judged in a library's run as well", async () => {
   await using claude = await StandIn.set();
   const options = {
@@ -90,12 +80,28 @@ Deno.test("slash commands are judged in a library's run as well", async () => {
   assertEquals(await claude.journal("start"), []);
 });
 
-Deno.test("a Claude Code that opens no rendezvous socket ends the run, which says why", async () => {
+/** A command that Claude Code does not know after all. */
+async function printUnknown(): Promise<void> {
+  await using claude = await StandIn.set();
+  await Deno.mkdir(`${claude.home.config}/commands`);
+  await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
+  const { code, stderr } = await claude.print(["/mine x"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
+  assertStringIncludes(stderr, "Unknown command: /mine");
+}
+
+/** A Claude Code that opens no rendezvous socket. */
+async function printWithoutSocket(): Promise<void> {
   await using claude = await StandIn.set({ version: "2.1.330", rendezvous: false });
   const { code, stderr } = await claude.print(["/ hi"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "Claude Code opened no rendezvous socket");
   assertEquals(await claude.journal("prompt"), []);
+}
+
+Deno.test("a command that Claude Code does not know, and a socket that it does not open, end the run", async () => {
+  await Promise.all([printUnknown(), printWithoutSocket()]);
 });
 
 Deno.test("a prompt for the rendezvous socket waits until no dialog of the start is in its way", async () => {

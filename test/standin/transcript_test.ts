@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { projectSlug } from "../../src/transcript/project_slug.ts";
+import { concurrently } from "../faults/concurrently.ts";
 import { NOWHERE } from "../nowhere.ts";
 import { StandIn } from "./stand_in.ts";
 import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
@@ -8,87 +9,88 @@ import { STAND_IN_VERSIONS } from "./stand_in_versions.ts";
 const HELLO = "Hello from the stand-in.";
 const JSON_FORMAT = ["--output-format", "json"];
 
+/** How many runs are under way at a time: most of them wait most of the time. */
+const LIMIT = 4;
+
+/** For a transcript that never comes: a short wait shows that as well. */
+const IMPATIENT = ["--drain-timeout", "0.5"];
+
 /** Runs a scenario in json format, which has to succeed, and returns the result. */
-async function resultOf(scenario: Partial<Scenario>) {
+async function resultOf(scenario: Partial<Scenario>, args: readonly string[] = []) {
   await using claude = await StandIn.set(scenario);
-  const { code, result } = await claude.print([...JSON_FORMAT, "hello"]);
+  const { code, result } = await claude.print([...JSON_FORMAT, ...args, "hello"]);
   assertEquals([code, result["subtype"]], [0, "success"]);
-  return result;
+  return { result, transcripts: [...claude.transcripts().values()] };
 }
 
-for (const version of STAND_IN_VERSIONS) {
-  Deno.test(`${version}: a transcript written only at the exit is read`, async () => {
-    const result = await resultOf({ version, transcriptDelayMs: 600_000 });
-    assertEquals([result["result"], result["num_turns"]], [HELLO, 1]);
-  });
+/** A turn with a text before its answer. */
+const LOOKS: Scenario["turns"] = [[
+  { text: "I look.", tools: [{ name: "Read", input: { file_path: "/x" }, result: "x" }] },
+  { text: "It holds x." },
+]];
 
-  Deno.test(`${version}: a transcript written after the exit is waited for`, async () => {
-    const result = await resultOf({ version, transcript: "after_exit", transcriptDelayMs: 300 });
-    assertEquals([result["result"], result["num_turns"]], [HELLO, 1]);
-    assertEquals((result["usage"] as Readonly<Record<string, unknown>>)["output_tokens"], 20);
-  });
+const LATE: readonly (readonly [string, Partial<Scenario>])[] = [
+  ["only at the exit is read", { transcriptDelayMs: 600_000 }],
+  ["after the exit is waited for", { transcript: "after_exit", transcriptDelayMs: 300 }],
+];
+
+for (const [when, late] of LATE) {
+  Deno.test(`a transcript written ${when}, and forwarded whole`, () =>
+    concurrently(STAND_IN_VERSIONS, {
+      limit: LIMIT,
+      each: async (version) => {
+        const { result, transcripts } = await resultOf({ version, ...late });
+        assertEquals([result["result"], result["num_turns"]], [HELLO, 1], version);
+        const { output_tokens: tokens } = result["usage"] as Readonly<Record<string, unknown>>;
+        assertEquals(tokens, 20, version);
+        assertStringIncludes(transcripts[0] ?? "", HELLO, version);
+      },
+    }));
 }
 
-Deno.test("a late transcript is forwarded whole", async () => {
-  await using claude = await StandIn.set({ transcript: "after_exit", transcriptDelayMs: 300 });
-  assertEquals((await claude.print(["hello"])).code, 0);
-  const [text = ""] = claude.transcripts().values();
-  assertStringIncludes(text, HELLO);
-});
+/** What there may be of a transcript, and the answer, which an earlier text of the turn is not. */
+const LITTLE: Readonly<Record<string, readonly [Partial<Scenario>, answer: string]>> = {
+  "nothing": [{ transcript: "never" }, HELLO],
+  "half of its last line": [{ transcript: "partial_line" }, HELLO],
+  "all but its last line": [{ transcript: "no_answer", turns: LOOKS }, "It holds x."],
+  "all, but late": [
+    { transcript: "after_exit", transcriptDelayMs: 300, turns: LOOKS },
+    "It holds x.",
+  ],
+};
 
-Deno.test("an earlier text of the turn is not taken for the answer of a late transcript", async () => {
-  const result = await resultOf({
-    transcript: "after_exit",
-    transcriptDelayMs: 300,
-    turns: [[
-      { text: "I look.", tools: [{ name: "Read", input: { file_path: "/x" }, result: "x" }] },
-      { text: "It holds x." },
-    ]],
-  });
-  assertEquals(result["result"], "It holds x.");
-});
-
-Deno.test("an answer whose line never came is not taken for an earlier text of the turn", async () => {
-  const result = await resultOf({
-    transcript: "no_answer",
-    turns: [[
-      { text: "I look.", tools: [{ name: "Read", input: { file_path: "/x" }, result: "x" }] },
-      { text: "It holds x." },
-    ]],
-  });
-  assertEquals(result["result"], "It holds x.");
-});
-
-for (const transcript of ["never", "partial_line", "no_answer"] as const) {
-  Deno.test(`a transcript without the answer (${transcript}) leaves the one of the Stop payload`, async () => {
-    const result = await resultOf({ transcript });
-    assertEquals(result["result"], HELLO);
-  });
-}
+Deno.test("the answer is that of the Stop payload, whatever there is of the transcript", () =>
+  concurrently(Object.entries(LITTLE), {
+    limit: LIMIT,
+    each: async ([what, [scenario, answer]]) => {
+      const { result } = await resultOf(scenario, what === "all, but late" ? [] : IMPATIENT);
+      assertEquals(result["result"], answer, what);
+    },
+  }));
 
 Deno.test("no transcript at all still is an answer in text and stream-json", async () => {
   await Promise.all([[], ["--output-format", "stream-json", "--verbose"]].map(async (format) => {
     await using claude = await StandIn.set({ transcript: "never" });
-    const run = await claude.print([...format, "hello"]);
+    const run = await claude.print([...format, ...IMPATIENT, "hello"]);
     assertEquals(run.code, 0);
     if (run.format === "text") assertEquals(run.stdout, `${HELLO}\n`);
     else assertEquals(run.frames.map(({ type, result }) => result ?? type), ["system", HELLO]);
   }));
 });
 
-for (const version of STAND_IN_VERSIONS) {
-  for (
-    const stopOmits of [
-      ["transcript_path"],
-      ["last_assistant_message"],
-      ["transcript_path", "last_assistant_message"],
-    ]
-  ) {
-    Deno.test(`${version}: a Stop payload without ${stopOmits.join(" and ")} is enough`, async () => {
-      const result = await resultOf({ version, stopOmits });
-      assertEquals([result["result"], result["num_turns"]], [HELLO, 1]);
-    });
-  }
+const BOTH = ["transcript_path", "last_assistant_message"];
+
+for (const stopOmits of [["transcript_path"], ["last_assistant_message"], BOTH]) {
+  // What does without both does without one.
+  const versions = stopOmits === BOTH ? STAND_IN_VERSIONS : STAND_IN_VERSIONS.slice(-1);
+  Deno.test(`a Stop payload without ${stopOmits.join(" and ")} is enough`, () =>
+    concurrently(versions, {
+      limit: LIMIT,
+      each: async (version) => {
+        const { result } = await resultOf({ version, stopOmits });
+        assertEquals([result["result"], result["num_turns"]], [HELLO, 1], version);
+      },
+    }));
 }
 
 Deno.test("neither transcript nor message is an answer that never came to light", async () => {
@@ -96,14 +98,14 @@ Deno.test("neither transcript nor message is an answer that never came to light"
     transcript: "never",
     stopOmits: ["last_assistant_message"],
   });
-  const run = await claude.print([...JSON_FORMAT, "hello"]);
+  const run = await claude.print([...JSON_FORMAT, ...IMPATIENT, "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "drain_timeout"]);
   assertStringIncludes(run.stderr, "Cannot read the answer");
 });
 
 Deno.test("hook events, transcript entries and fields of a future release pass", async () => {
   for (const version of STAND_IN_VERSIONS) {
-    const result = await resultOf({
+    const { result } = await resultOf({
       version,
       unknown: ["hook_event", "transcript_entry", "usage_field"],
       stopAdds: { future_field: { nested: [1] } },
