@@ -24,7 +24,7 @@ export interface CastHeader {
     readonly version: string;
     /** The version of Claude Code, if it was told. */
     readonly claude_version?: string;
-    /** How the run printed its frames; absent from recordings of version 0.1.0. */
+    /** How the run printed its frames; absent from the first recordings, which hold less of what a run was told. */
     readonly output?: OutputKind;
     /** What the machines were told before they began, the prompt among it. */
     readonly conversation: ConversationOptions;

@@ -77,7 +77,7 @@ export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
   ),
 ]);
 
-/** What version 0.1.0 recorded is enough for the session machine; what the frames machine says of it means nothing. */
+/** What the first recordings hold is enough for the session machine; what the frames machine says of it means nothing. */
 function sessionOnly(session: ConversationOptions["session"]): ConversationOptions {
   return {
     session,

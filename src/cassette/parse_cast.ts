@@ -9,7 +9,7 @@ import { isTooDeep } from "./is_too_deep.ts";
 import { parseLines } from "./parse_lines.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
-/** Codes of version 0.1.0, one of which has another meaning by now. */
+/** Codes of the first recordings, one of which has another meaning by now. */
 const FIRST_CODES: ReadonlyMap<string, CastCode> = new Map([["x", "h"], ["y", "d"]]);
 const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
 /** No run lasts 30 years; larger numbers are not exact, or none. */

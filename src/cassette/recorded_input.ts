@@ -14,7 +14,7 @@ export type RecordedInput =
   | { readonly type: "earlier"; readonly lines: readonly JsonObject[] }
   | { readonly type: "transcript"; readonly line: JsonObject }
   | { readonly type: "subagent"; readonly subagent: Subagent; readonly line: JsonObject }
-  /** What recordings of version 0.1.0 keep of a line. */
+  /** What the first recordings keep of a line. */
   | { readonly type: "transcript"; readonly entry: LineSummary };
 
 /** A line of a transcript as far as it mattered to the session machine. */

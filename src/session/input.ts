@@ -10,7 +10,7 @@ export type Exit =
   | {
     readonly kind: "signaled";
     readonly signal: number;
-    /** The signal's name, such as `SIGKILL`; recordings of version 0.1.0 have none. */
+    /** The signal's name, such as `SIGKILL`; the first recordings have none. */
     readonly name?: string;
   };
 

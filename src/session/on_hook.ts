@@ -24,7 +24,7 @@ export function onHook(
     return act(held.state, [...next.effects, ...held.effects]);
   }
   const counted = event === "PostToolBatch" ? countRequest(state, payload) : state;
-  // Version 0.1.0 recorded only the call at the limit, and not what the limit was.
+  // The first recordings hold only the call at the limit, and not what the limit was.
   const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
   const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
   if (id === undefined) return next;
