@@ -1,5 +1,5 @@
 import { SIGNALS } from "../../ffi/signals.ts";
-import { awaitReaders } from "../driver/await_readers.ts";
+import { awaitReaders } from "../run/await_readers.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Outlets } from "./outlets.ts";
 

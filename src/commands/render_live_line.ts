@@ -1,4 +1,4 @@
-import { nameUnseen } from "../driver/name_unseen.ts";
+import { nameUnseen } from "../redaction/name_unseen.ts";
 import { outputTokens, type Progress, type RunningTool } from "../frames/progress.ts";
 
 /** How a live line is to look. */

@@ -1,4 +1,4 @@
-import { StoppedError } from "../driver/stopped_error.ts";
+import { StoppedError } from "../run/stopped_error.ts";
 import type { OutputWriter } from "../wire/output_writer.ts";
 import { resultFrame } from "../frames/result_frame.ts";
 import { deniedError } from "./denied_error.ts";

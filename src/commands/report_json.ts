@@ -1,4 +1,4 @@
-import { UNSEEN } from "../driver/name_unseen.ts";
+import { UNSEEN } from "../redaction/name_unseen.ts";
 
 /**
  * A value as JSON for machines that a person may look at: what nobody sees stands there as the escape that JSON has

@@ -1,15 +1,15 @@
 import type { PromptIo } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
-import { checkDelivery } from "../driver/check_delivery.ts";
-import { currentFolder } from "../driver/current_folder.ts";
-import { inTime } from "../driver/in_time.ts";
-import { performRun } from "../driver/perform_run.ts";
-import { prepareRun } from "../driver/prepare_run.ts";
-import type { Redactor } from "../driver/redact.ts";
-import type { RunReport } from "../driver/run_report.ts";
+import { checkDelivery } from "../run/check_delivery.ts";
+import { currentFolder } from "../run/current_folder.ts";
+import { inTime } from "../run/in_time.ts";
+import { performRun } from "../run/perform_run.ts";
+import { prepareRun } from "../run/prepare_run.ts";
+import type { Redactor } from "../redaction/redact.ts";
+import type { RunReport } from "../run/run_report.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
-import { Teardown } from "../driver/teardown.ts";
-import { visibleScreen } from "../driver/visible_screen.ts";
+import { Teardown } from "../run/teardown.ts";
+import { visibleScreen } from "../redaction/visible_screen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
 import type { Outlets } from "./outlets.ts";
@@ -80,7 +80,7 @@ async function carryOut(
   const begunAt = performance.now();
   const env = callerEnvironment();
   const loadRedactor = async () => {
-    const { createRedactor } = await import("../driver/redact.ts");
+    const { createRedactor } = await import("../redaction/redact.ts");
     return createRedactor({
       env,
       args: [...request.forwarded, `--settings=${request.settings ?? ""}`],

@@ -1,10 +1,10 @@
 import { CliError } from "../cli/cli_error.ts";
 import type { ShimOptions } from "../cli/parsed_arguments.ts";
-import { currentFolder } from "../driver/current_folder.ts";
-import { DriverError } from "../driver/driver_error.ts";
-import { findClaude } from "../driver/find_claude.ts";
-import { isShim } from "../driver/is_shim.ts";
-import { nameUnseen } from "../driver/name_unseen.ts";
+import { currentFolder } from "../run/current_folder.ts";
+import { DriverError } from "../run/driver_error.ts";
+import { findClaude } from "../run/find_claude.ts";
+import { isShim } from "../run/is_shim.ts";
+import { nameUnseen } from "../redaction/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { print } from "./print.ts";
 import { shimScript } from "./shim_script.ts";

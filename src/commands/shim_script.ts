@@ -1,5 +1,5 @@
 import { type Flag, FLAGS } from "../cli/flags.ts";
-import { SHIM_MARK } from "../driver/is_shim.ts";
+import { SHIM_MARK } from "../run/is_shim.ts";
 
 /** The commands of `claude` up to 2.1.330: behind one of them, `-p` means something else. */
 const CLAUDE_COMMANDS: readonly string[] = [

@@ -1,5 +1,5 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
-import { nameUnseen } from "../driver/name_unseen.ts";
+import { nameUnseen } from "../redaction/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import { places } from "../sandbox/places.ts";
 import { requireProc } from "../sandbox/require_proc.ts";

@@ -1,4 +1,4 @@
-import { nameUnseen } from "../driver/name_unseen.ts";
+import { nameUnseen } from "../redaction/name_unseen.ts";
 
 /** Most characters of a line that are told: what says more says it to a machine. */
 const LONGEST_LINE = 32 * 1024;

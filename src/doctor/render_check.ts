@@ -1,4 +1,4 @@
-import { nameUnseen } from "../driver/name_unseen.ts";
+import { nameUnseen } from "../redaction/name_unseen.ts";
 import type { Check } from "./check.ts";
 import type { ReportStyle } from "./report_style.ts";
 

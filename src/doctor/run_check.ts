@@ -1,10 +1,10 @@
 import { parseArguments } from "../cli/parse_arguments.ts";
 import type { RunRequest } from "../cli/run_request.ts";
-import { performRun } from "../driver/perform_run.ts";
-import { prepareRun } from "../driver/prepare_run.ts";
-import type { RunReport } from "../driver/run_report.ts";
+import { performRun } from "../run/perform_run.ts";
+import { prepareRun } from "../run/prepare_run.ts";
+import type { RunReport } from "../run/run_report.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { Teardown } from "../driver/teardown.ts";
+import { Teardown } from "../run/teardown.ts";
 import type { Environment } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { Check } from "./check.ts";

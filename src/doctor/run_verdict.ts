@@ -1,4 +1,4 @@
-import type { RunReport } from "../driver/run_report.ts";
+import type { RunReport } from "../run/run_report.ts";
 import type { Check } from "./check.ts";
 import type { RunTimes } from "./run_clock.ts";
 import type { SessionFacts } from "./session_facts.ts";

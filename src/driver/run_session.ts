@@ -30,19 +30,19 @@ import type { Entry } from "../transcript/entry.ts";
 import type { Frame } from "../wire/frame.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
-import { Guard } from "./guard.ts";
-import { HookSource } from "./hook_source.ts";
-import { McpSource } from "./mcp_source.ts";
-import { renderScreen } from "./render_screen.ts";
-import { Rendezvous, type RendezvousOptions } from "./rendezvous.ts";
-import { RetrySource } from "./retry_source.ts";
-import { runningShells } from "./running_shells.ts";
-import { StatusSource } from "./status_source.ts";
+import { Guard } from "./hands/guard.ts";
+import { HookSource } from "./sources/hook_source.ts";
+import { McpSource } from "./sources/mcp_source.ts";
+import { renderScreen } from "./hands/render_screen.ts";
+import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
+import { RetrySource } from "./sources/retry_source.ts";
+import { runningShells } from "./sources/running_shells.ts";
+import { StatusSource } from "./sources/status_source.ts";
 import type { StopSignals } from "./stop_signals.ts";
-import { SubagentSource } from "./subagent_source.ts";
-import { terminalSize } from "./terminal_size.ts";
-import { TerminalRing } from "./terminal_ring.ts";
-import { TranscriptSource } from "./transcript_source.ts";
+import { SubagentSource } from "./sources/subagent_source.ts";
+import { terminalSize } from "./hands/terminal_size.ts";
+import { TerminalRing } from "./sources/terminal_ring.ts";
+import { TranscriptSource } from "./sources/transcript_source.ts";
 
 /** The child to start and how to watch it. */
 export interface RunSessionOptions {

@@ -1,11 +1,11 @@
-import { checkDelivery } from "../driver/check_delivery.ts";
-import { currentFolder } from "../driver/current_folder.ts";
-import { performRun } from "../driver/perform_run.ts";
-import { prepareRun } from "../driver/prepare_run.ts";
-import { createRedactor } from "../driver/redact.ts";
+import { checkDelivery } from "../run/check_delivery.ts";
+import { currentFolder } from "../run/current_folder.ts";
+import { performRun } from "../run/perform_run.ts";
+import { prepareRun } from "../run/prepare_run.ts";
+import { createRedactor } from "../redaction/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { Teardown } from "../driver/teardown.ts";
-import { visibleScreen } from "../driver/visible_screen.ts";
+import { Teardown } from "../run/teardown.ts";
+import { visibleScreen } from "../redaction/visible_screen.ts";
 import { callerEnvironment } from "../sandbox/caller_environment.ts";
 import type { Frame } from "../wire/frame.ts";
 import { frameQueue } from "./frame_queue.ts";

@@ -1,6 +1,6 @@
 import { CassetteError } from "../cassette/cassette_error.ts";
 import { CliError } from "../cli/cli_error.ts";
-import { DriverError } from "../driver/driver_error.ts";
+import { DriverError } from "../run/driver_error.ts";
 import { SandboxError } from "../sandbox/sandbox_error.ts";
 
 /**

@@ -6,7 +6,7 @@ import { encodeCast } from "../../src/cassette/encode_cast.ts";
 import { encodeTape } from "../../src/cassette/encode_tape.ts";
 import { recordedInput } from "../../src/cassette/recorded_input.ts";
 import { replayCast } from "../../src/cassette/replay_cast.ts";
-import { createRedactor } from "../../src/driver/redact.ts";
+import { createRedactor } from "../../src/redaction/redact.ts";
 import type { Input } from "../../src/session/input.ts";
 import { readRecording } from "../session/recording.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { redactTerminal } from "../../src/cassette/redact_terminal.ts";
-import { createRedactor } from "../../src/driver/redact.ts";
+import { createRedactor } from "../../src/redaction/redact.ts";
 
 const SECRET = "sk-ant-api03-0123456789abcdefghij";
 const { text: redact } = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });

@@ -3,7 +3,7 @@ import deno from "../../deno.json" with { type: "json" };
 import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { versionLine } from "../../src/commands/version.ts";
-import { DriverError } from "../../src/driver/driver_error.ts";
+import { DriverError } from "../../src/run/driver_error.ts";
 import { NOWHERE } from "../nowhere.ts";
 
 /** Calls `test` with the path of a stand-in. */

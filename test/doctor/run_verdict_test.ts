@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { runVerdict } from "../../src/doctor/run_verdict.ts";
-import type { RunReport } from "../../src/driver/run_report.ts";
+import type { RunReport } from "../../src/run/run_report.ts";
 
 const REPORT: RunReport = {
   unprinted: [],

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
-import { HookSource } from "../../src/driver/hook_source.ts";
+import { HookSource } from "../../src/driver/sources/hook_source.ts";
 
 /** A FIFO, a folder for payloads, and what reads them. */
 class Ground implements Disposable {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { McpSource } from "../../src/driver/mcp_source.ts";
+import { McpSource } from "../../src/driver/sources/mcp_source.ts";
 
 Deno.test("McpSource counts the connections that the debug log tells of", () => {
   const folder = Deno.makeTempDirSync();

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { renderScreen } from "../../src/driver/render_screen.ts";
+import { renderScreen } from "../../src/driver/hands/render_screen.ts";
 
 const encoder = new TextEncoder();
 

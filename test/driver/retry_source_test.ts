@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
-import { RetrySource } from "../../src/driver/retry_source.ts";
+import { RetrySource } from "../../src/driver/sources/retry_source.ts";
 
 const ERROR_500 = 'API error (attempt 1/11): 500 500 {"type":"error","error":{"type":"api_error"}}';
 

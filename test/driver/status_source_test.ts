@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { StatusSource } from "../../src/driver/status_source.ts";
+import { StatusSource } from "../../src/driver/sources/status_source.ts";
 
 Deno.test("StatusSource tells each status once, and nothing while the file is not whole", () => {
   const configDir = Deno.makeTempDirSync();

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { SubagentSource } from "../../src/driver/subagent_source.ts";
+import { SubagentSource } from "../../src/driver/sources/subagent_source.ts";
 
 const NOTE = { toolUseId: "t", agentType: "Explore", description: "Look" };
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { TerminalRing } from "../../src/driver/terminal_ring.ts";
+import { TerminalRing } from "../../src/driver/sources/terminal_ring.ts";
 
 const CAPACITY = 512 * 1024;
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
-import { TranscriptSource } from "../../src/driver/transcript_source.ts";
+import { TranscriptSource } from "../../src/driver/sources/transcript_source.ts";
 
 const append = (path: string, text: string) => Deno.writeTextFileSync(path, text, { append: true });
 /** A line, by a word. */

@@ -37,7 +37,7 @@ const OTHER_WORDS = ["refusal"];
 
 const SUBAGENTS = recordingNames().filter((path) => path.endsWith("/subagent"));
 const INTERRUPTS = recordingNames().filter((path) => path.endsWith("/interrupt"));
-/** Compared as they happen, in test/driver/background_frames_test.ts. */
+/** Compared as they happen, in test/frames/background_frames_test.ts. */
 const BACKGROUNDS = recordingNames().filter((path) => path.endsWith("/background"));
 const SPECIAL = [...SUBAGENTS, ...INTERRUPTS, ...BACKGROUNDS];
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../src/sandbox/json_object.ts";
-import type { PreparedRun } from "../../src/driver/prepare_run.ts";
+import type { PreparedRun } from "../../src/run/prepare_run.ts";
 import { forEachVersion, REAL_VERSIONS } from "./for_each_version.ts";
 import { performHere } from "./perform_here.ts";
 import { RealClaude } from "./real_claude.ts";

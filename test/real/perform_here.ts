@@ -1,8 +1,8 @@
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
-import { performRun } from "../../src/driver/perform_run.ts";
-import { type PreparedRun, prepareRun } from "../../src/driver/prepare_run.ts";
+import { performRun } from "../../src/run/perform_run.ts";
+import { type PreparedRun, prepareRun } from "../../src/run/prepare_run.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
-import type { RunReport } from "../../src/driver/run_report.ts";
+import type { RunReport } from "../../src/run/run_report.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Poller } from "../../ffi/poll.ts";
-import { type HookCall, HookSource } from "../../src/driver/hook_source.ts";
+import { type HookCall, HookSource } from "../../src/driver/sources/hook_source.ts";
 import { folderOfRuns } from "../../src/sandbox/folder_of_runs.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { SandboxError } from "../../src/sandbox/sandbox_error.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { renderScreen } from "../../src/driver/render_screen.ts";
+import { renderScreen } from "../../src/driver/hands/render_screen.ts";
 import { readChoices } from "../../src/session/choices.ts";
 import {
   type Dialog,

@@ -1,5 +1,5 @@
 import xterm from "@xterm/headless";
-import { screenOf } from "../../src/driver/screen_of.ts";
+import { screenOf } from "../../src/driver/hands/screen_of.ts";
 import type { Screen } from "../../src/session/screen.ts";
 
 /** A terminal in the middle of its output. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { createSecretFinder } from "../../src/driver/find_secrets.ts";
+import { createSecretFinder } from "../../src/redaction/find_secrets.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
 /** Secrets that are as much like each other, like the layout of a screen and like the texts below as can be. */

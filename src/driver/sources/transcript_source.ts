@@ -1,4 +1,4 @@
-import { type Entry, parseEntry } from "../transcript/entry.ts";
+import { type Entry, parseEntry } from "../../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";
 
 /**

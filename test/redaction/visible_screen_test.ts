@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { visibleScreen } from "../../src/driver/visible_screen.ts";
+import { visibleScreen } from "../../src/redaction/visible_screen.ts";
 
 Deno.test("a screen is shown as somebody in front of it would have seen it", () => {
   const screen = [

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { closeFd, readFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { Outlet } from "../../ffi/outlet.ts";
-import { awaitReaders } from "../../src/driver/await_readers.ts";
+import { awaitReaders } from "../../src/run/await_readers.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 
 /** An outlet on a pipe that holds less than it owes. */

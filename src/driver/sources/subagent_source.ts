@@ -1,6 +1,6 @@
-import { readJsonObject } from "../sandbox/json_object.ts";
-import type { Subagent, SubagentLine } from "../session/input.ts";
-import { parseEntry } from "../transcript/entry.ts";
+import { readJsonObject } from "../../sandbox/json_object.ts";
+import type { Subagent, SubagentLine } from "../../session/input.ts";
+import { parseEntry } from "../../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";
 
 /** Follows the transcripts of a session's subagents, which lie in a folder beside its own and are moved with it. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { createRedactor } from "../../src/driver/redact.ts";
+import { createRedactor } from "../../src/redaction/redact.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef01234567";
 

@@ -1,5 +1,5 @@
 import { StoppedError } from "./stopped_error.ts";
-import type { StopSignals } from "./stop_signals.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
 
 /** How long something may be waited for. */
 export interface TimeLeft {

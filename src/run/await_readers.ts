@@ -1,7 +1,7 @@
 import type { Outlet } from "../../ffi/outlet.ts";
 import { Poller } from "../../ffi/poll.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
-import type { StopSignals } from "./stop_signals.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
 
 /** An outlet and how long its reader may take. */
 export interface AwaitedReader {

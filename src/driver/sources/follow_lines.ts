@@ -1,6 +1,6 @@
-import { UnfitFileError } from "../../ffi/regular_file.ts";
-import { readTranscript } from "../sandbox/read_transcript.ts";
-import { createLineSplitter } from "../transcript/line_splitter.ts";
+import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { readTranscript } from "../../sandbox/read_transcript.ts";
+import { createLineSplitter } from "../../transcript/line_splitter.ts";
 
 /**
  * Follows a growing file: each call gives the complete lines added since the last one, none while there is no such

@@ -3,7 +3,7 @@ import measured from "../../fixtures/permission_modes.json" with { type: "json" 
 import { layPermissionCell, PERMISSION_CELLS } from "../../fixtures/permission_cells.ts";
 import { makeThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
-import { permissionMode } from "../../src/driver/permission_mode.ts";
+import { permissionMode } from "../../src/run/permission_mode.ts";
 import { readSettings, type Settings } from "../../src/sandbox/read_settings.ts";
 import { parseCallerSettings } from "../../src/sandbox/run_settings.ts";
 import { settingSources } from "../../src/sandbox/setting_sources.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { DriverError } from "../../src/driver/driver_error.ts";
-import { findClaude } from "../../src/driver/find_claude.ts";
+import { DriverError } from "../../src/run/driver_error.ts";
+import { findClaude } from "../../src/run/find_claude.ts";
 import { NOWHERE } from "../nowhere.ts";
 
 /** A folder with an executable and a plain file. */

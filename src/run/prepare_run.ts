@@ -30,12 +30,12 @@ import { writableFolders } from "../sandbox/writable_folders.ts";
 import { type Entry, parseEntry } from "../transcript/entry.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { claudeVersion } from "./claude_version.ts";
+import { claudeVersion } from "../driver/claude_version.ts";
 import { findClaude } from "./find_claude.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
 import { type ModeFacts, permissionMode } from "./permission_mode.ts";
-import type { RendezvousOptions } from "./rendezvous.ts";
-import { terminalSize } from "./terminal_size.ts";
+import type { RendezvousOptions } from "../driver/hands/rendezvous.ts";
+import { terminalSize } from "../driver/hands/terminal_size.ts";
 import { transcriptLines } from "./transcript_lines.ts";
 
 /** One run as it was asked for. */

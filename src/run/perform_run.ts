@@ -6,8 +6,8 @@ import type { Frame } from "../wire/frame.ts";
 import { DriverError } from "./driver_error.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { RunReport } from "./run_report.ts";
-import { runSession } from "./run_session.ts";
-import type { StopSignals } from "./stop_signals.ts";
+import { runSession } from "../driver/run_session.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
 
 /**
  * Starts the child, follows it to its end and says what became of the turn. Where an answer is known without a child,

@@ -9,12 +9,12 @@
  * @module
  */
 
-import { writeFd } from "../../ffi/fd.ts";
-import { Pipe } from "../../ffi/pipe.ts";
-import { killAndReap } from "../../ffi/process.ts";
-import type { Pty } from "../../ffi/pty.ts";
-import { spawn } from "../../ffi/spawn.ts";
-import { readProcessStat } from "../sandbox/process_stat.ts";
+import { writeFd } from "../../../ffi/fd.ts";
+import { Pipe } from "../../../ffi/pipe.ts";
+import { killAndReap } from "../../../ffi/process.ts";
+import type { Pty } from "../../../ffi/pty.ts";
+import { spawn } from "../../../ffi/spawn.ts";
+import { readProcessStat } from "../../sandbox/process_stat.ts";
 import { GUARD_SCRIPT } from "./guard_script.ts";
 
 /** Ends what is left of a run when this program is killed; disposing it ends the guard and nothing else. */

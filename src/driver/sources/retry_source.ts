@@ -1,5 +1,5 @@
-import { compactText, type Screen } from "../session/screen.ts";
-import type { ApiRetry } from "../session/input.ts";
+import { compactText, type Screen } from "../../session/screen.ts";
+import type { ApiRetry } from "../../session/input.ts";
 import { followLines } from "./follow_lines.ts";
 
 /** A request that failed, as the debug log tells it. */
