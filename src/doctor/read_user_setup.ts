@@ -2,7 +2,8 @@ import { isJsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
 import { findLogin, type Login } from "../sandbox/login.ts";
 import { readSettings } from "../sandbox/read_settings.ts";
 import { settingSources } from "../sandbox/setting_sources.ts";
-import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
+import type { Environment } from "../sandbox/environment.ts";
+import { locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 
 /** What the user has told Claude Code about logins and the API, as a run in this folder would find it. */
 export interface UserSetup {

@@ -5,7 +5,7 @@ import { prepareRun } from "../run/prepare_run.ts";
 import type { RunReport } from "../run/run_report.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
-import type { Environment } from "../sandbox/user_config.ts";
+import type { Environment } from "../sandbox/environment.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { Check } from "./check.ts";
 import { clockInput, RUN_CLOCK_START } from "./run_clock.ts";

@@ -1,6 +1,6 @@
 import { pasteRefusal } from "../session/paste.ts";
 import { DriverError } from "./driver_error.ts";
-import type { RunOptions } from "./prepare_run.ts";
+import type { RunOrder } from "./run_order.ts";
 
 /**
  * Looks for what would keep a prompt from reaching the model as it is.
@@ -9,7 +9,7 @@ import type { RunOptions } from "./prepare_run.ts";
  * @throws {DriverError} when a paste would not deliver the prompt
  */
 export async function checkDelivery(
-  { prompt, inject }: Pick<RunOptions, "prompt" | "inject">,
+  { prompt, inject }: Pick<RunOrder, "prompt" | "inject">,
 ): Promise<string | undefined> {
   const refusal = inject === "paste" ? pasteRefusal(prompt) : undefined;
   if (refusal !== undefined) {

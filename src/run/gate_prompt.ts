@@ -4,7 +4,7 @@ import { pluginDirs } from "../sandbox/plugin_dirs.ts";
 import { judgePrompt } from "../session/judge_prompt.ts";
 import { slashWord } from "../session/slash_word.ts";
 import { DriverError } from "./driver_error.ts";
-import type { RunOptions } from "./prepare_run.ts";
+import type { RunOrder } from "./run_order.ts";
 
 /** What becomes of a prompt that is not refused. */
 export interface GatedPrompt {
@@ -29,7 +29,7 @@ const UNKNOWN_VERSION = "9999.0.0";
  * @throws {DriverError} when the prompt is refused
  */
 export function gatePrompt(
-  options: Pick<RunOptions, "prompt" | "inject" | "cwd" | "addDirs" | "forwarded">,
+  options: Pick<RunOrder, "prompt" | "inject" | "cwd" | "addDirs" | "forwarded">,
   facts: {
     /** The version of Claude Code, if the executable names one. */
     readonly version: string | undefined;

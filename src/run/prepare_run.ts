@@ -25,7 +25,8 @@ import { withoutScreenCommands } from "../sandbox/screen_commands.ts";
 import { settingSources } from "../sandbox/setting_sources.ts";
 import { refuseSilencedHooks } from "../sandbox/silenced_hooks.ts";
 import { sweep, type SweptFolder } from "../sandbox/sweep.ts";
-import { type Environment, locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
+import type { Environment } from "../sandbox/environment.ts";
+import { locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 import { writableFolders } from "../sandbox/writable_folders.ts";
 import { type Entry, parseEntry } from "../transcript/entry.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
@@ -35,55 +36,13 @@ import { findClaude } from "./find_claude.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
 import { type ModeFacts, permissionMode } from "./permission_mode.ts";
 import type { RendezvousOptions } from "../driver/hands/rendezvous.ts";
+import type { RunOrder } from "./run_order.ts";
 import { terminalSize } from "../driver/hands/terminal_size.ts";
 import { transcriptLines } from "./transcript_lines.ts";
 
-/** One run as it was asked for. */
-export interface RunOptions extends Limits {
-  readonly prompt: string;
-  readonly env: Environment;
-  /** The working directory. */
-  readonly cwd: string;
-  /** When the run began, as `performance.now()` tells time: its limit counts from there; absent for now. */
-  readonly startedAt?: number;
-  readonly claudeBinary?: string;
-  readonly inject: "stdin" | "paste";
-  /** The caller's `--settings`: JSON or a file's path. */
-  readonly settings?: string;
-  readonly permissionMode?: string;
-  /** The caller's `--setting-sources`. */
-  readonly settingSources?: string;
-  readonly dangerouslySkipPermissions: boolean;
-  readonly disallowedTools: readonly string[];
-  readonly addDirs: readonly string[];
-  readonly mcpConfigs: readonly string[];
-  readonly strictMcpConfig: boolean;
-  readonly sessionId?: string;
-  readonly resume?: string;
-  readonly forkSession: boolean;
-  readonly persistSession: boolean;
-  /** Most requests to the model; absent for no limit. */
-  readonly maxTurns?: number;
-  /** Whether a debug log is wanted, and where; without a place it goes where Claude Code keeps them. */
-  readonly debug: boolean;
-  readonly debugFile?: string;
-  /** Further arguments for Claude Code, as they are. */
-  readonly forwarded: readonly string[];
-  /** Whether frames are printed, which begin with the session's model. */
-  readonly frames: boolean;
-  /** The folder for a recording of the run; the run itself is the same with and without. */
-  readonly record?: string;
-  /** Whether somebody wants to hear of requests that are made again: that takes a debug log. */
-  readonly retries: boolean;
-  /** Whether the last screen is wanted with every failure. */
-  readonly trace: boolean;
-  /** The first character of the prompt that Claude Code may take out, in words: then its delivery is to be proved. */
-  readonly altered?: string | undefined;
-}
-
 /** A run that only has to be started. */
 export interface PreparedRun {
-  readonly options: RunOptions;
+  readonly options: RunOrder;
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: Environment;
@@ -119,7 +78,7 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
  * @throws {DriverError} when there is no claude to start, or the prompt is a command that it must not get
  * @throws {SandboxError} when there is no login, something that every system has is missing, or the sandbox cannot be built
  */
-export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
+export async function prepareRun(options: RunOrder): Promise<PreparedRun> {
   const { env, cwd, startedAt = performance.now() } = options;
   requireSystem();
   const binary = findClaude({ named: options.claudeBinary, env, cwd });
@@ -369,7 +328,7 @@ function backgroundCeiling(env: Environment): Pick<SessionOptions, "backgroundCe
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
-  options: Omit<RunOptions, "inject"> & { readonly inject: WayIn },
+  options: Omit<RunOrder, "inject"> & { readonly inject: WayIn },
   { gated }: { readonly gated: boolean },
 ): readonly HookEvent[] {
   return [

@@ -1,7 +1,7 @@
 import { escapedText } from "../../ffi/c_string.ts";
 import { LibcError } from "../../ffi/errno.ts";
 import { readProcStrings } from "../../ffi/proc.ts";
-import type { Environment } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const EQUALS = "=".charCodeAt(0);

@@ -1,4 +1,5 @@
-import { type Environment, USER_CONFIG_VARIABLE, type UserConfig } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
+import { USER_CONFIG_VARIABLE, type UserConfig } from "./user_config.ts";
 
 /**
  * Variables that would make the child someone else's child: another entrypoint, no transcript, no hooks, an

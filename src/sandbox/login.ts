@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, readOwnJsonObject } from "./json_object.ts";
-import type { Environment, UserConfig } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
+import type { UserConfig } from "./user_config.ts";
 
 /** What Claude Code logs in with. Of secrets it says only where they are. */
 export type Login =

@@ -1,5 +1,5 @@
 import { SandboxError } from "./sandbox_error.ts";
-import type { Environment } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
 
 /**
  * The value of an environment variable that names a folder this program works in.

@@ -1,6 +1,6 @@
 import { absoluteDir } from "./absolute_dir.ts";
 import { tempDir } from "./temp_dir.ts";
-import type { Environment } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
 
 /** Where temporary files may go on every Linux. */
 const COMMON = ["/tmp", "/var/tmp"];

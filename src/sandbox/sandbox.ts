@@ -21,7 +21,8 @@ import { runSettings } from "./run_settings.ts";
 import { SandboxError } from "./sandbox_error.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 import { adviceOn, findSessionHolder } from "./session_holder.ts";
-import type { Environment, UserConfig } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
+import type { UserConfig } from "./user_config.ts";
 
 /** What a sandbox is made of. */
 export interface SandboxOptions {

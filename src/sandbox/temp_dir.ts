@@ -1,5 +1,5 @@
 import { pathVariable } from "./path_variable.ts";
-import type { Environment } from "./user_config.ts";
+import type { Environment } from "./environment.ts";
 
 /**
  * The folder in which runs have their private folders: `TMPDIR`, as for Claude Code itself.

@@ -1,8 +1,6 @@
+import type { Environment } from "./environment.ts";
 import { pathVariable } from "./path_variable.ts";
 import { SandboxError } from "./sandbox_error.ts";
-
-/** Environment variables by name. */
-export type Environment = Readonly<Record<string, string>>;
 
 /** Where the user's own Claude Code keeps its things. */
 export interface UserConfig {
