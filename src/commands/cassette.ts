@@ -26,7 +26,7 @@ export async function cassette({ action, dir }: CassetteOptions): Promise<number
     case "svg": {
       const [{ readCassette }, { drawCassette }] = await Promise.all([
         import("../cassette/read_cassette.ts"),
-        import("../cassette/draw_cassette.ts"),
+        import("../picture/draw_cassette.ts"),
       ]);
       print(Deno.stdout, await drawCassette(readCassette(dir)));
       return 0;

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { drawCassette } from "../../src/cassette/draw_cassette.ts";
+import { drawCassette } from "../../src/picture/draw_cassette.ts";
 import { readCassette } from "../../src/cassette/read_cassette.ts";
 import { replayCassette } from "../../src/cassette/replay_cassette.ts";
 import { foreignNames } from "../../fixtures/foreign_names.ts";

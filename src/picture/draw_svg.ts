@@ -1,4 +1,4 @@
-import { CassetteError } from "./cassette_error.ts";
+import { CassetteError } from "../cassette/cassette_error.ts";
 import { CELL, drawRow } from "./draw_row.ts";
 import type { Film } from "./film.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";

@@ -1,4 +1,4 @@
-import type { Cassette } from "./cassette.ts";
+import type { Cassette } from "../cassette/cassette.ts";
 import type { Film, FilmFrame } from "./film.ts";
 import type { PictureRow } from "./picture_row.ts";
 import { shellScene } from "./shell_scene.ts";

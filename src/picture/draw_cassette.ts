@@ -1,4 +1,4 @@
-import type { Cassette } from "./cassette.ts";
+import type { Cassette } from "../cassette/cassette.ts";
 import { drawSvg } from "./draw_svg.ts";
 import { filmOf } from "./film_of.ts";
 

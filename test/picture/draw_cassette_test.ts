@@ -3,9 +3,9 @@ import fc from "fast-check";
 import type { Cassette } from "../../src/cassette/cassette.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { CassetteError } from "../../src/cassette/cassette_error.ts";
-import { drawCassette } from "../../src/cassette/draw_cassette.ts";
-import { drawSvg } from "../../src/cassette/draw_svg.ts";
-import { recordSession } from "./record_session.ts";
+import { drawCassette } from "../../src/picture/draw_cassette.ts";
+import { drawSvg } from "../../src/picture/draw_svg.ts";
+import { recordSession } from "../cassette/record_session.ts";
 
 /** A cassette of a small terminal on which this was drawn, and that printed an answer. */
 function cassetteOf(

@@ -1,4 +1,4 @@
-import type { Cassette } from "./cassette.ts";
+import type { Cassette } from "../cassette/cassette.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
 import { textRow } from "./text_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";

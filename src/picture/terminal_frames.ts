@@ -1,5 +1,5 @@
 import { HeadlessTerminal } from "../session/headless_terminal.ts";
-import type { Cast, CastEvent } from "./cast.ts";
+import type { Cast, CastEvent } from "../cassette/cast.ts";
 import type { PictureRow } from "./picture_row.ts";
 import { terminalRow } from "./terminal_row.ts";
 
