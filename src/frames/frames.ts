@@ -3,7 +3,7 @@ import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
 import { begin } from "./beginning.ts";
-import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
+import { and, chained, type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import { tellLines } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { stopTurn } from "./results.ts";
@@ -39,9 +39,9 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       return quiet(input.event === "Stop" ? stopTurn(state, input.payload) : state);
     }
     case "transcript":
-      return quiet({ ...state, own: [...state.own, input.entry] });
+      return quiet({ ...state, own: chained(state.own, input.entry) });
     case "subagent":
-      return quiet({ ...state, subagents: [...state.subagents, input.line] });
+      return quiet({ ...state, subagents: chained(state.subagents, input.line) });
     case "read":
       return waiting(tellLines(state), { before: state, now });
     case "retry": {

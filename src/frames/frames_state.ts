@@ -49,8 +49,8 @@ export interface FramesState {
   /** The lines of this run that have been told. */
   readonly entries: Chain<Entry> | undefined;
   /** Lines since the last `read`, which are told in the order of their times. */
-  readonly own: readonly Entry[];
-  readonly subagents: readonly SubagentLine[];
+  readonly own: Chain<Entry> | undefined;
+  readonly subagents: Chain<SubagentLine> | undefined;
   /** Lines of subagents whose call is in a line that has not been written yet. */
   readonly uncalled: readonly SubagentLine[];
   /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
@@ -62,7 +62,7 @@ export interface FramesState {
   readonly early: readonly Frame[];
   /** Whether the transcript holds the prompt, and with it all that is told about the session at its start. */
   readonly prompted: boolean;
-  /** The calls so far, by id. */
+  /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   readonly tasks: Tasks;
   /** Ids of all tasks so far. */
@@ -92,8 +92,8 @@ export function startFrames(options: FramesOptions): FramesState {
     ids: 0,
     earlier: [],
     entries: undefined,
-    own: [],
-    subagents: [],
+    own: undefined,
+    subagents: undefined,
     uncalled: [],
     begun: false,
     early: [],

@@ -1,12 +1,13 @@
 import { isCommandText } from "../transcript/command_text.ts";
-import type { AssistantEntry, Entry } from "../transcript/entry.ts";
+import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { SubagentLine } from "../session/input.ts";
+import type { Frame } from "../wire/frame.ts";
 import { begin } from "./beginning.ts";
 import { framesOfEntry } from "./frames_of_entry.ts";
-import { and, chained, type FramesState, type Told, told } from "./frames_state.ts";
+import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
 import { inOrder } from "./in_order.ts";
 import { forgetShells, noteShells } from "./long_shells.ts";
 import { endTurn } from "./results.ts";
@@ -14,21 +15,18 @@ import { say, tellTasks } from "./saying.ts";
 import { startTask, taskFramesOfEntry } from "./task_frames.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
-export function tellLines(state: FramesState): Told {
-  const { own, subagents } = state;
-  let next = told(
-    own.length + subagents.length === 0 ? state : { ...state, own: [], subagents: [] },
-  );
-  for (const line of inOrder(own, subagents)) {
-    next = and(
-      next,
-      (state) =>
-        line.subagent === undefined
-          ? tellLine(state, line.entry)
-          : tellSubagentLine(state, { entry: line.entry, subagent: line.subagent }),
-    );
+export function tellLines(before: FramesState): Told {
+  if (before.own === undefined && before.subagents === undefined) return told(before);
+  const frames: Frame[] = [];
+  let state: FramesState = { ...before, own: undefined, subagents: undefined };
+  for (const { entry, subagent } of inOrder(listOf(before.own), listOf(before.subagents))) {
+    const next = subagent === undefined
+      ? tellLine(state, entry)
+      : tellSubagentLine(state, { entry, subagent });
+    state = next.state;
+    frames.push(...next.frames);
   }
-  return next;
+  return told(state, frames);
 }
 
 /** Tells a line of the session's own transcript. */
@@ -60,7 +58,9 @@ function tellLine(state: FramesState, entry: Entry): Told {
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
   }
-  if (entry.type === "user") next = and(next, (state) => told(forgetShells(state, entry)));
+  if (entry.type === "user") {
+    next = and(next, (state) => told(forgetCalls(forgetShells(state, entry), entry)));
+  }
   if (entry.type === "system" && entry.subtype === "turn_duration") next = and(next, endTurn);
   return notification === undefined
     ? next
@@ -111,6 +111,19 @@ function noteCalls(state: FramesState, { message }: AssistantEntry): Told {
   let next = told({ ...state, toolUses, uncalled: [] });
   for (const line of state.uncalled) next = and(next, (state) => tellSubagentLine(state, line));
   return next;
+}
+
+/** Forgets the calls whose results a line holds, but for those of subagents, which may go on in the background. */
+function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
+  if (typeof message.content === "string") return state;
+  const returned = message.content.map(({ tool_use_id: id }) => id).filter((id) => {
+    const name = typeof id === "string" ? state.toolUses.get(id)?.name : undefined;
+    return name !== undefined && name !== "Agent" && name !== "Task";
+  });
+  if (returned.length === 0) return state;
+  const toolUses = new Map(state.toolUses);
+  for (const id of returned) toolUses.delete(id as string);
+  return { ...state, toolUses };
 }
 
 function isTextOfCommand({ entries }: FramesState, entry: Entry): boolean {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Frame } from "../../src/wire/frame.ts";
-import { answer } from "../transcript/lines.ts";
+import type { Entry } from "../../src/transcript/entry.ts";
+import { answer, returned } from "../transcript/lines.ts";
 import { startTelling } from "./telling.ts";
 
 const kinds = (frames: readonly Frame[]) =>
@@ -133,4 +134,27 @@ Deno.test("a session begins with its first request, by which its tools are known
   assertEquals(frames, []);
   push({ type: "api-request", querySource: "repl_main_thread", shapeHash: "h" });
   assertEquals(frames.map(({ tools }) => tools), [["Bash"]]);
+});
+
+Deno.test("what a long turn leaves to be remembered does not grow with its calls", () => {
+  const { tell, push, begin, state, frames } = startTelling();
+  const version = "2.1.330";
+  push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
+  begin();
+  const call = (id: string, name: string) => ({
+    version,
+    ...answer([{ type: "tool_use", id, name, input: { command: "x" } }], { id: `m-${id}` }).entry,
+    timestamp: "2026-01-01T00:00:00.000Z",
+  });
+  for (let each = 0; each < 500; each++) {
+    tell({ type: "transcript", entry: call(`t${each}`, "Bash") as Entry });
+    tell({ ...returned(`t${each}`) });
+  }
+  tell({ type: "transcript", entry: call("agent", "Agent") as Entry });
+  tell({ ...returned("agent") });
+  assertEquals(frames.length, 1);
+  tell({ type: "read" });
+  assertEquals(frames.length, 1 + 2 * 501);
+  // A subagent may go on in the background.
+  assertEquals([[...state().toolUses.keys()], state().shells.size], [["agent"], 0]);
 });
