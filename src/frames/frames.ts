@@ -18,7 +18,7 @@ import { stopTasks } from "./task_frames.ts";
 const INIT_DELAY_MS = 200;
 const INIT_DELAY_SINCE_330_MS = 2000;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
-const LOOK_AGAIN_MS = 50;
+const LOOK_AGAIN_MS = 500;
 
 /** What is said because of an input, and what has to be waited for. */
 export interface FramesStep extends Told {

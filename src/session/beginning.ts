@@ -1,6 +1,7 @@
 import type { Effect } from "./effect.ts";
 import { ENTER } from "./paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
+import { lookWhenQuiet } from "./waits.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
@@ -79,7 +80,8 @@ export function began(state: SessionState): Step {
   return act({ ...rest, phase: "working", ready: true, completed: false }, [
     deadline("start"),
     deadline("delivery"),
-    deadline("look"),
+    // The line that tells of the turn may be read after a dialog that stands in it.
+    rest.status?.status === "waiting" ? lookWhenQuiet() : deadline("look"),
     deadline("echo"),
     deadline("enter"),
     deadline("rendezvous"),

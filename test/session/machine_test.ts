@@ -591,6 +591,19 @@ Deno.test("unknown hooks, statuses and transcript lines change nothing but prove
   assertEquals(session.signals(), []);
 });
 
+Deno.test("a dialog is looked at, though the line that tells of its turn is read after it", () => {
+  for (const sign of [PROMPT, { type: "hook", event: "UserPromptSubmit", payload: {} } as const]) {
+    const session = simulate();
+    session.hear(status("idle"));
+    session.hear(status("waiting", "permission prompt"));
+    session.hear(sign);
+    session.draw("Allow this?", "❯ 1. Yes", "  2. No");
+    session.wait(10_000);
+    assert(session.effects.some(({ type }) => type === "look"));
+    assertEquals(session.signals().length > 0 || session.typed() !== "", true);
+  }
+});
+
 const asks = (event: string, payload: Record<string, unknown> = {}, id = "7") =>
   ({ type: "hook", event, payload, id }) as const;
 
