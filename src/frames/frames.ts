@@ -110,7 +110,7 @@ function waiting(
   return {
     ...next,
     effects: [
-      ...state.prompted && !before.prompted && !state.begun
+      ...state.prompt !== undefined && before.prompt === undefined && !state.begun
         ? [{ type: "deadline", name: "init", afterMs: initDelayMs(state) } as const]
         : [],
       ...shellsChanged

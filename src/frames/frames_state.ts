@@ -1,5 +1,5 @@
 import type { SubagentLine } from "../session/input.ts";
-import type { Entry } from "../transcript/entry.ts";
+import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
@@ -60,8 +60,11 @@ export interface FramesState {
   /** Whether the turn's `system/init` has been told, and what has to wait for it. */
   readonly begun: boolean;
   readonly early: readonly Frame[];
-  /** Whether the transcript holds the prompt, and with it all that is told about the session at its start. */
-  readonly prompted: boolean;
+  /**
+   * The last prompt, with which the transcript holds all that is told about the session at its start. What follows it
+   * may be the text that a slash command made of it.
+   */
+  readonly prompt?: UserEntry;
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   readonly tasks: Tasks;
@@ -97,7 +100,6 @@ export function startFrames(options: FramesOptions): FramesState {
     uncalled: [],
     begun: false,
     early: [],
-    prompted: false,
     toolUses: new Map(),
     tasks: new Map(),
     taskIds: new Set(),

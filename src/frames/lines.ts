@@ -36,23 +36,24 @@ function tellLine(state: FramesState, entry: Entry): Told {
   // The end of the run stops tasks, and the child may still tell the model so.
   if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });
   const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
-  const isPrompt = entry.type === "user" && entry.meaning === "prompt" &&
-    entry.isSidechain !== true;
+  const prompt = entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true
+    ? entry
+    : state.prompt;
   const noted: FramesState = {
     ...state,
     entries: chained(state.entries, entry),
-    prompted: state.prompted || isPrompt,
+    ...(prompt === undefined ? {} : { prompt }),
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  const begun = entry.type === "other" && noted.prompted && isMainRequest(entry.line)
+  const begun = entry.type === "other" && prompt !== undefined && isMainRequest(entry.line)
     ? begin(noted)
     : told(noted);
   let next = and(
     begun,
     (state) => tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
   );
-  if (!isTextOfCommand(noted, entry)) {
+  if (!isCommandText(entry, prompt)) {
     next = and(next, (state) => say(state, (context) => framesOfEntry(entry, context)));
   }
   if (entry.type === "assistant") {
@@ -124,14 +125,6 @@ function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
   const toolUses = new Map(state.toolUses);
   for (const id of returned) toolUses.delete(id as string);
   return { ...state, toolUses };
-}
-
-function isTextOfCommand({ entries }: FramesState, entry: Entry): boolean {
-  if (entry.type !== "user" || entry.meaning !== "remark") return false;
-  for (let link = entries; link !== undefined; link = link.before) {
-    if (link.last.type === "user" && isCommandText(entry, link.last)) return true;
-  }
-  return false;
 }
 
 /** What the prompt of a turn says that the end of a task started. */

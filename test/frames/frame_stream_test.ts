@@ -29,11 +29,11 @@ for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
     const { push, begin, finish, state, frames } = startTelling();
     const prompt = lines.findIndex((line) => JSON.parse(line).type === "user");
     for (const line of lines.slice(0, prompt)) push(line);
-    assert(!state().prompted);
+    assert(state().prompt === undefined);
     begin();
     for (const line of lines.slice(prompt)) {
       push(line);
-      if (state().prompted) begin();
+      if (state().prompt !== undefined) begin();
     }
     finish(version);
     assertEquals(kinds(frames).filter((kind) => kind === "system/init").length, 1);
