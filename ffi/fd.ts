@@ -20,12 +20,13 @@ const MSG_NOSIGNAL = 0x4000;
 /**
  * Reads into `buffer` from a nonblocking fd and says how many bytes arrived.
  *
- * A pty master whose last slave is closed answers EIO, which is as much the end as 0 bytes are.
+ * A pty master whose last slave is closed answers EIO, which is as much the end as 0 bytes are, and so does a socket with
+ * ECONNRESET whose other side has gone without reading all that it was sent.
  * What was written before that is always delivered first. One read of a pty gives about 4 KB at
  * most.
  *
  * @throws RangeError for an empty buffer: its 0 bytes would look like the end.
- * @throws LibcError for any error but EAGAIN, EINTR and EIO.
+ * @throws LibcError for any error but EAGAIN, EINTR, EIO and ECONNRESET.
  */
 export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Blocked {
   if (buffer.length === 0) throw new RangeError("Cannot read: the buffer is empty");
@@ -36,7 +37,7 @@ export function readFd(fd: number, buffer: Uint8Array<ArrayBuffer>): number | Bl
     if (count === 0) return "end";
     const errno = lastErrno();
     if (errno === ERRNO.EAGAIN) return "again";
-    if (errno === ERRNO.EIO) return "end";
+    if (errno === ERRNO.EIO || errno === ERRNO.ECONNRESET) return "end";
     if (errno !== ERRNO.EINTR && unexpected++ >= REPEATS) {
       throw new LibcError(errno, { call: "read", action: `read fd ${fd}` });
     }

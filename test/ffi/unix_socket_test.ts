@@ -24,6 +24,19 @@ Deno.test("connectUnix() gives a stream in both directions, and waits for nobody
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("a socket whose other side has gone without reading is at its end", async () => {
+  const folder = await Deno.makeTempDir();
+  const listener = Deno.listen({ transport: "unix", path: `${folder}/socket` });
+  const fd = connectUnix(`${folder}/socket`);
+  const there = await listener.accept();
+  sendFd(fd, new TextEncoder().encode("a prompt"));
+  there.close();
+  assertEquals(readFd(fd, new Uint8Array(8)), "end");
+  closeFd(fd);
+  listener.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("connectUnix() takes a path of any length that a socket can have", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/${"x".repeat(MAX_SOCKET_PATH - folder.length - 1)}`;
