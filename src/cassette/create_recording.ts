@@ -50,6 +50,7 @@ export function createRecording(options: {
   const tape: TapedFrame[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const marked = new Set<string>();
+  const pasted: string[] = [];
   let startedAt: number | undefined;
   let at = 0;
   let output = 0;
@@ -75,6 +76,7 @@ export function createRecording(options: {
         marked.add(moment);
         add("m", moment);
       }
+      if (input.type === "message" && input.message.way === "paste") pasted.push(input.message.text);
       add("h", JSON.stringify(recordedInput(input)));
       if (input.type === "exit") {
         const { exit } = input;
@@ -131,13 +133,13 @@ export function createRecording(options: {
               ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
               output: options.output,
               conversation: redactValue({
-                session: { ...session, prompt: redact(session.prompt) },
+                session,
                 frames: { ...frames, startedAt },
-                report: { ...report, prompt: redact(report.prompt) },
+                report,
               }),
             },
           },
-          events: redactEvents(events, { redact, redactValue, prompt: session.prompt }),
+          events: redactEvents(events, { redact, redactValue, pasted }),
         },
         tape: tape.map(({ at, frame }) => ({ at, frame: redactValue(frame) })),
       };
@@ -173,13 +175,14 @@ function redactEvents(
   options: {
     readonly redact: Redact;
     readonly redactValue: <Value>(value: Value) => Value;
-    readonly prompt: string;
+    /** Prompts that went in as a paste. */
+    readonly pasted: readonly string[];
   },
 ): readonly CastEvent[] {
-  const { redact, redactValue, prompt } = options;
+  const { redact, redactValue } = options;
   const isOutput = ({ code }: CastEvent) => code === "o";
   const output = redactTerminal(events.filter(isOutput).map(({ data }) => data), redact);
-  const paste = pasteOf(prompt);
+  const pastes = new Map(options.pasted.map((prompt) => [pasteOf(prompt), prompt]));
   let outputs = 0;
   const redacted = (event: CastEvent): string => {
     const { code, data } = event;
@@ -188,7 +191,7 @@ function redactEvents(
         return output[outputs++] ?? "";
       case "i":
         // Cut as this program would cut it, so that it types the same when the recording is replayed.
-        return data === paste ? pasteOf(redact(prompt)) : redact(data);
+        return pastes.has(data) ? pasteOf(redact(pastes.get(data) ?? "")) : redact(data);
       case "h":
       case "d":
         return JSON.stringify(redactValue(withRedactedScreens(JSON.parse(data), redact)));

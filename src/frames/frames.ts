@@ -2,13 +2,23 @@ import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
-import { begin } from "./beginning.ts";
-import { and, chained, type FramesState, type Told, told, withIds } from "./frames_state.ts";
+import { begin, beginTurn } from "./beginning.ts";
+import {
+  and,
+  chained,
+  type FramesState,
+  type Told,
+  told,
+  type TurnEnd,
+  withIds,
+} from "./frames_state.ts";
 import { tellLines } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
+import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
 import { tellTasks } from "./saying.ts";
 import { stopTasks } from "./task_frames.ts";
+import { tellResult } from "./turn_result.ts";
 
 /**
  * How long after the prompt's line `system/init` is held back for the lines that describe the session. Since 2.1.330 the
@@ -20,9 +30,12 @@ const INIT_DELAY_SINCE_330_MS = 2000;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
+/** What the machine waits for, or wants to know. */
+type FramesEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
+
 /** What is said because of an input, and what has to be waited for. */
 export interface FramesStep extends Told {
-  readonly effects: readonly Effect[];
+  readonly effects: readonly FramesEffect[];
 }
 
 /** Takes an input of the session and says what `claude -p` prints when it happens. */
@@ -31,6 +44,12 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
   switch (input.type) {
     case "earlier":
       return quiet({ ...state, earlier: input.entries });
+    case "message":
+      return { ...awaitMessage(state, input.message), effects: [] };
+    case "cost": {
+      const { totalUsd, apiDurationMs } = input;
+      return quiet({ ...state, cost: { totalUsd, apiDurationMs } });
+    }
     case "hook": {
       const model = input.payload["model"];
       if (input.event === "SessionStart" && typeof model === "string") {
@@ -72,6 +91,20 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
   }
 }
 
+/**
+ * A turn is over that the child outlives.
+ *
+ * @param options.recorded whether all its lines are there; otherwise its result waits for the rest
+ */
+export function tellTurnEnd(
+  state: FramesState,
+  end: TurnEnd,
+  { recorded }: { readonly recorded: boolean },
+): Told {
+  if (!recorded) return told({ ...state, ended: [...state.ended, end] });
+  return and(tellLines(state), (state) => tellResult(state, end));
+}
+
 /** The run is ending, and with it what goes on in the background. */
 export function tellEnding(state: FramesState): FramesState {
   return { ...state, ending: true };
@@ -88,7 +121,7 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const begun = and(tellLines(state), (state) => begin(state, state.version ?? version));
+  const begun = and(tellLines(state), (state) => tellLate(state, version));
   return and(
     begun,
     (state) =>
@@ -97,6 +130,18 @@ export function tellEnd(
         (context) => stopTasks(state.tasks, new Date(now).toISOString(), context),
       ),
   );
+}
+
+/** Tells results whose last lines never came, and the beginning of the last turn. */
+function tellLate(state: FramesState, version: string): Told {
+  const [end, ...ended] = state.ended;
+  if (end !== undefined) {
+    return and(tellResult({ ...state, ended }, end), (state) => tellLate(state, version));
+  }
+  const isQuiet = state.rested && state.awaited.length === 0;
+  return isQuiet
+    ? told(state)
+    : and(beginTurn(state), (state) => begin(state, state.version ?? version));
 }
 
 /** Waits for what follows from new lines: the beginning of a session, and shells that take long. */
@@ -124,7 +169,7 @@ function initDelayMs({ version = "" }: FramesState): number {
   return isVersionAtLeast(version, "2.1.330") ? INIT_DELAY_SINCE_330_MS : INIT_DELAY_MS;
 }
 
-function look(afterMs: number): Effect {
+function look(afterMs: number): FramesEffect {
   return { type: "deadline", name: "shells", afterMs };
 }
 

@@ -1,8 +1,11 @@
+import type { Ending } from "../session/effect.ts";
 import type { SubagentLine } from "../session/input.ts";
+import type { Message } from "../session/message.ts";
 import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
+import type { Report, ReportOptions } from "./report.ts";
 import type { Tasks } from "./task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
@@ -21,6 +24,15 @@ export interface FramesOptions {
   readonly seed: string;
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
+  /** Whether messages are printed again once the child has taken them. */
+  readonly replay?: true;
+}
+
+/** The end of a turn that the child outlived. */
+export interface TurnEnd {
+  readonly ending: Ending;
+  /** Milliseconds from the start of the child. */
+  readonly at: number;
 }
 
 /** A shell in the foreground of the turn. */
@@ -42,6 +54,7 @@ export interface Chain<Item> {
 /** Everything that has to be remembered to say what comes next. */
 export interface FramesState {
   readonly options: FramesOptions;
+  readonly reporting: ReportOptions;
   /** How many ids have been made of the seed. */
   readonly ids: number;
   /** The lines of earlier runs of the session. */
@@ -74,8 +87,23 @@ export interface FramesState {
   readonly shells: ReadonlyMap<string, WaitedShell>;
   /** What becomes of the turn's result when the transcript says that it is over; absent for the last turn. */
   readonly stopped?: "held" | "printable";
-  /** How many results have been told, which are those of as many first turns. */
+  /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
   readonly results: number;
+  /** How many have been told of other messages. */
+  readonly locals: number;
+  /** Messages that the child is not known to have taken, and those of the turn. */
+  readonly awaited: readonly Message[];
+  readonly taken: readonly Message[];
+  /** Ends of turns whose lines have not been read yet. */
+  readonly ended: readonly TurnEnd[];
+  /** When the last turn ended, in milliseconds from the start of the child. */
+  readonly endedAt: number;
+  /** Whether the next prompt begins a turn, with a `system/init` of its own. */
+  readonly rested: boolean;
+  /** What the child has cost, as its status line told last. */
+  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What became of turns since it was asked for last. */
+  readonly reports: readonly Report[];
   /** Whether the run is ending, and with it what goes on in the background. */
   readonly ending: boolean;
   /** Whether nothing that is still written belongs to the run. */
@@ -89,9 +117,10 @@ export interface Told {
 }
 
 /** Nothing has been said yet. */
-export function startFrames(options: FramesOptions): FramesState {
+export function startFrames(options: FramesOptions, reporting: ReportOptions): FramesState {
   return {
     options,
+    reporting,
     ids: 0,
     earlier: [],
     entries: undefined,
@@ -105,6 +134,13 @@ export function startFrames(options: FramesOptions): FramesState {
     taskIds: new Set(),
     shells: new Map(),
     results: 0,
+    locals: 0,
+    awaited: [],
+    taken: [],
+    ended: [],
+    endedAt: 0,
+    rested: false,
+    reports: [],
     ending: false,
     closed: false,
   };

@@ -5,14 +5,16 @@ import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { SubagentLine } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
-import { begin } from "./beginning.ts";
+import { begin, beginTurn } from "./beginning.ts";
 import { framesOfEntry } from "./frames_of_entry.ts";
 import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
 import { inOrder } from "./in_order.ts";
 import { forgetShells, noteShells } from "./long_shells.ts";
+import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
 import { say, tellTasks } from "./saying.ts";
 import { startTask, taskFramesOfEntry } from "./task_frames.ts";
+import { tellResult } from "./turn_result.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
@@ -29,8 +31,68 @@ export function tellLines(before: FramesState): Told {
   return told(state, frames);
 }
 
-/** Tells a line of the session's own transcript. */
-function tellLine(state: FramesState, entry: Entry): Told {
+/** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
+function tellLine(before: FramesState, entry: Entry): Told {
+  const [end, ...ended] = before.ended;
+  const asked = askedIn(entry);
+  const place = asked === undefined ? -1 : placeOf(before, asked);
+  if (end !== undefined && isPrompt(entry) && place >= 0) {
+    return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
+  }
+  const next = and(
+    asked === undefined ? told(before) : tellAsked(before, { entry, place }),
+    (state) => tellOwnLine(state, entry),
+  );
+  const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
+  return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
+}
+
+/** Begins the turn of a prompt that follows another one, and tells that the child has taken it. */
+function tellAsked(
+  state: FramesState,
+  { entry, place }: { readonly entry: Entry; readonly place: number },
+): Told {
+  const line = entry.type === "other" ? {} : entry;
+  const isNext = state.rested && isPrompt(entry) && state.version !== undefined;
+  const message = and(
+    isNext ? beginTurn(state) : told(state),
+    (state) => tellMessage(state, place, line),
+  );
+  if (isNext) {
+    const { lifecycle, others } = parted(message.frames);
+    return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
+  }
+  // Nothing is told before `system/init`.
+  if (message.state.begun) return message;
+  return told({ ...message.state, early: [...message.state.early, ...message.frames] });
+}
+
+function parted(frames: readonly Frame[]) {
+  const isLifecycle = ({ type }: Frame) => type === "command_lifecycle";
+  return {
+    lifecycle: frames.filter(isLifecycle),
+    others: frames.filter((frame) => !isLifecycle(frame)),
+  };
+}
+
+function isPrompt(entry: Entry): boolean {
+  return entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true;
+}
+
+/** The text of a prompt, or of a message that became a part of the turn under way. */
+function askedIn(entry: Entry): string | undefined {
+  if (isPrompt(entry) && entry.type === "user") {
+    const { content } = entry.message;
+    return typeof content === "string"
+      ? content
+      : content.map(({ text }) => typeof text === "string" ? text : "").join("");
+  }
+  if (entry.type !== "attachment" || entry.attachment.type !== "queued_command") return undefined;
+  const { prompt } = entry.attachment;
+  return typeof prompt === "string" ? prompt : undefined;
+}
+
+function tellOwnLine(state: FramesState, entry: Entry): Told {
   if (state.closed) return told(state);
   const notification = notificationIn(entry);
   // The end of the run stops tasks, and the child may still tell the model so.

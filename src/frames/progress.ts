@@ -56,12 +56,17 @@ export function followProgress(progress: Progress, sign: Input): Progress {
       return enter(progress, "retrying", sign.retry.attempt);
     case "signal":
     case "unheard":
+    case "unreadable":
     case "exit":
       return enter(progress, "ending");
     case "deadline":
       return sign.name === "timeout" ? enter(progress, "ending") : progress;
     case "spawned":
     case "reachable":
+    case "message":
+    case "control":
+    case "closed":
+    case "cost":
     case "earlier":
     case "subagent":
     case "read":

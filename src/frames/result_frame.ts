@@ -17,6 +17,10 @@ export interface ResultFacts {
   readonly outcome: Outcome;
   /** The run's turns so far; the result is that of the last. Empty if the transcript is not readable. */
   readonly turns: readonly Turn[];
+  /** How many results came before it; absent for as many as there are turns before its own. */
+  readonly index?: number;
+  /** The messages that it answers. */
+  readonly messages?: readonly { readonly uuid?: string }[];
   /** Undefined if the child could not account for itself, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
@@ -86,7 +90,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
     queued_turn_count: 0,
-    result_index: Math.max(0, facts.turns.length - 1),
+    result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
     model_usage_since_last_result: facts.sinceLast &&
       (facts.sinceLast === "everything" ? modelUsage : {}),
   };

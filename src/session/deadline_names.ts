@@ -1,7 +1,7 @@
 /**
  * The deadlines a session sets for itself. These have a flag:
  *
- * - `timeout`: the wall clock, which nothing extends
+ * - `timeout`: the wall clock, which nothing extends; of a turn where there may be many
  * - `start`: from the spawn to a usable prompt, extended by the first byte and by every answered dialog
  * - `delivery`: from there to the prompt being taken, extended by hooks, changes of status and the paste's echo
  * - `silence`: without any sign of life in a turn
@@ -27,6 +27,7 @@ export const DEADLINE_NAMES = [
   "interrupt",
   "background",
   "record",
+  "cost",
   "init",
   "shells",
 ] as const;

@@ -6,6 +6,7 @@ import { ECHO_START, seeEcho } from "./paste.ts";
 import { compactText, isBlank, type Screen } from "./screen.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
+import { currentPrompt } from "./taking.ts";
 import { lookWhenQuiet } from "./waits.ts";
 
 /** Time between a key in a dialog and the next look at it. */
@@ -39,7 +40,7 @@ export function onScreen(
   if (next.phase === "pasted") {
     const { echoed } = seeEcho(ECHO_START, {
       visible: new TextEncoder().encode(text),
-      prompt: next.options.prompt,
+      prompt: currentPrompt(next)?.text ?? "",
     });
     return echoed ? enter(next) : end(next, { kind: "undelivered" });
   }

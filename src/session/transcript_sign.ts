@@ -5,6 +5,8 @@ import { isJsonObject } from "../transcript/json_object.ts";
 export interface TranscriptSign {
   /** Whether the line is somebody's prompt. */
   readonly prompt: boolean;
+  /** The text of a prompt, or of a message that became a part of the turn under way; absent where it is no text. */
+  readonly asked?: string;
   /** Whether the line is a remark of Claude Code about the session. */
   readonly isSystem: boolean;
   /** The text of an answer; absent for none. */
@@ -26,13 +28,16 @@ const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: [], re
 /** Sums up a transcript line. */
 export function transcriptSign(entry: Entry): TranscriptSign {
   switch (entry.type) {
-    case "user":
+    case "user": {
+      const prompt = entry.meaning === "prompt" && entry.isSidechain !== true;
       return {
         ...NOTHING,
-        prompt: entry.meaning === "prompt" && entry.isSidechain !== true,
+        prompt,
+        ...(prompt ? { asked: promptText(entry.message.content) } : {}),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
         returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
       };
+    }
     case "assistant": {
       const { content } = entry.message;
       return {
@@ -46,12 +51,23 @@ export function transcriptSign(entry: Entry): TranscriptSign {
       const ends = ENDS.some((end) => end === entry.subtype);
       return { ...NOTHING, isSystem: true, ...(ends ? { end: "completed" } : {}) };
     }
-    case "attachment":
+    case "attachment": {
+      const { type, prompt } = entry.attachment;
+      return type === "queued_command" && typeof prompt === "string"
+        ? { ...NOTHING, asked: prompt }
+        : NOTHING;
+    }
     case "other":
       return NOTHING;
     default:
       return entry satisfies never;
   }
+}
+
+/** The text of a prompt, which is a block where several prompts were asked at once. */
+function promptText(content: string | readonly ContentBlock[]): string {
+  if (typeof content === "string") return content;
+  return content.map(({ text }) => typeof text === "string" ? text : "").join("");
 }
 
 function blocksOf(content: string | readonly ContentBlock[]): readonly ContentBlock[] {

@@ -1,3 +1,5 @@
+import type { ControlResponse } from "./control.ts";
+
 /** One line of stream-json. Consumers must expect fields that are not named here. */
 export interface AnyFrame {
   /** What kind of frame it is. */
@@ -270,8 +272,28 @@ export interface RateLimitFrame extends AnyFrame {
   readonly session_id: string;
 }
 
+/** The answer to a request that the caller made on stdin. */
+export interface ControlResponseFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_response";
+  /** Whether it was carried out, and what came of it. */
+  readonly response: ControlResponse;
+}
+
+/** What becomes of a message to which the caller gave an id; since Claude Code 2.1.330. */
+export interface LifecycleFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "command_lifecycle";
+  /** The caller's id. */
+  readonly command_uuid: string;
+  /** How far the message is. */
+  readonly state: "queued" | "started" | "completed";
+  /** The session. */
+  readonly session_id: string;
+}
+
 /**
- * How a run ended without an answer; `claude -p` itself knows only `error_max_turns`.
+ * How a turn ended without an answer; `claude -p` itself knows only `error_max_turns` and `error_during_execution`.
  *
  * - `timeout`: `--timeout` ran out
  * - `start_timeout`: Claude Code was never ready for a prompt
@@ -282,6 +304,8 @@ export interface RateLimitFrame extends AnyFrame {
  * - `interrupted`: a signal, or nobody wanted the rest
  * - `internal_error`: this program or its surroundings failed
  * - `assistant_error`: the turn ended without an answer
+ * - `error_during_execution`: the caller stopped the turn, as `claude -p` names it
+ * - `bad_input`: what the caller sent could not be understood
  */
 export type FailureSubtype =
   | "error_max_turns"
@@ -293,7 +317,9 @@ export type FailureSubtype =
   | "exit_timeout"
   | "interrupted"
   | "internal_error"
-  | "assistant_error";
+  | "assistant_error"
+  | "error_during_execution"
+  | "bad_input";
 
 /** What a model was used for. */
 export interface ModelUsage {
@@ -360,4 +386,6 @@ export type Frame =
   | AssistantFrame
   | UserFrame
   | RateLimitFrame
+  | LifecycleFrame
+  | ControlResponseFrame
   | ResultFrame;
