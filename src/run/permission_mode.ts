@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../sandbox/json_object.ts";
-import type { Settings, SettingsSource } from "../sandbox/read_settings.ts";
+import type { Settings, SettingsSource } from "../sandbox/child/read_settings.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** What decides in which mode a run begins. */
