@@ -3,7 +3,7 @@ import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { Poller } from "../../ffi/poll.ts";
 import { removeEmpty } from "../sandbox/folder/remove_empty.ts";
 import { removeFolder } from "../sandbox/folder/remove_folder.ts";
-import { makePrivateFolder } from "../sandbox/folder/sandbox.ts";
+import { makePrivateFolder } from "../sandbox/folder/make_private_folder.ts";
 import { bytesInWords } from "./bytes_in_words.ts";
 import type { Check } from "./check.ts";
 

@@ -22,6 +22,11 @@ import {
 } from "../sandbox/child/read_settings.ts";
 import { requireSystem } from "../sandbox/processes/require_system.ts";
 import { parseCallerSettings } from "../sandbox/child/run_settings.ts";
+import { childFiles } from "../sandbox/child/child_files.ts";
+import { exposedRuns } from "../sandbox/folder/exposed_runs.ts";
+import { folderOfRuns } from "../sandbox/folder/folder_of_runs.ts";
+import { partsOf } from "../sandbox/folder/folder_parts.ts";
+import { makeRunFolder } from "../sandbox/folder/make_run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import { SandboxError } from "../sandbox/sandbox_error.ts";
 import { hasScheduledTasks } from "../sandbox/child/scheduled_tasks.ts";
@@ -169,28 +174,51 @@ export async function prepareRun(options: RunOrder): Promise<PreparedRun> {
   await claimThread();
   const swept = sweep({ places: places(env), userConfigDir: userConfig.dir });
   const addedDirs = options.addDirs.map((dir) => realPath(dir, cwd));
-  const sandbox = new Sandbox({
-    env,
-    userConfig,
+  const everywhere = places(env);
+  const folders = [cwd, root, ...addedDirs];
+  const writable = writableFolders([cwd, ...addedDirs], {
+    settings: allSettings,
+    home: env["HOME"],
+  });
+  const owner = makeRunFolder({
+    places: everywhere,
+    folders,
+    writable,
+    ...(options.persistSession ? { session: { id: sessionId, configDir: userConfig.dir } } : {}),
+  });
+  const parts = partsOf(owner.path);
+  const log = debugFile ?? (mcpServers > 0 || options.retries ? parts.logPath : undefined);
+  const secret = crypto.randomUUID();
+  const rendezvous = inject === "rendezvous" ? { path: parts.rendezvousPath, secret } : undefined;
+  const exposed = exposedRuns(everywhere.map(folderOfRuns), {
+    writable,
+    inside: [owner.path, ...folders],
+  });
+  const files = childFiles(parts, {
+    secret,
+    hooks: hooksFor({ ...options, inject }, { gated: mcpServers > 0 }),
+    held: mcpServers > 0,
     userClaudeJson,
     userSettings,
     callerSettings: withoutScreenCommands(callerSettings, valuesWithout("user", "flags")),
     memoryPath,
-    folders: [cwd, root, ...addedDirs],
-    writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
-    hooks: hooksFor({ ...options, inject }, { gated: mcpServers > 0 }),
-    mcpServers,
-    ...(debugFile === undefined ? {} : { debugFile }),
-    logged: options.retries,
+    folders,
+    exposed,
+    apiKey: env["ANTHROPIC_API_KEY"],
     ...(inject === "stdin" ? { stdin: options.prompt } : {}),
-    ...(options.resume === undefined ? {} : { resume: options.resume }),
-    sessionId,
-    isNewSession,
-    persistSession: options.persistSession,
   });
-  const rendezvous = inject === "rendezvous"
-    ? { path: sandbox.rendezvousPath, secret: sandbox.secret }
-    : undefined;
+  const sandbox = new Sandbox(owner, {
+    contents: {
+      files,
+      ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
+      secret,
+      exposed,
+      userConfigDir: userConfig.dir,
+      ...(options.resume === undefined ? {} : { resume: options.resume }),
+      isNewSession,
+    },
+    places: everywhere,
+  });
   let earlier: readonly Entry[];
   try {
     if (rendezvous !== undefined) requireShortPath(rendezvous.path);
@@ -213,9 +241,7 @@ export async function prepareRun(options: RunOrder): Promise<PreparedRun> {
         ? [`--session-id=${sessionId}`]
         : []),
       ...options.forwarded,
-      ...(options.debugFile === undefined && sandbox.debugFile !== undefined
-        ? [`--debug-file=${sandbox.debugFile}`]
-        : []),
+      ...(options.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
     ],
     env: childEnvironment(env, {
       configDir: sandbox.configDir,
@@ -223,13 +249,13 @@ export async function prepareRun(options: RunOrder): Promise<PreparedRun> {
       userConfig,
       scheduledTasks: hasScheduledTasks([cwd, root]),
       rendezvous,
-      logLevel: logLevel({ gated: mcpServers > 0, own: sandbox.debugFile !== debugFile }),
+      logLevel: logLevel({ gated: mcpServers > 0, own: log !== debugFile }),
     }),
     sandbox,
     permissionMode: mode,
     settings,
     swept,
-    retryLog: options.retries ? sandbox.debugFile : undefined,
+    retryLog: options.retries ? log : undefined,
     conversation: {
       session,
       frames: {
@@ -258,7 +284,7 @@ export async function prepareRun(options: RunOrder): Promise<PreparedRun> {
     userConfig,
     earlier,
     rendezvous,
-    mcpLog: mcpServers > 0 ? sandbox.debugFile : undefined,
+    mcpLog: mcpServers > 0 ? log : undefined,
     gated,
   };
 }

@@ -22,13 +22,12 @@ export class ForeignFolderError extends SandboxError {
 const TRIES = 100;
 
 /**
- * Makes a folder in the folder of runs, and that itself if need be.
+ * Makes a folder in a folder of runs, and that itself if need be.
  *
  * @returns its path
  * @throws {ForeignFolderError} when somebody else has put something in the place of the folder of runs
  */
-export function makeFolderIn(place: string, name: string): string {
-  const runs = folderOfRuns(place);
+export function makeFolderIn(runs: string, name: string): string {
   for (let tries = 1;; tries++) {
     try {
       Deno.mkdirSync(runs, { mode: 0o700 });

@@ -26,6 +26,6 @@ export function placesFor(
 }
 
 /** Whether tools that may write to some folders may write to what runs have in a place. */
-export function isOpen(place: string, folders: readonly string[]): boolean {
+function isOpen(place: string, folders: readonly string[]): boolean {
   return folders.some((folder) => isBelow(folderOfRuns(place), folder));
 }

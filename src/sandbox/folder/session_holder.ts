@@ -1,4 +1,5 @@
 import { absoluteDir } from "../absolute_dir.ts";
+import { SandboxError } from "../sandbox_error.ts";
 import { folderOfRuns } from "./folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { judgeOwner, type Owner, readOwner } from "./owner.ts";
@@ -49,6 +50,23 @@ export function findSessionHolder(
 function isBefore(owner: Owner, other: Owner): boolean {
   const [one = 0, two = 0] = [owner.session?.since, other.session?.since];
   return one < two || (one === two && owner.path < other.path);
+}
+
+/**
+ * Refuses a session that another run has: a sandbox knows no other sessions, so Claude Code itself would not notice that
+ * the id is taken.
+ *
+ * @param owner whose session it is to be; without one there is nothing to refuse
+ * @throws {SandboxError} when another run has it, or had it and could not bring it home
+ */
+export function refuseHeldSession(owner: Owner, places: readonly string[]): void {
+  if (owner.session === undefined) return;
+  const { id, configDir } = owner.session;
+  const holder = findSessionHolder(id, { configDir, before: owner, places });
+  if (holder === undefined) return;
+  throw new SandboxError(`Cannot begin the session ${id}: its id is already in use`, {
+    suggestion: `${adviceOn(holder)}, or give another --session-id`,
+  });
 }
 
 /** What is to be done about a session that another run has. */
