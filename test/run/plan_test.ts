@@ -3,35 +3,12 @@ import { type Plan, plan } from "../../src/run/plan.ts";
 import type { PlanFacts } from "../../src/run/plan_facts.ts";
 import type { RunOrder } from "../../src/run/run_order.ts";
 import type { Settings } from "../../src/sandbox/child/read_settings.ts";
+import { PLAIN_ORDER } from "./plain_order.ts";
 
 const FRESH = "11111111-1111-4111-8111-111111111111";
 const NAMED = "22222222-2222-4222-8222-222222222222";
 const EARLIER = "33333333-3333-4333-8333-333333333333";
 const FOLDER = "/tmp/claude-print-1/7-8-00000000";
-
-const ORDER: RunOrder = {
-  prompt: "hello there",
-  env: { PATH: "/bin" },
-  cwd: "/w/inner",
-  inject: "stdin",
-  dangerouslySkipPermissions: false,
-  disallowedTools: [],
-  addDirs: [],
-  mcpConfigs: [],
-  strictMcpConfig: false,
-  forkSession: false,
-  persistSession: true,
-  debug: false,
-  forwarded: [],
-  frames: false,
-  retries: false,
-  trace: false,
-  timeoutMs: 60_000,
-  startTimeoutMs: 1000,
-  deliveryTimeoutMs: 2000,
-  drainTimeoutMs: 3000,
-  exitTimeoutMs: 4000,
-};
 
 const FACTS: PlanFacts = {
   binary: "/bin/claude",
@@ -65,7 +42,7 @@ interface Row {
 }
 
 const planOf = ({ order, facts }: Omit<Row, "is"> = {}): Plan =>
-  plan({ ...ORDER, ...order }, { ...FACTS, ...facts });
+  plan({ ...PLAIN_ORDER, ...order }, { ...FACTS, ...facts });
 
 const argsOf = ({ args }: Plan, flag: string): readonly string[] =>
   args.filter((each) => each.startsWith(`${flag}=`)).map((each) => each.slice(flag.length + 1));
