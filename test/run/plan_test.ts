@@ -3,6 +3,7 @@ import { type Plan, plan } from "../../src/run/plan.ts";
 import type { PlanFacts } from "../../src/run/plan_facts.ts";
 import type { RunOrder } from "../../src/run/run_order.ts";
 import type { Settings } from "../../src/sandbox/child/read_settings.ts";
+import { DENIAL_MESSAGE } from "../../src/session/hook_answers.ts";
 import { PLAIN_ORDER } from "./plain_order.ts";
 
 const FRESH = "11111111-1111-4111-8111-111111111111";
@@ -61,7 +62,7 @@ const logOf = (planned: Plan) => ({
   mcp: planned.mcpLog,
 });
 
-/** One way in which all parts of a plan tell of the session. */
+/** The session: its id, how it is named to the child, whose transcript is copied in, and whether it must not be known. */
 const sessionOf = (planned: Plan) => ({
   id: planned.sessionId,
   argument: argsOf(planned, "--session-id")[0],
@@ -193,6 +194,15 @@ rule("hooks are registered where something hangs on them", {
       is: [...ALWAYS, "SessionStart", "UserPromptSubmit", "PostToolBatch"],
     },
   },
+});
+
+rule("the hooks have one secret with who listens to them, and frames know what they deny with", {
+  see: (planned) => [
+    planned.contents.secret,
+    fileOf(planned, "own/hook")?.includes("'s3cret'"),
+    planned.conversation.frames.denialMessages,
+  ],
+  rows: { "in every run": { is: ["s3cret", true, [DENIAL_MESSAGE]] } },
 });
 
 rule("the prompt goes in on stdin, by a paste, or by the socket", {
