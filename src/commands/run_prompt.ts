@@ -10,7 +10,7 @@ import type { RunReport } from "../run/run_report.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
 import { visibleScreen } from "../redaction/visible_screen.ts";
-import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
 import type { Outlets } from "./outlets.ts";
 import type { RunWatcher, WatchOptions } from "./watch_run.ts";

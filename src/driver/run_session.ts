@@ -13,7 +13,7 @@ import {
   killRunProcesses,
   type RunMarks,
   type RunProcesses,
-} from "../sandbox/run_processes.ts";
+} from "../sandbox/processes/run_processes.ts";
 import { readJsonObject } from "../sandbox/json_object.ts";
 import {
   advance,

@@ -6,7 +6,7 @@ import { createRedactor } from "../redaction/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
 import { visibleScreen } from "../redaction/visible_screen.ts";
-import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import type { Frame } from "../wire/frame.ts";
 import { frameQueue } from "./frame_queue.ts";
 import { libraryRequest } from "./library_request.ts";

@@ -1,6 +1,6 @@
-import { type CustomCommand, findCustomCommand } from "../sandbox/custom_command.ts";
+import { type CustomCommand, findCustomCommand } from "../sandbox/child/custom_command.ts";
 import type { JsonObject } from "../sandbox/json_object.ts";
-import { pluginDirs } from "../sandbox/plugin_dirs.ts";
+import { pluginDirs } from "../sandbox/child/plugin_dirs.ts";
 import { judgePrompt } from "../session/judge_prompt.ts";
 import { slashWord } from "../session/slash_word.ts";
 import { DriverError } from "./driver_error.ts";

@@ -1,6 +1,6 @@
 import { listenToSignals } from "../../ffi/listen_to_signals.ts";
-import { endRunProcesses } from "../sandbox/run_processes.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import { endRunProcesses } from "../sandbox/processes/run_processes.ts";
+import type { Sandbox } from "../sandbox/folder/sandbox.ts";
 
 /** Exit code of a program that SIGQUIT ends. */
 const QUIT = 131;

@@ -2,7 +2,7 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/fd.ts";
 import { openFifo } from "../../../ffi/fifo.ts";
 import { readJsonObject } from "../../sandbox/json_object.ts";
-import { ANSWER_SUFFIX, ASKS, UNHEARD } from "../../sandbox/hooks.ts";
+import { ANSWER_SUFFIX, ASKS, UNHEARD } from "../../sandbox/child/hooks.ts";
 import type { HookPayload } from "../../session/input.ts";
 
 /** One call of a hook of ours. */
