@@ -16,6 +16,7 @@ const limits = {
 
 const session = z.object({
   conversation: z.exactOptional(z.literal(true)),
+  version: z.exactOptional(z.string()),
   size: z.object({ rows: sideSchema, cols: sideSchema }),
   ...limits,
   backgroundCeilingMs: z.exactOptional(milliseconds),
@@ -38,6 +39,7 @@ const frames = z.object({
   seed: z.string(),
   startedAt: z.number(),
   replay: z.exactOptional(z.literal(true)),
+  version: z.exactOptional(z.string()),
 });
 
 const report = z.object({

@@ -154,15 +154,10 @@ export const FLAGS: readonly Flag[] = [
   output("--output-format <format>", "text (default), json, or stream-json", {
     choices: ["text", "json", "stream-json"],
   }),
-  output("--input-format <format>", "text (default); stream-json is not supported yet", {
+  output("--input-format <format>", "text (default), or stream-json: a message a line", {
     choices: ["text", "stream-json"],
-    refusedValues: {
-      "stream-json": {
-        sort: "not yet",
-        reason: "claude-print does not read a stream of messages yet",
-      },
-    },
   }),
+  output("--replay-user-messages", "Print each message again once Claude has taken it"),
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--no-session-persistence", "Keep no transcript of this run"),
@@ -240,7 +235,6 @@ export const FLAGS: readonly Flag[] = [
   notYet("--include-partial-messages", "claude-print does not print partial messages yet"),
   notYet("--include-hook-events", "claude-print does not print hook events yet"),
   notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
-  notYet("--replay-user-messages", "claude-print does not read a stream of messages yet"),
   notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),
   notYet("--permission-prompt-tool <tool>", "claude-print does not pass on permission prompts yet"),
   notYet("--betas <betas...>", "the interactive Claude Code ignores it"),

@@ -34,6 +34,18 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     });
   }
 
+  const inputFormat = choice<RunRequest["inputFormat"]>(last("--input-format"), "text");
+  const replayMessages = given("--replay-user-messages");
+  if (inputFormat === "stream-json") {
+    refuseBesideMessages({ outputFormat, jsonl, inputFile: last("--input-file") });
+  }
+  if (replayMessages && inputFormat !== "stream-json") {
+    throw new CliError(
+      `${READING}: --replay-user-messages needs --input-format=stream-json and --output-format=stream-json`,
+      { suggestion: "Add both and --verbose, or leave it out" },
+    );
+  }
+
   const resume = given("--resume") ? resumeId(last("--resume") ?? "") : undefined;
   const forkSession = given("--fork-session");
   const sessionId = last("--session-id") || undefined;
@@ -73,6 +85,8 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     ...present("inputFile", last("--input-file")),
     jsonl,
     ...present("record", last("--record")),
+    inputFormat,
+    replayMessages,
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),
@@ -124,6 +138,27 @@ function refuseBesideList(
   if (record) {
     throw new CliError(`${READING}: --record takes one run, and --jsonl makes many`, {
       suggestion: "Leave --jsonl or --record out",
+    });
+  }
+}
+
+/** A conversation is held on stdin and stdout, frame by frame. */
+function refuseBesideMessages(
+  { outputFormat, jsonl, inputFile }: {
+    readonly outputFormat: OutputFormat;
+    readonly jsonl: boolean;
+    readonly inputFile: string | undefined;
+  },
+): void {
+  if (jsonl || inputFile !== undefined) {
+    const other = jsonl ? "--jsonl" : "--input-file";
+    throw new CliError(`${READING}: --input-format=stream-json reads stdin, and ${other} too`, {
+      suggestion: `Leave ${other} out`,
+    });
+  }
+  if (outputFormat !== "stream-json") {
+    throw new CliError(`${READING}: --input-format=stream-json needs --output-format=stream-json`, {
+      suggestion: "Add --output-format=stream-json --verbose, as for claude -p",
     });
   }
 }

@@ -23,6 +23,10 @@ export type RunRequest = {
   /** The folder for a recording of the run; it must not exist yet, or be empty. */
   readonly record?: string;
 
+  /** What stdin holds: a prompt, or the messages of a conversation. */
+  readonly inputFormat: "text" | "stream-json";
+  /** Whether messages are printed again once Claude Code has taken them. */
+  readonly replayMessages: boolean;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */

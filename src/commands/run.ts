@@ -33,6 +33,19 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
       if (stdout.end === "unread") signals.raise("SIGPIPE");
     };
   }
+  if (request.inputFormat === "stream-json") {
+    const { converseOnStdin } = await import("./converse.ts");
+    const exitCode = await converseOnStdin(request, {
+      write: (text) => outlets.print(text),
+      outlets,
+      signals,
+    });
+    return await delivered(exitCode, {
+      outlets,
+      until: performance.now() + request.timeoutMs,
+      signals,
+    });
+  }
   const exitCode = await runPrompt(request, {
     readPrompt: (io) => readPrompt(request, denoPromptIo(io)),
     write: (text) => outlets.print(text),

@@ -5,14 +5,12 @@ import { currentFolder } from "../run/current_folder.ts";
 import { inTime } from "../run/in_time.ts";
 import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";
-import type { Redactor } from "../redaction/redact.ts";
-import type { RunReport } from "../run/run_report.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
-import { visibleScreen } from "../redaction/visible_screen.ts";
 import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
 import type { Outlets } from "./outlets.ts";
+import { tellProblem } from "./tell_problem.ts";
 import type { RunWatcher, WatchOptions } from "./watch_run.ts";
 
 /** What a run needs beside its request. */
@@ -143,7 +141,7 @@ async function carryOut(
   watcher?.[Symbol.dispose]();
   for (const frame of report.unprinted) writer.frame(frame);
   writer.end();
-  await tell(report, { label, quiet: request.quiet, outlets, loadRedactor });
+  await tellProblem(report, { label, quiet: request.quiet, outlets, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);
   teardown.run();
   trace(`exit code ${report.exitCode}`);
@@ -159,26 +157,4 @@ async function watcherOf(
   if (!request.show && !isTerminal.stderr) return undefined;
   const { watchRun } = await import("./watch_run.ts");
   return await watchRun(request, { ...surroundings, isTerminal });
-}
-
-/** Exit code of a run whose output nobody reads any more: it ends as quietly as a program that SIGPIPE ends. */
-const ABANDONED = 141;
-
-/** Tells a failure on stderr, with the last screen where it explains more than words. */
-async function tell(
-  { problem, screen, exitCode }: RunReport,
-  { label, quiet, outlets, loadRedactor }: {
-    readonly label: string;
-    readonly quiet: boolean;
-    readonly outlets: Outlets;
-    readonly loadRedactor: () => Promise<Redactor>;
-  },
-): Promise<void> {
-  if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
-  outlets.tell(`claude-print: ${label}${problem.message}\n`);
-  if (problem.suggestion !== undefined) outlets.tell(`  ${problem.suggestion}\n`);
-  if (screen === undefined) return;
-  const rows = visibleScreen(screen, await loadRedactor());
-  if (rows.length === 0) return;
-  outlets.tell(`  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
 }

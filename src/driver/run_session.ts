@@ -14,6 +14,7 @@ import {
   type RunMarks,
   type RunProcesses,
 } from "../sandbox/processes/run_processes.ts";
+import { STATUS_LINE } from "../sandbox/child/hooks.ts";
 import { readJsonObject } from "../sandbox/json_object.ts";
 import {
   advance,
@@ -107,7 +108,9 @@ export interface SessionRun {
   /** What became of the last turn; absent where none was left. */
   readonly report: Report | undefined;
   readonly ending: Ending;
-  /** What the child has not taken of what was sent. */
+  /** Whether the child could take messages at all. */
+  readonly wasReady: boolean;
+  /** What is still to be answered, now that the turn under way, or the next one, has failed. */
   readonly untaken: readonly Message[];
   /** The frames that were said at the run's end. */
   readonly lastFrames: readonly Frame[];
@@ -416,12 +419,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   }
   if (!exited && tree !== undefined) killRunProcesses(marks(), tree);
-  const { queue, sent } = state.session;
+  const { ready, queue, sent, taken } = state.session;
   return {
     // A turn that was told before is not told again.
     report: (ending as Ending | undefined)?.kind === "closed" ? undefined : report,
     ending: ending as unknown as Ending,
-    untaken: [...sent, ...queue],
+    wasReady: ready,
+    untaken: taken.length > 0 ? [...sent, ...queue] : queue,
     lastFrames,
     lastScreen: () => renderScreen(ring.chunks(), size),
   };

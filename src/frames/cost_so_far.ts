@@ -10,13 +10,17 @@ import { subagentStats } from "./subagent_stats.ts";
  * is, is known where there was only one, and nothing before.
  */
 export function costSoFar(
-  { cost, model, earlier }: FramesState,
+  { cost, model, earlier }: Pick<FramesState, "model" | "earlier"> & {
+    readonly cost: FramesState["cost"] | undefined;
+  },
   turns: readonly Turn[],
 ): Cost | undefined {
   if (cost === undefined) return undefined;
   const models = new Set(turns.map(({ model }) => model).filter((name) => name !== undefined));
   const [only] = models;
-  const isWhole = models.size === 1 && earlier.length === 0 && subagentStats(turns).spawned === 0;
+  // What a request that was stopped has cost is told with the next one.
+  const isCut = turns.some(({ end }) => end !== undefined && end !== "completed");
+  const isWhole = models.size === 1 && !isCut && earlier.length === 0 && subagentStats(turns).spawned === 0;
   const name = only !== undefined && model?.replace(/\[1m\]$/u, "") === only ? model : only;
   return {
     ...cost,

@@ -101,7 +101,9 @@ export function tellTurnEnd(
   end: TurnEnd,
   { recorded }: { readonly recorded: boolean },
 ): Told {
-  if (!recorded) return told({ ...state, ended: [...state.ended, end] });
+  if (!recorded) {
+    return told({ ...state, ended: [...state.ended, { ...end, cost: state.cost }] });
+  }
   return and(tellLines(state), (state) => tellResult(state, end));
 }
 

@@ -10,6 +10,8 @@ import type { Tasks } from "./task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
 export interface FramesOptions {
+  /** The version of Claude Code, where it is known before there is a child. */
+  readonly version?: string;
   readonly sessionId: string;
   /** The child's working directory. */
   readonly cwd: string;
@@ -33,6 +35,8 @@ export interface TurnEnd {
   readonly ending: Ending;
   /** Milliseconds from the start of the child. */
   readonly at: number;
+  /** What the child had cost by then, as its status line told. */
+  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
 }
 
 /** A shell in the foreground of the turn. */
@@ -94,6 +98,10 @@ export interface FramesState {
   /** Messages that the child is not known to have taken, and those of the turn. */
   readonly awaited: readonly Message[];
   readonly taken: readonly Message[];
+  /** Ids of the prompts that followed a turn whose end was told. */
+  readonly begins: ReadonlySet<string>;
+  /** Whether anything was said since the last prompt. */
+  readonly spoken: boolean;
   /** Ends of turns whose lines have not been read yet. */
   readonly ended: readonly TurnEnd[];
   /** When the last turn ended, in milliseconds from the start of the child. */
@@ -121,6 +129,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
   return {
     options,
     reporting,
+    ...(options.version === undefined ? {} : { version: options.version }),
     ids: 0,
     earlier: [],
     entries: undefined,
@@ -137,6 +146,8 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     locals: 0,
     awaited: [],
     taken: [],
+    begins: new Set(),
+    spoken: false,
     ended: [],
     endedAt: 0,
     rested: false,

@@ -36,7 +36,7 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const [end, ...ended] = before.ended;
   const asked = askedIn(entry);
   const place = asked === undefined ? -1 : placeOf(before, asked);
-  if (end !== undefined && isPrompt(entry) && place >= 0) {
+  if (end !== undefined && isPrompt(entry) && place >= 0 && before.spoken) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
   }
   const next = and(
@@ -54,8 +54,12 @@ function tellAsked(
 ): Told {
   const line = entry.type === "other" ? {} : entry;
   const isNext = state.rested && isPrompt(entry) && state.version !== undefined;
+  const { uuid } = entry.type === "other" ? {} : entry;
+  const next: FramesState = isNext && uuid !== undefined
+    ? { ...state, begins: new Set([...state.begins, uuid]) }
+    : state;
   const message = and(
-    isNext ? beginTurn(state) : told(state),
+    isNext ? beginTurn(next) : told(next),
     (state) => tellMessage(state, place, line),
   );
   if (isNext) {
@@ -104,6 +108,8 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   const noted: FramesState = {
     ...state,
     entries: chained(state.entries, entry),
+    spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
+      (entry.type === "user" && !isPrompt(entry)),
     ...(prompt === undefined ? {} : { prompt }),
     ...(version === undefined ? {} : { version }),
   };

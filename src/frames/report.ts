@@ -62,7 +62,7 @@ export interface Reported {
  */
 export function reportTurns(
   state: FramesState,
-  { ending, at }: TurnEnd,
+  { ending, at, cost = state.cost }: TurnEnd,
   child?: ChildEnd,
 ): Reported {
   const { reporting: options, results: printed, locals } = state;
@@ -102,8 +102,8 @@ export function reportTurns(
     version: version ?? "unknown",
     sessionId,
     cost: child === undefined
-      ? costSoFar(state, written) ?? (ending.kind === "settled" ? NOTHING_YET : undefined)
-      : costOfEntries(entries) ?? child.remains.cost ?? costSoFar(state, written),
+      ? costSoFar({ ...state, cost }, written) ?? (ending.kind === "settled" ? NOTHING_YET : undefined)
+      : costOfEntries(entries) ?? child.remains.cost ?? costSoFar({ ...state, cost }, written),
     maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
     subagents: subagentStats(turns, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
@@ -148,7 +148,8 @@ export function reportTurns(
     }),
   }));
   const { suggestion } = verdict;
-  const cause = verdict.message ?? ("message" in outcome ? outcome.message : undefined);
+  // Whoever stops a turn knows why.
+  const cause = ending.kind === "aborted" ? undefined : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
   const isTold = outcome.kind === "answered" && turns.length > 0 && printed >= turns.length;
   const problem = cause === undefined
     ? unfinished.length === 0 ? undefined : unfinishedProblem(unfinished, facts.version)

@@ -72,7 +72,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     // At the limit the requests are counted, one more than there were; otherwise what came back.
     num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
     result: facts.isForeign ||
-        failure !== undefined && (text === "" || outcome.kind === "error_max_turns")
+        failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
       : text,
     errors: failure === undefined ? undefined : [failure.message],
@@ -104,6 +104,9 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     claude_version: version,
   };
 }
+
+/** How a turn ends in `claude -p` itself without a result, whatever was said before. */
+const UNANSWERED: readonly Outcome["kind"][] = ["error_max_turns", "error_during_execution"];
 
 function failureOf(
   outcome: Outcome,
@@ -211,6 +214,7 @@ function terminalReason(
       return apiError ? errorReason(turn, version) : "completed";
     case "error_max_turns":
       return "max_turns";
+    case "error_during_execution":
     case "interrupted":
       return turn?.end === "interrupted-tool" || isToolRunning(turn)
         ? "aborted_tools"

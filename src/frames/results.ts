@@ -48,8 +48,8 @@ export function endTurn(state: FramesState): Told {
 }
 
 /** The turns of the run so far. */
-export function runTurns({ entries }: FramesState): readonly Turn[] {
-  return turnsOf(listOf(entries));
+export function runTurns({ entries, begins }: FramesState): readonly Turn[] {
+  return turnsOf(listOf(entries), { begins });
 }
 
 /** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */

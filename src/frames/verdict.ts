@@ -78,9 +78,10 @@ export function verdictOf(
       return {
         outcome: {
           kind: "error_during_execution",
-          message: "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null",
+          message: `[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=${
+            options.turn?.stopReason ?? null
+          }`,
         },
-        message: "The turn was stopped by its caller",
         showScreen: false,
       };
     case "unstoppable":

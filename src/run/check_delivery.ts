@@ -9,7 +9,7 @@ import type { RunOrder } from "./run_order.ts";
  * @throws {DriverError} when a paste would not deliver the prompt
  */
 export async function checkDelivery(
-  { prompt, inject }: Pick<RunOrder, "prompt" | "inject">,
+  { prompt, inject }: Pick<RunOrder, "inject"> & { readonly prompt: string },
 ): Promise<string | undefined> {
   const refusal = inject === "paste" ? pasteRefusal(prompt) : undefined;
   if (refusal !== undefined) {

@@ -8,7 +8,6 @@ import type { JsonObject } from "../sandbox/json_object.ts";
 import { DENIAL_MESSAGE } from "../session/hook_answers.ts";
 import type { Limits } from "../session/limits.ts";
 import type { SessionOptions } from "../session/session_state.ts";
-import { slashWord } from "../session/slash_word.ts";
 import type { Decisions } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -29,14 +28,15 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
   };
 }
 
-function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOptions {
+function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
   const { mcpServers } = facts;
   return {
-    inject: decided.inject,
-    prompt: order.prompt,
+    ...(order.prompt === undefined
+      ? { conversation: true, ...(facts.version === undefined ? {} : { version: facts.version }) }
+      : {}),
     size: facts.terminalSize,
     ...limitsOf(order),
-    timeoutMs: facts.timeLeftMs,
+    ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
     ...backgroundCeiling(order.env),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
     ...(mcpServers === 0 ? {} : { mcpServers }),
@@ -46,9 +46,10 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
 }
 
 function framesOptions(
-  { env, cwd }: RunOrder,
+  order: RunOrder,
   { facts, decided: { session, mode, memoryPath } }: Known,
 ): FramesOptions {
+  const { env, cwd } = order;
   return {
     sessionId: session.id,
     cwd,
@@ -59,17 +60,18 @@ function framesOptions(
     denialMessages: [DENIAL_MESSAGE],
     seed: facts.seed,
     startedAt: facts.now,
+    ...(order.replayMessages ? { replay: true } : {}),
+    ...(order.prompt === undefined && facts.version !== undefined
+      ? { version: facts.version }
+      : {}),
   };
 }
 
-function reportOptions(order: RunOrder, { facts: { gated, binary, login } }: Known): ReportOptions {
-  const { prompt, altered, maxTurns, record } = order;
+function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): ReportOptions {
+  const { maxTurns, record } = order;
   return {
-    prompt,
-    ...(gated.expands ? { command: `/${slashWord(prompt)?.name ?? ""}` } : {}),
     limits: limitsOf(order),
     binary,
-    ...(altered === undefined ? {} : { altered }),
     ...(login.kind === "variable" ? { credential: login.name } : {}),
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(record === undefined ? {} : { record }),

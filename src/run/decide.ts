@@ -1,7 +1,7 @@
 import type { RendezvousOptions } from "../driver/hands/rendezvous.ts";
 import { partsOf } from "../sandbox/folder/folder_parts.ts";
 import type { JsonObject } from "../sandbox/json_object.ts";
-import type { WayIn } from "../session/session_state.ts";
+import type { WayIn } from "../session/message.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { absolutePath } from "./absolute_path.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
@@ -32,7 +32,8 @@ export interface Decisions {
 export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const { userConfig, gated, secret, settings } = facts;
   const session = sessionOf(order, facts);
-  const inject = gated.verbatim === true ? "rendezvous" : order.inject;
+  const byMessage = order.prompt === undefined;
+  const inject = byMessage || gated.verbatim === true ? "rendezvous" : order.inject;
   const isGated = facts.mcpServers > 0;
   const callerLog = order.debugFile === undefined
     ? (order.debug ? `${userConfig.dir}/debug/${session.id}.txt` : undefined)

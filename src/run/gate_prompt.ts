@@ -29,7 +29,9 @@ const UNKNOWN_VERSION = "9999.0.0";
  * @throws {DriverError} when the prompt is refused
  */
 export function gatePrompt(
-  options: Pick<RunOrder, "prompt" | "inject" | "cwd" | "addDirs" | "forwarded">,
+  options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded"> & {
+    readonly prompt: string;
+  },
   facts: {
     /** The version of Claude Code, if the executable names one. */
     readonly version: string | undefined;

@@ -8,6 +8,8 @@ import type { Environment } from "../sandbox/environment.ts";
 import { exposedRuns } from "../sandbox/folder/exposed_runs.ts";
 import type { FolderContents } from "../sandbox/folder/folder_contents.ts";
 import { partsOf } from "../sandbox/folder/folder_parts.ts";
+import type { Prompt } from "../session/message.ts";
+import { slashWord } from "../session/slash_word.ts";
 import { conversationOf } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
@@ -31,6 +33,8 @@ export interface Plan {
   readonly mcpLog: string | undefined;
   /** What the machines are told, but for the time of the start. */
   readonly conversation: ConversationOptions;
+  /** The run's only message; absent where messages come as the run goes on. */
+  readonly message: Prompt | undefined;
 }
 
 /** Tools that ask a person: `claude -p` does not offer them either. */
@@ -61,6 +65,22 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     retryLog: order.retries ? log : undefined,
     mcpLog: isGated ? log : undefined,
     conversation: conversationOf(order, { facts, decided }),
+    message: messageOf(order, { facts, decided }),
+  };
+}
+
+function messageOf(
+  { prompt: text, altered }: RunOrder,
+  { facts: { gated }, decided: { inject } }: {
+    readonly facts: PlanFacts;
+    readonly decided: Decisions;
+  },
+): Prompt | undefined {
+  return text === undefined ? undefined : {
+    text,
+    way: inject,
+    ...(gated.expands ? { command: `/${slashWord(text)?.name ?? ""}` } : {}),
+    ...(altered === undefined ? {} : { altered }),
   };
 }
 
@@ -99,7 +119,11 @@ function contentsOf(
     files: childFiles(parts, {
       secret,
       hooks: hooksFor(order, decided),
-      held: isGated,
+      held: [
+        ...(isGated ? ["SessionStart" as const] : []),
+        // What has come meanwhile is a turn of its own, after the cost of this one is known.
+        ...(order.prompt === undefined ? ["Stop" as const] : []),
+      ],
       userClaudeJson: facts.userClaudeJson,
       userSettings,
       callerSettings: withoutScreenCommands(
@@ -110,7 +134,8 @@ function contentsOf(
       folders,
       exposed,
       apiKey: order.env["ANTHROPIC_API_KEY"],
-      ...(inject === "stdin" ? { stdin: order.prompt } : {}),
+      ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
+      asksCost: order.prompt === undefined,
     }),
     ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
     secret,

@@ -10,12 +10,14 @@ import type { Entry } from "../transcript/entry.ts";
 import { claimThread } from "./claim_thread.ts";
 import { earlierLines } from "./earlier_lines.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
+import type { MessageJudge } from "./message_judge.ts";
 import { type Plan, plan } from "./plan.ts";
-import { readFacts } from "./read_facts.ts";
+import { readFacts, type RunFacts } from "./read_facts.ts";
 import { refuseKnownSession } from "./refuse_known_session.ts";
 import { requireShortPath } from "./require_short_path.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sessionOf } from "./session_of.ts";
+import { valuesOf } from "./values_of.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -27,6 +29,8 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
   readonly userConfig: UserConfig;
   /** What becomes of the prompt: with an answer to it, no child is started. */
   readonly gated: GatedPrompt;
+  /** Says of a message of the caller how it reaches the child, if it does; absent where there is only one. */
+  readonly judge: MessageJudge | undefined;
   /** What earlier runs left, and what became of it before this one began. */
   readonly swept: readonly SweptFolder[];
   /** The lines that earlier runs of a resumed session wrote. */
@@ -76,7 +80,14 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     settings,
     userConfig,
     gated,
+    judge: await judgeOf(order, facts),
     swept,
     earlier,
   };
+}
+
+async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge | undefined> {
+  if (order.prompt !== undefined) return undefined;
+  const { messageJudge } = await import("./message_judge.ts");
+  return messageJudge(order, { ...facts, settings: valuesOf(facts.settings) });
 }

@@ -14,10 +14,11 @@ import { writableFolders } from "../sandbox/folder/writable_folders.ts";
 import { type JsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
 import { requireSystem } from "../sandbox/processes/require_system.ts";
 import { locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
-import { QUIT_WORDS } from "../session/quit_words.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { absolutePath } from "./absolute_path.ts";
+import { DriverError } from "./driver_error.ts";
 import { findClaude } from "./find_claude.ts";
+import { isPlain } from "./is_plain.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
 import { modeFacts, modeHangsOnVersion } from "./permission_mode.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -98,9 +99,11 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     claudeJson: userClaudeJson,
     sources,
   });
-  const gated = isPlain(order.prompt) && order.altered === undefined
+  const { prompt } = order;
+  if (prompt === undefined) requireConversation(await version());
+  const gated = prompt === undefined || (isPlain(prompt) && order.altered === undefined)
     ? { expands: false }
-    : (await import("./gate_prompt.ts")).gatePrompt(order, {
+    : (await import("./gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
       version: await version(),
       configDir: userConfig.dir,
       settings: allSettings,
@@ -128,13 +131,15 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   };
 }
 
-/**
- * Whether a prompt is text for every version: it begins with a character that can be seen and is no sign of a command, is
- * no word to quit by, and holds no tag of Claude Code's own.
- */
-function isPlain(prompt: string): boolean {
-  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim()) &&
-    !prompt.includes("<pasted_content");
+/** The first version whose rendezvous socket has been measured message by message. */
+const CONVERSES = "2.1.197";
+
+function requireConversation(version: string | undefined): void {
+  if (version !== undefined && isVersionAtLeast(version, CONVERSES)) return;
+  throw new DriverError(
+    `Cannot hold a conversation with Claude Code ${version ?? "of an unknown version"}: it needs ${CONVERSES} or later`,
+    { suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json" },
+  );
 }
 
 function realPath(path: string): string {

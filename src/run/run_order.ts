@@ -3,7 +3,10 @@ import type { Limits } from "../session/limits.ts";
 
 /** One run as it was asked for. */
 export interface RunOrder extends Limits {
-  readonly prompt: string;
+  /** Its prompt; undefined where messages come as the run goes on. */
+  readonly prompt: string | undefined;
+  /** Whether messages are printed again once Claude Code has taken them. */
+  readonly replayMessages?: boolean;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

@@ -13,7 +13,7 @@ import { onTerminal } from "./on_terminal.ts";
 import { onTranscript } from "./on_transcript.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
-import { overOnRecord } from "./turn_end.ts";
+import { onPriced } from "./turn_end.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
@@ -94,14 +94,15 @@ function alive(state: SessionState, { at }: { readonly at: number }): SessionSta
 
 function onExit(state: SessionState, exit: Exit): Step {
   // A Stop that still waited for the idle status was the last one after all.
-  const ending: Ending = state.ending ?? settledEnding(state) ?? { kind: "exited", exit };
+  const unasked = state.phase === "resting" && state.queue.length === 0;
+  const ending: Ending = state.ending ?? settledEnding(state) ??
+    (unasked ? { kind: "closed" } : { kind: "exited", exit });
   return awaitRest({ ...state, phase: "reading", ending, exit });
 }
 
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */
 function onCost(state: SessionState): Step {
-  const next = { ...state, priced: state.phase === "settling" };
-  return overOnRecord(next) ?? stay(next);
+  return state.phase === "settling" ? onPriced(state) : stay(state);
 }
 
 /** What is heard once the child is gone: nothing but the rest of its transcript matters. */

@@ -33,17 +33,23 @@ export function onUnreadable(state: SessionState, reason: string): Step {
 export function onControl(state: SessionState, request: ControlRequest): Step {
   switch (request.subtype) {
     case "initialize":
-      return act(state, [respond(request, INITIALIZED)]);
+      return act(state, [
+        respond(request, {
+          response: INITIALIZED,
+          ...(isNew(state)
+            ? { pending_permission_requests: [], pending_user_dialog_requests: [] }
+            : {}),
+        }),
+      ]);
     case "interrupt": {
       const aborted = state.phase === "working" || state.phase === "entered"
         ? abort(state)
         : stay(state);
-      const { version = "" } = state;
-      const answer = isVersionAtLeast(version, "2.1.330") ? { still_queued: [] } : undefined;
+      const answer = isNew(state) ? { response: { still_queued: [] } } : {};
       return act(aborted.state, [respond(request, answer), ...aborted.effects]);
     }
     default:
-      return act(state, [refuse(request)]);
+      return act(state, [refuse(request, isNew(state))]);
   }
 }
 
@@ -57,26 +63,26 @@ const INITIALIZED = {
   account: {},
 };
 
-function respond(
-  { id }: ControlRequest,
-  response: Readonly<Record<string, unknown>> | undefined,
-): Effect {
-  const answer: ControlResponse = {
-    subtype: "success",
-    request_id: id,
-    ...(response === undefined ? {} : { response }),
-  };
-  return { type: "respond", response: answer };
+/** Whether answers say what they do since 2.1.330. */
+function isNew({ version = "" }: SessionState): boolean {
+  return isVersionAtLeast(version, "2.1.330");
 }
 
-function refuse({ id, subtype }: ControlRequest): Effect {
+function respond(
+  { id }: ControlRequest,
+  answer: Omit<Extract<ControlResponse, { subtype: "success" }>, "subtype" | "request_id">,
+): Effect {
+  return { type: "respond", response: { subtype: "success", request_id: id, ...answer } };
+}
+
+function refuse({ id, subtype }: ControlRequest, isNew: boolean): Effect {
   return {
     type: "respond",
     response: {
       subtype: "error",
       request_id: id,
       error: `Unsupported control request subtype: ${subtype}`,
-      error_code: "unsupported_request",
+      ...(isNew ? { error_code: "unsupported_request" } : {}),
     },
   };
 }

@@ -6,7 +6,7 @@ import type { DeadlineName } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { currentPrompt } from "./taking.ts";
-import { overInAnyCase, overOnRecord, overTurn } from "./turn_end.ts";
+import { onPriced, overInAnyCase, overTurn } from "./turn_end.ts";
 
 /** Something took as long as it may. */
 export function onDeadline(
@@ -56,7 +56,7 @@ export function onDeadline(
     case "drain":
       return overInAnyCase(state);
     case "cost":
-      return overOnRecord({ ...state, priced: true }) ?? stay({ ...state, priced: true });
+      return onPriced(state);
     case "record":
     case "init":
     case "shells":

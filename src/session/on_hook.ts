@@ -31,6 +31,9 @@ export function onHook(
   const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
   const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
   if (id === undefined) return next;
+  if (event === "Stop" && next.state.phase === "settling" && next.state.sent.length > 0) {
+    return act({ ...next.state, stopHook: id }, next.effects);
+  }
   const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
   const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answer, ...next.effects]);

@@ -24,14 +24,15 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     ...(version === undefined ? {} : { version }),
     tools: toolsAfter(before.tools, entry),
   };
-  const taken = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
-  if (entry.prompt && taken !== undefined && known.phase === "settling") {
+  const asked = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
+  if (entry.prompt && asked?.isNews && known.phase === "settling") {
     // The child goes on with what it has in its queue, and the hook that says so has not been heard yet.
     const over = overTurn(known, settledEnding(known) ?? { kind: "aborted" }, { recorded: false });
     const next = onTranscript(over.state, line);
     return act(next.state, [...over.effects, ...next.effects]);
   }
-  const state = onRecord(taken ?? known, { line, entry });
+  const isLate = known.late && (!entry.prompt || asked?.isLate === true);
+  const state = onRecord({ ...asked?.state ?? known, late: isLate }, { line, entry });
   if (state.phase === "ending") return stay(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
@@ -62,11 +63,9 @@ function onRecord(
   before: SessionState,
   { line, entry }: { readonly line: Entry; readonly entry: TranscriptSign },
 ): SessionState {
-  const late = before.late && !entry.prompt;
-  if (late) return before;
+  if (before.late) return before;
   return {
     ...before,
-    late,
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,
     answer: entry.text ?? before.answer,

@@ -13,6 +13,8 @@ export interface SessionOptions extends Limits {
    * a turn, and what a turn cost is waited for.
    */
   readonly conversation?: true;
+  /** The version of Claude Code, where it is known before there is a child. */
+  readonly version?: string;
   /** The child's terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
   /** How long to wait for tasks in the background, in milliseconds; 0 for no limit, absent as `claude -p` waits. */
@@ -72,6 +74,8 @@ export interface SessionMemory extends TurnMemory {
   readonly queue: readonly Message[];
   /** What the child has been given and is not known to have taken yet. */
   readonly sent: readonly Prompt[];
+  /** What it has taken, as a hook has told, and the transcript does not hold yet. */
+  readonly unwritten: readonly Prompt[];
   readonly scanner: ScannerState;
   readonly echo: EchoState;
   /** The size of the child's terminal, in character cells. */
@@ -123,6 +127,8 @@ export interface TurnMemory {
   readonly answer: string;
   /** Whether the child has told what the turn cost since a hook announced its end. */
   readonly priced: boolean;
+  /** The Stop hook that keeps the child from going on with what it has in its queue, until it is answered. */
+  readonly stopHook?: string | undefined;
   /** How often Escape was pressed to end it. */
   readonly escapes: number;
   /** Whether lines of the turn before it are still to be written: until its own prompt's line, none is its own. */
@@ -153,6 +159,7 @@ export const NO_TURN: TurnMemory = {
   answered: false,
   answer: "",
   priced: false,
+  stopHook: undefined,
   escapes: 0,
   late: false,
   stop: undefined,
@@ -172,6 +179,8 @@ export function startSession(options: SessionOptions): SessionState {
     open: true,
     queue: [],
     sent: [],
+    unwritten: [],
+    ...(options.version === undefined ? {} : { version: options.version }),
     phase: "starting",
     scanner: SCANNER_START,
     echo: ECHO_START,

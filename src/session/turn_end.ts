@@ -28,6 +28,8 @@ export function overTurn(
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
   return act(over.state, [
     { type: "trace", text: `turn over: ${ending.kind}` },
+    // Nothing of the child's may wait for ever.
+    ...(state.stopHook === undefined ? [] : [{ type: "answer", id: state.stopHook } as const]),
     ...TURN_DEADLINES.map((name) => deadline(name)),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
     ...(conversation ? [deadline("timeout", isNext ? timeoutMs : undefined)] : []),
@@ -62,6 +64,16 @@ export function overOnRecord(state: SessionState): Step | undefined {
   const unpriced = state.options.conversation && !state.priced && !isLast(state) &&
     state.sent.length === 0;
   return unpriced ? undefined : overTurn(state, settled);
+}
+
+/** What the turn cost is known, or has been waited for long enough: the child may go on with what it has in its queue. */
+export function onPriced(before: SessionState): Step {
+  const { stopHook, ...rest } = before;
+  const state: SessionState = { ...rest, stopHook: undefined, priced: true };
+  const over = overOnRecord(state) ?? stay(state);
+  return stopHook === undefined
+    ? over
+    : act(over.state, [{ type: "answer", id: stopHook }, ...over.effects]);
 }
 
 /** The first version that writes what it holds back when it is told to go: nothing was lost in 500 runs on a busy machine. */

@@ -73,6 +73,8 @@ export interface TurnOptions {
    * one has them somewhere in the file, not always in front.
    */
   readonly known?: ReadonlySet<string>;
+  /** The ids of prompts that begin a turn, though nothing was said since the one before. */
+  readonly begins?: ReadonlySet<string>;
 }
 
 const SYNTHETIC_MODEL = "<synthetic>";
@@ -129,7 +131,7 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
     else group.push(entry);
   }
   const turns: Turn[] = [];
-  for (const [prompt, group] of withJoined(groups)) {
+  for (const [prompt, group] of withJoined(groups, options.begins)) {
     if (prompt !== undefined || group.some(isMessage)) turns.push(turnOf(prompt, group));
   }
   return turns;
@@ -143,11 +145,12 @@ type Group<Line> = readonly [UserEntry | undefined, readonly Line[]];
  */
 function withJoined<Line extends Entry>(
   groups: Iterable<Group<Line>>,
+  begins: ReadonlySet<string> = new Set(),
 ): readonly Group<Line>[] {
   const joined: Group<Line>[] = [];
   for (const [prompt, lines] of groups) {
     const [first, before = []] = joined.at(-1) ?? [];
-    const isJoined = isAsked(first) && isAsked(prompt) &&
+    const isJoined = !begins.has(prompt?.uuid ?? "") && isAsked(first) && isAsked(prompt) &&
       before.every((entry) => !isMessage(entry) || isAsked(entry)) &&
       !before.some((entry) => entry.type === "system");
     if (isJoined) joined.splice(-1, 1, [first, [...before, ...lines]]);
@@ -167,7 +170,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const followers = entries.filter((entry) => entry.type === "user").filter((entry) =>
     entry.meaning !== "prompt" && !isCommandText(entry, prompt) &&
     // Claude Code 2.1.330 writes remarks for the next prompt before that prompt.
-    (entry.promptId === undefined || prompt?.promptId === undefined ||
+    (entry.promptId === undefined || entry.meaning === "interrupt" || prompt?.promptId === undefined ||
       entry.promptId === prompt.promptId)
   );
   const last = assistants.reduce<AssistantEntry | undefined>(

@@ -1,5 +1,5 @@
 import { readFd } from "../../../ffi/fd.ts";
-import { type Interest, Poller, type Ready } from "../../../ffi/poll.ts";
+import type { Interest, Ready } from "../../../ffi/poll.ts";
 import type { Message } from "../../session/message.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
 import { type CallerLine, readCallerLine } from "../../wire/caller_line.ts";
@@ -12,75 +12,80 @@ export type CallerInput =
   | { readonly type: "unreadable"; readonly reason: string }
   | { readonly type: "closed" };
 
-/** What a caller of a conversation says, line by line as it comes. */
-export interface CallerSource {
-  /** What to wait for; nothing once there is no more. */
-  readonly interests: readonly Interest[];
-  /** What has been said since the last time, if a wait found something. */
-  readonly take: (ready: readonly Ready[]) => readonly CallerInput[];
-  /** Says something again that was taken and not carried out: before anything else. */
-  readonly putBack: (inputs: readonly CallerInput[]) => void;
-}
+/** Says of a message how it reaches the child, if it does. */
+type Judge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
 
-/**
- * Reads stream-json from an fd.
- *
- * @param options.judge says how a text reaches the child, if it can
- */
-export function createCallerSource(
-  options: {
-    readonly fd: number;
-    readonly judge: (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
-  },
-): CallerSource {
-  const { fd, judge } = options;
-  const lines = createLineSplitter();
-  const buffer = new Uint8Array(256 * 1024);
-  let waiting: CallerInput[] = [];
-  let open = true;
-  const hear = (line: string) => {
+/** What the caller of a conversation says as stream-json, line by line as it comes. */
+export class CallerSource {
+  #judge: Judge | undefined;
+  readonly #fd: number;
+  readonly #lines = createLineSplitter();
+  readonly #buffer = new Uint8Array(256 * 1024);
+  #heard: CallerLine[] = [];
+  #open = true;
+  #closed = false;
+
+  constructor(fd: number, { first = [] }: { readonly first?: readonly CallerLine[] } = {}) {
+    this.#fd = fd;
+    this.#heard = [...first];
+  }
+
+  /** Begins to speak to a child, to which the end of all words is news. */
+  turnTo(judge: Judge | undefined): void {
+    this.#judge = judge;
+    this.#closed = false;
+  }
+
+  /** What to wait for; nothing once there is no more. */
+  get interests(): readonly Interest[] {
+    return this.#open ? [{ fd: this.#fd, read: true }] : [];
+  }
+
+  /** Whether something was heard that has not been taken. */
+  get hasWords(): boolean {
+    return this.#heard.length > 0;
+  }
+
+  /** Whether there is nothing to take any more, and never will be. */
+  get isOver(): boolean {
+    return !this.#open && this.#heard.length === 0;
+  }
+
+  /** Goes on with what a wait found. */
+  hear(ready: readonly Ready[]): void {
+    const found = ready.find(({ fd }) => fd === this.#fd);
+    if (!this.#open || found === undefined || !(found.readable || found.hangup)) return;
+    const count = readFd(this.#fd, this.#buffer);
+    if (typeof count === "number") {
+      for (const line of this.#lines.push(this.#buffer.subarray(0, count))) this.#note(line);
+    } else if (count === "end") {
+      this.#note(this.#lines.remainder());
+      this.#open = false;
+    }
+  }
+
+  /** What was said since the last time, and that it was all. */
+  take(ready: readonly Ready[]): readonly CallerInput[] {
+    this.hear(ready);
+    const taken = this.#heard.map((line) => this.#inputOf(line));
+    this.#heard = [];
+    if (this.#open || this.#closed) return taken;
+    this.#closed = true;
+    return taken.some(({ type }) => type === "unreadable") ? taken : [...taken, { type: "closed" }];
+  }
+
+  #note(line: string): void {
+    if (!this.#open) return;
     const said = readCallerLine(line);
     if (said === undefined) return;
-    if (said.type !== "user") waiting.push(said);
-    else waiting.push({ type: "message", message: judge(said) });
-    if (said.type === "unreadable") open = false;
-  };
-  return {
-    // What waits already is there at once.
-    get interests() {
-      return open ? [{ fd, read: true }] : [];
-    },
-    take: (ready) => {
-      const found = ready.find((one) => one.fd === fd);
-      if (open && found !== undefined && (found.readable || found.hangup)) {
-        const count = readFd(fd, buffer);
-        if (typeof count === "number") {
-          for (const line of lines.push(buffer.subarray(0, count))) if (open) hear(line);
-        } else if (count === "end") {
-          hear(lines.remainder());
-          if (open) waiting.push({ type: "closed" });
-          open = false;
-        }
-      }
-      const taken = waiting;
-      waiting = [];
-      return taken;
-    },
-    putBack: (inputs) => {
-      waiting = [...inputs, ...waiting];
-    },
-  };
-}
+    this.#heard.push(said);
+    // What follows could be anything.
+    if (said.type === "unreadable") this.#open = false;
+  }
 
-/** Waits until a caller has said something. */
-export async function firstWords(
-  source: CallerSource,
-  poller: Poller,
-  untilMs: number,
-): Promise<readonly CallerInput[]> {
-  for (;;) {
-    const ready = await poller.wait(source.interests, untilMs);
-    const said = source.take(ready);
-    if (said.length > 0 || source.interests.length === 0) return said;
+  #inputOf(line: CallerLine): CallerInput {
+    if (line.type !== "user") return line;
+    if (this.#judge === undefined) throw new Error("Nobody judges the caller's messages");
+    return { type: "message", message: this.#judge(line) };
   }
 }

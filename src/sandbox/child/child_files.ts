@@ -1,7 +1,7 @@
 import type { FolderFile } from "../folder/folder_contents.ts";
 import type { FolderParts } from "../folder/folder_parts.ts";
 import type { JsonObject } from "../json_object.ts";
-import { type HookEvent, hookScript, hookSettings } from "./hooks.ts";
+import { type HookEvent, hookScript, hookSettings, statusLineSetting } from "./hooks.ts";
 import { runSettings } from "./run_settings.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 
@@ -11,8 +11,8 @@ export interface ChildFilesOptions {
   readonly secret: string;
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];
-  /** Whether the first request may have to wait for MCP servers. */
-  readonly held: boolean;
+  /** The hooks that keep the child waiting until they are answered. */
+  readonly held: readonly HookEvent[];
   /** The user's own `.claude.json` and `settings.json`, where they exist. */
   readonly userClaudeJson: JsonObject | undefined;
   readonly userSettings: JsonObject | undefined;
@@ -28,6 +28,8 @@ export interface ChildFilesOptions {
   readonly apiKey: string | undefined;
   /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
   readonly stdin?: string;
+  /** Whether the child is to tell what it costs while it lives. */
+  readonly asksCost: boolean;
 }
 
 /** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
@@ -44,6 +46,7 @@ export function childFiles(
     memoryPath: options.memoryPath,
     outOfReach: [own, ...options.exposed],
     readOnly: [configDir],
+    ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),
   });
   const claudeJson = seededClaudeJson(options.userClaudeJson, options);
   return [

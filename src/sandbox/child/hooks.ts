@@ -21,6 +21,9 @@ const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch"];
 /** What a hook announces in the place of its payload's name when it cannot write one. */
 export const UNHEARD = "unheard";
 
+/** What follows the name of a payload that is the status line's, which names no event. */
+export const STATUS_LINE = "status-line";
+
 /** What follows the name of a payload whose hook waits for an answer, and what the answer's file is called after it. */
 export const ASKS = "asks";
 export const ANSWER_SUFFIX = ".answer";
@@ -45,7 +48,7 @@ export function shellQuote(word: string): string {
  */
 export function hookScript(secret: string): string {
   return `#!/bin/sh
-# usage: hook [${ASKS}], the payload on stdin
+# usage: hook [${ASKS} | ${STATUS_LINE}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=\${0%/*}
@@ -57,7 +60,7 @@ if ! cat > "$p"; then
 fi
 # Once it is announced, the payload may be gone at any time.
 if [ "$1" != ${ASKS} ]; then
-  printf '\\n%s %s\\n' "$s" "$$" 1<> "$d/hooks.fifo"
+  printf '\\n%s %s %s\\n' "$s" "$$" "$1" 1<> "$d/hooks.fifo"
   exit 0
 fi
 mkfifo "$p${ANSWER_SUFFIX}" || exit 0
@@ -75,15 +78,23 @@ exit 0
  * PostToolBatch comes when the tools of one answer have returned, before the next request to the model. SessionStart
  * comes before the first request, which is held back as long as its hook has no answer.
  *
- * @param options.held whether the first request may have to wait
+ * @param options.held further events whose hooks wait for an answer
  */
 export function hookSettings(
   scriptPath: string,
-  { events, held }: { readonly events: readonly HookEvent[]; readonly held: boolean },
+  { events, held }: {
+    readonly events: readonly HookEvent[];
+    readonly held: readonly HookEvent[];
+  },
 ): JsonObject {
   return Object.fromEntries(events.map((event) => {
-    const asks = ASKING.includes(event) || (held && event === "SessionStart");
+    const asks = ASKING.includes(event) || held.includes(event);
     const command = `exec /bin/sh ${shellQuote(scriptPath)}${asks ? ` ${ASKS}` : ""}`;
     return [event, [{ hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
   }));
+}
+
+/** The `statusLine` setting that hands the script what the child has cost, 0.3 s after whatever changed it last. */
+export function statusLineSetting(scriptPath: string): JsonObject {
+  return { type: "command", command: `exec /bin/sh ${shellQuote(scriptPath)} ${STATUS_LINE}` };
 }

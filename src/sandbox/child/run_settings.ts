@@ -69,6 +69,8 @@ export async function parseCallerSettings(
 export interface OwnSettings {
   readonly hooks: JsonObject;
   readonly memoryPath: string;
+  /** The status line that tells us what the child costs. */
+  readonly statusLine?: JsonObject;
   /** Folders that no tool may read or write, from the Bash sandbox or without. */
   readonly outOfReach: readonly string[];
   /** Folders that no command in the Bash sandbox may write to. */
@@ -91,7 +93,7 @@ export interface OwnSettings {
  * - the rest keeps dialogs and a desktop file away
  */
 export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
-  const { hooks, memoryPath, outOfReach, readOnly } = ours;
+  const { hooks, memoryPath, outOfReach, readOnly, statusLine } = ours;
   const deny = ["Edit", "Read"].flatMap((tool) =>
     outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
   );
@@ -103,6 +105,7 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
     permissions: merge({ deny }, caller["permissions"]),
     sandbox: merge({ filesystem: { denyWrite: readOnly } }, caller["sandbox"]),
     disableAllHooks: false,
+    ...(statusLine === undefined ? {} : { statusLine }),
     skipDangerousModePermissionPrompt: true,
     disableDeepLinkRegistration: "disable",
     workflowKeywordTriggerEnabled: false,
