@@ -279,7 +279,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const readHooks = () => {
     for (const { ranAt, ...call } of hooks.read()) {
-      give({ at: elapsed(), type: "hook", ...call });
+      const order = call.event === "PreCompact" && ranAt > 0 ? { ranAt } : {};
+      give({ at: elapsed(), type: "hook", ...call, ...order });
       // The child is idle only after the hook that announced the end of its turn.
       if (state.session.phase === "settling") turnEndedAt = ranAt;
     }

@@ -3,8 +3,9 @@ import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
 import { begin } from "./beginning.ts";
+import { hearCompaction, tellBegun } from "./compaction.ts";
 import { and, chained, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import { tellLines } from "./lines.ts";
+import { tellAhead, tellLines } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { stopTurn } from "./results.ts";
 import { tellTasks } from "./saying.ts";
@@ -17,6 +18,8 @@ import { stopTasks } from "./task_frames.ts";
  */
 const INIT_DELAY_MS = 200;
 const INIT_DELAY_SINCE_330_MS = 2000;
+/** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
+const COMPACTION_DELAY_MS = 300;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
@@ -36,7 +39,17 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       if (input.event === "SessionStart" && typeof model === "string") {
         return quiet({ ...state, model });
       }
-      return quiet(input.event === "Stop" ? stopTurn(state, input.payload) : state);
+      const { event, payload, ranAt = now } = input;
+      const heard = hearCompaction(state, { event, payload, at: ranAt });
+      if (heard.compactions.length > state.compactions.length) {
+        const effect = {
+          type: "deadline",
+          name: "compaction",
+          afterMs: COMPACTION_DELAY_MS,
+        } as const;
+        return { ...told(heard), effects: [effect] };
+      }
+      return quiet(event === "Stop" ? stopTurn(heard, payload) : heard);
     }
     case "transcript":
       return quiet({ ...state, own: chained(state.own, input.entry) });
@@ -63,6 +76,7 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       };
     }
     case "deadline":
+      if (input.name === "compaction") return { ...tellBegun(state), effects: [] };
       if (input.name === "init") return { ...begin(state), effects: [] };
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
@@ -88,7 +102,8 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const begun = and(tellLines(state), (state) => begin(state, state.version ?? version));
+  const read = and(tellLines(state), tellAhead);
+  const begun = and(read, (state) => begin(state, state.version ?? version));
   return and(
     begun,
     (state) =>

@@ -16,6 +16,7 @@ import type {
   SystemFrame,
   UserFrame,
 } from "../wire/frame.ts";
+import { compactMetadata } from "./compact_metadata.ts";
 import { printSentence } from "./print_sentence.ts";
 import { systemFrame } from "./system_frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../wire/wire_keys.ts";
@@ -244,6 +245,16 @@ function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame
           }, context),
         ]
         : [];
+    case "compact_boundary":
+      return [
+        systemFrame("compact_boundary", {
+          compact_metadata: compactMetadata(entry),
+          logical_parent_uuid: isVersionAtLeast(context.version, "2.1.330")
+            ? entry.logicalParentUuid ?? undefined
+            : undefined,
+          uuid,
+        }, context),
+      ];
     case "model_refusal_no_fallback":
       return [
         systemFrame("model_refusal_no_fallback", {

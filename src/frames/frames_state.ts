@@ -3,6 +3,7 @@ import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
+import type { Compaction } from "./compaction.ts";
 import type { Tasks } from "./task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
@@ -65,6 +66,13 @@ export interface FramesState {
    * may be the text that a slash command made of it.
    */
   readonly prompt?: UserEntry;
+  /** Compactions whose outcome has not been told, the oldest first. */
+  readonly compactions: readonly Compaction[];
+  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
+  readonly unsummed: boolean;
+  readonly ahead: Chain<Entry> | undefined;
+  /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
+  readonly preserved: ReadonlyMap<string, boolean>;
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   readonly tasks: Tasks;
@@ -100,6 +108,10 @@ export function startFrames(options: FramesOptions): FramesState {
     uncalled: [],
     begun: false,
     early: [],
+    compactions: [],
+    unsummed: false,
+    ahead: undefined,
+    preserved: new Map(),
     toolUses: new Map(),
     tasks: new Map(),
     taskIds: new Set(),

@@ -1,11 +1,13 @@
 import { isCommandText } from "../transcript/command_text.ts";
-import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
+import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { SubagentLine } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
 import { begin } from "./beginning.ts";
+import { preservedLines } from "./compact_metadata.ts";
+import { isAheadOfSummary, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
 import { framesOfEntry } from "./frames_of_entry.ts";
 import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
 import { inOrder } from "./in_order.ts";
@@ -21,7 +23,7 @@ export function tellLines(before: FramesState): Told {
   let state: FramesState = { ...before, own: undefined, subagents: undefined };
   for (const { entry, subagent } of inOrder(listOf(before.own), listOf(before.subagents))) {
     const next = subagent === undefined
-      ? tellLine(state, entry)
+      ? tellOwnLine(state, entry)
       : tellSubagentLine(state, { entry, subagent });
     state = next.state;
     frames.push(...next.frames);
@@ -29,9 +31,47 @@ export function tellLines(before: FramesState): Told {
   return told(state, frames);
 }
 
+/** Tells a line of the session's own transcript in its place among those of a compaction. */
+function tellOwnLine(state: FramesState, entry: Entry): Told {
+  if (state.closed) return told(state);
+  const id = entry.type === "other" ? undefined : entry.uuid;
+  const isTold = id === undefined ? undefined : state.preserved.get(id);
+  if (isTold === true) return told(state);
+  const seen = id === undefined || isTold === undefined
+    ? state
+    : { ...state, preserved: new Map([...state.preserved, [id, true]]) };
+  if (isAheadOfSummary(seen, entry)) {
+    return told({ ...seen, ahead: chained(seen.ahead, entry) });
+  }
+  if (isEnd(entry)) return and(tellAhead(seen), (state) => tellLine(state, entry));
+  const next = and(tellOutcome(seen, entry), (state) => tellLine(state, entry));
+  if (isBoundary(entry)) return and(next, (state) => told(noteBoundary(state, entry)));
+  return isSummary(entry) ? and(next, tellAhead) : next;
+}
+
+/** Tells the lines that had to wait for a summary. */
+export function tellAhead(state: FramesState): Told {
+  const lines = listOf(state.ahead);
+  return lines.reduce<Told>(
+    (said, entry) => and(said, (state) => tellOwnLine(state, entry)),
+    told({ ...state, ahead: undefined, unsummed: false }),
+  );
+}
+
+/** Notes which lines are written once more, and that a summary follows. */
+function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
+  const preserved = preservedLines(entry);
+  const written = preserved.length === 0 ? [] : listOf(state.entries);
+  const ids = new Set(written.map((entry) => entry.type === "other" ? undefined : entry.uuid));
+  return {
+    ...state,
+    unsummed: true,
+    preserved: new Map(preserved.map((id) => [id, ids.has(id)])),
+  };
+}
+
 /** Tells a line of the session's own transcript. */
 function tellLine(state: FramesState, entry: Entry): Told {
-  if (state.closed) return told(state);
   const notification = notificationIn(entry);
   // The end of the run stops tasks, and the child may still tell the model so.
   if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });

@@ -335,6 +335,7 @@ function hooksFor(
     "Stop",
     "StopFailure",
     "PermissionRequest",
+    ...(options.frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(options.frames || gated ? ["SessionStart" as const] : []),
     ...(options.inject !== "stdin" || options.altered !== undefined
       ? ["UserPromptSubmit" as const]

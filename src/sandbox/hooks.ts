@@ -3,7 +3,9 @@ import type { JsonObject } from "./json_object.ts";
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =
   | "PermissionRequest"
+  | "PostCompact"
   | "PostToolBatch"
+  | "PreCompact"
   | "SessionStart"
   | "Stop"
   | "StopFailure"

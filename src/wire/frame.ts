@@ -135,6 +135,41 @@ export interface InformationalFrame extends AnyFrame {
   readonly level?: string;
 }
 
+/** What Claude Code is at besides the turn: it compacts the conversation, or has done so. */
+export interface StatusFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "status";
+  /** The session. */
+  readonly session_id: string;
+  /** `compacting`; null once that is over. */
+  readonly status: string | null;
+  /** What came of it. */
+  readonly compact_result?: "success" | "failed";
+  /** Why it failed, such as `too_few_groups`. */
+  readonly compact_error?: string;
+}
+
+/** The conversation before it has been compacted: a summary stands in its place. */
+export interface CompactBoundaryFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "compact_boundary";
+  /** The session. */
+  readonly session_id: string;
+  /** Its sizes before and after in tokens, and what is left as it was. */
+  readonly compact_metadata: {
+    readonly trigger?: "auto" | "manual";
+    readonly pre_tokens?: number;
+    readonly post_tokens?: number;
+    readonly [field: string]: unknown;
+  };
+  /** The last line before it; since 2.1.330. */
+  readonly logical_parent_uuid?: string;
+}
+
 /** The model refused to go on. */
 export interface ModelRefusalFrame extends AnyFrame {
   /** What kind of frame it is. */
@@ -224,6 +259,8 @@ export type SystemFrame =
   | ApiRetryFrame
   | PermissionDeniedFrame
   | InformationalFrame
+  | StatusFrame
+  | CompactBoundaryFrame
   | ModelRefusalFrame
   | TaskStartedFrame
   | TaskUpdatedFrame
