@@ -116,8 +116,13 @@ function sayFailed(state: FramesState): Told {
   const error = state.compactions[0]?.error;
   return sayOutcome(state, {
     compact_result: "failed",
-    compact_error: error === undefined ? NO_REQUEST : printSentence(error),
+    compact_error: error === undefined ? NO_REQUEST : reasonOf(error),
   });
+}
+
+/** What `claude -p` says of a request for a summary that was made in vain. */
+function reasonOf(error: string): string {
+  return error.startsWith("Prompt is too long") ? "exhausted" : printSentence(error);
 }
 
 /** Says what came of the first compaction of which that has not been said. */

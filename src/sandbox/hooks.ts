@@ -20,6 +20,12 @@ const TIMEOUT_S = 60;
 /** Events whose hooks wait for an answer; the others only tell. */
 const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch"];
 
+/**
+ * Which of their event some hooks are for: what a hook of a typed /compact is called stands in the transcript, and what
+ * it tells too.
+ */
+const MATCHERS: Partial<Record<HookEvent, string>> = { PreCompact: "auto", PostCompact: "auto" };
+
 /** What a hook announces in the place of its payload's name when it cannot write one. */
 export const UNHEARD = "unheard";
 
@@ -86,6 +92,8 @@ export function hookSettings(
   return Object.fromEntries(events.map((event) => {
     const asks = ASKING.includes(event) || (held && event === "SessionStart");
     const command = `exec /bin/sh ${shellQuote(scriptPath)}${asks ? ` ${ASKS}` : ""}`;
-    return [event, [{ hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
+    const matcher = MATCHERS[event];
+    const matched = matcher === undefined ? {} : { matcher };
+    return [event, [{ ...matched, hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
   }));
 }
