@@ -1,4 +1,5 @@
 import type { ConversationEffect, ConversationOptions } from "../frames/conversation.ts";
+import { isTurnFailure } from "../session/is_turn_failure.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
 import { encodePaste } from "../session/paste.ts";
@@ -158,7 +159,7 @@ function momentOf(input: Input): string | undefined {
       return input.status === "busy" ? TAKEN : undefined;
     case "hook":
       if (input.event === "UserPromptSubmit") return TAKEN;
-      return input.event === "Stop" || input.event === "StopFailure" ? OVER : undefined;
+      return input.event === "Stop" || isTurnFailure(input.event, input.payload) ? OVER : undefined;
     case "signal":
       return input.signal;
     case "exit":

@@ -33,6 +33,11 @@ export function compactMetadata({ compactMetadata: facts }: SystemEntry): JsonOb
   return isJsonObject(facts) ? renamed(facts, NAMES) : {};
 }
 
+/** What gave rise to a compaction: `auto` or `manual`. */
+export function triggerOf({ compactMetadata: facts }: SystemEntry): unknown {
+  return isJsonObject(facts) ? facts.trigger : undefined;
+}
+
 /** Ids of the lines that a compaction leaves as they are, which 2.1.197 writes once more. */
 export function preservedLines({ compactMetadata: facts }: SystemEntry): readonly string[] {
   const kept = isJsonObject(facts) ? facts.preservedMessages : undefined;

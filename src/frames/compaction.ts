@@ -1,16 +1,16 @@
 import type { HookPayload } from "../session/input.ts";
 import type { Entry, SystemEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { triggerOf } from "./compact_metadata.ts";
 import { and, type FramesState, type Told, told } from "./frames_state.ts";
 import { printSentence } from "./print_sentence.ts";
 import { say } from "./saying.ts";
 import { systemFrame } from "./system_frame.ts";
 
-/** A compaction of the conversation, as hooks tell of it. */
+/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
 export interface Compaction {
   /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
   readonly since: number;
-  readonly trigger: "auto" | "manual";
   /** Whether its beginning has been printed. */
   readonly told: boolean;
   /** Whether it has succeeded; the lines that say so are yet to come. */
@@ -35,8 +35,7 @@ export function hearCompaction(
   const { compactions } = state;
   const isOwn = payload["agent_id"] === undefined;
   if (event === "PreCompact" && isOwn) {
-    const trigger = payload["trigger"] === "manual" ? "manual" : "auto";
-    const begun: Compaction = { since: at, trigger, told: false, done: false };
+    const begun: Compaction = { since: at, told: false, done: false };
     return { ...state, compactions: [...compactions, begun] };
   }
   const last = compactions.at(-1);
@@ -60,7 +59,7 @@ export function tellBegun(state: FramesState): Told {
   // Without a version nothing can be said.
   if (state.version === undefined) return told(state);
   return state.compactions.reduce<Told>(
-    (said, each) => each.told ? said : and(said, (state) => sayBegun(state, each)),
+    (said, each) => each.told ? said : and(said, (state) => sayBegun(state)),
     told({ ...state, compactions: state.compactions.map((each) => ({ ...each, told: true })) }),
   );
 }
@@ -71,6 +70,13 @@ export function tellOutcome(state: FramesState, entry: Entry): Told {
     const [first] = state.compactions;
     if (first === undefined || first.done || !isAnswerSince(entry, first)) return told(state);
     return and(sayFailed(state), (state) => tellOutcome(state, entry));
+  }
+  if (state.compactions.length === 0) {
+    // Somebody asked for it: no hook of ours has told.
+    return and(
+      sayBegun(state, triggerOf(entry)),
+      (state) => sayOutcome(state, { compact_result: "success" }),
+    );
   }
   const succeeded = state.compactions.findIndex(({ done }) => done);
   const failed = succeeded < 0 ? state.compactions.length - 1 : succeeded;
@@ -128,11 +134,11 @@ function reasonOf(error: string): string {
 /** Says what came of the first compaction of which that has not been said. */
 function sayOutcome(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
   const [first, ...compactions] = state.compactions;
-  const begun = first === undefined || first.told ? told(state) : sayBegun(state, first);
+  const begun = first === undefined || first.told ? told(state) : sayBegun(state);
   return and(begun, (state) => sayStatus({ ...state, compactions }, { status: null, ...fields }));
 }
 
-function sayBegun(state: FramesState, { trigger }: Compaction): Told {
+function sayBegun(state: FramesState, trigger: unknown = "auto"): Told {
   const counts = trigger === "auto" && isVersionAtLeast(state.version ?? "", "2.1.330");
   return sayStatus(state, {
     status: "compacting",

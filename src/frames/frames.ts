@@ -5,7 +5,7 @@ import { apiRetryFrame } from "./api_retry_frame.ts";
 import { begin } from "./beginning.ts";
 import { hearCompaction, tellBegun } from "./compaction.ts";
 import { and, chained, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import { tellAhead, tellLines } from "./lines.ts";
+import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { stopTurn } from "./results.ts";
 import { tellTasks } from "./saying.ts";
@@ -102,7 +102,7 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const read = and(tellLines(state), tellAhead);
+  const read = and(tellLines(state), tellWaiting);
   const begun = and(read, (state) => begin(state, state.version ?? version));
   return and(
     begun,

@@ -43,14 +43,20 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   if (isAheadOfSummary(seen, entry)) {
     return told({ ...seen, ahead: chained(seen.ahead, entry) });
   }
-  if (isEnd(entry)) return and(tellAhead(seen), (state) => tellLine(state, entry));
+  if (isEnd(entry)) return and(tellWaiting(seen), (state) => tellLine(state, entry));
   const next = and(tellOutcome(seen, entry), (state) => tellLine(state, entry));
   if (isBoundary(entry)) return and(next, (state) => told(noteBoundary(state, entry)));
   return isSummary(entry) ? and(next, tellAhead) : next;
 }
 
+/** Tells the lines that still wait for a summary, though none comes any more. */
+export function tellWaiting(state: FramesState): Told {
+  const compactions = state.compactions.filter(({ done }) => !done);
+  return tellAhead({ ...state, compactions });
+}
+
 /** Tells the lines that had to wait for a summary. */
-export function tellAhead(state: FramesState): Told {
+function tellAhead(state: FramesState): Told {
   const lines = listOf(state.ahead);
   return lines.reduce<Told>(
     (said, entry) => and(said, (state) => tellOwnLine(state, entry)),

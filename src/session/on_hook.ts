@@ -4,6 +4,7 @@ import type { Effect } from "./effect.ts";
 import { end, overAtOnce } from "./ending.ts";
 import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
+import { isTurnFailure } from "./is_turn_failure.ts";
 import { holdForServers } from "./on_servers.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
@@ -49,9 +50,8 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
   if (state.phase === "ending") return stay(state);
   if (state.phase === "interrupting") {
     // The turn was over before Escape arrived, or because of it.
-    return event === "Stop" || (event === "StopFailure" && payload["agent_id"] === undefined)
-      ? end(state, state.ending)
-      : stay(state);
+    const isOver = event === "Stop" || isTurnFailure(event, payload);
+    return isOver ? end(state, state.ending) : stay(state);
   }
   if (state.ending !== undefined) return stay(state);
   const trace: Effect = { type: "trace", text: `hook ${event}` };
@@ -76,8 +76,7 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
-      // An agent has failed, such as the one that makes the summary of a compaction: the turn goes on.
-      if (payload["agent_id"] !== undefined) return act(state, [trace]);
+      if (!isTurnFailure(event, payload)) return act(state, [trace]);
       return act({ ...state, phase: "settling", failure: payload }, settle(state, trace));
     case "limit":
       // No Stop follows it (2.1.168 to 2.1.330).

@@ -186,6 +186,22 @@ Deno.test("StopFailure ends the turn once the child is idle", () => {
   assertEquals(session.ending(), { kind: "failed", failure: { error: "rate_limit" } });
 });
 
+Deno.test("StopFailure of an agent beside the turn ends nothing, and its summary is no prompt", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear({ type: "hook", event: "PreCompact", payload: { trigger: "auto" } });
+  session.hear({ ...FAILURE, payload: { ...FAILURE.payload, agent_id: "a" } });
+  session.wait(30_000);
+  assertEquals(session.signals(), []);
+  session.hear(line({ type: "system", subtype: "compact_boundary", version: "2.1.197" }));
+  session.hear(line({ type: "user", isCompactSummary: true, message: { content: "So far" } }));
+  session.hear(answer("Done"));
+  session.hear(stop({ last_assistant_message: "Done" }));
+  session.hear(status("idle"));
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
 Deno.test("StopFailure ends the turn though a menu waits on the screen", () => {
   const session = simulate();
   session.hear(FAILURE);

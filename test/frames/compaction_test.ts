@@ -1,0 +1,248 @@
+import { assertEquals } from "@std/assert";
+import { runTurns } from "../../src/frames/results.ts";
+import type { Frame } from "../../src/wire/frame.ts";
+import { startTelling, type Telling } from "./telling.ts";
+
+const START = Date.parse("2026-01-01T00:00:00.000Z");
+const VERSIONS = ["2.1.197", "2.1.330"];
+
+/** When something was written, so many milliseconds after the start. */
+const at = (ms: number) => ({ timestamp: new Date(START + ms).toISOString() });
+
+const prompt = {
+  type: "user",
+  uuid: "prompt",
+  parentUuid: null,
+  ...at(0),
+  message: { content: "Work" },
+};
+
+function answer(uuid: string, ms: number, block: object = { type: "text", text: uuid }) {
+  const message = { id: `m-${uuid}`, model: "m", content: [block], usage: { output_tokens: 2 } };
+  return { type: "assistant", uuid, ...at(ms), message };
+}
+
+const call = (id: string, ms: number) =>
+  answer(`call-${id}`, ms, { type: "tool_use", id, name: "Bash", input: { command: "x" } });
+
+function result(id: string, ms: number) {
+  const content = [{ tool_use_id: id, type: "tool_result", content: id }];
+  return { type: "user", uuid: `result-${id}`, ...at(ms), message: { role: "user", content } };
+}
+
+const PRESERVED = {
+  anchorUuid: "summary",
+  uuids: ["call-b", "result-b"],
+  allUuids: ["call-b", "result-b"],
+};
+
+/** 2.1.330 gives the boundary the time at which it is written, 2.1.197 that of the compaction. */
+const boundary = {
+  type: "system",
+  subtype: "compact_boundary",
+  uuid: "boundary",
+  parentUuid: null,
+  logicalParentUuid: "result-b",
+  ...at(500),
+  content: "Conversation compacted",
+  compactMetadata: {
+    trigger: "auto",
+    preTokens: 19615,
+    durationMs: 49,
+    preservedSegment: { headUuid: "call-b", anchorUuid: "summary", tailUuid: "result-b" },
+    preservedMessages: PRESERVED,
+    postTokens: 751,
+    cumulativeDroppedTokens: 18864,
+    preCompactOrganizations: ["o"],
+  },
+};
+
+const summary = {
+  type: "user",
+  uuid: "summary",
+  parentUuid: "boundary",
+  ...at(450),
+  isCompactSummary: true,
+  isVisibleInTranscriptOnly: true,
+  message: { role: "user", content: "The short of it" },
+};
+
+const over = { type: "system", subtype: "turn_duration", uuid: "over", ...at(700) };
+
+interface Compacted extends Telling {
+  readonly hook: (event: string, ms: number, payload?: object) => void;
+}
+
+/** Begins to tell of a session of a version, the prompt of which has been read. */
+function start(version: string): Compacted {
+  const telling = startTelling();
+  const push = (line: string | object) =>
+    telling.push(typeof line === "string" ? line : { version, ...line });
+  const hook: Compacted["hook"] = (event, ms, payload = {}) =>
+    telling.tell({
+      type: "hook",
+      event,
+      payload: { trigger: "auto", ...payload },
+      ranAt: START + ms,
+    });
+  push(prompt);
+  telling.begin();
+  return { ...telling, push, hook };
+}
+
+/** What a frame is, as briefly as it can be told. */
+function brief(frame: Frame): string {
+  const { type, subtype, status, compact_result, compact_error, uuid } = frame;
+  return subtype === "status"
+    ? [status, compact_result, compact_error].filter((word) => word !== undefined).join(" ")
+    : type === "system"
+    ? `${subtype}`
+    : `${uuid}`;
+}
+
+const BEGINNING = ["init", "call-a", "result-a"];
+const COMPACTED = ["call-b", "result-b", "compacting", " success", "compact_boundary", "summary"];
+
+for (const version of VERSIONS) {
+  Deno.test(`${version}: a compaction is told between the lines before and after it`, () => {
+    const { push, hook, frames } = start(version);
+    hook("PreCompact", 200);
+    push(call("a", 100));
+    push(result("a", 150));
+    // The first has failed: the answer came without a boundary.
+    push(call("b", 300));
+    hook("PreCompact", 400);
+    push(result("b", 350));
+    hook("PostCompact", 480);
+    for (const line of [boundary, summary, answer("done", 600), over]) push(line);
+    const failed = ["compacting", " failed too_few_groups"];
+    assertEquals(frames.map(brief), [...BEGINNING, ...failed, ...COMPACTED, "done"]);
+    const counted = version === "2.1.330" ? { compact_output_chars: 0 } : {};
+    const { uuid: _, ...compacting } = frames[3] as Frame;
+    assertEquals(compacting, {
+      type: "system",
+      subtype: "status",
+      status: "compacting",
+      session_id: "s",
+      ...counted,
+    });
+  });
+
+  Deno.test(`${version}: the request for a summary is refused in the API's words`, () => {
+    const refused = (error: string, agent: object = { agent_id: "x" }) => {
+      const { push, hook, frames } = start(version);
+      hook("PreCompact", 200);
+      hook("StopFailure", 300, { ...agent, last_assistant_message: error });
+      push(answer("done", 400));
+      return frames.map(({ compact_error }) => compact_error).filter(Boolean);
+    };
+    assertEquals(refused("API Error: 400 no"), ["API Error: 400 no"]);
+    assertEquals(refused("Prompt is too long"), ["exhausted"]);
+    // A subagent that failed meanwhile has a type.
+    assertEquals(refused("no", { agent_id: "x", agent_type: "Explore" }), ["too_few_groups"]);
+  });
+
+  Deno.test(`${version}: compactions of subagents are not told`, () => {
+    const { push, hook, frames } = start(version);
+    hook("PreCompact", 200, { agent_id: "x" });
+    hook("PostCompact", 250, { agent_id: "x" });
+    push(answer("done", 400));
+    assertEquals(frames.map(brief), ["init", "done"]);
+  });
+
+  Deno.test(`${version}: that a compaction is under way is told before its outcome`, () => {
+    const { push, hook, tell, frames } = start(version);
+    hook("PreCompact", 200);
+    push(result("a", 150));
+    assertEquals(frames.map(brief), ["init", "result-a"]);
+    tell({ type: "deadline", name: "compaction" });
+    assertEquals(frames.map(brief), ["init", "result-a", "compacting"]);
+    tell({ type: "deadline", name: "compaction" });
+    push(boundary);
+    push(summary);
+    const told = ["compacting", " success", "compact_boundary", "summary"];
+    assertEquals(frames.map(brief), ["init", "result-a", ...told]);
+  });
+
+  Deno.test(`${version}: one result tells of a turn that was compacted`, () => {
+    const { push, hook, state, finish, frames } = start(version);
+    for (const line of [call("b", 300), result("b", 350)]) push(line);
+    hook("PreCompact", 400);
+    for (const line of [boundary, summary, answer("done", 600)]) push(line);
+    finish(version);
+    assertEquals(frames.map(brief), ["init", ...COMPACTED, "done"]);
+    const [turn, ...more] = runTurns(state());
+    assertEquals(more, []);
+    assertEquals([turn?.numTurns, turn?.text, turn?.answers], [3, "done", 2]);
+    assertEquals(turn?.usage, { output_tokens: 4 });
+  });
+}
+
+Deno.test("2.1.197: neither the order of the lines nor what is written twice is told", () => {
+  const { push, hook, state, finish, frames } = start("2.1.197");
+  push(call("b", 300));
+  hook("PreCompact", 400);
+  hook("PostCompact", 510);
+  // As it was written once, and worse: the answer before the boundary.
+  for (const line of [result("b", 350), answer("one", 600), boundary, call("c", 610)]) push(line);
+  assertEquals(frames.map(brief), ["init", ...COMPACTED.slice(0, -1)]);
+  push(summary);
+  push({ ...call("b", 300), parentUuid: "summary" });
+  push({ ...result("b", 350), slug: "x" });
+  push(result("c", 620));
+  push(answer("done", 650));
+  push(over);
+  finish("2.1.197");
+  const rest = ["one", "call-c", "result-c", "done"];
+  assertEquals(frames.map(brief), ["init", ...COMPACTED, ...rest]);
+  assertEquals(runTurns(state()).map(({ numTurns }) => numTurns), [4]);
+});
+
+Deno.test("lines that wait for a summary are told at the end of the turn, or of the run", () => {
+  const lacking = (...lines: readonly object[]) => {
+    const { push, hook, finish, frames } = start("2.1.197");
+    hook("PreCompact", 400);
+    hook("PostCompact", 510);
+    for (const line of lines) push(line);
+    const before = frames.length;
+    finish("2.1.197");
+    return [before, frames.length];
+  };
+  assertEquals(lacking(answer("done", 600)), [1, 2]);
+  assertEquals(lacking(answer("done", 600), over), [2, 2]);
+  assertEquals(lacking(boundary, answer("done", 600), over), [5, 5]);
+});
+
+Deno.test("the boundary of a compaction has the fields of claude -p", () => {
+  for (const version of VERSIONS) {
+    const { push, frames } = start(version);
+    push(boundary);
+    assertEquals(frames.at(-1), {
+      type: "system",
+      subtype: "compact_boundary",
+      compact_metadata: {
+        trigger: "auto",
+        pre_tokens: 19615,
+        post_tokens: 751,
+        cumulative_dropped_tokens: 18864,
+        duration_ms: 49,
+        preserved_segment: { head_uuid: "call-b", anchor_uuid: "summary", tail_uuid: "result-b" },
+        preserved_messages: {
+          anchor_uuid: "summary",
+          uuids: PRESERVED.uuids,
+          all_uuids: PRESERVED.allUuids,
+        },
+      },
+      ...version === "2.1.330" ? { logical_parent_uuid: "result-b" } : {},
+      uuid: "boundary",
+      session_id: "s",
+    });
+  }
+});
+
+Deno.test("a boundary of which only the transcript knows tells its compaction", () => {
+  const { push, frames } = start("2.1.197");
+  push({ ...boundary, compactMetadata: "?" });
+  assertEquals(frames.slice(1).map(brief), ["compacting", " success", "compact_boundary"]);
+  assertEquals(frames.at(-1)?.["compact_metadata"], {});
+});
