@@ -4,7 +4,7 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./compact_metadata.ts";
 import { and, type FramesState, type Told, told } from "./frames_state.ts";
 import { printSentence } from "./print_sentence.ts";
-import { say } from "./saying.ts";
+import { say, sayEarly } from "./saying.ts";
 import { systemFrame } from "./system_frame.ts";
 
 /** A compaction that Claude Code has begun by itself, as hooks tell of it. */
@@ -72,9 +72,10 @@ export function tellOutcome(state: FramesState, entry: Entry): Told {
     return and(sayFailed(state), (state) => tellOutcome(state, entry));
   }
   if (state.compactions.length === 0) {
-    // Somebody asked for it: no hook of ours has told.
+    // No hook of ours has told: it was typed.
+    const typed = triggerOf(entry) === "manual" ? { typed: {} } : {};
     return and(
-      sayBegun(state, triggerOf(entry)),
+      sayBegun({ ...state, ...typed }),
       (state) => sayOutcome(state, { compact_result: "success" }),
     );
   }
@@ -138,8 +139,8 @@ function sayOutcome(state: FramesState, fields: Readonly<Record<string, unknown>
   return and(begun, (state) => sayStatus({ ...state, compactions }, { status: null, ...fields }));
 }
 
-function sayBegun(state: FramesState, trigger: unknown = "auto"): Told {
-  const counts = trigger === "auto" && isVersionAtLeast(state.version ?? "", "2.1.330");
+function sayBegun(state: FramesState): Told {
+  const counts = state.typed === undefined && isVersionAtLeast(state.version ?? "", "2.1.330");
   return sayStatus(state, {
     status: "compacting",
     // It is counted while the summary is written, which nobody tells.
@@ -147,6 +148,8 @@ function sayBegun(state: FramesState, trigger: unknown = "auto"): Told {
   });
 }
 
-function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
-  return say(state, (context) => [systemFrame("status", fields, context)]);
+/** Says what Claude Code is at, after `system/init` unless somebody typed a command. */
+export function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
+  const speak = state.typed === undefined ? say : sayEarly;
+  return speak(state, (context) => [systemFrame("status", fields, context)]);
 }

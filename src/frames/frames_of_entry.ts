@@ -17,6 +17,7 @@ import type {
   UserFrame,
 } from "../wire/frame.ts";
 import { compactMetadata } from "./compact_metadata.ts";
+import { compactionOutput } from "./compaction_output.ts";
 import { printSentence } from "./print_sentence.ts";
 import { systemFrame } from "./system_frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../wire/wire_keys.ts";
@@ -32,6 +33,8 @@ export interface FrameContext {
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
   /** The texts with which the run itself refuses what somebody should be asked. */
   readonly denialMessages?: readonly string[];
+  /** Whether the lines of a compaction are those of a typed one, which are shown in another way. */
+  readonly isTyped?: boolean;
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
   readonly subagent?: SubagentContext;
 }
@@ -161,16 +164,29 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
     }, context),
   });
 
+  const typedFrame = (
+    text: string,
+    more: Readonly<Record<string, unknown>>,
+  ): UserFrame => ({ ...frame(more), message: { role: "user", content: text } });
+
   switch (entry.meaning) {
     case "prompt":
       return context.subagent !== undefined && context.subagent.background !== true
         ? [frame()]
         : [];
     case "local-command":
-      return [];
+      return context.isTyped === true && typeof content === "string"
+        ? [typedFrame(compactionOutput(content), { isReplay: true })]
+        : [];
     case "interrupt":
       return [frame()];
     case "remark":
+      if (context.isTyped === true && entry["isCompactSummary"] === true) {
+        return typeof content === "string"
+          ? [typedFrame(content, { isReplay: false, isSynthetic: true })]
+          : [];
+      }
+      if (typeof content === "string" && content.startsWith("<local-command-caveat>")) return [];
       // Such a remark belongs to the notification of a background task, which is no frame either.
       return entry.queueSkipAttachments === true ? [] : [frame({ isSynthetic: true })];
     case "tool-result": {

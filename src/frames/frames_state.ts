@@ -71,6 +71,8 @@ export interface FramesState {
   /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
   readonly unsummed: boolean;
   readonly ahead: Chain<Entry> | undefined;
+  /** Set once a compaction is known to be typed; what its result says, once that is known. */
+  readonly typed?: { readonly result?: string };
   /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
   readonly preserved: ReadonlyMap<string, boolean>;
   /** The calls that have not returned, and those of subagents, by id. */

@@ -1,6 +1,7 @@
 import { isCommandText } from "../transcript/command_text.ts";
 import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import { isResumption } from "../transcript/resumption.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { SubagentLine } from "../session/input.ts";
@@ -14,6 +15,7 @@ import { inOrder } from "./in_order.ts";
 import { forgetShells, noteShells } from "./long_shells.ts";
 import { endTurn } from "./results.ts";
 import { say, tellTasks } from "./saying.ts";
+import { tellTyped } from "./typed_compaction.ts";
 import { startTask, taskFramesOfEntry } from "./task_frames.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
@@ -33,7 +35,11 @@ export function tellLines(before: FramesState): Told {
 
 /** Tells a line of the session's own transcript in its place among those of a compaction. */
 function tellOwnLine(state: FramesState, entry: Entry): Told {
+  if (state.prompt === undefined && isResumption(entry)) return told(state);
   if (state.closed) return told(state);
+  if (state.version === undefined && entry.type !== "other" && entry.version !== undefined) {
+    return tellOwnLine({ ...state, version: entry.version }, entry);
+  }
   const id = entry.type === "other" ? undefined : entry.uuid;
   const isTold = id === undefined ? undefined : state.preserved.get(id);
   if (isTold === true) return told(state);
@@ -102,6 +108,7 @@ function tellLine(state: FramesState, entry: Entry): Told {
   if (!isCommandText(entry, prompt)) {
     next = and(next, (state) => say(state, (context) => framesOfEntry(entry, context)));
   }
+  next = and(next, (state) => tellTyped(state, entry));
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
   }

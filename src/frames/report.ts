@@ -79,7 +79,10 @@ export function reportRun(
     verdictOf(ending, { ...options, isClaude: version !== undefined, turn }),
     { turns, options, announced, ended: exit !== undefined },
   );
-  const { outcome } = verdict;
+  const told = verdict.outcome.kind === "answered" ? state.typed?.result : undefined;
+  const outcome: Outcome = told === undefined
+    ? verdict.outcome
+    : { kind: "local", text: told, command: "compact" };
   const facts = {
     version: version ?? "unknown",
     sessionId,
@@ -112,7 +115,8 @@ export function reportRun(
       ...facts,
       uuid: newUuid(),
       outcome,
-      turns,
+      // What a command does is no turn.
+      turns: outcome.kind === "local" ? [] : turns,
       permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, denialMessages),
       ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),

@@ -86,6 +86,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
     queued_turn_count: 0,
+    local_command: outcome.kind === "local" ? outcome.command : undefined,
     result_index: Math.max(0, facts.turns.length - 1),
     model_usage_since_last_result: facts.sinceLast &&
       (facts.sinceLast === "everything" ? modelUsage : {}),

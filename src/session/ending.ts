@@ -124,6 +124,13 @@ export function overAtOnce(state: SessionState): Step | undefined {
     : undefined;
 }
 
+/** Ends a turn that is a command's, which no hook ends, once the child is idle and its output is in the transcript. */
+export function overWhenCarriedOut(state: SessionState): Step | undefined {
+  return state.carriedOut && state.phase === "working" && state.status?.status === "idle"
+    ? end(state, { kind: "answered", stop: {} })
+    : undefined;
+}
+
 /** How long a transcript may lag behind its child's end: 0.15 s were seen after Stop, none after a clean exit. */
 const REST_MS = 2000;
 
@@ -150,7 +157,7 @@ function isWritten(state: SessionState, ending: Ending): boolean {
   const message = ending.stop["last_assistant_message"];
   return typeof message === "string" && message.trim() !== ""
     ? announces(message, state.answer)
-    : state.answered || state.completed;
+    : state.answered || state.completed || state.carriedOut === true;
 }
 
 /** Whether the transcript holds the prompt and the text that the hook spoke of. */

@@ -125,7 +125,8 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const custom = customOf(word, facts);
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
   if (kind !== "absent" && namesMcp) return refuseUncertain(name);
-  if (kind === "prompt") return judgeArguments(word, facts);
+  const isTold = kind === "told" && complete && custom === undefined;
+  if (kind === "prompt" || isTold) return judgeArguments(word, facts);
   if (kind !== "absent") {
     return custom === undefined ? judgeOwn(name, { ...facts, kind, complete }) : refuse(name, {
       reason: "a custom command or skill has the name of one of Claude Code's own",
@@ -178,6 +179,7 @@ function judgeOwn(
         reason: "the interactive Claude Code carries it out by itself",
       });
     case "own":
+    case "told":
       return refuse(name, {
         reason: "Claude Code carries it out by itself, without the model",
         suggestion: elsewhere,

@@ -1,6 +1,6 @@
 import { began, deliver, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
-import { end, overOnRecord } from "./ending.ts";
+import { end, overOnRecord, overWhenCarriedOut } from "./ending.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "./waits.ts";
@@ -49,6 +49,8 @@ export function onStatus(
           ? act(next, [trace, overWhenRecorded(state.options)])
           : act(over.state, [trace, ...over.effects]);
       }
+      const over = overWhenCarriedOut(next);
+      if (over !== undefined) return act(over.state, [trace, ...over.effects]);
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
       const delivered = deliver(usable.state);

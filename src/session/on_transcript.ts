@@ -5,9 +5,11 @@ import {
   isShellsOnly,
 } from "./background_wait.ts";
 import { began } from "./beginning.ts";
-import { awaitRest, end, overOnRecord } from "./ending.ts";
+import { claudeCommands } from "./claude_commands.ts";
+import { awaitRest, end, overOnRecord, overWhenCarriedOut } from "./ending.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
+import { slashWord } from "./slash_word.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { overWhenIdle } from "./waits.ts";
@@ -24,6 +26,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     recorded: before.recorded || entry.prompt,
     answer: entry.text ?? before.answer,
     completed: entry.end === "completed" || (before.completed && entry.isSystem),
+    ...(entry.carriedOut && isTold(before) ? { carriedOut: true } : {}),
     ...(entry.shellLimitMs === undefined
       ? {}
       : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),
@@ -37,13 +40,19 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     return awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
   }
   if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
-  if (!entry.prompt) return stay(state);
+  if (!entry.prompt) return overWhenCarriedOut(state) ?? stay(state);
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
   // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
   const turn = before.recorded ? [deadline("background")] : [];
   return act(next.state, [...next.effects, ...idle, ...turn]);
+}
+
+/** Whether the prompt is a command whose output ends the turn. */
+function isTold({ options: { prompt }, version = "" }: SessionState): boolean {
+  const name = slashWord(prompt)?.name ?? "";
+  return claudeCommands(version).kinds.get(name) === "told";
 }
 
 /**

@@ -100,6 +100,8 @@ export interface SessionMemory {
   readonly recorded: boolean;
   /** Whether it holds an answer since. */
   readonly answered: boolean;
+  /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
+  readonly carriedOut?: true;
   /** The assistant's last text in it. */
   readonly answer: string;
   /** The Stop that will be the end once the child is idle. */

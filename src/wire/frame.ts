@@ -51,8 +51,8 @@ export interface AssistantMessage {
 export interface UserMessage {
   /** Always the user. */
   readonly role: "user";
-  /** A tool's result, or texts. */
-  readonly content: readonly ContentBlock[];
+  /** A tool's result, or texts; one text alone where somebody typed a command. */
+  readonly content: string | readonly ContentBlock[];
 }
 
 /** The first line of a turn: what the session is like. What Claude Code does not tell is empty or missing. */
@@ -295,6 +295,8 @@ export interface UserFrame extends AnyFrame {
   readonly tool_use_result?: unknown;
   /** Whether Claude Code itself wrote it. */
   readonly isSynthetic?: boolean;
+  /** Of what a typed command gives rise to: whether it is the command's output. */
+  readonly isReplay?: boolean;
 }
 
 /** What is known of the account's limits. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { runTurns } from "../../src/frames/results.ts";
-import type { Frame } from "../../src/wire/frame.ts";
+import { type Entry, parseEntry } from "../../src/transcript/entry.ts";
+import type { AssistantMessage, Frame } from "../../src/wire/frame.ts";
 import { startTelling, type Telling } from "./telling.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
@@ -69,12 +70,50 @@ const summary = {
 
 const over = { type: "system", subtype: "turn_duration", uuid: "over", ...at(700) };
 
+/** The lines that a typed /compact leaves besides those of every compaction. */
+const caveat = {
+  type: "user",
+  uuid: "caveat",
+  parentUuid: "summary",
+  isMeta: true,
+  ...at(400),
+  message: { content: "<local-command-caveat>Caveat: …</local-command-caveat>" },
+};
+const command = {
+  type: "user",
+  uuid: "command",
+  parentUuid: "caveat",
+  ...at(400),
+  message: {
+    content: "<command-name>/compact</command-name>\n  <command-message>compact" +
+      "</command-message>\n  <command-args>keep it</command-args>",
+  },
+};
+const output = {
+  type: "user",
+  uuid: "output",
+  parentUuid: "command",
+  ...at(600),
+  message: {
+    content: "<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m" +
+      "</local-command-stdout>",
+  },
+};
+
 interface Compacted extends Telling {
   readonly hook: (event: string, ms: number, payload?: object) => void;
 }
 
 /** Begins to tell of a session of a version, the prompt of which has been read. */
 function start(version: string): Compacted {
+  const begun = resume(version);
+  begun.push(prompt);
+  begun.begin();
+  return begun;
+}
+
+/** Begins to tell of a session of a version. */
+function resume(version: string): Compacted {
   const telling = startTelling();
   const push = (line: string | object) =>
     telling.push(typeof line === "string" ? line : { version, ...line });
@@ -85,8 +124,6 @@ function start(version: string): Compacted {
       payload: { trigger: "auto", ...payload },
       ranAt: START + ms,
     });
-  push(prompt);
-  telling.begin();
   return { ...telling, push, hook };
 }
 
@@ -245,4 +282,68 @@ Deno.test("a boundary of which only the transcript knows tells its compaction", 
   push({ ...boundary, compactMetadata: "?" });
   assertEquals(frames.slice(1).map(brief), ["compacting", " success", "compact_boundary"]);
   assertEquals(frames.at(-1)?.["compact_metadata"], {});
+});
+
+for (const version of VERSIONS) {
+  Deno.test(`${version}: a typed compaction is told before the session begins, with its output`, () => {
+    const { push, state, frames } = resume(version);
+    push({ ...boundary, compactMetadata: { trigger: "manual", preTokens: 12009 } });
+    for (const line of [summary, caveat, command, output]) push(line);
+    const told = ["compacting", " success", "init", "compact_boundary", "summary", "output"];
+    assertEquals(frames.map(brief), told);
+    const [compacting] = frames;
+    assertEquals(compacting?.["compact_output_chars"], undefined);
+    const shown = frames.slice(-2).map(({ message, isReplay, isSynthetic }) => {
+      const { content } = message as { readonly content: unknown };
+      return [content, isReplay, isSynthetic];
+    });
+    assertEquals(shown, [
+      ["The short of it", false, true],
+      ["<local-command-stdout>Compacted </local-command-stdout>", true, undefined],
+    ]);
+    assertEquals(state().typed, { result: "" });
+  });
+
+  Deno.test(`${version}: a typed compaction that fails is told with what Claude Code says of it`, () => {
+    const said = (text: string, isResumed: boolean) => {
+      const { tell, push, state, frames } = resume(version);
+      const earlier = parseEntry(JSON.stringify(prompt)) as Entry;
+      if (isResumed) tell({ type: "earlier", entries: [earlier] });
+      const content = `<local-command-stderr>${text}</local-command-stderr>`;
+      const failed = { type: "system", subtype: "local_command", uuid: "f", ...at(500), content };
+      for (const line of [caveat, command, failed]) push(line);
+      const last = frames.at(-1);
+      assertEquals(last?.["local_command_source"], version === "2.1.330" ? content : undefined);
+      assertEquals(
+        last?.["local_command_run"],
+        version === "2.1.330" ? { command: "compact", args: "keep it" } : undefined,
+      );
+      const { content: [block] } = last?.["message"] as AssistantMessage;
+      return [frames.map(brief), block?.text, state().typed?.result];
+    };
+    const failed = ["compacting", " failed Too short.", "init", "f"];
+    assertEquals(said("Too short.", true), [failed, "Too short.", "Too short."]);
+    const nothing = "Error: No messages to compact";
+    assertEquals(said("Too short.", false), [["init", "f"], nothing, ""]);
+  });
+}
+
+Deno.test("the output of a command is not told in a turn, nor what makes room for a prompt", () => {
+  const { push, begin, state, frames } = resume("2.1.197");
+  const text = (text: string) => ({ content: [{ type: "text", text }] });
+  push({
+    type: "user",
+    uuid: "r",
+    isMeta: true,
+    message: text("Continue from where you left off."),
+  });
+  const message = { id: "m", model: "<synthetic>", ...text("No response requested.") };
+  push({ type: "assistant", uuid: "a", message });
+  push(prompt);
+  begin();
+  push({ type: "system", subtype: "local_command", content: output.message.content });
+  push(output);
+  assertEquals(frames.map(brief), ["init"]);
+  push(answer("done", 700));
+  assertEquals(runTurns(state()).map(({ numTurns, answers }) => [numTurns, answers]), [[2, 1]]);
 });
