@@ -2,22 +2,10 @@ import type { HookPayload } from "../session/input.ts";
 import type { Entry, SystemEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./compact_metadata.ts";
-import { and, type FramesState, type Told, told } from "./frames_state.ts";
+import { and, type Compaction, type FramesState, type Told, told } from "./frames_state.ts";
 import { printSentence } from "./print_sentence.ts";
 import { say, sayEarly } from "./saying.ts";
 import { systemFrame } from "./system_frame.ts";
-
-/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
-export interface Compaction {
-  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
-  readonly since: number;
-  /** Whether its beginning has been printed. */
-  readonly told: boolean;
-  /** Whether it has succeeded; the lines that say so are yet to come. */
-  readonly done: boolean;
-  /** What the API said in the place of a summary. */
-  readonly error?: string;
-}
 
 /** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
 const NO_REQUEST = "too_few_groups";

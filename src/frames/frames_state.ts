@@ -3,7 +3,6 @@ import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
-import type { Compaction } from "./compaction.ts";
 import type { Tasks } from "./task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
@@ -31,6 +30,18 @@ export interface WaitedShell {
   readonly description: string;
   /** The id of its task, once that has been told. */
   readonly task?: string;
+}
+
+/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
+export interface Compaction {
+  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
+  readonly since: number;
+  /** Whether its beginning has been printed. */
+  readonly told: boolean;
+  /** Whether it has succeeded; the lines that say so are yet to come. */
+  readonly done: boolean;
+  /** What the API said in the place of a summary. */
+  readonly error?: string;
 }
 
 /** A list to which is only added, the newest first: adding costs the same however long it is. */

@@ -12,7 +12,11 @@ import type { RealClaude } from "./real_claude.ts";
 
 const STREAM = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
 /** The conversation is compacted at 16,200 tokens, and what the API calls the rest of it has 12,000. */
-const ENV = { CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000", CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "9" };
+const ENV: Readonly<Record<string, string>> = {
+  CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000",
+  CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "9",
+};
+const NONE: typeof ENV = {};
 /** After the first tool there is nothing to be summed up yet, after the second there is. */
 const WORK =
   "Work. [[say I look]] [[bash seq 1 20000 | head -c 25000]] [[bash echo two]] [[say on]]";
@@ -58,21 +62,45 @@ function resultOf(frames: readonly JsonObject[]): JsonObject {
   return Object.fromEntries(result.map(([key, value]) => [key, COSTS.includes(key) || value]));
 }
 
-/** Runs `claude -p` and then `claude-print`; their frames have to be the same. */
-async function both(real: RealClaude, prompt: string, args: readonly (readonly string[])[] = []) {
-  const [theirArgs = [], ourArgs = []] = args;
-  const theirs = await real.claudeP([...STREAM, ...theirArgs], { stdin: prompt, env: ENV });
-  const ours = await real.print([...STREAM, ...ourArgs], { stdin: prompt, env: ENV });
-  assertEquals([ours.code, theirs.code, ours.stderr], [0, 0, ""]);
-  const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
-  assertEquals(facts(frames), facts(expected));
-  assertEquals(resultOf(frames), { ...resultOf(expected), claude_version: real.version });
-  const usageOf = (frames: readonly JsonObject[]) => {
-    const { usage } = frames.at(-1) as { readonly usage: JsonObject };
-    return [usage.input_tokens, usage.cache_creation_input_tokens, usage.output_tokens];
-  };
-  assertEquals(usageOf(frames), usageOf(expected));
-  return { frames, expected };
+/** What a turn has read and written; after a typed command what is cached depends on what that has said. */
+function usageOf(frames: readonly JsonObject[], isExact: boolean): readonly unknown[] {
+  const { usage } = frames.at(-1) as { readonly usage: JsonObject };
+  const { input_tokens, cache_creation_input_tokens, output_tokens } = usage;
+  return [input_tokens, output_tokens, isExact && cache_creation_input_tokens];
+}
+
+/** The frames of the turns of a session. */
+async function turns(
+  run: RealClaude["print"],
+  { prompts, env }: { readonly prompts: readonly string[]; readonly env: typeof ENV },
+) {
+  const all: (readonly JsonObject[])[] = [];
+  for (const stdin of prompts) {
+    const id = all[0]?.[0]?.session_id;
+    const resumed = id === undefined ? [] : ["--resume", `${id}`];
+    const { code, stdout, stderr } = await run([...STREAM, ...resumed], { stdin, env });
+    assertEquals([code, stderr], [0, ""]);
+    all.push(parseFrames(stdout));
+  }
+  return all;
+}
+
+/** Gives `claude -p` and then `claude-print` the same prompts; their frames have to be the same. */
+async function both(
+  real: RealClaude,
+  prompts: readonly string[],
+): Promise<readonly (readonly JsonObject[])[]> {
+  const isTyped = prompts.some((prompt) => prompt.startsWith("/"));
+  const options = { prompts, env: isTyped ? NONE : ENV };
+  const theirs = await turns((args, start) => real.claudeP(args, start), options);
+  const ours = await turns((args, start) => real.print(args, start), options);
+  for (const [index, frames] of ours.entries()) {
+    const expected = theirs[index] ?? [];
+    assertEquals(facts(frames), facts(expected));
+    assertEquals(resultOf(frames), { ...resultOf(expected), claude_version: real.version });
+    assertEquals(usageOf(frames, !isTyped), usageOf(expected, !isTyped));
+  }
+  return ours;
 }
 
 /** What became of the compactions. */
@@ -80,22 +108,57 @@ const outcomes = (frames: readonly JsonObject[]) =>
   frames.filter(({ compact_result }) => compact_result !== undefined)
     .map(({ compact_result, compact_error }) => compact_error ?? compact_result);
 
-forEachVersion("a turn that is compacted in its middle is told as by claude -p", async (real) => {
-  const { frames } = await both(real, WORK);
-  assertEquals(outcomes(frames), ["too_few_groups", "success"]);
-  const last = frames.at(-1);
-  assertEquals([last?.num_turns, last?.result], [4, "Hello from the scripted API"]);
-  assert(frames.some(({ subtype }) => subtype === "compact_boundary"));
-}, { api: { reply: summing([{ kind: "text", text: SUMMARY }]) } });
-
-forEachVersion("a turn goes on after a compaction that fails, as in claude -p", async (real) => {
-  const { frames } = await both(real, WORK);
-  assertEquals(outcomes(frames), ["too_few_groups", "API Error: 400 no summary today"]);
-  assertEquals(frames.at(-1)?.result, "on");
-}, {
+const SUMMED = { api: { reply: summing([{ kind: "text", text: SUMMARY }]) } };
+const REFUSED = {
   api: {
     reply: summing([
       { kind: "error", status: 400, flavour: "plain", message: "no summary today" },
     ]),
   },
-});
+} as const;
+
+forEachVersion("a turn that is compacted in its middle is told as by claude -p", async (real) => {
+  const [frames = []] = await both(real, [WORK]);
+  assertEquals(outcomes(frames), ["too_few_groups", "success"]);
+  const last = frames.at(-1);
+  assertEquals([last?.num_turns, last?.result], [4, "Hello from the scripted API"]);
+  assert(frames.some(({ subtype }) => subtype === "compact_boundary"));
+}, SUMMED);
+
+forEachVersion("a turn goes on after a compaction that fails, as in claude -p", async (real) => {
+  const [frames = []] = await both(real, [WORK]);
+  assertEquals(outcomes(frames), ["too_few_groups", "API Error: 400 no summary today"]);
+  assertEquals(frames.at(-1)?.result, "on");
+}, REFUSED);
+
+forEachVersion("a session is compacted before its next turn as by claude -p", async (real) => {
+  const prompts = ["First [[say one]]", "Second [[kilobytes 50]]", "Third [[say three]]"];
+  const all = await both(real, prompts);
+  assertEquals(all.map(outcomes), [[], [], ["success"]]);
+}, SUMMED);
+
+/** As many rounds as make a conversation worth a summary. */
+const ROUNDS = "First. [[bash echo 1]] [[bash echo 2]] [[bash echo 3]] [[say one]]";
+
+forEachVersion("a typed /compact does and tells what it does in claude -p", async (real) => {
+  const all = await both(real, [ROUNDS, "/compact keep numbers", "Next [[say two]]"]);
+  assertEquals(all.map(outcomes), [[], ["success"], []]);
+  const results = all.map((frames) => frames.at(-1));
+  assertEquals(results.map((result) => result?.result), ["one", "", "two"]);
+  assertEquals(results.map((result) => result?.num_turns), [4, 0, 1]);
+}, SUMMED);
+
+forEachVersion("a typed /compact that fails tells why, as in claude -p", async (real) => {
+  const [, frames = []] = await both(real, [ROUNDS, "/compact"]);
+  const error = "Error during compaction: API Error: 400 no summary today";
+  assertEquals([outcomes(frames), frames.at(-1)?.result], [[error], error]);
+}, REFUSED);
+
+forEachVersion(
+  "without a conversation a typed /compact says so, as claude -p does",
+  async (real) => {
+    await both(real, ["/compact"]);
+    const theirs = await real.claudeP([], { stdin: "/compact" });
+    assertEquals(await real.print([], { stdin: "/compact" }), theirs);
+  },
+);
