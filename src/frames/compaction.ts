@@ -42,10 +42,21 @@ function isOfSummary(event: string, { agent_id, agent_type }: HookPayload): bool
   return event === "StopFailure" && agent_id !== undefined && !agent_type;
 }
 
+/**
+ * Whether lines from before a compaction are missing still: Claude Code begins one when something has been said to the
+ * model, be it a prompt or what its tools gave.
+ */
+export function isAwaited({ entries, compactions }: FramesState): boolean {
+  if (compactions.every((each) => each.told)) return false;
+  for (let line = entries; line !== undefined; line = line.before) {
+    const { type } = line.last;
+    if (type === "user" || type === "assistant") return type === "assistant";
+  }
+  return true;
+}
+
 /** Says that compactions have begun, when all lines that were written before have been told. */
 export function tellBegun(state: FramesState): Told {
-  // Without a version nothing can be said.
-  if (state.version === undefined) return told(state);
   return state.compactions.reduce<Told>(
     (said, each) => each.told ? said : and(said, (state) => sayBegun(state)),
     told({ ...state, compactions: state.compactions.map((each) => ({ ...each, told: true })) }),

@@ -3,7 +3,7 @@ import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
 import { begin } from "./beginning.ts";
-import { hearCompaction, tellBegun } from "./compaction.ts";
+import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import { and, chained, type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
@@ -19,7 +19,7 @@ import { stopTasks } from "./task_frames.ts";
 const INIT_DELAY_MS = 200;
 const INIT_DELAY_SINCE_330_MS = 2000;
 /** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
-const COMPACTION_DELAY_MS = 300;
+const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 300 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
@@ -42,12 +42,7 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       const { event, payload, ranAt = now } = input;
       const heard = hearCompaction(state, { event, payload, at: ranAt });
       if (heard.compactions.length > state.compactions.length) {
-        const effect = {
-          type: "deadline",
-          name: "compaction",
-          afterMs: COMPACTION_DELAY_MS,
-        } as const;
-        return { ...told(heard), effects: [effect] };
+        return { ...told(heard), effects: [COMPACTION_DELAY] };
       }
       return quiet(event === "Stop" ? stopTurn(heard, payload) : heard);
     }
@@ -76,7 +71,11 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       };
     }
     case "deadline":
-      if (input.name === "compaction") return { ...tellBegun(state), effects: [] };
+      if (input.name === "compaction") {
+        return isAwaited(state)
+          ? { ...told(state), effects: [COMPACTION_DELAY] }
+          : { ...tellBegun(state), effects: [] };
+      }
       if (input.name === "init") return { ...begin(state), effects: [] };
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
