@@ -64,7 +64,10 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
-    duration_api_ms: cost?.apiDurationMs ?? 0,
+    // The request of a command counts for nothing since 2.1.330, though it is paid for.
+    duration_api_ms: outcome.kind === "local" && isVersionAtLeast(version, "2.1.330")
+      ? 0
+      : cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
     num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
     result: facts.isForeign ||
