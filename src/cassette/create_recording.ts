@@ -1,4 +1,5 @@
 import type { ConversationEffect, ConversationOptions } from "../frames/conversation.ts";
+import { isTurnFailure } from "../session/is_turn_failure.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
 import { encodePaste } from "../session/paste.ts";
@@ -76,7 +77,9 @@ export function createRecording(options: {
         marked.add(moment);
         add("m", moment);
       }
-      if (input.type === "message" && input.message.way === "paste") pasted.push(input.message.text);
+      if (input.type === "message" && input.message.way === "paste") {
+        pasted.push(input.message.text);
+      }
       add("h", JSON.stringify(recordedInput(input)));
       if (input.type === "exit") {
         const { exit } = input;
@@ -160,7 +163,7 @@ function momentOf(input: Input): string | undefined {
       return input.status === "busy" ? TAKEN : undefined;
     case "hook":
       if (input.event === "UserPromptSubmit") return TAKEN;
-      return input.event === "Stop" || input.event === "StopFailure" ? OVER : undefined;
+      return input.event === "Stop" || isTurnFailure(input.event, input.payload) ? OVER : undefined;
     case "signal":
       return input.signal;
     case "exit":

@@ -95,6 +95,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       event: z.string(),
       payload: z.record(z.string(), z.unknown()),
       id: z.exactOptional(z.string()),
+      ranAt: z.exactOptional(z.number()),
     }),
     z.object({ type: z.literal("mcp"), begun: z.number(), done: z.number() }),
     z.object({ type: z.literal("unheard") }),

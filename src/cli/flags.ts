@@ -38,8 +38,6 @@ export type Flag =
     readonly placeholder: string;
     /** The only values allowed, where they are fixed. */
     readonly choices?: readonly string[];
-    /** Allowed values of an honoured flag that are refused all the same. */
-    readonly refusedValues?: Readonly<Record<string, Refusal>>;
     /** Whether a second use adds to the first instead of replacing it. */
     readonly repeatable: boolean;
     /** One line for the help text. */
@@ -55,7 +53,6 @@ export type Flag =
 /** What a row may say beyond its spelling, class and help. */
 type RowOptions = {
   readonly choices?: readonly string[];
-  readonly refusedValues?: Readonly<Record<string, Refusal>>;
   readonly repeatable?: boolean;
   readonly hidden?: boolean;
 };
@@ -83,7 +80,6 @@ function shape(spelling: string, options: RowOptions) {
     repeatable: options.repeatable ?? value === "variadic",
     hidden: options.hidden ?? false,
     ...(options.choices === undefined ? {} : { choices: options.choices }),
-    ...(options.refusedValues === undefined ? {} : { refusedValues: options.refusedValues }),
   };
 }
 

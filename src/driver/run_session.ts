@@ -309,7 +309,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         if (cost !== undefined) give({ at: elapsed(), type: "cost", ...cost });
         continue;
       }
-      give({ at: elapsed(), type: "hook", ...call });
+      const order = call.event === "PreCompact" && ranAt > 0 ? { ranAt } : {};
+      give({ at: elapsed(), type: "hook", ...call, ...order });
       // The child is idle only after the hook that announced the end of its turn.
       if (state.session.phase === "settling") turnEndedAt = ranAt;
     }

@@ -98,7 +98,9 @@ function carryOut(
   switch (effect.type) {
     case "turn": {
       const { ending, recorded } = effect;
-      const { state: frames, frames: made } = tellTurnEnd(state.frames, { ending, at }, { recorded });
+      const { state: frames, frames: made } = tellTurnEnd(state.frames, { ending, at }, {
+        recorded,
+      });
       return withReports({ ...state, frames }, made);
     }
     case "respond":

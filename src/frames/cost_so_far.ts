@@ -20,7 +20,8 @@ export function costSoFar(
   const [only] = models;
   // What a request that was stopped has cost is told with the next one.
   const isCut = turns.some(({ end }) => end !== undefined && end !== "completed");
-  const isWhole = models.size === 1 && !isCut && earlier.length === 0 && subagentStats(turns).spawned === 0;
+  const isWhole = models.size === 1 && !isCut && earlier.length === 0 &&
+    subagentStats(turns).spawned === 0;
   const name = only !== undefined && model?.replace(/\[1m\]$/u, "") === only ? model : only;
   return {
     ...cost,

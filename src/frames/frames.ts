@@ -3,6 +3,7 @@ import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
 import { begin, beginTurn } from "./beginning.ts";
+import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import {
   and,
   chained,
@@ -12,7 +13,7 @@ import {
   type TurnEnd,
   withIds,
 } from "./frames_state.ts";
-import { tellLines } from "./lines.ts";
+import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
@@ -27,6 +28,8 @@ import { tellResult } from "./turn_result.ts";
  */
 const INIT_DELAY_MS = 200;
 const INIT_DELAY_SINCE_330_MS = 2000;
+/** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
+const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 300 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
@@ -55,7 +58,12 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       if (input.event === "SessionStart" && typeof model === "string") {
         return quiet({ ...state, model });
       }
-      return quiet(input.event === "Stop" ? stopTurn(state, input.payload) : state);
+      const { event, payload, ranAt = now } = input;
+      const heard = hearCompaction(state, { event, payload, at: ranAt });
+      if (heard.compactions.length > state.compactions.length) {
+        return { ...told(heard), effects: [COMPACTION_DELAY] };
+      }
+      return quiet(event === "Stop" ? stopTurn(heard, payload) : heard);
     }
     case "transcript":
       return quiet({ ...state, own: chained(state.own, input.entry) });
@@ -82,6 +90,11 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       };
     }
     case "deadline":
+      if (input.name === "compaction") {
+        return isAwaited(state)
+          ? { ...told(state), effects: [COMPACTION_DELAY] }
+          : { ...tellBegun(state), effects: [] };
+      }
       if (input.name === "init") return { ...begin(state), effects: [] };
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
@@ -123,7 +136,8 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const begun = and(tellLines(state), (state) => tellLate(state, version));
+  const read = and(tellLines(state), tellWaiting);
+  const begun = and(read, (state) => tellLate(state, version));
   return and(
     begun,
     (state) =>

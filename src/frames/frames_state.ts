@@ -48,6 +48,18 @@ export interface WaitedShell {
   readonly task?: string;
 }
 
+/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
+export interface Compaction {
+  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
+  readonly since: number;
+  /** Whether its beginning has been printed. */
+  readonly told: boolean;
+  /** Whether it has succeeded; the lines that say so are yet to come. */
+  readonly done: boolean;
+  /** What the API said in the place of a summary. */
+  readonly error?: string;
+}
+
 /** A list to which is only added, the newest first: adding costs the same however long it is. */
 export interface Chain<Item> {
   readonly last: Item;
@@ -82,6 +94,15 @@ export interface FramesState {
    * may be the text that a slash command made of it.
    */
   readonly prompt?: UserEntry;
+  /** Compactions whose outcome has not been told, the oldest first. */
+  readonly compactions: readonly Compaction[];
+  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
+  readonly unsummed: boolean;
+  readonly ahead: Chain<Entry> | undefined;
+  /** Set once a compaction is known to be typed; what its result says, once that is known. */
+  readonly typed?: { readonly result?: string };
+  /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
+  readonly preserved: ReadonlyMap<string, boolean>;
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   readonly tasks: Tasks;
@@ -138,6 +159,10 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     uncalled: [],
     begun: false,
     early: [],
+    compactions: [],
+    unsummed: false,
+    ahead: undefined,
+    preserved: new Map(),
     toolUses: new Map(),
     tasks: new Map(),
     taskIds: new Set(),

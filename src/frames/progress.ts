@@ -1,5 +1,6 @@
 import type { ContentBlock, Entry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import { isTurnFailure } from "../session/is_turn_failure.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
 
@@ -108,7 +109,7 @@ function onHook(
         : enter(progress, "ending");
     }
     case "StopFailure":
-      return enter(progress, "ending");
+      return enter(progress, isTurnFailure(event, payload) ? "ending" : "working");
     default:
       return enter(progress, "working");
   }

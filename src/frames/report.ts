@@ -97,12 +97,16 @@ export function reportTurns(
       ended: child === undefined || child.exit !== undefined,
     },
   );
-  const { outcome } = verdict;
+  const told = verdict.outcome.kind === "answered" ? state.typed?.result : undefined;
+  const outcome: Outcome = told === undefined
+    ? verdict.outcome
+    : { kind: "local", text: told, command: "compact" };
   const facts = {
     version: version ?? "unknown",
     sessionId,
     cost: child === undefined
-      ? costSoFar({ ...state, cost }, written) ?? (ending.kind === "settled" ? NOTHING_YET : undefined)
+      ? costSoFar({ ...state, cost }, written) ??
+        (ending.kind === "settled" ? NOTHING_YET : undefined)
       : costOfEntries(entries) ?? child.remains.cost ?? costSoFar({ ...state, cost }, written),
     maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
     subagents: subagentStats(turns, {
@@ -135,7 +139,8 @@ export function reportTurns(
       ...facts,
       uuid: newUuid(),
       outcome,
-      turns,
+      // What a command does is no turn.
+      turns: outcome.kind === "local" ? [] : turns,
       index: Math.max(0, (turns.length > 0 ? turns.length - 1 : printed) + locals),
       permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, denialMessages),
       ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
@@ -149,7 +154,9 @@ export function reportTurns(
   }));
   const { suggestion } = verdict;
   // Whoever stops a turn knows why.
-  const cause = ending.kind === "aborted" ? undefined : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
+  const cause = ending.kind === "aborted"
+    ? undefined
+    : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
   const isTold = outcome.kind === "answered" && turns.length > 0 && printed >= turns.length;
   const problem = cause === undefined
     ? unfinished.length === 0 ? undefined : unfinishedProblem(unfinished, facts.version)
@@ -157,7 +164,9 @@ export function reportTurns(
   return {
     state: {
       ...next,
-      ...(turns.length > printed ? { results: turns.length } : { locals: locals + (isTold ? 0 : 1) }),
+      ...(turns.length > printed
+        ? { results: turns.length }
+        : { locals: locals + (isTold ? 0 : 1) }),
       taken: [],
       endedAt: at,
     },

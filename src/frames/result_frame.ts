@@ -68,7 +68,10 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
-    duration_api_ms: cost?.apiDurationMs ?? 0,
+    // The request of a command counts for nothing since 2.1.330, though it is paid for.
+    duration_api_ms: outcome.kind === "local" && isVersionAtLeast(version, "2.1.330")
+      ? 0
+      : cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
     num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
     result: facts.isForeign ||
@@ -90,6 +93,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
     queued_turn_count: 0,
+    local_command: outcome.kind === "local" ? outcome.command : undefined,
     result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
     model_usage_since_last_result: facts.sinceLast &&
       (facts.sinceLast === "everything" ? modelUsage : {}),

@@ -13,7 +13,7 @@ export function tellResult(state: FramesState, end: TurnEnd): Told {
   const { taken } = begun.state;
   const next = and(begun, (state) => {
     const { report, ...reported } = reportTurns(state, end);
-    const { stopped: _, ...rest } = reported.state;
+    const { stopped: _, typed: __, ...rest } = reported.state;
     return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);
   });
   return and(next, (state) => tellCompleted(state, taken));
@@ -26,7 +26,9 @@ function tellSettled(
 ): Told {
   const { settled } = message;
   const version = settled.kind === "local" ? settled.version : state.version;
-  const place = state.awaited.findIndex((one) => one.way === undefined && one.text === message.text);
+  const place = state.awaited.findIndex((one) =>
+    one.way === undefined && one.text === message.text
+  );
   const timestamp = new Date(state.options.startedAt + at).toISOString();
   const begun = and(
     and(beginTurn(state), (state) => tellMessage(state, place, { timestamp })),

@@ -45,15 +45,18 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     const prepared = await prepareRun(next);
     onPrepared(prepared);
     caller.turnTo(prepared.judge);
-    const { report, ending, wasReady, untaken, lastFrames, lastScreen } = await performSession(prepared, {
-      ...options,
-      begin: [...begin, ...caller.take([])],
-      caller,
-      onReport: (report) => {
-        exitCode = report.exitCode;
-        onReport(report);
+    const { report, ending, wasReady, untaken, lastFrames, lastScreen } = await performSession(
+      prepared,
+      {
+        ...options,
+        begin: [...begin, ...caller.take([])],
+        caller,
+        onReport: (report) => {
+          exitCode = report.exitCode;
+          onReport(report);
+        },
       },
-    });
+    );
     for (const frame of lastFrames) emit(frame);
     if (report !== undefined) {
       exitCode = report.exitCode;

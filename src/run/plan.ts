@@ -155,6 +155,7 @@ function hooksFor(
     "Stop",
     "StopFailure",
     "PermissionRequest",
+    ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
     ...(maxTurns === undefined ? [] : ["PostToolBatch" as const]),

@@ -137,8 +137,12 @@ const CONVERSES = "2.1.197";
 function requireConversation(version: string | undefined): void {
   if (version !== undefined && isVersionAtLeast(version, CONVERSES)) return;
   throw new DriverError(
-    `Cannot hold a conversation with Claude Code ${version ?? "of an unknown version"}: it needs ${CONVERSES} or later`,
-    { suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json" },
+    `Cannot hold a conversation with Claude Code ${
+      version ?? "of an unknown version"
+    }: it needs ${CONVERSES} or later`,
+    {
+      suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json",
+    },
   );
 }
 

@@ -3,6 +3,7 @@ import { ENTER } from "./paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
 import { lookWhenQuiet } from "./waits.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
+import { takeFirst } from "./taking.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
 const ENTER_AGAIN_MS = 600;
@@ -20,7 +21,9 @@ export function extendStart(state: SessionState): readonly Effect[] {
 }
 
 function extendDelivery(state: SessionState): readonly Effect[] {
-  return isWaiting(state) && state.queue.length + state.sent.length > 0 ? [deadline("delivery", state.options.deliveryTimeoutMs)] : [];
+  return isWaiting(state) && state.queue.length + state.sent.length > 0
+    ? [deadline("delivery", state.options.deliveryTimeoutMs)]
+    : [];
 }
 
 /** Whether the turn has not begun yet. */
@@ -60,7 +63,7 @@ export function began(state: SessionState): Step {
     return stay(state);
   }
   const next: SessionState = {
-    ...state,
+    ...takeFirst<OpenSession>(state),
     phase: "working",
     ready: true,
     completed: false,

@@ -5,12 +5,20 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
  *
  * - `prompt`: a text for the model, as the interactive program does
  * - `unavailable`: the answer that it is not available; the interactive program carries it out
+ * - `told`: what the interactive program does too, and tells in the transcript
  * - `own`: an answer of its own, without the model; the interactive program carries it out in its own way
  * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
  * - `gated`: nothing; the interactive program has it for some accounts
  * - `absent`: nothing, the version does not have it
  */
-export type CommandKind = "prompt" | "unavailable" | "own" | "personal" | "gated" | "absent";
+export type CommandKind =
+  | "prompt"
+  | "unavailable"
+  | "told"
+  | "own"
+  | "personal"
+  | "gated"
+  | "absent";
 
 /** The versions that the table was measured with. */
 const MEASURED = ["2.1.168", "2.1.197", "2.1.330"] as const;
@@ -37,10 +45,11 @@ const TABLE: readonly Row[] = [
   { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
   { names: "checkup", kinds: ["absent", "absent", "personal"] },
   {
-    names: "clear compact context cost goal heapdump keybindings-help new reload-skills reset " +
+    names: "clear context cost goal heapdump keybindings-help new reload-skills reset " +
       "stats usage",
     kinds: ["own", "own", "own"],
   },
+  { names: "compact", kinds: ["own", "told", "told"] },
   { names: "config settings", kinds: ["unavailable", "own", "own"] },
   {
     names: "agents autocompact color effort fast focus mcp model name output-style recap " +

@@ -8,7 +8,7 @@
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machines' own, `init` and `shells` those of the frames; `background` runs from the end of a turn to the end of the wait for tasks in the
+ * The others are the machines' own, `init`, `shells` and `compaction` those of the frames; `background` runs from the end of a turn to the end of the wait for tasks in the
  * background.
  */
 export const DEADLINE_NAMES = [
@@ -30,6 +30,7 @@ export const DEADLINE_NAMES = [
   "cost",
   "init",
   "shells",
+  "compaction",
 ] as const;
 
 /** A deadline by its name. */

@@ -137,7 +137,7 @@ function isWritten(state: SessionState, ending: Ending): boolean {
   const message = ending.stop["last_assistant_message"];
   return typeof message === "string" && message.trim() !== ""
     ? announces(message, state.answer)
-    : state.answered || state.completed;
+    : state.answered || state.completed || state.carriedOut;
 }
 
 /** The ending that nothing can change any more, though the child is not idle yet. */

@@ -21,7 +21,9 @@ export function handOn(state: SessionState): Step {
   if (state.ending !== undefined) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
-    return state.phase === "resting" && isLast(state) ? end(state, { kind: "closed" }) : stay(state);
+    return state.phase === "resting" && isLast(state)
+      ? end(state, { kind: "closed" })
+      : stay(state);
   }
   const atRest = isAtRest(state);
   switch (next.way) {

@@ -43,6 +43,8 @@ export type Input =
       readonly event: string;
       readonly payload: HookPayload;
       readonly id?: string;
+      /** When it ran, in milliseconds since the epoch, where it has to be told which lines were written before. */
+      readonly ranAt?: number;
     }
     /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
     | { readonly type: "mcp"; readonly begun: number; readonly done: number }

@@ -47,11 +47,11 @@ const COMMAND: Judgement = { kind: "send", expands: true };
  * Decides before a child sees it what a prompt is: text, which goes to the model as it is, or a slash command.
  *
  * The interactive Claude Code carries out commands that `claude -p` does not have: `/logout` deletes the login,
- * `/export` writes files. So a command is only let through by name, if it makes a prompt in either program: one of the
- * table, or one that the user, the project or a plugin has. What looks like a command and is none is text in print mode
- * only, and so are the words by which the interactive program quits: they are sent by the rendezvous socket where that
- * takes them as text, and refused elsewhere. Names of the table are never left to a file of the project, which Claude
- * Code may not load after all.
+ * `/export` writes files. So a command is only let through by name, if it makes a prompt in either program, or does the
+ * same in both and leaves lines that tell of it: one of the table, or one that the user, the project or a plugin has.
+ * What looks like a command and is none is text in print mode only, and so are the words by which the interactive
+ * program quits: they are sent by the rendezvous socket where that takes them as text, and refused elsewhere. Names of
+ * the table are never left to a file of the project, which Claude Code may not load after all.
  *
  * It holds for every message of a conversation, as long as the child is idle: 2.1.197 skips white space before a slash
  * while a turn is under way.
@@ -125,7 +125,8 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const custom = customOf(word, facts);
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
   if (kind !== "absent" && namesMcp) return refuseUncertain(name);
-  if (kind === "prompt") return judgeArguments(word, facts);
+  const isTold = kind === "told" && complete && custom === undefined;
+  if (kind === "prompt" || isTold) return judgeArguments(word, facts);
   if (kind !== "absent") {
     return custom === undefined ? judgeOwn(name, { ...facts, kind, complete }) : refuse(name, {
       reason: "a custom command or skill has the name of one of Claude Code's own",
@@ -178,6 +179,7 @@ function judgeOwn(
         reason: "the interactive Claude Code carries it out by itself",
       });
     case "own":
+    case "told":
       return refuse(name, {
         reason: "Claude Code carries it out by itself, without the model",
         suggestion: elsewhere,

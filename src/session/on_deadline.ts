@@ -60,6 +60,7 @@ export function onDeadline(
     case "record":
     case "init":
     case "shells":
+    case "compaction":
       return stay(state);
     default:
       return name satisfies never;

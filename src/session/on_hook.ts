@@ -5,10 +5,11 @@ import { end, settledEnding } from "./ending.ts";
 import { handOn } from "./handing_over.ts";
 import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
+import { isTurnFailure } from "./is_turn_failure.ts";
 import { holdForServers } from "./on_servers.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
-import { take } from "./taking.ts";
+import { currentPrompt, take, takeFirst } from "./taking.ts";
 import { overAtOnce, overTurn } from "./turn_end.ts";
 import { overWhenPriced, overWhenSettled } from "./waits.ts";
 
@@ -55,7 +56,8 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
   if (state.phase === "ending") return stay(state);
   if (state.phase === "interrupting") {
     // The turn was over before Escape arrived, or because of it.
-    return event === "Stop" || event === "StopFailure" ? end(state, state.ending) : stay(state);
+    const isOver = event === "Stop" || isTurnFailure(event, payload);
+    return isOver ? end(state, state.ending) : stay(state);
   }
   if (state.ending !== undefined) return stay(state);
   const trace: Effect = { type: "trace", text: `hook ${event}` };
@@ -69,7 +71,7 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         return act(working.state, [trace, ...working.effects]);
       }
       const settling: SessionState = {
-        ...state,
+        ...takeFirst(state),
         phase: "settling",
         stop: payload,
         background: false,
@@ -81,14 +83,15 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
+      if (!isTurnFailure(event, payload)) return act(state, [trace]);
       return act(
-        { ...state, phase: "settling", failure: payload, priced: false },
+        { ...takeFirst(state), phase: "settling", failure: payload, priced: false },
         settle(state, trace),
       );
     case "limit":
       // No Stop follows it (2.1.168 to 2.1.330).
       return act(
-        { ...state, phase: "settling", limited: true, priced: false },
+        { ...takeFirst(state), phase: "settling", limited: true, priced: false },
         settle(state, trace),
       );
     case "UserPromptSubmit": {
@@ -108,11 +111,10 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
 function takePrompt(before: SessionState, text: unknown): Step {
   const taken = take(before, text);
   if (taken === undefined) {
-    const isForeign = before.sent.length > 0 && !before.prompted && before.taken.length === 0 &&
-      typeof text === "string" && !text.startsWith("<task-notification>");
-    return isForeign
-      ? end(before, { kind: "undelivered", taken: text })
-      : prompted(before);
+    const current = currentPrompt(before);
+    const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
+      text !== current.text && !text.startsWith("<task-notification>");
+    return isForeign ? end(before, { kind: "undelivered", taken: text }) : prompted(before);
   }
   // The child goes on with what it has in its queue by itself.
   const over = settledEnding(before) ??

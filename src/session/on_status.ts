@@ -4,7 +4,7 @@ import { end } from "./ending.ts";
 import { handOn } from "./handing_over.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
-import { overOnRecord } from "./turn_end.ts";
+import { overOnRecord, overWhenCarriedOut } from "./turn_end.ts";
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "./waits.ts";
 
 /** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
@@ -51,6 +51,8 @@ export function onStatus(
           ? act(next, [trace, overWhenRecorded(state.options)])
           : act(over.state, [trace, ...over.effects]);
       }
+      const over = overWhenCarriedOut(next);
+      if (over !== undefined) return act(over.state, [trace, ...over.effects]);
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
       const rests = usable.state.phase === "starting" && usable.state.sent.length === 0;

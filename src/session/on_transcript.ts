@@ -7,12 +7,14 @@ import {
 import { began } from "./beginning.ts";
 import { awaitRest, end, settledEnding } from "./ending.ts";
 import { handOn } from "./handing_over.ts";
+import { claudeCommands } from "./claude_commands.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
+import { slashWord } from "./slash_word.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
-import { takeLine } from "./taking.ts";
-import { overOnRecord, overTurn } from "./turn_end.ts";
+import { currentPrompt, takeLine } from "./taking.ts";
+import { overOnRecord, overTurn, overWhenCarriedOut } from "./turn_end.ts";
 import { overWhenIdle } from "./waits.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
@@ -48,7 +50,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
   if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
-  if (!entry.prompt) return stay(state);
+  if (!entry.prompt) return overWhenCarriedOut(state) ?? stay(state);
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
@@ -68,12 +70,20 @@ function onRecord(
     ...before,
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,
+    carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before)),
     answer: entry.text ?? before.answer,
     completed: entry.end === "completed" || (before.completed && entry.isSystem),
     ...(entry.shellLimitMs === undefined
       ? {}
       : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),
   };
+}
+
+/** Whether the prompt is a command whose output ends the turn. */
+function isTold(state: SessionState): boolean {
+  const { version = "" } = state;
+  const name = slashWord(currentPrompt(state)?.text ?? "")?.name ?? "";
+  return claudeCommands(version).kinds.get(name) === "told";
 }
 
 /**

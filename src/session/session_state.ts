@@ -123,6 +123,8 @@ export interface TurnMemory {
   readonly recorded: boolean;
   /** Whether it holds an answer since. */
   readonly answered: boolean;
+  /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
+  readonly carriedOut: boolean;
   /** The assistant's last text in it. */
   readonly answer: string;
   /** Whether the child has told what the turn cost since a hook announced its end. */
@@ -157,6 +159,7 @@ export const NO_TURN: TurnMemory = {
   prompted: false,
   recorded: false,
   answered: false,
+  carriedOut: false,
   answer: "",
   priced: false,
   stopHook: undefined,

@@ -8,8 +8,16 @@ import type { SessionState } from "./session_state.ts";
  */
 export function take(state: SessionState, text: unknown): SessionState | undefined {
   const at = state.sent.findIndex((prompt) => prompt.text === text);
-  const prompt = state.sent[at];
-  return prompt && { ...taken(state, at), unwritten: [...state.unwritten, prompt] };
+  return at < 0 ? undefined : takeUnwritten(state, at);
+}
+
+/** The session in a turn: it is that of what was on its way, though nothing has said so. */
+export function takeFirst<Session extends SessionState>(state: Session): Session {
+  return state.taken.length === 0 && state.sent.length > 0 ? takeUnwritten(state, 0) : state;
+}
+
+function takeUnwritten<Session extends SessionState>(state: Session, at: number): Session {
+  return { ...taken(state, at), unwritten: [...state.unwritten, ...state.sent.slice(at, at + 1)] };
 }
 
 /** What the line of a prompt in the transcript tells. */
@@ -50,11 +58,12 @@ function placeOf(prompts: readonly Prompt[], text: string): number {
   const same = prompts.findIndex((prompt) => prompt.text === text);
   if (same >= 0) return same;
   const [first] = prompts;
-  const isOther = first !== undefined && (first.way !== "rendezvous" || first.command !== undefined);
+  const isOther = first !== undefined &&
+    (first.way !== "rendezvous" || first.command !== undefined);
   return isOther ? 0 : -1;
 }
 
-function taken(state: SessionState, at: number): SessionState {
+function taken<Session extends SessionState>(state: Session, at: number): Session {
   return {
     ...state,
     sent: state.sent.toSpliced(at, 1),

@@ -13,6 +13,8 @@ export interface TranscriptSign {
   readonly text?: string;
   /** How the turn ended, on a line that says so. */
   readonly end?: "completed" | "interrupted";
+  /** Whether the line is the output of a command that Claude Code has carried out by itself. */
+  readonly carriedOut?: true;
   /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
   readonly shellLimitMs?: number;
   /** Ids of the tools that the line calls, and of those whose results it holds. */
@@ -35,6 +37,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
         prompt,
         ...(prompt ? { asked: promptText(entry.message.content) } : {}),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
+        ...(entry.meaning === "local-command" ? { carriedOut: true } : {}),
         returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
       };
     }
@@ -49,7 +52,12 @@ export function transcriptSign(entry: Entry): TranscriptSign {
     }
     case "system": {
       const ends = ENDS.some((end) => end === entry.subtype);
-      return { ...NOTHING, isSystem: true, ...(ends ? { end: "completed" } : {}) };
+      return {
+        ...NOTHING,
+        isSystem: true,
+        ...(ends ? { end: "completed" } : {}),
+        ...(entry.subtype === "local_command" ? { carriedOut: true } : {}),
+      };
     }
     case "attachment": {
       const { type, prompt } = entry.attachment;

@@ -92,12 +92,22 @@ export function overAtOnce(state: SessionState): Step | undefined {
     : undefined;
 }
 
+/** Ends a turn that is a command's, which no hook ends, once the child is idle and its output is in the transcript. */
+export function overWhenCarriedOut(state: SessionState): Step | undefined {
+  return state.carriedOut && state.phase === "working" && state.status?.status === "idle"
+    ? overTurn(state, { kind: "answered", stop: {} })
+    : undefined;
+}
+
 /** Ends a turn that has been waited for long enough. */
 export function overInAnyCase(state: SessionState): Step {
   const settled = state.phase === "settling" ? settledEnding(state) : undefined;
   if (settled === undefined) return stay(state);
   const over = overTurn(state, settled);
-  return act(over.state, [{ type: "trace", text: "not idle and on record in time" }, ...over.effects]);
+  return act(over.state, [
+    { type: "trace", text: "not idle and on record in time" },
+    ...over.effects,
+  ]);
 }
 
 /** Whether the transcript holds the prompt and the text that the hook spoke of. */

@@ -170,7 +170,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const followers = entries.filter((entry) => entry.type === "user").filter((entry) =>
     entry.meaning !== "prompt" && !isCommandText(entry, prompt) &&
     // Claude Code 2.1.330 writes remarks for the next prompt before that prompt.
-    (entry.promptId === undefined || entry.meaning === "interrupt" || prompt?.promptId === undefined ||
+    (entry.promptId === undefined || entry.meaning === "interrupt" ||
+      prompt?.promptId === undefined ||
       entry.promptId === prompt.promptId)
   );
   const last = assistants.reduce<AssistantEntry | undefined>(

@@ -64,7 +64,9 @@ function userLine({ message, uuid, priority, shouldQuery }: JsonObject): CallerL
     ...(typeof uuid === "string" ? { uuid } : {}),
     ...(given === undefined ? {} : { priority: given }),
     ...(shouldQuery === false
-      ? { obstacle: "one that asks nothing of the model has no place in the interactive Claude Code" }
+      ? {
+        obstacle: "one that asks nothing of the model has no place in the interactive Claude Code",
+      }
       : {}),
     ...textOf(content),
   };
@@ -74,12 +76,17 @@ function userLine({ message, uuid, priority, shouldQuery }: JsonObject): CallerL
 function textOf(content: unknown): { readonly text: string; readonly obstacle?: string } {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
-  if (!Array.isArray(content)) return { text: "", obstacle: "its content is neither text nor blocks" };
+  if (!Array.isArray(content)) {
+    return { text: "", obstacle: "its content is neither text nor blocks" };
+  }
   const texts: string[] = [];
   for (const block of content) {
     if (!isJsonObject(block)) return { text: "", obstacle: "one of its blocks is no object" };
     if (block.type !== "text" || typeof block.text !== "string") {
-      return { text: "", obstacle: `claude-print passes no ${JSON.stringify(block.type)} blocks on` };
+      return {
+        text: "",
+        obstacle: `claude-print passes no ${JSON.stringify(block.type)} blocks on`,
+      };
     }
     texts.push(block.text);
   }

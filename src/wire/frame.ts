@@ -53,8 +53,8 @@ export interface AssistantMessage {
 export interface UserMessage {
   /** Always the user. */
   readonly role: "user";
-  /** A tool's result, or texts. */
-  readonly content: readonly ContentBlock[];
+  /** A tool's result, or texts; one text alone where somebody typed a command. */
+  readonly content: string | readonly ContentBlock[];
 }
 
 /** The first line of a turn: what the session is like. What Claude Code does not tell is empty or missing. */
@@ -135,6 +135,41 @@ export interface InformationalFrame extends AnyFrame {
   readonly content?: string;
   /** Such as `notice`. */
   readonly level?: string;
+}
+
+/** What Claude Code is at besides the turn: it compacts the conversation, or has done so. */
+export interface StatusFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "status";
+  /** The session. */
+  readonly session_id: string;
+  /** `compacting`; null once that is over. */
+  readonly status: string | null;
+  /** What came of it. */
+  readonly compact_result?: "success" | "failed";
+  /** Why it failed, such as `too_few_groups`. */
+  readonly compact_error?: string;
+}
+
+/** The conversation before it has been compacted: a summary stands in its place. */
+export interface CompactBoundaryFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "compact_boundary";
+  /** The session. */
+  readonly session_id: string;
+  /** Its sizes before and after in tokens, and what is left as it was. */
+  readonly compact_metadata: {
+    readonly trigger?: "auto" | "manual";
+    readonly pre_tokens?: number;
+    readonly post_tokens?: number;
+    readonly [field: string]: unknown;
+  };
+  /** The last line before it; since 2.1.330. */
+  readonly logical_parent_uuid?: string;
 }
 
 /** The model refused to go on. */
@@ -226,6 +261,8 @@ export type SystemFrame =
   | ApiRetryFrame
   | PermissionDeniedFrame
   | InformationalFrame
+  | StatusFrame
+  | CompactBoundaryFrame
   | ModelRefusalFrame
   | TaskStartedFrame
   | TaskUpdatedFrame
@@ -260,6 +297,8 @@ export interface UserFrame extends AnyFrame {
   readonly tool_use_result?: unknown;
   /** Whether Claude Code itself wrote it. */
   readonly isSynthetic?: boolean;
+  /** Of what a typed command gives rise to: whether it is the command's output. */
+  readonly isReplay?: boolean;
 }
 
 /** What is known of the account's limits. */

@@ -4,8 +4,8 @@ import { STOP_SIGNALS, type StopSignal } from "./stop_signal.ts";
 export type Outcome =
   /** The answer is complete; an API error may be that answer. */
   | { readonly kind: "answered" }
-  /** A slash command was answered without the model. */
-  | { readonly kind: "local"; readonly text: string }
+  /** A slash command was answered without the model; one that was carried out has a name. */
+  | { readonly kind: "local"; readonly text: string; readonly command?: string }
   /** The StopFailure hook: `error` is its class, `text` its message. */
   | { readonly kind: "failed"; readonly error: string; readonly text: string }
   /** The turn was stopped after as many requests to the model as were allowed. */

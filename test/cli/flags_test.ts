@@ -26,6 +26,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--print",
     "--output-format",
     "--input-format",
+    "--replay-user-messages",
     "--verbose",
     "--max-turns",
     "--no-session-persistence",
@@ -50,7 +51,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--continue --max-budget-usd --json-schema --include-partial-messages".split(
       " ",
     ),
-    ..."--include-hook-events --forward-subagent-text --replay-user-messages".split(" "),
+    ..."--include-hook-events --forward-subagent-text".split(" "),
     ..."--permission-prompts --permission-prompt-tool --betas --task-budget".split(" "),
     ..."--resume-session-at --resume-drops-turn --reply-on-resume --rewind-files".split(" "),
     ..."--session-mirror --await-initialize --enable-auth-status --bare --safe-mode".split(" "),

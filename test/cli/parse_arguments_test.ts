@@ -33,6 +33,8 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     promptArgument: "hello",
     ignoredArguments: [],
     jsonl: false,
+    inputFormat: "text",
+    replayMessages: false,
     outputFormat: "text",
     verbose: false,
     persistSession: true,
@@ -77,6 +79,8 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ignoredArguments: [],
     inputFile: "p.md",
     jsonl: false,
+    inputFormat: "text",
+    replayMessages: false,
     record: "r",
     outputFormat: "json",
     verbose: true,
@@ -240,11 +244,26 @@ Deno.test("parseArguments refuses every refused flag by name, with and without a
       `Cannot honour ${flag.name}`,
     );
   }
-  assertStringIncludes(
-    (await errorOf("--input-format", "stream-json")).message,
-    "Cannot honour --input-format=stream-json",
-  );
-  assertEquals((await requestOf("--input-format", "text")).forwarded, []);
+});
+
+const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "--verbose"];
+
+Deno.test("parseArguments takes a conversation as claude -p does, on stdin and in stream-json alone", async () => {
+  const { inputFormat, replayMessages } = await requestOf(...STREAMS, "--replay-user-messages");
+  assertEquals([inputFormat, replayMessages], ["stream-json", true]);
+  for (
+    const [args, said] of [
+      [
+        ["--input-format=stream-json"],
+        "--input-format=stream-json needs --output-format=stream-json",
+      ],
+      [[...STREAMS, "--jsonl", "--output-format=json"], "--jsonl too"],
+      [[...STREAMS, "--input-file=x"], "--input-file too"],
+      [["--replay-user-messages"], "--replay-user-messages needs --input-format=stream-json"],
+    ] as const
+  ) {
+    assertStringIncludes((await errorOf(...args)).message, said);
+  }
 });
 
 Deno.test("parseArguments accepts every flag that is not refused and forwards its class alone", async () => {
@@ -265,7 +284,9 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     if (flag.class === "refused" || flag.name === "--help" || flag.name === "--version") continue;
     const value = values[flag.name] ?? flag.choices?.[0] ?? "x";
     const token = flag.value === "none" ? flag.name : `${flag.name}=${value}`;
-    const { forwarded } = await requestOf(token);
+    // One flag makes sense only beside others.
+    const beside = flag.name === "--replay-user-messages" ? STREAMS : [];
+    const { forwarded } = await requestOf(token, ...beside);
     assertEquals(forwarded, flag.class === "forwarded" ? [token] : [], flag.name);
   }
 });

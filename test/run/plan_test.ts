@@ -173,7 +173,7 @@ rule("hooks are registered where something hangs on them", {
     "text on stdin": { is: ALWAYS },
     "frames begin with the session": {
       order: { frames: true },
-      is: [...ALWAYS, "SessionStart"],
+      is: [...ALWAYS, "PreCompact", "PostCompact", "SessionStart"],
     },
     "MCP servers are waited for": { facts: { mcpServers: 1 }, is: [...ALWAYS, "SessionStart"] },
     "a paste is to be seen taken": {
@@ -191,7 +191,14 @@ rule("hooks are registered where something hangs on them", {
     "turns are counted": { order: { maxTurns: 3 }, is: [...ALWAYS, "PostToolBatch"] },
     "all of it": {
       order: { frames: true, inject: "paste", maxTurns: 3 },
-      is: [...ALWAYS, "SessionStart", "UserPromptSubmit", "PostToolBatch"],
+      is: [
+        ...ALWAYS,
+        "PreCompact",
+        "PostCompact",
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolBatch",
+      ],
     },
   },
 });
@@ -207,7 +214,7 @@ rule("the hooks have one secret with who listens to them, and frames know what t
 
 rule("the prompt goes in on stdin, by a paste, or by the socket", {
   see: (planned) => ({
-    inject: planned.conversation.session.inject,
+    inject: planned.message?.way,
     stdin: planned.contents.stdinPath,
     file: fileOf(planned, "own/prompt"),
     rendezvous: planned.rendezvous,
@@ -535,17 +542,17 @@ rule("folders of runs that tools may write to are closed, but for what the run w
 });
 
 rule("the machines are told whose run it is", {
-  see: ({ conversation: { frames, report, session } }) => [
+  see: ({ conversation: { frames, report, session }, message }) => [
     [frames.sessionId, frames.cwd, frames.seed, frames.startedAt, frames.servedByAnthropic],
-    [report.prompt, report.command, report.altered, report.record, report.binary],
-    [session.prompt, session.size],
+    [message?.text, message?.command, message?.altered, report.record, report.binary],
+    [session.conversation, session.size],
   ],
   rows: {
     "a prompt": {
       is: [
         [FRESH, "/w/inner", FACTS.seed, FACTS.now, true],
         ["hello there", undefined, undefined, undefined, "/bin/claude"],
-        ["hello there", { rows: 50, cols: 220 }],
+        [undefined, { rows: 50, cols: 220 }],
       ],
     },
     "a command, recorded, with a proxy between": {
@@ -559,7 +566,7 @@ rule("the machines are told whose run it is", {
       is: [
         [FRESH, "/w/inner", FACTS.seed, FACTS.now, false],
         ["/mine a b", "/mine", "a tab", "/r", "/bin/claude"],
-        ["/mine a b", { rows: 50, cols: 220 }],
+        [undefined, { rows: 50, cols: 220 }],
       ],
     },
   },

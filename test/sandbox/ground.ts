@@ -44,7 +44,8 @@ export class Ground implements Disposable {
     const secret = crypto.randomUUID();
     const files = childFiles(parts, {
       hooks: ["Stop", "PermissionRequest"],
-      held: false,
+      held: [],
+      asksCost: false,
       userClaudeJson: undefined,
       userSettings: undefined,
       callerSettings: {},

@@ -52,6 +52,7 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
       const expected: Record<CommandKind, string> = {
         prompt: "command",
         unavailable: `/${name} isn't available in this environment.`,
+        told: "command",
         own: "refused",
         personal: "refused",
         gated: "refused",
@@ -64,6 +65,15 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
       }
     }
   }
+});
+
+Deno.test("judgePrompt() lets /compact through, of which the transcript tells, but for its help", () => {
+  for (const version of ["2.1.197", NEWEST]) {
+    assertEquals(verdict("/compact", { version }), "command");
+    assertEquals(verdict("/compact", { version, custom: { compact: "invocable" } }), "refused");
+  }
+  assertEquals(verdict("/compact", { version: "2.1.168" }), "refused");
+  assertEquals(verdict("/compact --help"), "refused");
 });
 
 Deno.test("judgePrompt() answers nothing in the place of a version that nobody has measured", () => {

@@ -1,18 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
 import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
-import type { SessionOptions } from "../../src/session/session_state.ts";
+import type { Prompt } from "../../src/session/message.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";
+import { onlyMessage } from "./only_message.ts";
 import { readRecording } from "./recording.ts";
 
 const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"] as const;
 
-const options = (prompt: string, inject: "stdin" | "paste") => ({ prompt, inject });
+const options = (text: string, way: "stdin" | "paste") => ({ text, way });
 
 /** What a session did: keys typed in order, and how it ended. */
-function replay(inputs: readonly Input[], session: Partial<SessionOptions>) {
+function replay(inputs: readonly Input[], message: Partial<Prompt>) {
   const effects: ConversationEffect[] = [];
-  fold(conversationOptions(session), inputs, { onEffect: (effect) => effects.push(effect) });
+  fold(conversationOptions(), [...onlyMessage(message), ...inputs], {
+    onEffect: (effect) => effects.push(effect),
+  });
   const typed = effects.filter((effect) => effect.type === "write")
     .map((effect) => new TextDecoder().decode(effect.bytes)).join("");
   const end = effects.find((effect) => effect.type === "end");

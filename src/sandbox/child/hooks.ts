@@ -3,7 +3,9 @@ import type { JsonObject } from "../json_object.ts";
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =
   | "PermissionRequest"
+  | "PostCompact"
   | "PostToolBatch"
+  | "PreCompact"
   | "SessionStart"
   | "Stop"
   | "StopFailure"
@@ -17,6 +19,12 @@ const TIMEOUT_S = 60;
 
 /** Events whose hooks wait for an answer; the others only tell. */
 const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch"];
+
+/**
+ * Which of their event some hooks are for: what a hook of a typed /compact is called stands in the transcript, and what
+ * it tells too.
+ */
+const MATCHERS: Partial<Record<HookEvent, string>> = { PreCompact: "auto", PostCompact: "auto" };
 
 /** What a hook announces in the place of its payload's name when it cannot write one. */
 export const UNHEARD = "unheard";
@@ -90,7 +98,9 @@ export function hookSettings(
   return Object.fromEntries(events.map((event) => {
     const asks = ASKING.includes(event) || held.includes(event);
     const command = `exec /bin/sh ${shellQuote(scriptPath)}${asks ? ` ${ASKS}` : ""}`;
-    return [event, [{ hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
+    const matcher = MATCHERS[event];
+    const matched = matcher === undefined ? {} : { matcher };
+    return [event, [{ ...matched, hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
   }));
 }
 

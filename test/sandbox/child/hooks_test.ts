@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Poller } from "../../../ffi/poll.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
+import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
 import { isThere } from "../../../src/sandbox/folder/is_there.ts";
 import { Ground } from "../ground.ts";
 
@@ -90,3 +91,9 @@ async function callHook(
   const decoder = new TextDecoder();
   return { printed: decoder.decode(stdout) + decoder.decode(stderr), calls };
 }
+
+Deno.test("hooks of a compaction are for one that comes by itself: a typed one is told anyway", () => {
+  const settings = hookSettings("/x", { events: ["Stop", "PreCompact"], held: [] });
+  const hooks = [{ type: "command", command: "exec /bin/sh '/x'", timeout: 60 }];
+  assertEquals(settings, { Stop: [{ hooks }], PreCompact: [{ matcher: "auto", hooks }] });
+});
