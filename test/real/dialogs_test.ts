@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../src/sandbox/json_object.ts";
 import type { PreparedRun } from "../../src/run/prepare_run.ts";
 import { concurrently } from "../faults/concurrently.ts";
-import { REAL_VERSIONS } from "./for_each_version.ts";
+import { forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";
 import { performHere } from "./perform_here.ts";
 import { RealClaude } from "./real_claude.ts";
 
@@ -94,7 +94,7 @@ withAllVersions(
   },
 );
 
-withAllVersions(
+forNewestVersion(
   "a broken settings file of the project is skipped as by claude -p, and so is the warning of skipped permissions",
   async (real) => {
     await Deno.mkdir(`${real.home.project}/.claude`);
@@ -102,8 +102,8 @@ withAllVersions(
     const env = { IS_SANDBOX: "1" };
     const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
     const { code, stdout } = await real.claudeP(args, { env });
-    assertEquals([code, stdout], [0, "done\n"], real.version);
-    assertEquals(await real.print(args, { env }), { code, stdout, stderr: "" }, real.version);
+    assertEquals([code, stdout], [0, "done\n"]);
+    assertEquals(await real.print(args, { env }), { code, stdout, stderr: "" });
     assertEquals(real.api.turns[3]?.text.includes('"42"'), true, "the tool ran");
   },
 );
