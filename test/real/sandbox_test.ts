@@ -129,6 +129,7 @@ async function printForwarded(real: RealClaude): Promise<string> {
       assertEquals(filesBelow(`${real.home.config}/projects`), kept);
     },
   });
+  assertEquals(report.exitCode, 0);
   return `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
 }
 
