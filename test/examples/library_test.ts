@@ -1,10 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { LIBRARY_SOURCES } from "./library_sources.ts";
 import { testExamples } from "./test_examples.ts";
 
 const RECORDING = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
-const SOURCES = ["mod", "replay", "run", "run_error"].map((name) => `src/library/${name}.ts`);
 
-testExamples(SOURCES, [
+testExamples(LIBRARY_SOURCES, [
   {
     having: 'replay("recording")',
     prepare: (folder) => Deno.symlink(RECORDING, `${folder}/recording`),
