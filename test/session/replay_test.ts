@@ -46,13 +46,13 @@ function outcomeOf({ effects }: Played) {
   return { typed, ending: end?.ending.kind, exit: end?.exit, kills };
 }
 
-function replay(inputs: readonly Input[], session: Partial<SessionOptions>) {
-  return outcomeOf(playOn(begin(session), inputs));
+function replay(inputs: readonly Input[], message: Partial<Prompt>) {
+  return outcomeOf(playOn(begin(message), inputs));
 }
 
 /** The outcomes with one terminal chunk cut in two, anywhere: what comes before the chunk is played once. */
-function* everySplit(inputs: readonly Input[], session: Partial<SessionOptions>) {
-  let before = begin(session);
+function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
+  let before = begin(message);
   for (const [index, input] of inputs.entries()) {
     for (let at = 1; input.type === "terminal" && at < input.bytes.length; at++) {
       yield outcomeOf(playOn(before, [
@@ -68,24 +68,24 @@ function* everySplit(inputs: readonly Input[], session: Partial<SessionOptions>)
 for (const version of VERSIONS) {
   Deno.test(`a recorded ${version} session on stdin replays to its answer at every chunk split`, () => {
     const inputs = readRecording(`${version}-hello`);
-    const session = options("hello there", "stdin");
-    const whole = replay(inputs, session);
+    const message = options("hello there", "stdin");
+    const whole = replay(inputs, message);
     assertEquals(whole.ending, "answered");
     assertEquals(whole.kills, ["SIGTERM"]);
     assertEquals(whole.exit, { kind: "exited", code: 143 });
     // Nothing is typed but answers to DA1.
     assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "");
     assert(whole.typed !== "");
-    for (const split of everySplit(inputs, session)) assertEquals(split, whole);
+    for (const split of everySplit(inputs, message)) assertEquals(split, whole);
   });
 
   Deno.test(`a recorded ${version} session by paste replays to its answer at every chunk split`, () => {
     const inputs = readRecording(`${version}-paste`);
-    const session = options("hello paste", "paste");
-    const whole = replay(inputs, session);
+    const message = options("hello paste", "paste");
+    const whole = replay(inputs, message);
     assertEquals(whole.ending, "answered");
     assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
-    for (const { typed, ending } of everySplit(inputs, session)) {
+    for (const { typed, ending } of everySplit(inputs, message)) {
       assertEquals(ending, "answered");
       assertEquals(typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
     }
