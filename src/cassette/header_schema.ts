@@ -40,6 +40,7 @@ const frames = z.object({
   startedAt: z.number(),
   replay: z.exactOptional(z.literal(true)),
   version: z.exactOptional(z.string()),
+  conversation: z.exactOptional(z.literal(true)),
 });
 
 const report = z.object({

@@ -5,6 +5,7 @@ import { type SessionOptions, type SessionState, startSession } from "../session
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
+import { tellCompleted } from "./messages.ts";
 import { type FramesOptions, type FramesState, startFrames } from "./frames_state.ts";
 import { type Report, type ReportOptions, reportTurns } from "./report.ts";
 
@@ -166,11 +167,12 @@ function conclude(
     ending: end.ending,
     at: state.endingAt ?? state.exit?.at ?? at,
   }, { exit: end.exit, remains });
+  const completed = tellCompleted(frames, told.state.frames.taken);
   return {
-    state: { ...told.state, frames },
+    state: { ...told.state, frames: completed.state },
     effects: [
       ...told.effects,
-      ...results.map(asEffect),
+      ...[...results, ...completed.frames].map(asEffect),
       { type: "report", report },
       end,
     ],

@@ -11,7 +11,7 @@ import { subagentStats } from "./subagent_stats.ts";
  */
 export function costSoFar(
   { cost, model, earlier }: Pick<FramesState, "model" | "earlier"> & {
-    readonly cost: FramesState["cost"] | undefined;
+    readonly cost?: FramesState["cost"] | undefined;
   },
   turns: readonly Turn[],
 ): Cost | undefined {

@@ -19,6 +19,7 @@ import type {
 import { compactMetadata } from "./compact_metadata.ts";
 import { compactionOutput } from "./compaction_output.ts";
 import { printSentence } from "./print_sentence.ts";
+import { askedBy } from "./result_frame.ts";
 import { systemFrame } from "./system_frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../wire/wire_keys.ts";
 
@@ -35,6 +36,8 @@ export interface FrameContext {
   readonly denialMessages?: readonly string[];
   /** Whether the lines of a compaction are those of a typed one, which are shown in another way. */
   readonly isTyped?: boolean;
+  /** The messages that the turn answers. */
+  readonly messages?: readonly { readonly uuid?: string }[];
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
   readonly subagent?: SubagentContext;
 }
@@ -99,6 +102,7 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
     refused_message_id: entry.refusedMessageId,
     thinking_duration_ms: entry.thinkingDurationMs,
     thinking_display: entry.thinkingDisplay,
+    ...(context.subagent === undefined ? askedBy(context.messages ?? []) : {}),
   };
   return {
     type: "assistant",

@@ -10,6 +10,8 @@ import type { Tasks } from "./task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
 export interface FramesOptions {
+  /** Whether the caller may send further messages after the first. */
+  readonly conversation?: true;
   /** The version of Claude Code, where it is known before there is a child. */
   readonly version?: string;
   readonly sessionId: string;

@@ -57,7 +57,7 @@ function tellAsked(
   { entry, place }: { readonly entry: Entry; readonly place: number },
 ): Told {
   const line = entry.type === "other" ? {} : entry;
-  const isNext = state.rested && isPrompt(entry) && state.version !== undefined;
+  const isNext = state.rested && place >= 0 && isPrompt(entry) && state.version !== undefined;
   const { uuid } = entry.type === "other" ? {} : entry;
   const next: FramesState = isNext && uuid !== undefined
     ? { ...state, begins: new Set([...state.begins, uuid]) }
@@ -70,9 +70,10 @@ function tellAsked(
     const { lifecycle, others } = parted(message.frames);
     return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
   }
-  // Nothing is told before `system/init`.
   if (message.state.begun) return message;
-  return told({ ...message.state, early: [...message.state.early, ...message.frames] });
+  // Nothing else is told before `system/init`.
+  const { lifecycle, others } = parted(message.frames);
+  return told({ ...message.state, early: [...message.state.early, ...others] }, lifecycle);
 }
 
 function parted(frames: readonly Frame[]) {
@@ -187,7 +188,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   if (entry.type === "system" && entry.subtype === "turn_duration") next = and(next, endTurn);
   return notification === undefined
     ? next
-    : and(next, (state) => begin({ ...state, begun: false }));
+    : and(next, (state) => begin({ ...state, begun: false, rested: false }));
 }
 
 /** Tells a line of a subagent's transcript, once its call is known. */

@@ -1,12 +1,16 @@
 import type { Message } from "../session/message.ts";
 import type { ContentBlock } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
+import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
 
 /** The caller sends a message: it is told of once the child has taken it; a second time it is only said to be done. */
 export function awaitMessage(state: FramesState, message: Message): Told {
-  if (!message.repeated) return told({ ...state, awaited: [...state.awaited, message] });
+  if (!message.repeated) {
+    const next = { ...state, awaited: [...state.awaited, message] };
+    return tellLifecycle(next, { messages: [message], states: ["queued"] });
+  }
   const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => [
     ...lifecycle(message, { states: ["completed"], state, newUuid }),
     ...state.options.replay ? [replayFrame(message, { state, uuid: newUuid() })] : [],
@@ -14,11 +18,13 @@ export function awaitMessage(state: FramesState, message: Message): Told {
   return told(next, made);
 }
 
-/** Where a message with such a text waits; what goes in otherwise than by the socket may have another one by now. */
+/** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */
 export function placeOf({ awaited, taken }: FramesState, text: string): number {
   const at = awaited.findIndex((message) => message.text === text);
-  if (at >= 0 || taken.length > 0) return at;
-  return awaited.findIndex(({ way }) => way !== undefined);
+  if (at >= 0 || taken.length > 0 || parseTaskNotification(text) !== undefined) return at;
+  const first = awaited.findIndex(({ way }) => way !== undefined);
+  const message = awaited[first];
+  return message?.way === "rendezvous" && message.command === undefined ? -1 : first;
 }
 
 /** Tells that the child has taken a message: since 2.1.330 to whoever gave it an id, and again to whoever wants that. */
@@ -31,7 +37,7 @@ export function tellMessage(
   if (message === undefined) return told(state);
   const { timestamp } = line;
   const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => [
-    ...lifecycle(message, { states: ["queued", "started"], state, newUuid }),
+    ...lifecycle(message, { states: ["started"], state, newUuid }),
     ...state.options.replay
       ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp })]
       : [],
@@ -45,10 +51,19 @@ export function tellMessage(
 
 /** Tells that the messages of a turn have been answered. */
 export function tellCompleted(state: FramesState, messages: readonly Message[]): Told {
+  return tellLifecycle(state, { messages, states: ["completed"] });
+}
+
+function tellLifecycle(
+  state: FramesState,
+  { messages, states }: {
+    readonly messages: readonly Message[];
+    readonly states: readonly LifecycleFrame["state"][];
+  },
+): Told {
   const { state: next, made } = withIds(
     state,
-    (newUuid) =>
-      messages.flatMap((message) => lifecycle(message, { states: ["completed"], state, newUuid })),
+    (newUuid) => messages.flatMap((message) => lifecycle(message, { states, state, newUuid })),
   );
   return told(next, made);
 }

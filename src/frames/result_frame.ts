@@ -89,6 +89,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     fast_mode_state: "off",
     fast_mode_disabled_reason: "sdk_opt_in_required",
     origin: originOf(turn),
+    ...askedBy(facts.messages ?? []),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
@@ -246,6 +247,15 @@ function isToolRunning(turn: Turn | undefined): boolean {
     ),
   );
   return turn.toolUses.some((use) => !done.has(use.id));
+}
+
+/** Whose messages an answer is to, as far as the caller gave them ids. */
+export function askedBy(
+  messages: readonly { readonly uuid?: string }[],
+): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
+  const uuids = messages.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
+  const last = uuids.at(-1);
+  return last === undefined ? {} : { user_message_uuid: last, user_message_uuids: uuids };
 }
 
 /** A turn that a background task started says so. */

@@ -52,7 +52,7 @@ export function sayEarly(
 type SpeakingContext = Required<Pick<FrameContext, "toolUses" | "denialMessages">>;
 
 function contextOf(
-  { options, toolUses, typed }: FramesState,
+  { options, toolUses, typed, taken }: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
   return {
@@ -60,6 +60,7 @@ function contextOf(
     sessionId: options.sessionId,
     newUuid,
     toolUses,
+    messages: taken,
     denialMessages: options.denialMessages,
     isTyped: typed !== undefined,
   };

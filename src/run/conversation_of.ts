@@ -31,9 +31,7 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
 function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
   const { mcpServers } = facts;
   return {
-    ...(order.prompt === undefined
-      ? { conversation: true, ...(facts.version === undefined ? {} : { version: facts.version }) }
-      : {}),
+    ...byMessage(order, facts),
     size: facts.terminalSize,
     ...limitsOf(order),
     ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
@@ -43,6 +41,15 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
     otherStopHooks: mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
       order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
   };
+}
+
+/** What both machines are told of a run whose messages come as it goes on. */
+function byMessage(
+  { prompt }: RunOrder,
+  { version }: PlanFacts,
+): Pick<SessionOptions, "conversation" | "version"> {
+  if (prompt !== undefined) return {};
+  return { conversation: true, ...(version === undefined ? {} : { version }) };
 }
 
 function framesOptions(
@@ -61,9 +68,7 @@ function framesOptions(
     seed: facts.seed,
     startedAt: facts.now,
     ...(order.replayMessages ? { replay: true } : {}),
-    ...(order.prompt === undefined && facts.version !== undefined
-      ? { version: facts.version }
-      : {}),
+    ...byMessage(order, facts),
   };
 }
 

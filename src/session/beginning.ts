@@ -67,6 +67,7 @@ export function began(state: SessionState): Step {
     phase: "working",
     ready: true,
     completed: false,
+    waits: false,
     priced: false,
     stop: undefined,
     failure: undefined,

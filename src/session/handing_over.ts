@@ -39,7 +39,7 @@ export function handOn(state: SessionState): Step {
       return atRest ? paste({ ...state, queue }, next) : stay(state);
     case "rendezvous": {
       if (atRest) return send(state);
-      const joins = state.phase === "working" && !state.background && next.command === undefined &&
+      const joins = state.phase === "working" && !state.waits && next.command === undefined &&
         next.priority !== "later";
       return joins
         ? act({ ...state, queue, sent: [...state.sent, next] }, [deliver(next)])
@@ -54,15 +54,15 @@ export function isLast({ open, queue, sent }: SessionState): boolean {
 }
 
 /** Whether the child waits for a message: nothing is under way but what runs in the background. */
-function isAtRest({ phase, background, completed, status }: SessionState): boolean {
-  return phase === "resting" ||
-    (phase === "working" && background && completed && status?.status === "idle");
+function isAtRest({ phase, waits, status }: SessionState): boolean {
+  return phase === "resting" || (phase === "working" && waits && status?.status !== "waiting");
 }
 
 /** Pastes a prompt into the input box. */
 export function paste(state: OpenSession, prompt: Prompt): Step {
   const { sent } = state;
-  return act({ ...state, sent: [...sent, prompt], phase: "pasted", echo: ECHO_START }, [
+  const pasted = { ...state, sent: [...sent, prompt], echo: ECHO_START, waits: false };
+  return act({ ...pasted, phase: "pasted" }, [
     { type: "write", bytes: encodePaste(prompt.text) },
     deadline("look"),
     deadline("echo", ECHO_MS),
@@ -76,7 +76,7 @@ function send(state: OpenSession): Step {
   const [next, ...queue] = state.queue;
   if (next?.way === undefined) return stay(state);
   if (!state.reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
-  return act({ ...state, queue, sent: [...state.sent, next], phase: "entered" }, [
+  return act({ ...state, queue, sent: [...state.sent, next], phase: "entered", waits: false }, [
     deliver(next),
     deadline("rendezvous"),
     ...limits(state),

@@ -102,7 +102,7 @@ function onExit(state: SessionState, exit: Exit): Step {
 
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */
 function onCost(state: SessionState): Step {
-  return state.phase === "settling" ? onPriced(state) : stay(state);
+  return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
 }
 
 /** What is heard once the child is gone: nothing but the rest of its transcript matters. */

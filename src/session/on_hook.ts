@@ -32,12 +32,18 @@ export function onHook(
   const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
   const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
   if (id === undefined) return next;
-  if (event === "Stop" && next.state.phase === "settling" && next.state.sent.length > 0) {
-    return act({ ...next.state, stopHook: id }, next.effects);
+  if (event === "Stop" && goesOn(next.state)) {
+    return act({ ...next.state, stopHook: id }, [...next.effects, overWhenPriced()]);
   }
   const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
   const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answer, ...next.effects]);
+}
+
+/** Whether the child goes on by itself after the Stop that was just heard, before what the turn cost is known. */
+function goesOn({ options, phase, sent, background }: SessionState): boolean {
+  return options.conversation === true &&
+    (phase === "settling" ? sent.length > 0 : phase === "working" && background);
 }
 
 /** Whether the child has yet to connect to its MCP servers. */
@@ -126,7 +132,13 @@ function takePrompt(before: SessionState, text: unknown): Step {
 }
 
 function prompted(state: SessionState): Step {
-  const next = began({ ...state, prompted: true, background: false, completed: false });
+  const next = began({
+    ...state,
+    prompted: true,
+    background: false,
+    waits: false,
+    completed: false,
+  });
   const further = handOn(next.state);
   return act(further.state, [...next.effects, ...further.effects]);
 }

@@ -46,7 +46,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   }
   if (entry.end === "completed" && state.background) {
     const waiting = awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
-    const next = handOn(waiting.state);
+    const next = handOn({ ...waiting.state, waits: true });
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
   if (state.phase === "settling") return overOnRecord(state) ?? stay(state);

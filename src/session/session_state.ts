@@ -143,6 +143,8 @@ export interface TurnMemory {
   readonly limited?: true | undefined;
   /** Whether the last Stop named tasks still running in the background. */
   readonly background: boolean;
+  /** Whether nothing is under way but those. */
+  readonly waits: boolean;
   /** The last Stop that did. */
   readonly backgroundStop?: HookPayload | undefined;
   /** Since when nothing but shells has been waited for. */
@@ -169,6 +171,7 @@ export const NO_TURN: TurnMemory = {
   failure: undefined,
   limited: undefined,
   background: false,
+  waits: false,
   backgroundStop: undefined,
   shellsOnlySince: undefined,
   shellLimitMs: undefined,
