@@ -36,7 +36,6 @@ export interface Recording {
  * @param options.conversation what the machines were told
  * @param options.output how the run prints its frames
  * @param options.term the child's TERM
- * @param options.wallTime milliseconds since the epoch
  */
 export function createRecording(options: {
   readonly version: string;
@@ -44,7 +43,6 @@ export function createRecording(options: {
   readonly output: OutputKind;
   readonly term: string;
   readonly redact: Redact;
-  readonly wallTime: () => number;
 }): Recording {
   const { conversation: { session, frames, report }, redact } = options;
   const events: CastEvent[] = [];
@@ -52,7 +50,7 @@ export function createRecording(options: {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const marked = new Set<string>();
   const pasted: string[] = [];
-  let startedAt: number | undefined;
+  let isBegun = false;
   let at = 0;
   let output = 0;
   let claudeVersion: string | undefined;
@@ -60,7 +58,7 @@ export function createRecording(options: {
   return {
     input: (input) => {
       at = input.at;
-      startedAt ??= options.wallTime() - at;
+      isBegun = true;
       if (input.type === "terminal") {
         const text = decoder.decode(input.bytes, { stream: true });
         output += text.length;
@@ -121,7 +119,7 @@ export function createRecording(options: {
       }
     },
     cassette: () => {
-      if (startedAt === undefined) return undefined;
+      if (!isBegun) return undefined;
       const redactValue = createValueRedactor(redact);
       return {
         cast: {
@@ -129,7 +127,7 @@ export function createRecording(options: {
             version: 2,
             width: session.size.cols,
             height: session.size.rows,
-            timestamp: Math.floor(startedAt / 1000),
+            timestamp: Math.floor(frames.startedAt / 1000),
             env: { TERM: options.term },
             claude_print: {
               version: options.version,
@@ -137,7 +135,7 @@ export function createRecording(options: {
               output: options.output,
               conversation: redactValue({
                 session,
-                frames: { ...frames, startedAt },
+                frames,
                 report,
               }),
             },

@@ -85,7 +85,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("message"), message }),
     z.object({
       type: z.literal("control"),
-      request: z.object({ id: z.string(), subtype: z.string() }),
+      request: z.object({ id: z.string(), subtype: z.string(), fields: z.array(z.string()) }),
     }),
     z.object({ type: z.literal("unreadable"), reason: z.string() }),
     z.object({ type: z.literal("closed") }),

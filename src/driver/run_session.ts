@@ -202,10 +202,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   stack.defer(() => closeFd(pidfd));
   const status = new StatusSource({ configDir: sandbox.configDir, pid });
 
-  let state = startConversation({
-    ...conversation,
-    frames: { ...conversation.frames, startedAt: Date.now() },
-  });
+  let state = startConversation(conversation);
   /** What a stopped turn's tools left running, once it has to be ended too. */
   let tree: RunProcesses | undefined;
   let looking = false;
@@ -213,7 +210,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   /** When a hook last announced the end of a turn, in milliseconds since the epoch. */
   let turnEndedAt = 0;
   let terminalOpen = true;
-  const elapsed = () => performance.now() - startedAt;
+  // A recording keeps microseconds.
+  const elapsed = () => Math.round((performance.now() - startedAt) * 1000) / 1000;
 
   const give = (input: Input) => {
     options.onInput?.(input);

@@ -157,7 +157,11 @@ export function reportTurns(
   const cause = ending.kind === "aborted"
     ? undefined
     : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
-  const isTold = outcome.kind === "answered" && turns.length > 0 && printed >= turns.length;
+  // Nobody waits for a result where nothing was asked.
+  const isUnasked = state.options.conversation === true && message === undefined &&
+    ending.kind === "interrupted";
+  const isTold = isUnasked ||
+    (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
   const problem = cause === undefined
     ? unfinished.length === 0 ? undefined : unfinishedProblem(unfinished, facts.version)
     : { message: cause, ...(suggestion === undefined ? {} : { suggestion }) };

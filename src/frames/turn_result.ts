@@ -31,8 +31,8 @@ function tellSettled(
   );
   const timestamp = new Date(state.options.startedAt + at).toISOString();
   const begun = and(
-    and(beginTurn(state), (state) => tellMessage(state, place, { timestamp })),
-    (state) => begin(state, version),
+    and(beginTurn(state), (state) => begin(state, version)),
+    (state) => tellMessage(state, place, { timestamp }),
   );
   if (settled.kind !== "local") return begun;
   return and(begun, (state) => {

@@ -33,6 +33,7 @@ export function onUnreadable(state: SessionState, reason: string): Step {
 export function onControl(state: SessionState, request: ControlRequest): Step {
   switch (request.subtype) {
     case "initialize":
+      if (request.fields.length > 0) return act(state, [refuseFields(request)]);
       return act(state, [
         respond(request, {
           response: INITIALIZED,
@@ -73,6 +74,18 @@ function respond(
   answer: Omit<Extract<ControlResponse, { subtype: "success" }>, "subtype" | "request_id">,
 ): Effect {
   return { type: "respond", response: { subtype: "success", request_id: id, ...answer } };
+}
+
+/** What an initialization asks for would be missing without a word. */
+function refuseFields({ id, fields }: ControlRequest): Effect {
+  return {
+    type: "respond",
+    response: {
+      subtype: "error",
+      request_id: id,
+      error: `claude-print does not honour ${fields.map((name) => `"${name}"`).join(", ")} yet`,
+    },
+  };
 }
 
 function refuse({ id, subtype }: ControlRequest, isNew: boolean): Effect {

@@ -95,6 +95,20 @@ function textOf(content: unknown): { readonly text: string; readonly obstacle?: 
 
 function controlLine({ request_id: id, request }: JsonObject): CallerLine | undefined {
   if (typeof id !== "string") return undefined;
-  const subtype = isJsonObject(request) ? request.subtype : undefined;
-  return { type: "control", request: { id, subtype: typeof subtype === "string" ? subtype : "" } };
+  const { subtype, ...fields } = isJsonObject(request) ? request : {};
+  return {
+    type: "control",
+    request: {
+      id,
+      subtype: typeof subtype === "string" ? subtype : "",
+      fields: Object.keys(fields).filter((name) => !isEmpty(fields[name])),
+    },
+  };
+}
+
+/** Whether a value asks for nothing: it is none, or holds none. */
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "" || value === false) return true;
+  if (Array.isArray(value)) return value.every(isEmpty);
+  return isJsonObject(value) && Object.values(value).every(isEmpty);
 }

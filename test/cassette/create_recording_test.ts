@@ -73,7 +73,6 @@ Deno.test("createRecording() has nothing to say before the first input", () => {
     output: { format: "text", verbose: false },
     term: "",
     redact,
-    wallTime: () => 0,
   });
   assertEquals(recording.cassette(), undefined);
 });

@@ -20,20 +20,15 @@ export function recordSession(
   } = {},
 ): Cassette {
   const conversation = conversationOptions(options.session);
-  let now = 0;
   const recording = createRecording({
     version: "1.2.3",
     conversation,
     output: { format: "stream-json", verbose: true },
     term: "xterm-256color",
     redact: options.redact ?? ((text) => text),
-    wallTime: () => conversation.frames.startedAt + now,
   });
   fold(conversation, [...onlyMessage(options.message), ...inputs], {
-    onInput: (input) => {
-      now = input.at;
-      recording.input(input);
-    },
+    onInput: recording.input,
     onEffect: recording.effect,
   });
   for (const frame of options.frames ?? []) recording.effect({ type: "frame", frame });
