@@ -38,6 +38,9 @@ const frames = z.object({
   denialMessages: z.array(z.string()),
   seed: z.string(),
   startedAt: z.number(),
+  before: z.exactOptional(
+    z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
+  ),
   replay: z.exactOptional(z.literal(true)),
   version: z.exactOptional(z.string()),
   conversation: z.exactOptional(z.literal(true)),

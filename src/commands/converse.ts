@@ -1,7 +1,7 @@
 import { CallerSource } from "../driver/sources/caller_source.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { RunRequest } from "../cli/run_request.ts";
-import { converse, type TurnReport } from "../run/converse.ts";
+import { converse } from "../run/converse.ts";
 import { currentFolder } from "../run/current_folder.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
@@ -69,9 +69,16 @@ export async function converseOnStdin(
       emit: writer.frame,
       onInput: (input) => recorder?.input(input),
       onEffect: (effect) => recorder?.effect(effect),
-      onReport: (report: TurnReport) => {
-        told.push(tellProblem(report, { label: "", quiet: request.quiet, outlets, loadRedactor }));
+      onReport: async (report) => {
+        const telling = tellProblem(report, {
+          label: "",
+          quiet: request.quiet,
+          outlets,
+          loadRedactor,
+        });
+        told.push(telling);
         if (report.warning !== undefined && !request.quiet) warn(report.warning);
+        await telling;
       },
       onPrepared: (prepared) => {
         teardown.own(prepared.sandbox);

@@ -22,6 +22,7 @@ import {
   type ConversationOptions,
   startConversation,
 } from "../frames/conversation.ts";
+import type { FramesOptions, FramesState } from "../frames/frames_state.ts";
 import type { Report } from "../frames/report.ts";
 import type { DeadlineName } from "../session/deadline_names.ts";
 import type { Ending } from "../session/effect.ts";
@@ -110,6 +111,8 @@ export interface SessionRun {
   readonly ending: Ending;
   /** Whether the child could take messages at all. */
   readonly wasReady: boolean;
+  /** How many results the conversation has told, and what it has cost. */
+  readonly told: NonNullable<FramesOptions["before"]>;
   /** What is still to be answered, now that the turn under way, or the next one, has failed. */
   readonly untaken: readonly Message[];
   /** The frames that were said at the run's end. */
@@ -424,10 +427,15 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     report: (ending as Ending | undefined)?.kind === "closed" ? undefined : report,
     ending: ending as unknown as Ending,
     wasReady: ready,
+    told: toldBy(state.frames),
     untaken: taken.length > 0 ? [...sent, ...queue] : queue,
     lastFrames,
     lastScreen: () => renderScreen(ring.chunks(), size),
   };
+}
+
+function toldBy({ results, locals, cost }: FramesState): SessionRun["told"] {
+  return { results: results + locals, totalUsd: 0, apiDurationMs: 0, ...cost };
 }
 
 /** What a child has left; its executable is asked for its version only where no transcript names it. */

@@ -36,6 +36,8 @@ const LOOK_AGAIN_MS = 500;
 /** What the machine waits for, or wants to know. */
 type FramesEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
 
+const NOTHING = { totalUsd: 0, apiDurationMs: 0 };
+
 /** What is said because of an input, and what has to be waited for. */
 export interface FramesStep extends Told {
   readonly effects: readonly FramesEffect[];
@@ -51,7 +53,18 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       return { ...awaitMessage(state, input.message), effects: [] };
     case "cost": {
       const { totalUsd, apiDurationMs } = input;
-      return quiet({ ...state, cost: { totalUsd, apiDurationMs } });
+      // Since 2.1.330 a child that resumes a session may go on with its costs.
+      const { before } = state.options;
+      const isOurs = before !== undefined && totalUsd < before.totalUsd;
+      const { paid = isOurs ? before : NOTHING } = state;
+      return quiet({
+        ...state,
+        paid,
+        cost: {
+          totalUsd: totalUsd + paid.totalUsd,
+          apiDurationMs: apiDurationMs + paid.apiDurationMs,
+        },
+      });
     }
     case "hook": {
       const model = input.payload["model"];

@@ -28,6 +28,12 @@ export interface FramesOptions {
   readonly seed: string;
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
+  /** What was told and paid before, by another child of the same conversation. */
+  readonly before?: {
+    readonly results: number;
+    readonly totalUsd: number;
+    readonly apiDurationMs: number;
+  };
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
 }
@@ -131,7 +137,9 @@ export interface FramesState {
   readonly endedAt: number;
   /** Whether the next prompt begins a turn, with a `system/init` of its own. */
   readonly rested: boolean;
-  /** What the child has cost, as its status line told last. */
+  /** What was paid before this child, as far as it does not count it itself. */
+  readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What the conversation has cost, as the child's status line told last. */
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
   /** What became of turns since it was asked for last. */
   readonly reports: readonly Report[];
@@ -170,7 +178,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     taskIds: new Set(),
     shells: new Map(),
     results: 0,
-    locals: 0,
+    locals: options.before?.results ?? 0,
     awaited: [],
     taken: [],
     begins: new Set(),

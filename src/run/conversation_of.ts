@@ -67,6 +67,7 @@ function framesOptions(
     denialMessages: [DENIAL_MESSAGE],
     seed: facts.seed,
     startedAt: facts.now,
+    ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
     ...byMessage(order, facts),
   };

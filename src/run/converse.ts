@@ -19,7 +19,7 @@ export interface TurnReport extends Report {
 export interface ConverseOptions extends SessionWatcher {
   readonly caller: CallerSource;
   /** Takes what became of each turn, after its frames. */
-  readonly onReport: (report: TurnReport) => void;
+  readonly onReport: (report: TurnReport) => void | Promise<void>;
   /** Takes a run before its child is started. */
   readonly onPrepared: (prepared: PreparedRun) => void;
   /** Called when a child is gone, before the next one is prepared. */
@@ -45,23 +45,24 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     const prepared = await prepareRun(next);
     onPrepared(prepared);
     caller.turnTo(prepared.judge);
-    const { report, ending, wasReady, untaken, lastFrames, lastScreen } = await performSession(
-      prepared,
-      {
-        ...options,
-        begin: [...begin, ...caller.take([])],
-        caller,
-        onReport: (report) => {
-          exitCode = report.exitCode;
-          onReport(report);
+    const { report, ending, wasReady, told, untaken, lastFrames, lastScreen } =
+      await performSession(
+        prepared,
+        {
+          ...options,
+          begin: [...begin, ...caller.take([])],
+          caller,
+          onReport: (report) => {
+            exitCode = report.exitCode;
+            onReport(report);
+          },
         },
-      },
-    );
+      );
     for (const frame of lastFrames) emit(frame);
     if (report !== undefined) {
       exitCode = report.exitCode;
       const screen = await screenFor(report, { lastScreen, trace: order.trace });
-      onReport({ ...report, ...(screen === undefined ? {} : { screen }) });
+      await onReport({ ...report, ...(screen === undefined ? {} : { screen }) });
     }
     onChildEnded();
     begin = untaken.map(asInput);
@@ -73,7 +74,7 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
       });
     }
     options.warn("Claude Code is gone; what comes next goes to a new one that resumes the session");
-    next = resumed(order, prepared.sessionId);
+    next = { ...resumed(order, prepared.sessionId), before: told };
   }
 
   /** Waits for the caller as long as it likes, unless this program is asked to stop. */

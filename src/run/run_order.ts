@@ -1,3 +1,4 @@
+import type { FramesOptions } from "../frames/frames_state.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { Limits } from "../session/limits.ts";
 
@@ -5,6 +6,8 @@ import type { Limits } from "../session/limits.ts";
 export interface RunOrder extends Limits {
   /** Its prompt; undefined where messages come as the run goes on. */
   readonly prompt: string | undefined;
+  /** What was told and paid before, by another child of the same conversation. */
+  readonly before?: NonNullable<FramesOptions["before"]>;
   /** Whether messages are printed again once Claude Code has taken them. */
   readonly replayMessages?: boolean;
   readonly env: Environment;
