@@ -5,17 +5,18 @@ import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
 
-/** The caller sends a message: it is told of once the child has taken it; a second time it is only said to be done. */
+/** The caller sends a message: it is told of once the child has taken it; a second time it is only printed again. */
 export function awaitMessage(state: FramesState, message: Message): Told {
   if (!message.repeated) {
     const next = { ...state, awaited: [...state.awaited, message] };
     return tellLifecycle(next, { messages: [message], states: ["queued"] });
   }
-  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => [
-    ...lifecycle(message, { states: ["completed"], state, newUuid }),
-    ...state.options.replay ? [replayFrame(message, { state, uuid: newUuid() })] : [],
-  ]);
-  return told(next, made);
+  if (!state.options.replay) return told(state);
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => replayFrame(message, { state, uuid: newUuid() }),
+  );
+  return told(next, [made]);
 }
 
 /** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */

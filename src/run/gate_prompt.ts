@@ -17,7 +17,7 @@ export interface GatedPrompt {
 }
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
-const LONGEST_REPLY = 1_000_000;
+export const LONGEST_REPLY = 1_000_000;
 
 /** A version above all: of a program that does not name its own, nothing is known. */
 const UNKNOWN_VERSION = "9999.0.0";

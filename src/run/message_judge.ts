@@ -6,7 +6,7 @@ import { slashWord } from "../session/slash_word.ts";
 import type { CallerLine } from "../wire/caller_line.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { DriverError } from "./driver_error.ts";
-import { gatePrompt } from "./gate_prompt.ts";
+import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
 import { isPlain } from "./is_plain.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -44,6 +44,12 @@ export function messageJudge(
     });
     if (obstacle !== undefined) {
       return refused(`Cannot send the message: ${obstacle}`, "Send text, or the path of a file");
+    }
+    if (JSON.stringify(text).length > LONGEST_REPLY) {
+      return refused(
+        `Cannot send the message: it has ${text.length} characters, and Claude Code's socket takes some ${LONGEST_REPLY}`,
+        "Put the text into a file and name that file",
+      );
     }
     if (isPlain(text)) return { ...fields, way: "rendezvous" };
     if (text.startsWith("!") && !takesAll) {

@@ -34,6 +34,7 @@ function isWaiting({ phase }: SessionState): boolean {
 /** Whether a prompt can have reached the child: a Stop before that is not this turn's. */
 export function isSubmitted({ phase, sent }: SessionState): boolean {
   return phase === "entered" || phase === "working" || phase === "settling" ||
+    phase === "aborting" ||
     sent.some(({ way }) => way === "stdin");
 }
 

@@ -61,8 +61,7 @@ export function overOnRecord(state: SessionState): Step | undefined {
   if (state.phase !== "settling" || state.status?.status !== "idle") return undefined;
   const settled = settledEnding(state);
   if (settled === undefined || !isOnRecord(state)) return undefined;
-  const unpriced = state.options.conversation && !state.priced && !isLast(state) &&
-    state.sent.length === 0;
+  const unpriced = state.options.conversation && !state.priced && !isLast(state);
   return unpriced ? undefined : overTurn(state, settled);
 }
 
