@@ -422,13 +422,14 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   }
   if (!exited && tree !== undefined) killRunProcesses(marks(), tree);
   const { ready, queue, sent, taken } = state.session;
+  const isQuiet = (ending as Ending | undefined)?.kind === "closed";
   return {
     // A turn that was told before is not told again.
-    report: (ending as Ending | undefined)?.kind === "closed" ? undefined : report,
+    report: isQuiet ? undefined : report,
     ending: ending as unknown as Ending,
     wasReady: ready,
     told: toldBy(state.frames),
-    untaken: taken.length > 0 ? [...sent, ...queue] : queue,
+    untaken: taken.length > 0 || isQuiet ? [...sent, ...queue] : queue,
     lastFrames,
     lastScreen: () => renderScreen(ring.chunks(), size),
   };

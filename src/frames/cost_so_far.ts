@@ -32,6 +32,19 @@ export function costSoFar(
   };
 }
 
+/** What a conversation has cost whose child has ended and told its own cost; it may count what was paid before it. */
+export function costAtEnd(
+  { options: { before } }: Pick<FramesState, "options">,
+  cost: Cost | undefined,
+): Cost | undefined {
+  if (cost === undefined || before === undefined || cost.totalUsd >= before.totalUsd) return cost;
+  return {
+    ...cost,
+    totalUsd: cost.totalUsd + before.totalUsd,
+    apiDurationMs: cost.apiDurationMs + before.apiDurationMs,
+  };
+}
+
 /** The usage of the API's answers in the names that Claude Code has for it. */
 function modelUsage(usage: JsonObject, costUSD: number): JsonObject {
   const nested = (name: string): JsonObject => {

@@ -8,7 +8,7 @@ import { parseTaskNotification } from "../transcript/task_notification.ts";
 import type { Turn } from "../transcript/turn.ts";
 import type { Frame, ResultFrame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
-import { costSoFar } from "./cost_so_far.ts";
+import { costAtEnd, costSoFar } from "./cost_so_far.ts";
 import { type FramesState, listOf, type TurnEnd, withIds } from "./frames_state.ts";
 import { resultFrame } from "./result_frame.ts";
 import { printedResults, runTurns } from "./results.ts";
@@ -73,7 +73,8 @@ export function reportTurns(
   const all = runTurns(state);
   const written = stop === undefined || unfinished.length > 0 ? withoutStopped(all) : all;
   // A command, and a turn that never began, leave no line; what came before them is not theirs.
-  const isUnwritten = written.length <= printed && (child === undefined || state.rested);
+  const isUnwritten = written.length <= printed &&
+    (child === undefined || state.options.conversation === true);
   const turns = isUnwritten || ending.kind === "settled" ? [] : written;
   const turn = turns.at(-1);
   const message = state.taken[0] ?? state.awaited[0];
@@ -107,7 +108,8 @@ export function reportTurns(
     cost: child === undefined
       ? costSoFar({ ...state, cost }, written) ??
         (ending.kind === "settled" ? NOTHING_YET : undefined)
-      : costOfEntries(entries) ?? child.remains.cost ?? costSoFar({ ...state, cost }, written),
+      : costAtEnd(state, costOfEntries(entries) ?? child.remains.cost) ??
+        costSoFar({ ...state, cost }, written),
     maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
     subagents: subagentStats(turns, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,

@@ -94,9 +94,11 @@ function alive(state: SessionState, { at }: { readonly at: number }): SessionSta
 
 function onExit(state: SessionState, exit: Exit): Step {
   // A Stop that still waited for the idle status was the last one after all.
-  const unasked = state.phase === "resting" && state.queue.length === 0;
+  // What it was sent and has not taken is for the next child, if this one was any good.
+  const isUnasked = (state.phase === "resting" || state.phase === "entered") &&
+    state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
   const ending: Ending = state.ending ?? settledEnding(state) ??
-    (unasked ? { kind: "closed" } : { kind: "exited", exit });
+    (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
   return awaitRest({ ...state, phase: "reading", ending, exit });
 }
 

@@ -102,6 +102,8 @@ export interface SessionMemory extends TurnMemory {
   readonly dialogKeys: number;
   /** When the last of them was pressed. */
   readonly keyAt?: number;
+  /** How many turns the child has outlived. */
+  readonly turns: number;
   readonly exit?: Exit;
   /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
@@ -197,6 +199,7 @@ export function startSession(options: SessionOptions): SessionState {
     lifeAt: 0,
     tools: new Set(),
     dialogKeys: 0,
+    turns: 0,
     kills: 0,
     exitLeftMs: 0,
   };

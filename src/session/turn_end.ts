@@ -22,6 +22,7 @@ export function overTurn(
   const over = handOn({
     ...rest,
     ...NO_TURN,
+    turns: state.turns + 1,
     late: !recorded,
     phase: isNext ? "entered" : "resting",
   });

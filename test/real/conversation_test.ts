@@ -282,3 +282,76 @@ forNewestVersion("nobody who says nothing gets anything", async (real) => {
   assertEquals([code, stdout, stderr], [0, "", ""]);
   assertEquals(real.api.requests.length, 0);
 });
+
+/** Kills the Claude Code that a program has started. */
+async function killClaude(real: RealClaude, pid: number): Promise<void> {
+  const { stdout } = await new Deno.Command("ps", {
+    args: ["--ppid", `${pid}`, "-o", "pid="],
+  }).output();
+  const children = new TextDecoder().decode(stdout).trim().split(/\s+/u).map(Number);
+  const [child] = children.filter((each) => exeOf(each) === real.binary);
+  if (child === undefined) throw new Error("There is no Claude Code to kill");
+  Deno.kill(child, "SIGKILL");
+}
+
+function exeOf(pid: number): string | undefined {
+  try {
+    return Deno.readLinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is done in the third turn, and what its child's death there leaves of it. */
+const MOMENTS: Readonly<Record<string, { readonly text: string; readonly lost: boolean }>> = {
+  "before it is said": { text: "", lost: false },
+  "while the model is asked": { text: "Three. [[hang x1]] [[say third]]", lost: true },
+  "between two requests": {
+    text: "Three. [[bash true]] [[next]] [[hang x1]] [[say third]]",
+    lost: true,
+  },
+  "while a tool runs": { text: "Three. [[bash sh wait.sh]] [[say third]]", lost: true },
+};
+
+for (const [moment, { text, lost }] of Object.entries(MOMENTS)) {
+  const register = moment === "while the model is asked" ? forEachVersion : forNewestVersion;
+  register(`a child that is killed in turn 3, ${moment}, costs no other turn`, async (real) => {
+    await Deno.writeTextFile(
+      `${real.home.project}/wait.sh`,
+      "until [ -e go ]; do sleep 0.05; done",
+    );
+    const { code, stdout, stderr } = await hold(real, async ({ say, heard, asked, pid }) => {
+      for (const turn of [1, 2]) {
+        await say(`Turn ${turn}. [[say answer ${turn}]]`);
+        await heard(RESULT, turn);
+      }
+      if (lost) {
+        await say(text);
+        await asked("Three.");
+        if (text.includes("bash")) await heard("tool_use");
+        await say("Four. [[say fourth]]");
+      }
+      await killClaude(real, pid);
+      if (!lost) await say("Four. [[say fourth]]");
+      await heard("fourth");
+      await heard(RESULT, lost ? 4 : 3);
+      await say("Five. [[say fifth]]");
+    }, ["--allowedTools", "Bash"]);
+    const results = parseFrames(stdout).filter(({ type }) => type === "result");
+    assertEquals(
+      results.map(({ subtype, result }) => subtype === "success" ? result : subtype),
+      ["answer 1", "answer 2", ...(lost ? ["internal_error"] : []), "fourth", "fifth"],
+      stderr,
+    );
+    if (real.version === "2.1.330") {
+      assertEquals(results.map(({ result_index: at }) => at), results.map((_, at) => at));
+    }
+    assertEquals(new Set(results.map(({ session_id: id }) => id)).size, 1);
+    const costs = results.map(({ total_cost_usd: cost }) => Number(cost));
+    assertEquals(costs, costs.toSorted((one, other) => one - other));
+    assertEquals(code, 0);
+    assertStringIncludes(stderr, "Claude Code is gone");
+    // The one that came after knows what was said before.
+    assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "answer 2");
+  });
+}

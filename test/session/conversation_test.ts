@@ -323,6 +323,22 @@ Deno.test("a child that goes while it rests ends nothing that was asked for", ()
   assertEquals([turns(session), session.ending()?.kind], [["answered"], "closed"]);
 });
 
+Deno.test("a message that a child did not live to take is for the next one, unless it never took any", () => {
+  for (const turns of [1, 0]) {
+    const session = rested();
+    if (turns > 0) {
+      say(session, "one");
+      answered(session, "one");
+      status(session, "idle");
+      cost(session);
+    }
+    say(session, "two");
+    session.hear({ type: "exit", exit: { kind: "signaled", signal: 9 } });
+    assertEquals(session.state().sent.map(({ text }) => text), ["two"]);
+    assertEquals(session.ending()?.kind, turns > 0 ? "closed" : "exited");
+  }
+});
+
 Deno.test("a child that goes in a turn takes only that turn with it", () => {
   const session = rested();
   say(session, "one");
