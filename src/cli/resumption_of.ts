@@ -1,5 +1,6 @@
 import { CliError } from "./cli_error.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
+import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -8,8 +9,7 @@ const SUGGESTION = "Use --resume <id>, with the session_id of an earlier json re
 /**
  * Which session a run goes on with: an id alone is resumed as it is, all else has to be looked up.
  *
- * A message is left to Claude Code's own rule beside `--continue`: whatever it names does not count once there is a
- * latest session.
+ * Beside `--continue` the rest counts only when there is no latest session, as for `claude -p`.
  *
  * @throws {CliError} for what can never lead to a session
  */
@@ -50,7 +50,7 @@ function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }
   });
 }
 
-/** `claude -p` also takes a transcript's path and an address: neither leads to a session of the user's. */
+/** `claude -p` also takes a transcript's path and an address: neither names a session that is the user's. */
 function checkName(named: string): void {
   if (named === "") {
     throw new CliError(
@@ -58,12 +58,14 @@ function checkName(named: string): void {
       { suggestion: SUGGESTION },
     );
   }
-  const what = /\.jsonl$/iu.test(named) ? "a file" : URL.canParse(named) ? "an address" : undefined;
+  const what = /\.jsonl$/iu.test(named)
+    ? "a file"
+    : /^[a-z][a-z0-9+.-]*:\/\//iu.test(named)
+    ? "an address"
+    : undefined;
   if (what === undefined) return;
-  throw new CliError(
-    `Cannot resume a session: "${named}" is ${what}, not a session id or a title`,
-    {
-      suggestion: SUGGESTION,
-    },
+  throw new UnsupportedFlagError(
+    `Cannot honour --resume: "${named}" is ${what}, not a session id or a title`,
+    { suggestion: SUGGESTION },
   );
 }

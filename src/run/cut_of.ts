@@ -21,9 +21,12 @@ export function cutOf(
   if (upTo === undefined || transcript === undefined) return undefined;
   const cut = cutTranscript(transcript.text, { upTo, dropsTurn });
   if (cut.kind === "cut") return { path: transcript.path, text: cut.text };
-  throw new DriverError(`Cannot resume a part of the session: ${cut.reason}`, {
-    suggestion: dropsTurn === undefined
-      ? "Give --resume-session-at the uuid of an assistant message with which an answer ended"
-      : "Leave --resume-drops-turn out, or give both flags uuids that fit together",
+  if (cut.by === "turn") {
+    throw new DriverError(`Cannot honour --resume-drops-turn: ${cut.reason}`, {
+      suggestion: "Leave it out, or resume at the end of the turn before",
+    });
+  }
+  throw new DriverError(`Cannot honour --resume-session-at: ${cut.reason}`, {
+    suggestion: "Use the uuid of an assistant message that ended an answer, or run claude -p",
   });
 }

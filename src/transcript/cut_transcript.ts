@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { strangerToTurn } from "./stranger_to_turn.ts";
 
-/** What becomes of a transcript that is cut, or why it is not: a clause that finishes "Cannot resume …: ". */
+/** What becomes of a transcript that is cut; or what keeps it from being cut there, and why: a clause. */
 export type CutTranscript =
   | { readonly kind: "cut"; readonly text: string }
-  | { readonly kind: "refused"; readonly reason: string };
+  | { readonly kind: "refused"; readonly by: "message" | "turn"; readonly reason: string };
 
 /** A line and its object, where it is one. */
 interface Line {
@@ -30,12 +30,13 @@ export function cutTranscript(
   const lines = text.split("\n").map(lineOf).filter((line) => line !== undefined);
   const chain = lastBranch(lines);
   const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
-  if (at < 0 || !chain.has(upTo)) return refused(`it has no message with the uuid "${upTo}"`);
+  if (at < 0 || !chain.has(upTo)) return refused("message", `the session has no message "${upTo}"`);
   const inChain = ({ value }: Line) => chain.has(String(value["uuid"]));
   const kept = lines.slice(0, at + 1);
   const spoken = kept.filter(inChain).filter(({ value }) => isSpoken(value));
   if (!isEndOfAnswer(spoken)) {
     return refused(
+      "message",
       `the message "${upTo}" is not the end of an answer, and the interactive Claude Code adds to what ends elsewhere`,
     );
   }
@@ -44,7 +45,7 @@ export function cutTranscript(
     const dropped = rest.filter(inChain).map(({ value }) => value);
     const stranger = strangerToTurn(dropped, dropsTurn);
     if (stranger !== undefined) {
-      return refused(`more than the turn "${dropsTurn}" would be left out: ${stranger}`);
+      return refused("turn", `more than the turn "${dropsTurn}" would be left out: ${stranger}`);
     }
   }
   const gone = new Set(rest.flatMap(({ value }) => uuidOf(value)));
@@ -55,8 +56,8 @@ export function cutTranscript(
   return { kind: "cut", text: [...kept, ...stays].map((line) => `${line.text}\n`).join("") };
 }
 
-function refused(reason: string): CutTranscript {
-  return { kind: "refused", reason };
+function refused(by: "message" | "turn", reason: string): CutTranscript {
+  return { kind: "refused", by, reason };
 }
 
 function lineOf(text: string): Line | undefined {
