@@ -139,7 +139,8 @@ function candidatesIn(slugs: readonly string[], configDir: string): readonly Can
       if (id === undefined) return [];
       const path = `${slug}/${name}`;
       try {
-        const { isFile, mtime, size } = Deno.statSync(`${configDir}/projects/${path}`);
+        // A link may lead to anything, and nobody has named it.
+        const { isFile, mtime, size } = Deno.lstatSync(`${configDir}/projects/${path}`);
         return isFile ? [{ id, path, modified: mtime?.getTime() ?? 0, size }] : [];
       } catch {
         return [];

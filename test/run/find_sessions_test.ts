@@ -91,6 +91,7 @@ Deno.test("the latest session is none of a subagent's, and nothing that is no fi
   makeFifo(ground.place(id(4)));
   Deno.mkdirSync(ground.place(id(5)));
   Deno.symlinkSync("/dev/zero", ground.place(id(6)));
+  Deno.symlinkSync(ground.place(FIRST), ground.place(id(7)));
   assertEquals(await ground.latest(), FIRST);
 });
 
