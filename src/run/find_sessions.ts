@@ -2,6 +2,7 @@ import { namesIn } from "../sandbox/folder/names_in.ts";
 import { readTranscript } from "../sandbox/folder/read_transcript.ts";
 import { worktreesOf } from "../sandbox/child/worktrees_of.ts";
 import { UnfitFileError } from "../../ffi/regular_file.ts";
+import { backgroundSessions } from "../sandbox/processes/background_sessions.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { sessionKind } from "../transcript/session_kind.ts";
 import { isSameTitle, sessionTitle } from "../transcript/session_title.ts";
@@ -75,12 +76,14 @@ export async function findSessions(
 
 /**
  * The session that was written to last. Before 2.1.330 one of the background is none, and one in which nobody has said
- * anything is the latest all the same, with nothing to go on with.
+ * anything is the latest all the same, with nothing to go on with. What is at work in the background is left to itself.
  */
 async function latestSession(
   { configDir, cwd, version }: SessionPlaces,
 ): Promise<string | undefined> {
+  const atWork = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
+    if (atWork.has(id)) continue;
     const kind = sessionKind(linesOf(read(configDir, path)));
     if (kind === "conversation") return id;
     if (kind === "aside") continue;

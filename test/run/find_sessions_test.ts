@@ -109,6 +109,29 @@ Deno.test("versions differ in what is latest where nothing was said, or in the b
   assertEquals(await ground.latest("2.1.330"), undefined);
 });
 
+Deno.test("the latest session is none that is at work in the background", async () => {
+  using ground = new Ground();
+  for (const session of [FIRST, SECOND]) {
+    ground.write(session, { text: line({ sessionKind: "bg" }) });
+  }
+  const folder = `${ground.path}/sessions`;
+  Deno.mkdirSync(folder);
+  const record = (name: string, more: Readonly<Record<string, unknown>>) =>
+    Deno.writeTextFileSync(
+      `${folder}/${name}.json`,
+      JSON.stringify({ pid: Deno.pid, sessionId: SECOND, kind: "bg", ...more }),
+    );
+  makeFifo(`${folder}/1.json`);
+  Deno.writeTextFileSync(`${folder}/2.json`, "half");
+  record("3", { kind: "interactive" });
+  // No process has this pid.
+  record("4", { pid: 2 ** 22 + 1 });
+  record("other", {});
+  assertEquals(await ground.latest(), SECOND);
+  record(String(Deno.pid), {});
+  assertEquals(await ground.latest(), FIRST);
+});
+
 Deno.test("a name is an id, or a title that one session has or several have", async () => {
   using ground = new Ground();
   assertEquals(await ground.find({ latest: false }), {});
