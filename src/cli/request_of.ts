@@ -1,4 +1,5 @@
 import { CliError } from "./cli_error.ts";
+import { resumptionOf } from "./resumption_of.ts";
 import type { OutputFormat, PermissionMode, RunRequest } from "./run_request.ts";
 import type { Tokens, Use } from "./tokenize.ts";
 
@@ -46,11 +47,17 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     );
   }
 
-  const resume = given("--resume") ? resumeId(last("--resume") ?? "") : undefined;
+  const resuming = resumptionOf({
+    latest: given("--continue"),
+    ...present("named", last("--resume")),
+    ...present("upTo", last("--resume-session-at") || undefined),
+    ...present("dropsTurn", last("--resume-drops-turn")),
+  });
   const forkSession = given("--fork-session");
   const sessionId = last("--session-id") || undefined;
-  if (sessionId !== undefined && resume !== undefined && !forkSession) {
-    throw new CliError(`${READING}: --session-id with --resume needs --fork-session`, {
+  const goesOn = ["--resume", "--continue"].find(given);
+  if (sessionId !== undefined && goesOn !== undefined && !forkSession) {
+    throw new CliError(`${READING}: --session-id with ${goesOn} needs --fork-session`, {
       suggestion: "Add --fork-session, or leave --session-id out",
     });
   }
@@ -117,7 +124,7 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     mcpConfigs: all("--mcp-config"),
     strictMcpConfig: given("--strict-mcp-config"),
     ...present("sessionId", sessionId),
-    ...present("resume", resume),
+    ...resuming,
     forkSession,
     ...present("model", last("--model")),
     debug: given("--debug") || given("--debug-file"),
@@ -186,16 +193,6 @@ function forwardedOf(uses: readonly Use[]): readonly string[] {
       flag.class === "forwarded" && !(flag.name === "--session-id" && value === "")
     )
     .map(({ flag, value }) => value === undefined ? flag.name : `${flag.name}=${value}`);
-}
-
-function resumeId(id: string): string {
-  if (UUID.test(id)) return id;
-  throw new CliError(
-    id === ""
-      ? "Cannot resume a session: --resume needs a session id when printing"
-      : `Cannot resume a session: "${id}" is not a session id`,
-    { suggestion: "Use --resume <id>, with the session_id of an earlier json result" },
-  );
 }
 
 function checkSettingSources(value: string): void {

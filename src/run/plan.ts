@@ -11,6 +11,7 @@ import { partsOf } from "../sandbox/folder/folder_parts.ts";
 import type { Prompt } from "../session/message.ts";
 import { slashWord } from "../session/slash_word.ts";
 import { conversationOf } from "./conversation_of.ts";
+import { cutOf } from "./cut_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -43,6 +44,8 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
 /**
  * Decides all that a run is started with. Nothing is read or made here: no clock, no file, no environment but the
  * caller's in the order, no random number.
+ *
+ * @throws {DriverError} when there is no session, or no part of it, that can be gone on with as it was asked for
  */
 export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const decided = decide(order, facts);
@@ -88,15 +91,17 @@ function argsOf(
   order: RunOrder,
   { session, mode, log, settingsPath }: Decisions & { readonly settingsPath: string },
 ): readonly string[] {
-  // A session that the caller names or resumes is named among the forwarded arguments.
-  const isOwn = order.sessionId === undefined && session.id !== order.resume;
+  const { resumed } = session;
+  // A session that the caller names is named among the forwarded arguments.
+  const isOwn = order.sessionId === undefined && session.id !== resumed;
   return [
     `--permission-mode=${mode}`,
     `--disallowedTools=${HIDDEN_TOOLS}`,
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     `--settings=${settingsPath}`,
     ...(isOwn ? [`--session-id=${session.id}`] : []),
-    ...order.forwarded,
+    ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
+    ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
     ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
   ];
 }
@@ -114,6 +119,7 @@ function contentsOf(
   const { folder, folders, writable, settings, secret, userConfig } = facts;
   const { session, inject, isGated, memoryPath, userSettings } = decided;
   const parts = partsOf(folder);
+  const shortened = cutOf(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
   return {
     files: childFiles(parts, {
@@ -141,7 +147,8 @@ function contentsOf(
     secret,
     exposed,
     userConfigDir: userConfig.dir,
-    ...(order.resume === undefined ? {} : { resume: order.resume }),
+    ...(session.resumed === undefined ? {} : { resume: session.resumed }),
+    ...(shortened === undefined ? {} : { shortened }),
     isNewSession: session.isNew,
   };
 }

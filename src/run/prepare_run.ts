@@ -8,11 +8,14 @@ import type { Settings } from "../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { claimThread } from "./claim_thread.ts";
+import { claudeVersion } from "../driver/claude_version.ts";
 import { earlierLines } from "./earlier_lines.ts";
+import { findSessions } from "./find_sessions.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
 import type { MessageJudge } from "./message_judge.ts";
 import { type Plan, plan } from "./plan.ts";
 import { readFacts, type RunFacts } from "./read_facts.ts";
+import { realPath } from "./real_path.ts";
 import { refuseKnownSession } from "./refuse_known_session.ts";
 import { requireShortPath } from "./require_short_path.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -49,7 +52,14 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   await claimThread();
   const everywhere = places(order.env);
   const swept = sweep({ places: everywhere, userConfigDir: userConfig.dir });
-  const session = { id: sessionOf(order, facts).id, configDir: userConfig.dir };
+  const found = order.resume === undefined
+    ? await findSessions(order, {
+      configDir: userConfig.dir,
+      cwd: realPath(order.cwd),
+      version: async () => facts.version ?? await claudeVersion(binary, order.env),
+    })
+    : {};
+  const session = { id: sessionOf(order, { ...facts, found }).id, configDir: userConfig.dir };
   using undo = new DisposableStack();
   const owner = makeRunFolder({
     places: everywhere,
@@ -60,6 +70,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   undo.defer(() => removeRunFolder(owner));
   const { contents, ...planned } = plan(order, {
     ...facts,
+    found,
     folder: owner.path,
     runs: everywhere.map(folderOfRuns),
     secret: crypto.randomUUID(),

@@ -20,6 +20,7 @@ import { DriverError } from "./driver_error.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./is_plain.ts";
 import type { GatedPrompt } from "./gate_prompt.ts";
+import { realPath } from "./real_path.ts";
 import { modeFacts, modeHangsOnVersion } from "./permission_mode.ts";
 import type { RunOrder } from "./run_order.ts";
 import { valuesOf } from "./values_of.ts";
@@ -101,6 +102,7 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   });
   const { prompt } = order;
   if (prompt === undefined) requireConversation(await version());
+  if (order.resumption?.dropsTurn !== undefined) requireGuard(await version());
   const gated = prompt === undefined || (isPlain(prompt) && order.altered === undefined)
     ? { expands: false }
     : (await import("./gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
@@ -134,6 +136,17 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
 /** The first version whose rendezvous socket has been measured message by message. */
 const CONVERSES = "2.1.197";
 
+/** The first version that was seen to know `--resume-drops-turn`. */
+const GUARDS = "2.1.330";
+
+function requireGuard(version: string | undefined): void {
+  if (version !== undefined && isVersionAtLeast(version, GUARDS)) return;
+  throw new DriverError(
+    `Cannot honour --resume-drops-turn: Claude Code ${version ?? "of an unknown version"} lacks it`,
+    { suggestion: `Update Claude Code to ${GUARDS} or later, or leave it out` },
+  );
+}
+
 function requireConversation(version: string | undefined): void {
   if (version !== undefined && isVersionAtLeast(version, CONVERSES)) return;
   throw new DriverError(
@@ -144,13 +157,4 @@ function requireConversation(version: string | undefined): void {
       suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json",
     },
   );
-}
-
-function realPath(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    // Claude Code itself says what is wrong with it.
-    return path;
-  }
 }

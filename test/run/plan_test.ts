@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import { DriverError } from "../../src/run/driver_error.ts";
 import { type Plan, plan } from "../../src/run/plan.ts";
 import type { PlanFacts } from "../../src/run/plan_facts.ts";
 import type { RunOrder } from "../../src/run/run_order.ts";
@@ -29,6 +30,7 @@ const FACTS: PlanFacts = {
   timeLeftMs: 59_000,
   freshId: FRESH,
   seed: "44444444-4444-4444-8444-444444444444",
+  found: {},
   folder: FOLDER,
   runs: ["/tmp/claude-print-1", "/var/tmp/claude-print-1"],
   secret: "s3cret",
@@ -62,10 +64,11 @@ const logOf = (planned: Plan) => ({
   mcp: planned.mcpLog,
 });
 
-/** The session: its id, how it is named to the child, whose transcript is copied in, and whether it must not be known. */
+/** The session: its id, how it and the one it goes on with are named to the child, whose transcript is copied in, and whether it must not be known. */
 const sessionOf = (planned: Plan) => ({
   id: planned.sessionId,
   argument: argsOf(planned, "--session-id")[0],
+  resumed: argsOf(planned, "--resume"),
   copied: planned.contents.resume,
   isNew: planned.contents.isNewSession,
 });
@@ -257,28 +260,138 @@ rule("the prompt goes in on stdin, by a paste, or by the socket", {
   },
 });
 
+const own = { id: FRESH, argument: FRESH, resumed: [], copied: undefined, isNew: false };
+const goesOn = {
+  id: EARLIER,
+  argument: undefined,
+  resumed: [EARLIER],
+  copied: EARLIER,
+  isNew: false,
+};
+const fork = { ...goesOn, id: FRESH, argument: FRESH };
+
 rule("a session is the run's own, named, resumed, or a fork", {
   see: sessionOf,
   rows: {
-    "its own": { is: { id: FRESH, argument: FRESH, copied: undefined, isNew: false } },
+    "its own": { is: own },
     // The caller's flags name it to the child.
     named: {
       order: { sessionId: NAMED, forwarded: [`--session-id=${NAMED}`] },
-      is: { id: NAMED, argument: NAMED, copied: undefined, isNew: true },
+      is: { ...own, id: NAMED, argument: NAMED, isNew: true },
     },
-    resumed: {
-      order: { resume: EARLIER },
-      is: { id: EARLIER, argument: undefined, copied: EARLIER, isNew: false },
+    resumed: { order: { resume: EARLIER }, is: goesOn },
+    "resumed again, after its child has died": {
+      order: { resume: EARLIER, resumption: { latest: true }, forwarded: [`--resume=${EARLIER}`] },
+      facts: { found: { latest: NAMED } },
+      is: goesOn,
     },
-    "a fork": {
-      order: { resume: EARLIER, forkSession: true },
-      is: { id: FRESH, argument: FRESH, copied: EARLIER, isNew: false },
-    },
+    "a fork": { order: { resume: EARLIER, forkSession: true }, is: fork },
     "a fork that is named": {
       order: { resume: EARLIER, forkSession: true, sessionId: NAMED },
-      is: { id: NAMED, argument: undefined, copied: EARLIER, isNew: true },
+      is: { ...goesOn, id: NAMED, isNew: true },
+    },
+    "the latest": {
+      order: { resumption: { latest: true } },
+      facts: { found: { latest: EARLIER } },
+      is: goesOn,
+    },
+    "a fork of the latest": {
+      order: { resumption: { latest: true }, forkSession: true },
+      facts: { found: { latest: EARLIER } },
+      is: fork,
+    },
+    "the latest, whatever else is named": {
+      order: { resumption: { latest: true, named: NAMED, upTo: "m" } },
+      facts: { found: { latest: EARLIER } },
+      is: goesOn,
+    },
+    "no latest": { order: { resumption: { latest: true } }, is: own },
+    "no latest, but a named one": {
+      order: { resumption: { latest: true, named: EARLIER } },
+      facts: { found: { named: [EARLIER] } },
+      is: goesOn,
+    },
+    "no latest to fork, and an id": {
+      order: { resumption: { latest: true }, forkSession: true, sessionId: NAMED },
+      is: { ...own, id: NAMED, argument: undefined, isNew: true },
+    },
+    "one with a title": {
+      order: { resumption: { latest: false, named: "Title" } },
+      facts: { found: { named: [EARLIER] } },
+      is: goesOn,
     },
   },
+});
+
+/** A prompt and its answer, and a second prompt. */
+const SPOKEN = [
+  { type: "user", uuid: "p1", parentUuid: null, message: { content: "one" } },
+  { type: "assistant", uuid: "a1", parentUuid: "p1", message: { id: "m1", content: [] } },
+  { type: "user", uuid: NAMED, parentUuid: "a1", message: { content: "two" } },
+].map((line) => `${JSON.stringify(line)}\n`);
+
+const TRANSCRIPT = { path: `-w/${EARLIER}.jsonl`, text: SPOKEN.join("") };
+
+const upTo = (message: string, more: { readonly dropsTurn?: string } = {}) => ({
+  order: { resumption: { latest: false, named: EARLIER, upTo: message, ...more } },
+  facts: { found: { named: [EARLIER], transcript: TRANSCRIPT } },
+});
+
+rule("a transcript is shortened to the message up to which it is resumed", {
+  see: (planned) => [sessionOf(planned), planned.contents.shortened?.text],
+  rows: {
+    "all of it": { order: { resume: EARLIER }, is: [goesOn, undefined] },
+    "a part": { ...upTo("a1"), is: [goesOn, SPOKEN.slice(0, 2).join("")] },
+    "all but a turn": {
+      ...upTo("a1", { dropsTurn: NAMED }),
+      is: [goesOn, SPOKEN.slice(0, 2).join("")],
+    },
+    "all of it, after its child has died": {
+      ...upTo("a1"),
+      order: { ...upTo("a1").order, resume: EARLIER },
+      is: [goesOn, undefined],
+    },
+    "not the latest": {
+      order: { resumption: { latest: true, named: NAMED, upTo: "a1" } },
+      facts: { found: { latest: EARLIER } },
+      is: [goesOn, undefined],
+    },
+    // The sandbox tells that there is none.
+    "no transcript": {
+      ...upTo("a1"),
+      facts: { found: { named: [EARLIER] } },
+      is: [goesOn, undefined],
+    },
+  },
+});
+
+Deno.test("plan(): a session that is not there, or not in parts, is refused", () => {
+  const titled = (named: readonly string[]) => ({
+    order: { resumption: { latest: false, named: "Title" } },
+    facts: { found: { named } },
+  });
+  const refusals: readonly (readonly [Omit<Row, "is">, string])[] = [
+    [
+      titled([]),
+      'Cannot resume a session: "Title" is neither a session id nor the title of a session here',
+    ],
+    [
+      titled([EARLIER, NAMED]),
+      'Cannot resume a session: 2 sessions have the title "Title"',
+    ],
+    [upTo("x"), 'Cannot honour --resume-session-at: the session has no message "x"'],
+    [
+      upTo("p1"),
+      'Cannot honour --resume-session-at: the message "p1" is not the end of an answer, and the interactive Claude Code adds to what ends elsewhere',
+    ],
+    [
+      upTo("a1", { dropsTurn: FRESH }),
+      `Cannot honour --resume-drops-turn: more than the turn "${FRESH}" would be left out: the first of it is the user line ${NAMED}`,
+    ],
+  ];
+  for (const [row, message] of refusals) {
+    assertEquals(assertThrows(() => planOf(row), DriverError).message, message);
+  }
 });
 
 const none = { argument: undefined, level: undefined, retries: undefined, mcp: undefined };

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeThrowawayHome, type ThrowawayHome } from "../../fixtures/throwaway_home.ts";
+import { DriverError } from "../../src/run/driver_error.ts";
 import { readFacts } from "../../src/run/read_facts.ts";
 import type { RunOrder } from "../../src/run/run_order.ts";
 import { PLAIN_ORDER } from "./plain_order.ts";
@@ -46,6 +47,16 @@ Deno.test("readFacts() asks for the version where something hangs on it, and onc
   assertEquals(await askedFor({ prompt: "ümlaut" }), ["2.1.197", 1]);
   assertEquals(await askedFor({ altered: "a tab" }), ["2.1.197", 1]);
   assertEquals(await askedFor({ prompt: "ümlaut" }, project("bypassPermissions")), ["2.1.197", 1]);
+});
+
+Deno.test("readFacts() refuses --resume-drops-turn where Claude Code lacks it", async () => {
+  await using home = await makeThrowawayHome();
+  const resumption = { latest: false, named: "s", upTo: "m", dropsTurn: "t" };
+  await assertRejects(
+    async () => await readFacts(await ordered(home, { resumption })),
+    DriverError,
+    "Cannot honour --resume-drops-turn: Claude Code 2.1.197 lacks it",
+  );
 });
 
 Deno.test("readFacts() reads the settings that --setting-sources leaves, and the caller's", async () => {

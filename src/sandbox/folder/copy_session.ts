@@ -1,3 +1,4 @@
+import type { FolderFile } from "./folder_contents.ts";
 import { isThere } from "./is_there.ts";
 import { namesIn } from "./names_in.ts";
 import { parentOf } from "./parent_of.ts";
@@ -6,18 +7,34 @@ import { readTranscript } from "./read_transcript.ts";
 /**
  * Copies a session's transcript, and its folder of subagents and results, from one config dir into another.
  *
+ * What is copied of a shortened transcript is smaller than the one it is from: what is added to it is added to that one
+ * all the same, behind what it has besides.
+ *
+ * @param options.shortened a transcript with its path below `projects/`, which is taken as it is here
  * @returns bytes that were copied, by their path below `projects/`; none when there is no such session
  */
 export function copySession(
   session: string,
-  { from, to }: { readonly from: string; readonly to: string },
+  { from, to, shortened }: {
+    readonly from: string;
+    readonly to: string;
+    readonly shortened?: FolderFile;
+  },
 ): ReadonlyMap<string, number> {
   const copied = new Map<string, number>();
   const folders = { from: `${from}/projects`, to: `${to}/projects` };
   for (const slug of namesIn(folders.from)) {
     const path = `${slug}/${session}`;
     if (!isThere(`${folders.from}/${path}.jsonl`)) continue;
-    copyTree(`${path}.jsonl`, { ...folders, copied });
+    if (shortened === undefined) {
+      copyTree(`${path}.jsonl`, { ...folders, copied });
+    } else if (shortened.path === `${path}.jsonl`) {
+      const bytes = new TextEncoder().encode(shortened.text);
+      write(`${folders.to}/${path}.jsonl`, bytes);
+      copied.set(`${path}.jsonl`, bytes.length);
+    } else {
+      continue;
+    }
     if (isThere(`${folders.from}/${path}`)) copyTree(path, { ...folders, copied });
   }
   return copied;
@@ -40,8 +57,12 @@ function copyTree(
     }
     return;
   }
-  Deno.mkdirSync(parentOf(`${to}/${path}`), { recursive: true, mode: 0o700 });
   const bytes = readTranscript(`${from}/${path}`);
-  Deno.writeFileSync(`${to}/${path}`, bytes, { mode: 0o600 });
+  write(`${to}/${path}`, bytes);
   copied.set(path, bytes.length);
+}
+
+function write(path: string, bytes: Uint8Array): void {
+  Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
+  Deno.writeFileSync(path, bytes, { mode: 0o600 });
 }

@@ -12,6 +12,8 @@ export interface FolderContents {
   readonly userConfigDir: string;
   /** The session to be resumed: its transcript is copied in. */
   readonly resume?: string;
+  /** What stands in its place where a part of it is resumed; a path below `projects/`. */
+  readonly shortened?: FolderFile;
   /** Whether nobody may have had the session's id before. */
   readonly isNewSession: boolean;
 }

@@ -94,11 +94,15 @@ export class Sandbox implements Disposable {
   }
 
   #copyResumed(
-    { resume, userConfigDir }: FolderContents,
+    { resume, shortened, userConfigDir }: FolderContents,
     places: readonly string[],
   ): ReadonlyMap<string, number> {
     if (resume === undefined) return new Map();
-    const copied = copySession(resume, { from: userConfigDir, to: this.configDir });
+    const copied = copySession(resume, {
+      from: userConfigDir,
+      to: this.configDir,
+      ...(shortened === undefined ? {} : { shortened }),
+    });
     if (copied.size > 0) return copied;
     const holder = findSessionHolder(resume, {
       configDir: userConfigDir,
