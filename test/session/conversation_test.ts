@@ -12,8 +12,12 @@ const say = (session: Simulation, text: string, more: Partial<Message> = {}) =>
   });
 const status = (session: Simulation, name: string) =>
   session.hear({ type: "status", status: name });
-const hook = (session: Simulation, event: string, payload = {}, id?: string) =>
-  session.hear({ type: "hook", event, payload, ...(id === undefined ? {} : { id }) });
+const hook = (
+  session: Simulation,
+  event: string,
+  payload: Readonly<Record<string, unknown>>,
+  id?: string,
+) => session.hear({ type: "hook", event, payload, ...(id === undefined ? {} : { id }) });
 const submit = (session: Simulation, prompt: string) =>
   hook(session, "UserPromptSubmit", { prompt });
 const line = (session: Simulation, written: object) => {
