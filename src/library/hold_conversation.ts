@@ -35,7 +35,9 @@ export async function holdConversation(
   request: RunRequest,
   options: HoldOptions,
 ): Promise<number> {
-  const { env, cwd, teardown, warn } = options;
+  // What is of the caller's surroundings is not the child's.
+  const { env, cwd, teardown, onPrepared, onChildEnded, ...watching } = options;
+  const { warn } = watching;
   const { record } = request;
   let recorder: RunRecorder | undefined;
   if (record !== undefined) {
@@ -45,12 +47,12 @@ export async function holdConversation(
   }
   const isRecorded = recorder !== undefined;
   return await converse({ ...request, prompt: undefined, cwd, env, frames: true, retries: true }, {
-    ...options,
+    ...watching,
     onInput: (input) => recorder?.input(input),
     onEffect: (effect) => recorder?.effect(effect),
     onPrepared: (prepared) => {
       teardown.own(prepared.sandbox);
-      options.onPrepared?.(prepared);
+      onPrepared?.(prepared);
       for (const warning of unsweptWarnings(prepared)) warn(warning);
       recorder?.begin(prepared);
       if (isRecorded && recorder === undefined) {
@@ -61,7 +63,7 @@ export async function holdConversation(
       teardown.childEnded();
       teardown.run();
       recorder = undefined;
-      options.onChildEnded?.();
+      onChildEnded?.();
     },
   });
 }

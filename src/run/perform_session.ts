@@ -43,8 +43,8 @@ export async function performSession(
   const { emit = () => {}, ...rest } = options;
   try {
     return await runSession({
-      ...prepared,
       ...rest,
+      ...prepared,
       cwd,
       frames: frames || record !== undefined,
       onFrame: emit,
