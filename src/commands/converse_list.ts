@@ -28,7 +28,13 @@ const SIGNALLED = 128;
 const ABANDONED = 141;
 
 /** How a conversation ended. */
-type End = { readonly exitCode: number } | { readonly error: unknown };
+type End =
+  /** Somebody stopped it, or there are no further lines. */
+  | { readonly kind: "over"; readonly exitCode: number }
+  /** It cannot be held: whatever is said next has the same answer. */
+  | { readonly kind: "failed"; readonly error: unknown }
+  /** It was stopped before it had a child, or this program has failed. */
+  | { readonly kind: "stopped"; readonly error: unknown };
 
 /**
  * One turn of one conversation for each line of stdin or of `--input-file`, one after the other, and one line of output
@@ -92,13 +98,20 @@ export async function converseList(
   });
   /** Set once nothing more is said to Claude Code. */
   let end: End | undefined;
-  const ended = Promise.race([holding, crashed])
-    .then((exitCode): End => ({ exitCode }), (error: unknown): End => ({ error }))
-    .then((how) => {
-      end = how;
-      awaited.fail("error" in how ? how.error : new Error("The conversation is over"));
-      return how;
-    });
+  const ended = Promise.race([
+    crashed.catch((error: unknown): End => ({ kind: "stopped", error })),
+    holding.then(
+      (exitCode): End => ({ kind: "over", exitCode }),
+      (error: unknown): End => ({
+        kind: error instanceof StoppedError ? "stopped" : "failed",
+        error,
+      }),
+    ),
+  ]).then((how) => {
+    end = how;
+    awaited.fail("error" in how ? how.error : new Error("The conversation is over"));
+    return how;
+  });
 
   const answerLine = async (line: string): Promise<LineReport> => {
     let input: unknown = line;
@@ -109,7 +122,7 @@ export async function converseList(
       const text = joinPrompt(request.promptArgument ?? "", parsed.prompt);
       const problem = parsed.args.length > 0 ? argsError() : checkPrompt(text);
       if (problem !== undefined) throw problem;
-      if (end !== undefined && "error" in end) throw end.error;
+      if (end?.kind === "failed") throw end.error;
       const ticket = crypto.randomUUID();
       const answered = awaited.expect(ticket);
       caller.say(messageLine(text, { ticket }));
@@ -131,19 +144,22 @@ export async function converseList(
   const lines = listLines(request);
   const finish = async (exitCode: number) => {
     caller.close();
-    await ended;
+    const how = await ended;
     await Promise.all(told);
-    return exitCode;
+    return how.kind === "over" && how.exitCode > SIGNALLED ? how.exitCode : exitCode;
   };
   try {
     for (let number = 1;; number++) {
       label = "";
       const next = lines.next();
       // Whoever stops the conversation does not wait for the list.
-      const stopped = ended.then((how) => isStop(how) ? how : next);
+      const stopped = ended.then(async (how) => how.kind === "failed" ? await next : how);
       const line = await Promise.race([next, stopped]);
-      if ("error" in line) return reportError(line.error, { tell });
-      if ("exitCode" in line) return await finish(line.exitCode);
+      if ("kind" in line) {
+        return line.kind === "over"
+          ? await finish(line.exitCode)
+          : reportError(line.error, { tell });
+      }
       if (line.done) break;
       if (line.value.trim() === "") continue;
       label = `line ${number}: `;
@@ -153,8 +169,7 @@ export async function converseList(
       const isOver = exitCode > SIGNALLED;
       // The signals are the conversation's: its end ends the wait for a reader, too.
       using reading = new StopSignals({ listen: false });
-      const over = ended.then((how) => isStop(how) && reading.raise("SIGTERM"));
-      over.catch(() => {});
+      ended.then(({ kind }) => kind === "failed" || reading.raise("SIGTERM"));
       const until = performance.now() + request.timeoutMs;
       const code = await delivered(isOver ? exitCode : 0, { outlets, until, signals: reading });
       if (outlets.stdout?.end === "unread") {
@@ -170,11 +185,6 @@ export async function converseList(
     throw error;
   }
   return await finish(gravestExitCode(exitCodes));
-}
-
-/** Whether somebody has ended the conversation, rather than that it could not be held. */
-function isStop(how: End): boolean {
-  return "exitCode" in how || how.error instanceof StoppedError;
 }
 
 function argsError(): CliError {

@@ -89,3 +89,105 @@ Deno.test("converse() tells the turn of a Claude Code that died, and goes on wit
   assert(first?.args.includes(`--session-id=${id}`));
   assert(second?.args.includes(`--resume=${id}`));
 });
+
+Deno.test("converse() goes on after a turn that took too long, and after a Claude Code that takes nothing", async () => {
+  await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
+  await using slow = converseHere(claude, { args: ["--timeout", "0.5"] });
+  const [late, queued] = [slow.send("one"), slow.send("two", { priority: "later" })];
+  assertEquals((await late.result).frame.subtype, "timeout");
+  assertEquals((await queued.result).exitCode, 124);
+  await using deaf = await StandIn.set({ ...ECHO, rendezvous: false, hang: "start" });
+  await using conversation = converseHere(deaf, { args: ["--start-timeout", "0.3"] });
+  for (const text of ["one", "two"]) {
+    const { frame, problem } = await conversation.send(text).result;
+    assertEquals(frame.subtype, "start_timeout");
+    assertStringIncludes(problem?.message ?? "", "0.3 s");
+  }
+  assertEquals((await deaf.journal("start")).length, 2);
+});
+
+Deno.test("the end of its scope ends a conversation and answers or refuses what was sent", async () => {
+  await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
+  const conversation = converseHere(claude);
+  const first = conversation.send("one");
+  const second = conversation.send("two", { priority: "later" });
+  await claude.untilNoted("prompt");
+  await conversation[Symbol.asyncDispose]();
+  assertEquals(await leftovers(claude.home), []);
+  const { exitCode, frame } = await first.result;
+  assertEquals([exitCode, frame.subtype], [141, "interrupted"]);
+  await assertRejects(() => second.result, RunError, "The message was not answered");
+  await assertRejects(() => conversation.send("three").result, RunError, "it has been ended");
+  await conversation[Symbol.asyncDispose]();
+  await conversation.interrupt();
+  await conversation.close();
+});
+
+Deno.test("a conversation in which nothing is said starts nothing, and can be ended in every way", async () => {
+  await using claude = await StandIn.set();
+  {
+    await using _unused = converseHere(claude);
+  }
+  const closed = converseHere(claude);
+  assertEquals(await closed.close(), { exitCode: 0, warnings: [] });
+  await assertRejects(() => closed.send("x").result, RunError, "it has been closed");
+  assertEquals(await Array.fromAsync(closed), []);
+  const controller = new AbortController();
+  const aborted = converseHere(claude, { signal: controller.signal });
+  const reason = new Error("not today");
+  const sent = aborted.send("hello");
+  controller.abort(reason);
+  assertEquals(await assertRejects(() => sent.result), reason);
+  assertEquals(await assertRejects(() => aborted.close()), reason);
+  const failed = await assertRejects(() => aborted.send("hello").result, RunError, "not today");
+  assertEquals(failed.cause, reason);
+  assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("converse() ends when its signal is aborted, with the text so far", async () => {
+  await using claude = await StandIn.set({
+    hang: "stream",
+    turns: [[{ text: "Half an answer and its end" }]],
+    sabotage: [{ at: "stream", run: "sleep 0.2" }],
+  });
+  const controller = new AbortController();
+  const conversation = converseHere(claude, { signal: controller.signal });
+  const { result } = conversation.send("hello");
+  await claude.untilNoted("sabotage");
+  controller.abort();
+  const { text, exitCode, frame } = await result;
+  assertEquals([text, exitCode, frame.subtype], ["Half an answe", 130, "interrupted"]);
+  assertEquals((await conversation.close()).exitCode, 130);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("converse() refuses what it cannot send or honour, with what to do about it", async () => {
+  await using claude = await StandIn.set(ECHO);
+  {
+    await using conversation = converseHere(claude);
+    const cases = [["", "there is no prompt"], ["a\0b", "a NUL character"]] as const;
+    for (const [text, words] of cases) {
+      await assertRejects(() => conversation.send(text).result, RunError, words);
+    }
+    const image = [{ type: "image", source: {} }];
+    const { suggestion } = await assertRejects(
+      () => conversation.send(image).result,
+      RunError,
+      'passes no "image" blocks on',
+    );
+    assertEquals(suggestion, "Send text, or the path of a file");
+    assertEquals(await claude.journal("start"), []);
+  }
+  for (const args of [["--jsonl"], ["--one-session"], ["--inject", "paste"], ["a prompt"]]) {
+    const conversation = converseHere(claude, { args });
+    const { result } = conversation.send("hello");
+    await assertRejects(() => result, RunError);
+    await assertRejects(() => Array.fromAsync(conversation), RunError);
+    await assertRejects(() => conversation.close(), RunError);
+    await assertRejects(() => conversation.send("x").result, RunError, "which has failed");
+  }
+  const nowhere = converseHere({ ...claude, binary: `${claude.home.path}/nowhere` });
+  const error = await assertRejects(() => nowhere.send("hello").result, RunError);
+  assertStringIncludes(error.message, "Cannot start claude");
+  assert(error.suggestion !== undefined);
+});
