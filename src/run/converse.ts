@@ -46,10 +46,12 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
   let exitCode = 0;
   let hasAnswered = false;
   let next = order;
+  let last: PreparedRun | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
     if (begin.length === 0) await somethingSaid(caller, options);
     if (begin.length === 0 && caller.isOver) return exitCode;
+    if (last !== undefined) next = afterDeath(last) ?? next;
     const prepared = await prepareRun(next);
     onPrepared(prepared);
     caller.turnTo(prepared.judge);
@@ -80,19 +82,23 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     const isLast = ENDS_ALL.includes(ending.kind) ||
       (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
     if (isLast || (caller.isOver && begin.length === 0)) return exitCode;
-    if (!order.persistSession) {
+    last = prepared;
+  }
+
+  /** What is asked for once a child has died; nothing new if it did so early and has left nothing to go on with. */
+  function afterDeath({ sessionId, userConfig }: PreparedRun): RunOrder | undefined {
+    const hasLeft = hasAnswered || isKnownSession(sessionId, userConfig.dir);
+    if (hasLeft && !order.persistSession) {
       throw new DriverError("Cannot go on with the conversation: its session is not kept", {
         suggestion: "Leave out --no-session-persistence",
       });
     }
-    const { sessionId, userConfig } = prepared;
-    // A child that died early has left nothing to go on with.
-    if (!hasAnswered && !isKnownSession(sessionId, userConfig.dir)) {
-      options.warn("Claude Code is gone; what comes next goes to a new one");
-      continue;
-    }
-    options.warn("Claude Code is gone; what comes next goes to a new one that resumes the session");
-    next = resumed(order, sessionId);
+    options.warn(
+      `Claude Code is gone; what comes next goes to a new one${
+        hasLeft ? " that resumes the session" : ""
+      }`,
+    );
+    return hasLeft ? resumed(order, sessionId) : undefined;
   }
 
   /** Waits for the caller as long as it likes, unless this program is asked to stop. */
