@@ -268,6 +268,11 @@ Deno.test("parseArguments takes a conversation as claude -p does, on stdin and i
   }
 });
 
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  "--one-session": ["--jsonl"],
+  "--replay-user-messages": STREAMS,
+};
+
 Deno.test("parseArguments accepts every flag that is not refused and forwards its class alone", async () => {
   const values: Readonly<Record<string, string>> = {
     "--start-timeout": "5",
@@ -286,8 +291,8 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     if (flag.class === "refused" || flag.name === "--help" || flag.name === "--version") continue;
     const value = values[flag.name] ?? flag.choices?.[0] ?? "x";
     const token = flag.value === "none" ? flag.name : `${flag.name}=${value}`;
-    // One flag makes sense only beside others.
-    const beside = flag.name === "--replay-user-messages" ? STREAMS : [];
+    // Some flags make sense only beside others.
+    const beside = BESIDE[flag.name] ?? [];
     const { forwarded } = await requestOf(token, ...beside);
     assertEquals(forwarded, flag.class === "forwarded" ? [token] : [], flag.name);
   }
