@@ -56,6 +56,7 @@ const remains = z.object({
 const fields = {
   text: z.string(),
   uuid: z.exactOptional(z.string()),
+  ticket: z.exactOptional(z.string()),
   priority: z.exactOptional(z.enum(["now", "next", "later"])),
   content: z.exactOptional(z.unknown()),
   repeated: z.exactOptional(z.literal(true)),

@@ -26,8 +26,14 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
   const given = (name: string): boolean => uses.some((use) => use.flag.name === name);
 
   const jsonl = given("--jsonl");
+  const oneSession = given("--one-session");
+  if (oneSession && !jsonl) {
+    throw new CliError(`${READING}: --one-session needs --jsonl`, {
+      suggestion: "Add --jsonl, and give each turn a line of its own, or leave it out",
+    });
+  }
   const outputFormat = choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text");
-  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") });
+  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") && !oneSession });
   const verbose = given("--verbose");
   if (outputFormat === "stream-json" && !verbose) {
     throw new CliError(`${READING}: --output-format=stream-json needs --verbose`, {
@@ -67,7 +73,7 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     });
   }
 
-  if (jsonl && sessionId !== undefined) {
+  if (jsonl && !oneSession && sessionId !== undefined) {
     throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
       suggestion: 'Leave --session-id out, or give each line its own in "args"',
     });
@@ -91,6 +97,7 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     ignoredArguments: operands.slice(1),
     ...present("inputFile", last("--input-file")),
     jsonl,
+    oneSession,
     ...present("record", last("--record")),
     inputFormat,
     replayMessages,

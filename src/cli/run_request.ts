@@ -32,6 +32,8 @@ export type RunRequest = {
   readonly inputFile?: string;
   /** Whether stdin, or the input file, is a list of prompts, a run each. */
   readonly jsonl: boolean;
+  /** Whether they are the turns of one conversation instead. */
+  readonly oneSession: boolean;
   /** The folder for a recording of the run; it must not exist yet, or be empty. */
   readonly record?: string;
 

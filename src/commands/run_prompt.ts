@@ -7,10 +7,12 @@ import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
+import { unsweptWarnings } from "../run/unswept_warnings.ts";
 import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
 import type { Outlets } from "./outlets.ts";
 import { tellProblem } from "./tell_problem.ts";
+import { createTracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "./watch_run.ts";
 
 /** What a run needs beside its request. */
@@ -75,21 +77,11 @@ async function carryOut(
   },
 ): Promise<number> {
   const { writer, warn, teardown, outlets, signals, startedAt, label = "" } = options;
-  const begunAt = performance.now();
   const env = callerEnvironment();
-  const loadRedactor = async () => {
-    const { createRedactor } = await import("../redaction/redact.ts");
-    return createRedactor({
-      env,
-      args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
-    });
-  };
-  const redactor = request.trace ? await loadRedactor() : undefined;
-  const trace = (text: string) => {
-    if (redactor === undefined) return;
-    const at = (performance.now() - begunAt).toFixed(0).padStart(6);
-    outlets.tell(`[${at} ms] ${redactor.text(text)}\n`);
-  };
+  const { trace, loadRedactor, ...tracer } = await createTracer(request, {
+    env,
+    tell: (text) => outlets.tell(text),
+  });
   const cwd = currentFolder();
   const recorder = request.record === undefined
     ? undefined
@@ -116,14 +108,8 @@ async function carryOut(
   });
   teardown.own(prepared.sandbox);
   if (prepared.gated.answer === undefined) recorder?.begin(prepared);
-  const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
-  if (unswept !== undefined) {
-    warn(`Cannot sweep what an earlier run left in ${unswept.path}: ${unswept.reason}`);
-  }
-  trace(`sandbox ${prepared.sandbox.path}`);
-  if (redactor !== undefined) {
-    trace(`${prepared.binary} ${redactor.commandLine(prepared.args)}`);
-  }
+  for (const warning of unsweptWarnings(prepared)) warn(warning);
+  tracer.prepared(prepared);
   const report = await performRun(prepared, {
     signals,
     outlets: outlets.all,

@@ -36,7 +36,7 @@ import type { Frame } from "../wire/frame.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { Guard } from "./hands/guard.ts";
-import type { CallerInput, CallerSource } from "./sources/caller_source.ts";
+import type { Caller, CallerInput } from "./sources/caller.ts";
 import { HookSource } from "./sources/hook_source.ts";
 import { McpSource } from "./sources/mcp_source.ts";
 import { renderScreen } from "./hands/render_screen.ts";
@@ -62,7 +62,7 @@ export interface RunSessionOptions {
   /** What is sent in any case, and what the caller has said before there was a child. */
   readonly begin: readonly CallerInput[];
   /** The caller of a conversation. */
-  readonly caller?: CallerSource | undefined;
+  readonly caller?: Caller | undefined;
   /** The lines that earlier runs of a resumed session wrote. */
   readonly earlier: readonly Entry[];
   /** Whether anybody wants frames, which take a look at what subagents and shells do. */
@@ -170,6 +170,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const deadlines = new Map<DeadlineName, number>();
   options.signals.onArrival = () => poller.wake();
   stack.defer(() => options.signals.onArrival = undefined);
+  const { caller: speaker } = options;
+  if (speaker !== undefined) {
+    speaker.onArrival = () => poller.wake();
+    stack.defer(() => speaker.onArrival = undefined);
+  }
   let resized = false;
   const onResize = () => {
     resized = true;

@@ -1,7 +1,9 @@
 import type { Effect as SessionEffect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
+import { ticketsOf } from "../session/message.ts";
 import { step } from "../session/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
+import { lastMessages } from "../session/taking.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
@@ -98,8 +100,8 @@ function carryOut(
 ): ConversationStep {
   switch (effect.type) {
     case "turn": {
-      const { ending, recorded } = effect;
-      const { state: frames, frames: made } = tellTurnEnd(state.frames, { ending, at }, {
+      const { ending, recorded, tickets } = effect;
+      const { state: frames, frames: made } = tellTurnEnd(state.frames, { ending, at, tickets }, {
         recorded,
       });
       return withReports({ ...state, frames }, made);
@@ -166,6 +168,7 @@ function conclude(
   const { state: frames, frames: results, report } = reportTurns(told.state.frames, {
     ending: end.ending,
     at: state.endingAt ?? state.exit?.at ?? at,
+    tickets: ticketsOf(lastMessages(state.session)),
   }, { exit: end.exit, remains });
   const completed = tellCompleted(frames, told.state.frames.taken);
   return {

@@ -43,6 +43,8 @@ export interface TurnEnd {
   readonly ending: Ending;
   /** Milliseconds from the start of the child. */
   readonly at: number;
+  /** Tickets of the messages that it answers, as far as the session knows them. */
+  readonly tickets?: readonly string[];
   /** What the child had cost by then, as its status line told. */
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
 }

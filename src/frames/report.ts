@@ -1,6 +1,6 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import type { Limits } from "../session/limits.ts";
-import type { Message } from "../session/message.ts";
+import { type Message, ticketsOf } from "../session/message.ts";
 import { type Cost, costOfEntries } from "../transcript/cost.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
@@ -33,6 +33,8 @@ export interface Report {
   /** The result of the turn, or of the last of several. */
   readonly result: ResultFrame;
   readonly exitCode: number;
+  /** Tickets of the messages that it answers, where they have any. */
+  readonly tickets?: readonly string[];
   /** Absent when the result says it all. */
   readonly problem?: Problem;
   /** What the user should know of a run that did not fail, in one line. */
@@ -62,7 +64,7 @@ export interface Reported {
  */
 export function reportTurns(
   state: FramesState,
-  { ending, at, cost = state.cost }: TurnEnd,
+  { ending, at, tickets = [], cost = state.cost }: TurnEnd,
   child?: ChildEnd,
 ): Reported {
   const { reporting: options, results: printed, locals } = state;
@@ -155,6 +157,7 @@ export function reportTurns(
     }),
   }));
   const { suggestion } = verdict;
+  const answered = new Set([...tickets, ...ticketsOf(state.taken)]);
   // Whoever stops a turn knows why.
   const cause = ending.kind === "aborted"
     ? undefined
@@ -180,6 +183,7 @@ export function reportTurns(
     report: {
       result,
       exitCode: exitCodeOf(outcome, turn?.error !== undefined),
+      ...(answered.size === 0 ? {} : { tickets: [...answered] }),
       ...(problem === undefined ? {} : { problem }),
       ...(outcome.kind === "answered" && wasKilled(child?.exit)
         ? {

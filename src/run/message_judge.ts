@@ -29,11 +29,12 @@ export function messageJudge(
   const seen = new Set<string>();
   const { version = "" } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
-  return ({ text, content, uuid, priority, obstacle }) => {
+  return ({ text, content, uuid, ticket, priority, obstacle }) => {
     const fields = {
       text,
       content,
       ...(uuid === undefined ? {} : { uuid }),
+      ...(ticket === undefined ? {} : { ticket }),
       ...(priority === undefined ? {} : { priority }),
       ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
     };

@@ -1,4 +1,4 @@
-import type { CallerInput } from "../driver/sources/caller_source.ts";
+import type { CallerInput } from "../driver/sources/caller.ts";
 import type { Report } from "../frames/report.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";

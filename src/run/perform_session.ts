@@ -1,7 +1,7 @@
 import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import type { Outlet } from "../../ffi/outlet.ts";
 import { runSession, type SessionRun } from "../driver/run_session.ts";
-import type { CallerInput, CallerSource } from "../driver/sources/caller_source.ts";
+import type { Caller, CallerInput } from "../driver/sources/caller.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Report } from "../frames/report.ts";
@@ -35,7 +35,7 @@ export async function performSession(
   prepared: PreparedRun,
   options: SessionWatcher & {
     readonly begin: readonly CallerInput[];
-    readonly caller?: CallerSource;
+    readonly caller?: Caller;
     readonly onReport?: (report: Report) => void;
   },
 ): Promise<SessionRun> {
@@ -43,8 +43,8 @@ export async function performSession(
   const { emit = () => {}, ...rest } = options;
   try {
     return await runSession({
-      ...prepared,
       ...rest,
+      ...prepared,
       cwd,
       frames: frames || record !== undefined,
       onFrame: emit,

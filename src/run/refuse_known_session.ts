@@ -1,4 +1,5 @@
 import { SandboxError } from "../sandbox/sandbox_error.ts";
+import { isKnownSession } from "./known_session.ts";
 
 /**
  * Refuses a session that is there already: the sandbox knows no other sessions, so Claude Code itself would not notice
@@ -8,20 +9,8 @@ import { SandboxError } from "../sandbox/sandbox_error.ts";
  * @throws {SandboxError} when there is a transcript of it
  */
 export function refuseKnownSession(sessionId: string, configDir: string): void {
-  let slugs: readonly string[] = [];
-  try {
-    slugs = [...Deno.readDirSync(`${configDir}/projects`)].map(({ name }) => name);
-  } catch {
-    // No sessions at all.
-  }
-  for (const slug of slugs) {
-    try {
-      Deno.lstatSync(`${configDir}/projects/${slug}/${sessionId}.jsonl`);
-    } catch {
-      continue;
-    }
-    throw new SandboxError(`Cannot begin the session ${sessionId}: its id is already in use`, {
-      suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
-    });
-  }
+  if (!isKnownSession(sessionId, configDir)) return;
+  throw new SandboxError(`Cannot begin the session ${sessionId}: its id is already in use`, {
+    suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
+  });
 }

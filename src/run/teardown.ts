@@ -50,6 +50,7 @@ export class Teardown implements Disposable {
   /** From now on this sandbox is brought home and removed at the end, and what runs in it ended. */
   own(sandbox: Sandbox): void {
     this.#sandbox = sandbox;
+    this.#childEnded = false;
   }
 
   /**

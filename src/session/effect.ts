@@ -75,9 +75,14 @@ export type Effect =
   | { readonly type: "list-shells" }
   /**
    * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
-   * prompt.
+   * prompt. `tickets` are those of its messages.
    */
-  | { readonly type: "turn"; readonly ending: Ending; readonly recorded: boolean }
+  | {
+    readonly type: "turn";
+    readonly ending: Ending;
+    readonly recorded: boolean;
+    readonly tickets: readonly string[];
+  }
   /** Answer a request of the caller. */
   | { readonly type: "respond"; readonly response: ControlResponse }
   /** Something worth a line under `--trace`. */

@@ -1,5 +1,5 @@
 import { end } from "./ending.ts";
-import type { Prompt } from "./message.ts";
+import { type Prompt, ticketsOf } from "./message.ts";
 import { ECHO_START, encodePaste } from "./paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
@@ -31,7 +31,11 @@ export function handOn(state: SessionState): Step {
       if (!atRest) return stay(state);
       const ending = { kind: "settled", message: next } as const;
       const after = handOn({ ...state, queue });
-      return act(after.state, [{ type: "turn", ending, recorded: true }, ...after.effects]);
+      const tickets = ticketsOf([next]);
+      return act(after.state, [
+        { type: "turn", ending, recorded: true, tickets },
+        ...after.effects,
+      ]);
     }
     case "stdin":
       return handOn({ ...state, queue, sent: [...state.sent, next] });

@@ -15,6 +15,8 @@ interface MessageFields {
   readonly text: string;
   /** The id that the caller gave it. */
   readonly uuid?: string;
+  /** What its sender knows it by where results are handed over: it is never printed. */
+  readonly ticket?: string;
   /** Whether the caller has sent one with that id before: then it is not carried out again. */
   readonly repeated?: true;
   /** Absent for `next`. */
@@ -42,6 +44,11 @@ export interface SettledMessage extends MessageFields {
 
 /** A message of the caller. */
 export type Message = Prompt | SettledMessage;
+
+/** What the senders of messages know them by. */
+export function ticketsOf(messages: readonly Message[]): readonly string[] {
+  return messages.map(({ ticket }) => ticket).filter((ticket) => ticket !== undefined);
+}
 
 /** The place at which a message waits: behind those that are as urgent. */
 export function enqueued(queue: readonly Message[], message: Message): readonly Message[] {

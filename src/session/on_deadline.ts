@@ -45,7 +45,10 @@ export function onDeadline(
       if (state.completed) return overTurn(state, { kind: "answered", stop: {} });
       // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own.
       return state.prompted || isCommand(state)
-        ? overTurn({ ...state, sent: [] }, { kind: "idle", prompted: state.prompted })
+        ? overTurn({ ...state, taken: [...state.taken, ...state.sent], sent: [] }, {
+          kind: "idle",
+          prompted: state.prompted,
+        })
         : stay(state);
     case "background": {
       const { background, backgroundStop: stop } = state;

@@ -54,6 +54,11 @@ export function currentPrompt({ sent, taken }: SessionState): Prompt | undefined
   return sent[0] ?? taken[0];
 }
 
+/** What the last turn was about, or the one that never began. */
+export function lastMessages({ sent, taken }: SessionState): readonly Prompt[] {
+  return taken.length > 0 ? taken : sent;
+}
+
 function placeOf(prompts: readonly Prompt[], text: string): number {
   const same = prompts.findIndex((prompt) => prompt.text === text);
   if (same >= 0) return same;

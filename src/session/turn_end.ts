@@ -3,6 +3,7 @@ import { announces } from "./announces.ts";
 import type { Ending } from "./effect.ts";
 import { announced, end, settledEnding } from "./ending.ts";
 import { handOn, isLast } from "./handing_over.ts";
+import { ticketsOf } from "./message.ts";
 import { NO_TURN, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 
@@ -34,7 +35,7 @@ export function overTurn(
     ...TURN_DEADLINES.map((name) => deadline(name)),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
     ...(conversation ? [deadline("timeout", isNext ? timeoutMs : undefined)] : []),
-    { type: "turn", ending, recorded },
+    { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },
     ...over.effects,
   ]);
 }

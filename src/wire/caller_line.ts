@@ -9,6 +9,8 @@ export type CallerLine =
     readonly text: string;
     readonly content: unknown;
     readonly uuid?: string;
+    /** What a program knows it by; a line has none. */
+    readonly ticket?: string;
     readonly priority?: "now" | "next" | "later";
     /** Why it cannot be sent. */
     readonly obstacle?: string;
@@ -68,6 +70,26 @@ function userLine({ message, uuid, priority, shouldQuery }: JsonObject): CallerL
         obstacle: "one that asks nothing of the model has no place in the interactive Claude Code",
       }
       : {}),
+    ...textOf(content),
+  };
+}
+
+/** A program's message, as a line with it would be read. */
+export function messageLine(
+  content: unknown,
+  fields: {
+    readonly uuid?: string | undefined;
+    readonly ticket: string;
+    readonly priority?: "now" | "next" | "later" | undefined;
+  },
+): Extract<CallerLine, { readonly type: "user" }> {
+  const { uuid, ticket, priority } = fields;
+  return {
+    type: "user",
+    content,
+    ticket,
+    ...(uuid === undefined ? {} : { uuid }),
+    ...(priority === undefined ? {} : { priority }),
     ...textOf(content),
   };
 }

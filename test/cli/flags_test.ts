@@ -6,6 +6,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   own: [
     "--input-file",
     "--jsonl",
+    "--one-session",
     "--record",
     "--start-timeout",
     "--delivery-timeout",

@@ -33,6 +33,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     promptArgument: "hello",
     ignoredArguments: [],
     jsonl: false,
+    oneSession: false,
     inputFormat: "text",
     replayMessages: false,
     outputFormat: "text",
@@ -79,6 +80,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ignoredArguments: [],
     inputFile: "p.md",
     jsonl: false,
+    oneSession: false,
     inputFormat: "text",
     replayMessages: false,
     record: "r",
@@ -274,6 +276,7 @@ const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "-
 
 /** What some flags make sense beside alone. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  "--one-session": ["--jsonl"],
   "--replay-user-messages": STREAMS,
   "--resume-session-at": ["--resume", ID],
   "--resume-drops-turn": ["--resume", ID, "--resume-session-at", ID],
@@ -316,6 +319,7 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     if (flag.class === "refused" || flag.name === "--help" || flag.name === "--version") continue;
     const value = values[flag.name] ?? flag.choices?.[0] ?? "x";
     const token = flag.value === "none" ? flag.name : `${flag.name}=${value}`;
+    // Some flags make sense only beside others.
     const beside = BESIDE[flag.name] ?? [];
     const { forwarded } = await requestOf(token, ...beside);
     assertEquals(forwarded, flag.class === "forwarded" ? [token] : [], flag.name);

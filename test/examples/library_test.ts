@@ -20,6 +20,10 @@ testExamples(LIBRARY_SOURCES, [
     check: ({ stdout }) => assertEquals(stdout, "Let me look\nuses Bash\nOne\n"),
   },
   {
+    having: "interrupt()",
+    scenario: { hang: "stream", turns: [[{ text: "One, two, three" }]] },
+  },
+  {
     having: "AbortSignal",
     scenario: { hang: "stream", turns: [[{ text: "Half an answer and its end" }]] },
     check: ({ stdout }) => assertMatch(stdout, /^So far: Half an/u),
