@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { ControlRequest } from "./control.ts";
+import { isTooDeep } from "./is_too_deep.ts";
 
 /** What a line on stdin says, with `--input-format stream-json`. */
 export type CallerLine =
@@ -32,6 +33,7 @@ const PRIORITIES = ["now", "next", "later"] as const;
  */
 export function readCallerLine(line: string): CallerLine | undefined {
   if (line.trim() === "") return undefined;
+  if (isTooDeep(line)) return unreadable("it is nested too deeply");
   let value: unknown;
   try {
     value = JSON.parse(line);

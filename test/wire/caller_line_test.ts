@@ -82,6 +82,15 @@ Deno.test("readCallerLine() takes a request with the names of what it asks for",
   assertEquals(read({ type: "control_request", request: { subtype: "interrupt" } }), undefined);
 });
 
+Deno.test("readCallerLine() does not follow a line into any depth", () => {
+  const deep = `{"type":"control_request","request_id":"r","request":${"[".repeat(1e6)}`;
+  const line = readCallerLine(deep + "]".repeat(1e6) + "}");
+  assertEquals(
+    line?.type === "unreadable" && line.reason,
+    "Cannot read a line of stdin: it is nested too deeply",
+  );
+});
+
 Deno.test("readCallerLine() takes a line of 20 MB for what it is", () => {
   const text = "x".repeat(20_000_000);
   const line = user(text);

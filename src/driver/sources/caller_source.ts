@@ -1,3 +1,4 @@
+import { LibcError } from "../../../ffi/errno.ts";
 import { readFd } from "../../../ffi/fd.ts";
 import type { Interest, Ready } from "../../../ffi/poll.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
@@ -38,7 +39,7 @@ export class CallerSource implements Caller {
   hear(ready: readonly Ready[]): void {
     const found = ready.find(({ fd }) => fd === this.#fd);
     if (!this.#words.isOpen || found === undefined || !(found.readable || found.hangup)) return;
-    const count = readFd(this.#fd, this.#buffer);
+    const count = this.#read();
     if (typeof count === "number") {
       for (const line of this.#lines.push(this.#buffer.subarray(0, count))) this.#note(line);
     } else if (count === "end") {
@@ -50,6 +51,17 @@ export class CallerSource implements Caller {
   take(ready: readonly Ready[]): readonly CallerInput[] {
     this.hear(ready);
     return this.#words.take();
+  }
+
+  /** What cannot be read is told as what cannot be understood. */
+  #read(): ReturnType<typeof readFd> {
+    try {
+      return readFd(this.#fd, this.#buffer);
+    } catch (error) {
+      if (!(error instanceof LibcError)) throw error;
+      this.#words.add({ type: "unreadable", reason: `Cannot read stdin: ${error.description}` });
+      return "again";
+    }
   }
 
   #note(line: string): void {
