@@ -2,8 +2,8 @@ import type { ConversationEffect, ConversationOptions } from "../frames/conversa
 import { isTurnFailure } from "../session/is_turn_failure.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
-import { encodePaste } from "../session/paste.ts";
-import type { Screen } from "../session/screen.ts";
+import { encodePaste } from "../session/terminal/paste.ts";
+import type { Screen } from "../session/terminal/screen.ts";
 import type { OutputKind } from "../wire/output_writer.ts";
 import type { Cassette } from "./cassette.ts";
 import type { CastEvent } from "./cast.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod/mini";
-import { LARGEST_SIDE } from "../session/screen.ts";
+import { LARGEST_SIDE } from "../session/terminal/screen.ts";
 import type { Cast, CastCode, CastEvent } from "./cast.ts";
 import { damagedLine } from "./damaged_line.ts";
 import { effectSchema } from "./effect_schema.ts";

@@ -28,7 +28,7 @@ import type { DeadlineName } from "../session/deadline_names.ts";
 import type { Ending } from "../session/effect.ts";
 import type { ChildRemains, Input } from "../session/input.ts";
 import type { Message } from "../session/message.ts";
-import type { Screen } from "../session/screen.ts";
+import type { Screen } from "../session/terminal/screen.ts";
 import type { Phase } from "../session/session_state.ts";
 import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";

@@ -1,4 +1,4 @@
-import { remedyFor } from "../session/dialogs.ts";
+import { remedyFor } from "../session/terminal/dialogs.ts";
 import type { Ending } from "../session/effect.ts";
 import type { Exit } from "../session/input.ts";
 import type { Limits } from "../session/limits.ts";

@@ -1,8 +1,8 @@
 import { type CustomCommand, findCustomCommand } from "../sandbox/child/custom_command.ts";
 import type { JsonObject } from "../sandbox/json_object.ts";
 import { pluginDirs } from "../sandbox/child/plugin_dirs.ts";
-import { judgePrompt } from "../session/judge_prompt.ts";
-import { slashWord } from "../session/slash_word.ts";
+import { judgePrompt } from "../session/prompt/judge_prompt.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
 import { DriverError } from "./driver_error.ts";
 import type { RunOrder } from "./run_order.ts";
 

@@ -1,4 +1,4 @@
-import { QUIT_WORDS } from "../session/quit_words.ts";
+import { QUIT_WORDS } from "../session/prompt/quit_words.ts";
 
 /**
  * Whether a prompt is text for every version: it begins with a character that can be seen and is no sign of a command, is

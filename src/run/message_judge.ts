@@ -1,8 +1,8 @@
 import type { JsonObject } from "../sandbox/json_object.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Message, SettledMessage } from "../session/message.ts";
-import { pasteRefusal } from "../session/paste.ts";
-import { slashWord } from "../session/slash_word.ts";
+import { pasteRefusal } from "../session/terminal/paste.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
 import type { CallerLine } from "../wire/caller_line.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { DriverError } from "./driver_error.ts";

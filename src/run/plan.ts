@@ -9,7 +9,7 @@ import { exposedRuns } from "../sandbox/folder/exposed_runs.ts";
 import type { FolderContents } from "../sandbox/folder/folder_contents.ts";
 import { partsOf } from "../sandbox/folder/folder_parts.ts";
 import type { Prompt } from "../session/message.ts";
-import { slashWord } from "../session/slash_word.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
 import { conversationOf } from "./conversation_of.ts";
 import { cutOf } from "./cut_of.ts";
 import { decide, type Decisions } from "./decide.ts";

@@ -1,5 +1,5 @@
 import type { Effect } from "./effect.ts";
-import { ENTER } from "./paste.ts";
+import { ENTER } from "./terminal/paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
 import { lookWhenQuiet } from "./waits.ts";
 import { act, deadline, stay, type Step } from "./step.ts";

@@ -3,7 +3,7 @@ import type { ControlResponse } from "../wire/control.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { SettledMessage } from "./message.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "./terminal/screen.ts";
 
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */
 export type Ending =

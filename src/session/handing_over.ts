@@ -1,6 +1,6 @@
 import { end } from "./ending.ts";
 import { type Prompt, ticketsOf } from "./message.ts";
-import { ECHO_START, encodePaste } from "./paste.ts";
+import { ECHO_START, encodePaste } from "./terminal/paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 

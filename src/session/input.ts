@@ -4,7 +4,7 @@ import type { ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Message } from "./message.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen } from "./terminal/screen.ts";
 
 /** How a process ended, as `waitpid(2)` tells it. */
 export type Exit =

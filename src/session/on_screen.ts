@@ -1,9 +1,9 @@
 import { enter, extendStart } from "./beginning.ts";
-import { type Choice, readChoices } from "./choices.ts";
-import { type Dialog, keysFor, recogniseDialog } from "./dialogs.ts";
+import { type Choice, readChoices } from "./terminal/choices.ts";
+import { type Dialog, keysFor, recogniseDialog } from "./terminal/dialogs.ts";
 import { end } from "./ending.ts";
-import { ECHO_START, seeEcho } from "./paste.ts";
-import { compactText, isBlank, type Screen } from "./screen.ts";
+import { ECHO_START, seeEcho } from "./terminal/paste.ts";
+import { compactText, isBlank, type Screen } from "./terminal/screen.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
 import { currentPrompt } from "./taking.ts";

@@ -1,12 +1,12 @@
 import type { Effect } from "./effect.ts";
 import { enter } from "./beginning.ts";
 import { paste } from "./handing_over.ts";
-import { PASTE_MODE, seeEcho } from "./paste.ts";
-import { answerProbes } from "./probes.ts";
+import { PASTE_MODE, seeEcho } from "./terminal/paste.ts";
+import { answerProbes } from "./terminal/probes.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, type Step, write } from "./step.ts";
 import { currentPrompt } from "./taking.ts";
-import { scanTerminal } from "./terminal_scanner.ts";
+import { scanTerminal } from "./terminal/terminal_scanner.ts";
 import { lookWhenQuiet } from "./waits.ts";
 
 /** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */

@@ -7,10 +7,10 @@ import {
 import { began } from "./beginning.ts";
 import { awaitRest, end, settledEnding } from "./ending.ts";
 import { handOn } from "./handing_over.ts";
-import { claudeCommands } from "./claude_commands.ts";
+import { claudeCommands } from "./prompt/claude_commands.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
-import { slashWord } from "./slash_word.ts";
+import { slashWord } from "./prompt/slash_word.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { currentPrompt, takeLine } from "./taking.ts";

@@ -2,9 +2,9 @@ import type { Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { Limits } from "./limits.ts";
 import type { Message, Prompt } from "./message.ts";
-import { ECHO_START, type EchoState } from "./paste.ts";
-import type { Screen } from "./screen.ts";
-import { SCANNER_START, type ScannerState } from "./terminal_scanner.ts";
+import { ECHO_START, type EchoState } from "./terminal/paste.ts";
+import type { Screen } from "./terminal/screen.ts";
+import { SCANNER_START, type ScannerState } from "./terminal/terminal_scanner.ts";
 
 /** What a session is told before it begins. */
 export interface SessionOptions extends Limits {

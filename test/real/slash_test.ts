@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { messagesRequest } from "../../fixtures/messages_request.ts";
-import { claudeCommands } from "../../src/session/claude_commands.ts";
+import { claudeCommands } from "../../src/session/prompt/claude_commands.ts";
 import { isVersionAtLeast } from "../../src/wire/wire_keys.ts";
 import { filesBelow } from "./files_below.ts";
 import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";

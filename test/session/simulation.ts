@@ -8,7 +8,7 @@ import {
   startSession,
 } from "../../src/session/session_state.ts";
 import type { WayIn } from "../../src/session/message.ts";
-import type { Screen } from "../../src/session/screen.ts";
+import type { Screen } from "../../src/session/terminal/screen.ts";
 
 import { onlyMessage } from "./only_message.ts";
 

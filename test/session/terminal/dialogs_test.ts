@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { renderScreen } from "../../src/driver/hands/render_screen.ts";
-import { readChoices } from "../../src/session/choices.ts";
+import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
+import { readChoices } from "../../../src/session/terminal/choices.ts";
 import {
   type Dialog,
   DIALOGS,
   keysFor,
   recogniseDialog,
   remedyFor,
-} from "../../src/session/dialogs.ts";
-import type { Screen } from "../../src/session/screen.ts";
+} from "../../../src/session/terminal/dialogs.ts";
+import type { Screen } from "../../../src/session/terminal/screen.ts";
 import { type DialogRecording, readDialogRecordings } from "./dialog_recording.ts";
 import { eachScreen } from "./each_screen.ts";
 
@@ -320,7 +320,7 @@ Deno.test("every dialog of the table has been recorded, and every recording is l
   const stages = Object.values(RECORDED).flatMap(({ old, latest }) => [...old, ...latest]);
   const recorded = new Set(stages.map(([name]) => name));
   assertEquals([...recorded].sort(), [...new Set(DIALOGS.map(({ name }) => name))].sort());
-  const folder = new URL("../../fixtures/recordings/dialogs", import.meta.url);
+  const folder = new URL("../../../fixtures/recordings/dialogs", import.meta.url);
   const files = [...Deno.readDirSync(folder)].map((file) => file.name.replace(/\.jsonl$/u, ""));
   assertEquals(files.sort(), Object.keys(RECORDED).sort());
   for (const name of files) {

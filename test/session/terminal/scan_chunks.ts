@@ -2,7 +2,7 @@ import {
   SCANNER_START,
   scanTerminal,
   type TerminalToken,
-} from "../../src/session/terminal_scanner.ts";
+} from "../../../src/session/terminal/terminal_scanner.ts";
 
 /** Scans chunks and spells the tokens out, neighbouring text joined as chunks may cut it anywhere. */
 export function scanChunks(chunks: readonly Uint8Array[]): readonly string[] {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { slashWord } from "../../src/session/slash_word.ts";
+import { slashWord } from "../../../src/session/prompt/slash_word.ts";
 
 Deno.test("slashWord() takes a prompt apart at white space", () => {
   assertEquals(slashWord("/logout"), { name: "logout", rest: "", indented: false });

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { firstAlteredCharacter } from "../../src/session/first_altered_character.ts";
+import { firstAlteredCharacter } from "../../../src/session/prompt/first_altered_character.ts";
 
 /** The code points of these inclusive ranges. */
 function* codePoints(...ranges: readonly (readonly [number, number])[]): Generator<number> {

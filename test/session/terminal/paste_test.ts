@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { ECHO_START, encodePaste, pasteRefusal, seeEcho } from "../../src/session/paste.ts";
+import {
+  ECHO_START,
+  encodePaste,
+  pasteRefusal,
+  seeEcho,
+} from "../../../src/session/terminal/paste.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { SCANNER_START, scanTerminal } from "../../src/session/terminal_scanner.ts";
+import { SCANNER_START, scanTerminal } from "../../../src/session/terminal/terminal_scanner.ts";
 import { scanChunks } from "./scan_chunks.ts";
 
 const encoder = new TextEncoder();

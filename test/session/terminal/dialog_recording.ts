@@ -21,7 +21,7 @@ const encoder = new TextEncoder();
 
 /** The recordings of that name in `fixtures/recordings/dialogs`, one for each version and size. */
 export function readDialogRecordings(name: string): readonly DialogRecording[] {
-  const url = new URL(`../../fixtures/recordings/dialogs/${name}.jsonl`, import.meta.url);
+  const url = new URL(`../../../fixtures/recordings/dialogs/${name}.jsonl`, import.meta.url);
   return Deno.readTextFileSync(url).trimEnd().split("\n").flatMap((text) => {
     const { versions, cols, rows, shown, typed = [] } = JSON.parse(text) as Line;
     const bytes = shown.map((each) => encoder.encode(each));

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { claudeCommands, type CommandKind } from "./claude_commands.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
 import { QUIT_WORDS } from "./quit_words.ts";

@@ -1,4 +1,4 @@
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /**
  * What `claude -p` makes of a slash command of Claude Code's own:

@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { claudeCommands, type CommandKind } from "../../src/session/claude_commands.ts";
-import { type Judgement, judgePrompt, type PromptFacts } from "../../src/session/judge_prompt.ts";
+import { claudeCommands, type CommandKind } from "../../../src/session/prompt/claude_commands.ts";
+import {
+  type Judgement,
+  judgePrompt,
+  type PromptFacts,
+} from "../../../src/session/prompt/judge_prompt.ts";
 
 const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"];
 /** Versions whose commands nobody has looked at. */

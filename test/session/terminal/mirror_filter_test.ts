@@ -1,8 +1,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { default as xterm } from "@xterm/headless";
 import fc from "fast-check";
-import { filterForMirror, MIRROR_RESET, MIRROR_START } from "../../src/session/mirror_filter.ts";
-import { readRecording } from "./recording.ts";
+import {
+  filterForMirror,
+  MIRROR_RESET,
+  MIRROR_START,
+} from "../../../src/session/terminal/mirror_filter.ts";
+import { readRecording } from "../recording.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { screenOf } from "../../src/driver/hands/screen_of.ts";
-import { DRAWING_START, filterDrawing } from "../../src/session/drawing_filter.ts";
-import { HeadlessTerminal } from "../../src/session/headless_terminal.ts";
+import { screenOf } from "../../../src/driver/hands/screen_of.ts";
+import { DRAWING_START, filterDrawing } from "../../../src/session/terminal/drawing_filter.ts";
+import { HeadlessTerminal } from "../../../src/session/terminal/headless_terminal.ts";
 import { hostileOutput } from "./hostile_output.ts";
 
 const encoder = new TextEncoder();

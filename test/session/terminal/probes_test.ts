@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { answerProbes, PROBES } from "../../src/session/probes.ts";
-import { SCANNER_START, scanTerminal } from "../../src/session/terminal_scanner.ts";
+import { answerProbes, PROBES } from "../../../src/session/terminal/probes.ts";
+import { SCANNER_START, scanTerminal } from "../../../src/session/terminal/terminal_scanner.ts";
 
 const size = { rows: 50, cols: 220 };
 const everything = PROBES.map(({ name }) => name);

@@ -1,6 +1,6 @@
 import xterm from "@xterm/headless";
-import { screenOf } from "../../src/driver/hands/screen_of.ts";
-import type { Screen } from "../../src/session/screen.ts";
+import { screenOf } from "../../../src/driver/hands/screen_of.ts";
+import type { Screen } from "../../../src/session/terminal/screen.ts";
 
 /** A terminal in the middle of its output. */
 export interface Moment {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { simulate, type Simulation } from "./simulation.ts";
+import { simulate, type Simulation } from "../simulation.ts";
 
 const DOWN = "\x1b[B";
 const ENTER = "\r";
