@@ -37,23 +37,29 @@ export class UnfitFileError extends Error {
  *
  * @param options.limit the largest file that is read, in bytes
  * @param options.from where to begin, in bytes from the start of the file; 0 by default
+ * @param options.most how many bytes are read at most; all by default
  * @throws {UnfitFileError} when it is no regular file, larger than the limit, or cannot be opened
  * @throws {Deno.errors.NotFound} when there is none
  */
 export function readRegularFile(
   path: string,
-  { limit, from = 0 }: { readonly limit: number; readonly from?: number },
+  { limit, from = 0, most = limit }: {
+    readonly limit: number;
+    readonly from?: number;
+    readonly most?: number;
+  },
 ): Uint8Array<ArrayBuffer> {
   const fd = openRegular(path);
   try {
     const { size } = fdStat(fd);
     if (size > limit) throw tooLarge(path, limit);
     // One byte more than there should be tells whether that was all.
-    let bytes = new Uint8Array(Math.max(size - from, 0) + 1);
+    let bytes = new Uint8Array(Math.min(Math.max(size - from, 0), most) + 1);
     for (let length = 0;;) {
       const count = readAt(fd, { into: bytes.subarray(length), at: from + length, path });
       if (count === 0) return bytes.subarray(0, length);
       length += count;
+      if (length >= most) return bytes.subarray(0, most);
       if (from + length > limit) throw tooLarge(path, limit);
       if (length < bytes.length) continue;
       const larger = new Uint8Array(2 * bytes.length + 4096);

@@ -20,6 +20,34 @@ const HOW = [
 /** How many files are tested at a time, unless DENO_JOBS says: tests wait for other programs much of their time. */
 const JOBS = `${navigator.hardwareConcurrency + 1}`;
 
+/**
+ * The test files that take longest, the longest first: they begin before the others, so that none is still at work when
+ * those are done, and those that wait do so beside those that compute. Deno takes files in the order in which they are
+ * named, then those of folders by name, and each once.
+ */
+const LONGEST: readonly string[] = [
+  "test/faults/faults_test.ts",
+  "test/real/dialogs_test.ts",
+  "test/real/slash_test.ts",
+  "test/standin/dialogs_test.ts",
+  "test/real/api_errors_test.ts",
+  "test/standin/slash_test.ts",
+  "test/security/project_test.ts",
+  "test/standin/turns_test.ts",
+  "test/standin/transcript_test.ts",
+  "test/real/ending_test.ts",
+  "test/security/shared_folder_test.ts",
+  "test/standin/bad_input_test.ts",
+  "test/standin/signals_test.ts",
+  "test/standin/stalled_reader_test.ts",
+  "test/real/prompt_test.ts",
+  "test/standin/record_test.ts",
+  "test/real/library_test.ts",
+  "test/library/run_test.ts",
+  "test/real/output_test.ts",
+  "test/faults/real_api_test.ts",
+];
+
 /** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */
 const REAL = "test/real/";
 
@@ -78,7 +106,7 @@ async function main(args: readonly string[]): Promise<number> {
   const paths = args.filter((argument) =>
     !argument.startsWith("-") && /^\.?\/?test\//u.test(argument)
   );
-  const all = paths.length > 0 ? args : [...args, "test/"];
+  const all = paths.length > 0 ? args : [...args, ...LONGEST, "test/"];
   try {
     await download(all);
   } catch (error) {

@@ -21,7 +21,7 @@ const HELP = `deno task compile [--base official|npm] [--output FILE]
 `;
 
 const LINKED =
-  `Cannot make a release here: links in deno.json put packages of test/std, which take @std from deno-std,
+  `Cannot make a release here: links in deno.json put packages of fixtures/std, which take @std from deno-std,
 an unofficial repack of it on npm, in the place of the real jsr:@std
   Drop them in a checkout of its own: deno run -A .github/scripts/drop_links.ts && deno install --frozen=false
 `;

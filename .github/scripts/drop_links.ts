@@ -1,5 +1,5 @@
 /**
- * Makes a checkout use the real jsr:@std, as releases do, instead of the packages of `test/std`, which take it from
+ * Makes a checkout use the real jsr:@std, as releases do, instead of the packages of `fixtures/std`, which take it from
  * deno-std, an unofficial repack of @std on npm: drops the links, those packages, and what the lock says of them.
  * `deno install --frozen=false` then writes down what JSR says of @std; what the lock says of others stays.
  *
@@ -21,7 +21,7 @@ const { links: __, ...workspace } = lock.workspace;
 const [specifiers, npm] = [lock.specifiers, lock.npm].map(withoutRepack);
 write("deno.lock", { ...lock, specifiers, npm, workspace });
 
-Deno.removeSync("test/std", { recursive: true });
+Deno.removeSync("fixtures/std", { recursive: true });
 
 function withoutRepack(entries: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(

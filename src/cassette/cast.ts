@@ -1,4 +1,5 @@
 import type { ConversationOptions } from "../frames/conversation.ts";
+import type { Prompt } from "../session/message.ts";
 import type { OutputKind } from "../wire/output_writer.ts";
 
 /**
@@ -26,8 +27,10 @@ export interface CastHeader {
     readonly claude_version?: string;
     /** How the run printed its frames; absent from the first recordings, which hold less of what a run was told. */
     readonly output?: OutputKind;
-    /** What the machines were told before they began, the prompt among it. */
+    /** What the machines were told before they began. */
     readonly conversation: ConversationOptions;
+    /** The run's only message, where it is not among the inputs: the first recordings have it here. */
+    readonly first?: Prompt;
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Input } from "../session/input.ts";
-import type { Cast, CastEvent } from "./cast.ts";
+import type { Message } from "../session/message.ts";
+import type { Cast, CastEvent, CastHeader } from "./cast.ts";
 import { type Deeds, deedsOf, type OuterEffect } from "./deeds.ts";
 import { playedInput } from "./recorded_input.ts";
 
@@ -12,8 +13,9 @@ export interface CastMoment {
 }
 
 /** A recorded session, moment by moment, however its output was cut into events. */
-export function castMoments({ events }: Cast): readonly CastMoment[] {
-  const moments: { at: number; inputs: Input[]; effects: OuterEffect[]; isOutput: boolean }[] = [];
+export function castMoments({ header, events }: Cast): readonly CastMoment[] {
+  const moments: { at: number; inputs: Input[]; effects: OuterEffect[]; isOutput: boolean }[] =
+    firstInputs(header).map((input) => ({ at: 0, inputs: [input], effects: [], isOutput: false }));
   for (const event of events) {
     const { at } = event;
     const input = inputOf(event);
@@ -28,6 +30,20 @@ export function castMoments({ events }: Cast): readonly CastMoment[] {
     }
   }
   return moments.map(({ at, inputs, effects }) => ({ at, inputs, deeds: deedsOf(effects) }));
+}
+
+/** The first message of a run. */
+export function firstMessage(cast: Cast): Message | undefined {
+  const [input] = castMoments(cast).flatMap(({ inputs }) => inputs)
+    .filter(({ type }) => type === "message");
+  return input?.type === "message" ? input.message : undefined;
+}
+
+/** The message of a run, which the first recordings hold in their header. */
+function firstInputs({ claude_print: { first } }: CastHeader): readonly Input[] {
+  return first === undefined
+    ? []
+    : [{ at: 0, type: "message", message: first }, { at: 0, type: "closed" }];
 }
 
 function inputOf({ at, code, data }: CastEvent): Input | undefined {

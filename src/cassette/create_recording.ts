@@ -1,8 +1,9 @@
 import type { ConversationEffect, ConversationOptions } from "../frames/conversation.ts";
+import { isTurnFailure } from "../session/is_turn_failure.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
-import { encodePaste } from "../session/paste.ts";
-import type { Screen } from "../session/screen.ts";
+import { encodePaste } from "../session/terminal/paste.ts";
+import type { Screen } from "../session/terminal/screen.ts";
 import type { OutputKind } from "../wire/output_writer.ts";
 import type { Cassette } from "./cassette.ts";
 import type { CastEvent } from "./cast.ts";
@@ -35,7 +36,6 @@ export interface Recording {
  * @param options.conversation what the machines were told
  * @param options.output how the run prints its frames
  * @param options.term the child's TERM
- * @param options.wallTime milliseconds since the epoch
  */
 export function createRecording(options: {
   readonly version: string;
@@ -43,14 +43,14 @@ export function createRecording(options: {
   readonly output: OutputKind;
   readonly term: string;
   readonly redact: Redact;
-  readonly wallTime: () => number;
 }): Recording {
   const { conversation: { session, frames, report }, redact } = options;
   const events: CastEvent[] = [];
   const tape: TapedFrame[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const marked = new Set<string>();
-  let startedAt: number | undefined;
+  const pasted: string[] = [];
+  let isBegun = false;
   let at = 0;
   let output = 0;
   let claudeVersion: string | undefined;
@@ -58,7 +58,7 @@ export function createRecording(options: {
   return {
     input: (input) => {
       at = input.at;
-      startedAt ??= options.wallTime() - at;
+      isBegun = true;
       if (input.type === "terminal") {
         const text = decoder.decode(input.bytes, { stream: true });
         output += text.length;
@@ -74,6 +74,9 @@ export function createRecording(options: {
       if (moment !== undefined && !marked.has(moment) && !(moment === TAKEN && marked.has(OVER))) {
         marked.add(moment);
         add("m", moment);
+      }
+      if (input.type === "message" && input.message.way === "paste") {
+        pasted.push(input.message.text);
       }
       add("h", JSON.stringify(recordedInput(input)));
       if (input.type === "exit") {
@@ -116,7 +119,7 @@ export function createRecording(options: {
       }
     },
     cassette: () => {
-      if (startedAt === undefined) return undefined;
+      if (!isBegun) return undefined;
       const redactValue = createValueRedactor(redact);
       return {
         cast: {
@@ -124,20 +127,20 @@ export function createRecording(options: {
             version: 2,
             width: session.size.cols,
             height: session.size.rows,
-            timestamp: Math.floor(startedAt / 1000),
+            timestamp: Math.floor(frames.startedAt / 1000),
             env: { TERM: options.term },
             claude_print: {
               version: options.version,
               ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
               output: options.output,
               conversation: redactValue({
-                session: { ...session, prompt: redact(session.prompt) },
-                frames: { ...frames, startedAt },
-                report: { ...report, prompt: redact(report.prompt) },
+                session,
+                frames,
+                report,
               }),
             },
           },
-          events: redactEvents(events, { redact, redactValue, prompt: session.prompt }),
+          events: redactEvents(events, { redact, redactValue, pasted }),
         },
         tape: tape.map(({ at, frame }) => ({ at, frame: redactValue(frame) })),
       };
@@ -158,7 +161,7 @@ function momentOf(input: Input): string | undefined {
       return input.status === "busy" ? TAKEN : undefined;
     case "hook":
       if (input.event === "UserPromptSubmit") return TAKEN;
-      return input.event === "Stop" || input.event === "StopFailure" ? OVER : undefined;
+      return input.event === "Stop" || isTurnFailure(input.event, input.payload) ? OVER : undefined;
     case "signal":
       return input.signal;
     case "exit":
@@ -173,13 +176,14 @@ function redactEvents(
   options: {
     readonly redact: Redact;
     readonly redactValue: <Value>(value: Value) => Value;
-    readonly prompt: string;
+    /** Prompts that went in as a paste. */
+    readonly pasted: readonly string[];
   },
 ): readonly CastEvent[] {
-  const { redact, redactValue, prompt } = options;
+  const { redact, redactValue } = options;
   const isOutput = ({ code }: CastEvent) => code === "o";
   const output = redactTerminal(events.filter(isOutput).map(({ data }) => data), redact);
-  const paste = pasteOf(prompt);
+  const pastes = new Map(options.pasted.map((prompt) => [pasteOf(prompt), prompt]));
   let outputs = 0;
   const redacted = (event: CastEvent): string => {
     const { code, data } = event;
@@ -188,7 +192,7 @@ function redactEvents(
         return output[outputs++] ?? "";
       case "i":
         // Cut as this program would cut it, so that it types the same when the recording is replayed.
-        return data === paste ? pasteOf(redact(prompt)) : redact(data);
+        return pastes.has(data) ? pasteOf(redact(pastes.get(data) ?? "")) : redact(data);
       case "h":
       case "d":
         return JSON.stringify(redactValue(withRedactedScreens(JSON.parse(data), redact)));

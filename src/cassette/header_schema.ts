@@ -15,8 +15,8 @@ const limits = {
 };
 
 const session = z.object({
-  inject: z.enum(["stdin", "paste", "rendezvous"]),
-  prompt: z.string(),
+  conversation: z.exactOptional(z.literal(true)),
+  version: z.exactOptional(z.string()),
   size: z.object({ rows: sideSchema, cols: sideSchema }),
   ...limits,
   backgroundCeilingMs: z.exactOptional(milliseconds),
@@ -25,29 +25,33 @@ const session = z.object({
   otherStopHooks: z.boolean(),
 });
 
-const conversation = z.object({
-  session,
-  frames: z.object({
-    sessionId: z.string(),
-    cwd: z.string(),
-    permissionMode: z.string(),
-    apiKeySource: z.string(),
-    memoryPath: z.string(),
-    servedByAnthropic: z.boolean(),
-    denialMessages: z.array(z.string()),
-    seed: z.string(),
-    startedAt: z.number(),
-  }),
-  report: z.object({
-    prompt: z.string(),
-    command: z.exactOptional(z.string()),
-    limits: z.object(limits),
-    binary: z.string(),
-    altered: z.exactOptional(z.string()),
-    credential: z.exactOptional(z.string()),
-    maxTurns: z.exactOptional(z.number()),
-    record: z.exactOptional(z.string()),
-  }),
+/** What the first recordings hold of the prompt. */
+const way = { inject: z.enum(["stdin", "paste", "rendezvous"]), prompt: z.string() };
+
+const frames = z.object({
+  sessionId: z.string(),
+  cwd: z.string(),
+  permissionMode: z.string(),
+  apiKeySource: z.string(),
+  memoryPath: z.string(),
+  servedByAnthropic: z.boolean(),
+  denialMessages: z.array(z.string()),
+  seed: z.string(),
+  startedAt: z.number(),
+  before: z.exactOptional(
+    z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
+  ),
+  replay: z.exactOptional(z.literal(true)),
+  version: z.exactOptional(z.string()),
+  conversation: z.exactOptional(z.literal(true)),
+});
+
+const report = z.object({
+  limits: z.object(limits),
+  binary: z.string(),
+  credential: z.exactOptional(z.string()),
+  maxTurns: z.exactOptional(z.number()),
+  record: z.exactOptional(z.string()),
 });
 
 const cast = {
@@ -67,13 +71,64 @@ const output = z.object({
 
 /** The first line of a cast that this program recorded. */
 export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
-  z.object({ ...cast, claude_print: z.object({ ...program, output, conversation }) }),
   z.pipe(
-    z.object({ ...cast, claude_print: z.object({ ...program, session }) }),
-    z.transform(({ claude_print: { session, ...program }, ...cast }): CastHeader => ({
+    z.object({
       ...cast,
-      claude_print: { ...program, conversation: sessionOnly(session) },
-    })),
+      claude_print: z.object({
+        ...program,
+        output,
+        conversation: z.object({
+          session: z.extend(session, way),
+          frames,
+          report: z.extend(report, {
+            command: z.exactOptional(z.string()),
+            altered: z.exactOptional(z.string()),
+          }),
+        }),
+      }),
+    }),
+    z.transform(({ claude_print: { conversation, ...program }, ...cast }): CastHeader => {
+      const { session: { inject, prompt, ...session }, frames, report } = conversation;
+      const { command, altered, ...reporting } = report;
+      return {
+        ...cast,
+        claude_print: {
+          ...program,
+          conversation: { session, frames, report: reporting },
+          first: {
+            text: prompt,
+            way: inject,
+            ...(command === undefined ? {} : { command }),
+            ...(altered === undefined ? {} : { altered }),
+          },
+        },
+      };
+    }),
+  ),
+  z.object({
+    ...cast,
+    claude_print: z.object({
+      ...program,
+      output,
+      conversation: z.object({ session, frames, report }),
+    }),
+  }),
+  z.pipe(
+    z.object({
+      ...cast,
+      claude_print: z.object({ ...program, session: z.extend(session, way) }),
+    }),
+    z.transform(({ claude_print: { session, ...program }, ...cast }): CastHeader => {
+      const { inject, prompt, ...rest } = session;
+      return {
+        ...cast,
+        claude_print: {
+          ...program,
+          conversation: sessionOnly(rest),
+          first: { text: prompt, way: inject },
+        },
+      };
+    }),
   ),
 ]);
 
@@ -92,6 +147,6 @@ function sessionOnly(session: ConversationOptions["session"]): ConversationOptio
       seed: "",
       startedAt: 0,
     },
-    report: { prompt: session.prompt, limits: session, binary: "" },
+    report: { limits: session, binary: "" },
   };
 }

@@ -53,17 +53,50 @@ const remains = z.object({
   version: z.exactOptional(z.string()),
 });
 
+const fields = {
+  text: z.string(),
+  uuid: z.exactOptional(z.string()),
+  ticket: z.exactOptional(z.string()),
+  priority: z.exactOptional(z.enum(["now", "next", "later"])),
+  content: z.exactOptional(z.unknown()),
+  repeated: z.exactOptional(z.literal(true)),
+};
+const message = z.union([
+  z.object({
+    ...fields,
+    way: z.enum(["stdin", "paste", "rendezvous"]),
+    command: z.exactOptional(z.string()),
+    altered: z.exactOptional(z.string()),
+  }),
+  z.object({
+    ...fields,
+    settled: z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("local"), text: z.string(), version: z.string() }),
+      z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
+    ]),
+  }),
+]);
+
 /** Any of them. */
 export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
   z.object({ type: z.literal("transcript"), line }),
   z.object({ type: z.literal("transcript"), entry: z.object(LINE_SUMMARY) }),
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("spawned") }),
+    z.object({ type: z.literal("message"), message }),
+    z.object({
+      type: z.literal("control"),
+      request: z.object({ id: z.string(), subtype: z.string(), fields: z.array(z.string()) }),
+    }),
+    z.object({ type: z.literal("unreadable"), reason: z.string() }),
+    z.object({ type: z.literal("closed") }),
+    z.object({ type: z.literal("cost"), totalUsd: z.number(), apiDurationMs: z.number() }),
     z.object({
       type: z.literal("hook"),
       event: z.string(),
       payload: z.record(z.string(), z.unknown()),
       id: z.exactOptional(z.string()),
+      ranAt: z.exactOptional(z.number()),
     }),
     z.object({ type: z.literal("mcp"), begun: z.number(), done: z.number() }),
     z.object({ type: z.literal("unheard") }),

@@ -1,11 +1,11 @@
 import { z } from "zod/mini";
-import { LARGEST_SIDE } from "../session/screen.ts";
+import { LARGEST_SIDE } from "../session/terminal/screen.ts";
 import type { Cast, CastCode, CastEvent } from "./cast.ts";
 import { damagedLine } from "./damaged_line.ts";
 import { effectSchema } from "./effect_schema.ts";
 import { headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
-import { isTooDeep } from "./is_too_deep.ts";
+import { isTooDeep } from "../wire/is_too_deep.ts";
 import { parseLines } from "./parse_lines.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];

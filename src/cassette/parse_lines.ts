@@ -1,5 +1,5 @@
 import { damagedLine } from "./damaged_line.ts";
-import { isTooDeep } from "./is_too_deep.ts";
+import { isTooDeep } from "../wire/is_too_deep.ts";
 
 /**
  * Reads a text that holds a JSON value a line.

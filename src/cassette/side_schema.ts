@@ -1,5 +1,5 @@
 import { z } from "zod/mini";
-import { LARGEST_SIDE } from "../session/screen.ts";
+import { LARGEST_SIDE } from "../session/terminal/screen.ts";
 
 /** Rows or columns of a terminal. */
 export const sideSchema: z.ZodMiniType<number> = z.int().check(

@@ -52,10 +52,9 @@ const HELP: Offer = offer({
 function offer(
   flag: Pick<Flag, "name" | "aliases" | "value" | "placeholder" | "repeatable" | "help"> & {
     readonly choices?: Flag["choices"];
-    readonly refusedValues?: Flag["refusedValues"];
   },
 ): Offer {
-  const { value, placeholder, choices, refusedValues = {}, repeatable, help } = flag;
+  const { value, placeholder, choices, repeatable, help } = flag;
   const spellings = [flag.name, ...flag.aliases];
   const label = placeholder.replaceAll(/[<>[\].]/g, "");
   return {
@@ -63,7 +62,7 @@ function offer(
     long: spellings.filter((one) => one.startsWith("--")),
     value,
     label,
-    values: choices?.filter((choice) => !Object.hasOwn(refusedValues, choice)) ??
+    values: choices ??
       valuesFor(label),
     repeatable,
     help,

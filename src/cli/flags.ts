@@ -38,8 +38,6 @@ export type Flag =
     readonly placeholder: string;
     /** The only values allowed, where they are fixed. */
     readonly choices?: readonly string[];
-    /** Allowed values of an honoured flag that are refused all the same. */
-    readonly refusedValues?: Readonly<Record<string, Refusal>>;
     /** Whether a second use adds to the first instead of replacing it. */
     readonly repeatable: boolean;
     /** One line for the help text. */
@@ -55,7 +53,6 @@ export type Flag =
 /** What a row may say beyond its spelling, class and help. */
 type RowOptions = {
   readonly choices?: readonly string[];
-  readonly refusedValues?: Readonly<Record<string, Refusal>>;
   readonly repeatable?: boolean;
   readonly hidden?: boolean;
 };
@@ -83,7 +80,6 @@ function shape(spelling: string, options: RowOptions) {
     repeatable: options.repeatable ?? value === "variadic",
     hidden: options.hidden ?? false,
     ...(options.choices === undefined ? {} : { choices: options.choices }),
-    ...(options.refusedValues === undefined ? {} : { refusedValues: options.refusedValues }),
   };
 }
 
@@ -128,6 +124,7 @@ const DEEP_LINK = "it is set by the handler of links that open Claude Code";
 export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
   own("--jsonl", "Each line of stdin (or of the file) is a run: a prompt in, a result out"),
+  own("--one-session", "With --jsonl: each line is the next turn of one conversation"),
   own("--record <folder>", "Record the run as a cassette in a new folder"),
   own("--timeout <seconds>", "Give up so long after the start (default 3600; decimals allowed)"),
   own("--start-timeout <seconds>", "Give up when no turn can begin by then (default 120)"),
@@ -154,19 +151,17 @@ export const FLAGS: readonly Flag[] = [
   output("--output-format <format>", "text (default), json, or stream-json", {
     choices: ["text", "json", "stream-json"],
   }),
-  output("--input-format <format>", "text (default); stream-json is not supported yet", {
+  output("--input-format <format>", "text (default), or stream-json: a message a line", {
     choices: ["text", "stream-json"],
-    refusedValues: {
-      "stream-json": {
-        sort: "not yet",
-        reason: "claude-print does not read a stream of messages yet",
-      },
-    },
   }),
+  output("--replay-user-messages", "Print each message again once Claude has taken it"),
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--no-session-persistence", "Keep no transcript of this run"),
   output("--ax-screen-reader", "Accepted, without effect when printing"),
+  output("--resume-session-at <message>", "Resume up to the message with this uuid", HIDDEN),
+  output("--resume-drops-turn <message>", "The only turn which that may leave out", HIDDEN),
+  output("--reply-on-resume", "Accepted, without effect when printing", HIDDEN),
 
   forwarded("--model <model>", "Model: an alias or a full name"),
   forwarded("--fallback-model <model>", "Models to fall back to, separated by commas"),
@@ -213,7 +208,8 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--plugin-url <url>", "Load a plugin from a URL", { repeatable: true }),
   forwarded("--disable-slash-commands", "Turn off skills and slash commands"),
   forwarded("--session-id <uuid>", "Use this id for a new session"),
-  forwarded("-r, --resume [id]", "Resume the session with this id"),
+  merged("-c, --continue", "Go on with the latest session of this folder"),
+  merged("-r, --resume [session]", "Resume the session with this id or title"),
   forwarded("--fork-session", "Give the resumed session a new id"),
   forwarded("-n, --name <name>", "Name the session"),
   forwarded("-w, --worktree [name]", "Work in a new git worktree"),
@@ -234,28 +230,15 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--fast-mode <on|off>", "Turn fast mode on or off", HIDDEN),
   forwarded("--include-unsupported-models", "Offer models this version does not know", HIDDEN),
 
-  notYet("-c, --continue", "claude-print does not look up the latest conversation yet"),
   notYet("--max-budget-usd <amount>", "claude-print does not watch a budget yet"),
   notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
   notYet("--include-partial-messages", "claude-print does not print partial messages yet"),
   notYet("--include-hook-events", "claude-print does not print hook events yet"),
   notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
-  notYet("--replay-user-messages", "claude-print does not read a stream of messages yet"),
   notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),
   notYet("--permission-prompt-tool <tool>", "claude-print does not pass on permission prompts yet"),
   notYet("--betas <betas...>", "the interactive Claude Code ignores it"),
   notYet("--task-budget <tokens>", "the interactive Claude Code ignores it", HIDDEN),
-  notYet(
-    "--resume-session-at <message>",
-    "claude-print does not resume part of a session yet",
-    HIDDEN,
-  ),
-  notYet(
-    "--resume-drops-turn <message>",
-    "claude-print does not resume part of a session yet",
-    HIDDEN,
-  ),
-  notYet("--reply-on-resume", "claude-print does not answer an unfinished turn yet", HIDDEN),
   notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
   notYet("--session-mirror", "claude-print does not mirror transcripts yet", HIDDEN),
   notYet("--await-initialize", "claude-print does not speak the control protocol yet", HIDDEN),

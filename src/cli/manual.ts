@@ -25,7 +25,8 @@ export const MANUAL: Manual = {
     "values.",
     "With --jsonl each line of stdin is a prompt, as a JSON string or an object " +
     '{"prompt": "...", "args": ["--model", "haiku"], ...}, and each line of output is ' +
-    '{"line": 1, "input": ..., "exit_code": 0, "result": {...}}.',
+    '{"line": 1, "input": ..., "exit_code": 0, "result": {...}}. With --one-session the lines are ' +
+    "the turns of one conversation, and have no args of their own.",
   ],
   exitCodes: [
     ["0", "success"],

@@ -64,7 +64,12 @@ export async function parseArguments(
 }
 
 /** The flags that a line of a list does not decide: the list does. */
-const OF_THE_LIST: readonly string[] = ["--jsonl", "--input-file", "--output-format"];
+const OF_THE_LIST: readonly string[] = [
+  "--jsonl",
+  "--one-session",
+  "--input-file",
+  "--output-format",
+];
 
 /** Adds the flags of a line to those of its list, of which it takes all but what makes it one. */
 function withMore(list: Tokens, more: readonly string[] | undefined): Tokens {

@@ -1,4 +1,5 @@
 import { CliError } from "./cli_error.ts";
+import { resumptionOf } from "./resumption_of.ts";
 import type { OutputFormat, PermissionMode, RunRequest } from "./run_request.ts";
 import type { Tokens, Use } from "./tokenize.ts";
 
@@ -25,8 +26,14 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
   const given = (name: string): boolean => uses.some((use) => use.flag.name === name);
 
   const jsonl = given("--jsonl");
+  const oneSession = given("--one-session");
+  if (oneSession && !jsonl) {
+    throw new CliError(`${READING}: --one-session needs --jsonl`, {
+      suggestion: "Add --jsonl, and give each turn a line of its own, or leave it out",
+    });
+  }
   const outputFormat = choice<OutputFormat>(last("--output-format"), jsonl ? "json" : "text");
-  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") });
+  if (jsonl) refuseBesideList({ outputFormat, record: given("--record") && !oneSession });
   const verbose = given("--verbose");
   if (outputFormat === "stream-json" && !verbose) {
     throw new CliError(`${READING}: --output-format=stream-json needs --verbose`, {
@@ -34,11 +41,29 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     });
   }
 
-  const resume = given("--resume") ? resumeId(last("--resume") ?? "") : undefined;
+  const inputFormat = choice<RunRequest["inputFormat"]>(last("--input-format"), "text");
+  const replayMessages = given("--replay-user-messages");
+  if (inputFormat === "stream-json") {
+    refuseBesideMessages({ outputFormat, jsonl, inputFile: last("--input-file") });
+  }
+  if (replayMessages && inputFormat !== "stream-json") {
+    throw new CliError(
+      `${READING}: --replay-user-messages needs --input-format=stream-json and --output-format=stream-json`,
+      { suggestion: "Add both and --verbose, or leave it out" },
+    );
+  }
+
+  const resuming = resumptionOf({
+    latest: given("--continue"),
+    ...present("named", last("--resume")),
+    ...present("upTo", last("--resume-session-at") || undefined),
+    ...present("dropsTurn", last("--resume-drops-turn")),
+  });
   const forkSession = given("--fork-session");
   const sessionId = last("--session-id") || undefined;
-  if (sessionId !== undefined && resume !== undefined && !forkSession) {
-    throw new CliError(`${READING}: --session-id with --resume needs --fork-session`, {
+  const goesOn = ["--resume", "--continue"].find(given);
+  if (sessionId !== undefined && goesOn !== undefined && !forkSession) {
+    throw new CliError(`${READING}: --session-id with ${goesOn} needs --fork-session`, {
       suggestion: "Add --fork-session, or leave --session-id out",
     });
   }
@@ -48,7 +73,7 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     });
   }
 
-  if (jsonl && sessionId !== undefined) {
+  if (jsonl && !oneSession && sessionId !== undefined) {
     throw new CliError(`${READING}: --jsonl with --session-id gives every run the same id`, {
       suggestion: 'Leave --session-id out, or give each line its own in "args"',
     });
@@ -72,7 +97,10 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     ignoredArguments: operands.slice(1),
     ...present("inputFile", last("--input-file")),
     jsonl,
+    oneSession,
     ...present("record", last("--record")),
+    inputFormat,
+    replayMessages,
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),
@@ -103,7 +131,7 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     mcpConfigs: all("--mcp-config"),
     strictMcpConfig: given("--strict-mcp-config"),
     ...present("sessionId", sessionId),
-    ...present("resume", resume),
+    ...resuming,
     forkSession,
     ...present("model", last("--model")),
     debug: given("--debug") || given("--debug-file"),
@@ -124,6 +152,27 @@ function refuseBesideList(
   if (record) {
     throw new CliError(`${READING}: --record takes one run, and --jsonl makes many`, {
       suggestion: "Leave --jsonl or --record out",
+    });
+  }
+}
+
+/** A conversation is held on stdin and stdout, frame by frame. */
+function refuseBesideMessages(
+  { outputFormat, jsonl, inputFile }: {
+    readonly outputFormat: OutputFormat;
+    readonly jsonl: boolean;
+    readonly inputFile: string | undefined;
+  },
+): void {
+  if (jsonl || inputFile !== undefined) {
+    const other = jsonl ? "--jsonl" : "--input-file";
+    throw new CliError(`${READING}: --input-format=stream-json reads stdin, and ${other} too`, {
+      suggestion: `Leave ${other} out`,
+    });
+  }
+  if (outputFormat !== "stream-json") {
+    throw new CliError(`${READING}: --input-format=stream-json needs --output-format=stream-json`, {
+      suggestion: "Add --output-format=stream-json --verbose, as for claude -p",
     });
   }
 }
@@ -151,16 +200,6 @@ function forwardedOf(uses: readonly Use[]): readonly string[] {
       flag.class === "forwarded" && !(flag.name === "--session-id" && value === "")
     )
     .map(({ flag, value }) => value === undefined ? flag.name : `${flag.name}=${value}`);
-}
-
-function resumeId(id: string): string {
-  if (UUID.test(id)) return id;
-  throw new CliError(
-    id === ""
-      ? "Cannot resume a session: --resume needs a session id when printing"
-      : `Cannot resume a session: "${id}" is not a session id`,
-    { suggestion: "Use --resume <id>, with the session_id of an earlier json result" },
-  );
 }
 
 function checkSettingSources(value: string): void {

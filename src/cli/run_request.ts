@@ -10,6 +10,18 @@ export type PermissionMode =
   | "dontAsk"
   | "plan";
 
+/** A session to go on with, of which more has to be known than its id. */
+export type Resumption = {
+  /** Whether it is the latest of the working directory, if there is any. */
+  readonly latest: boolean;
+  /** Id or title of the session, beside `latest` for when there is none; empty when it was left out. */
+  readonly named?: string;
+  /** The uuid of the last message that is kept of the named one; absent for all of it. */
+  readonly upTo?: string;
+  /** The uuid of the prompt whose turn is all that may be left out. */
+  readonly dropsTurn?: string;
+};
+
 /** One run as the user asked for it on the command line. A field that was not given is absent. */
 export type RunRequest = {
   /** The prompt argument, which may be empty. */
@@ -20,9 +32,15 @@ export type RunRequest = {
   readonly inputFile?: string;
   /** Whether stdin, or the input file, is a list of prompts, a run each. */
   readonly jsonl: boolean;
+  /** Whether they are the turns of one conversation instead. */
+  readonly oneSession: boolean;
   /** The folder for a recording of the run; it must not exist yet, or be empty. */
   readonly record?: string;
 
+  /** What stdin holds: a prompt, or the messages of a conversation. */
+  readonly inputFormat: "text" | "stream-json";
+  /** Whether messages are printed again once Claude Code has taken them. */
+  readonly replayMessages: boolean;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */
@@ -66,8 +84,10 @@ export type RunRequest = {
   readonly strictMcpConfig: boolean;
   /** A UUID, in the case it was typed. */
   readonly sessionId?: string;
-  /** The id of the session to resume: a UUID. */
+  /** The id of the session to resume as it is: a UUID. */
   readonly resume?: string;
+  /** A session that has to be looked up, or is resumed in part; absent beside `resume`. */
+  readonly resumption?: Resumption;
   readonly forkSession: boolean;
   readonly model?: string;
   readonly debug: boolean;
@@ -75,8 +95,8 @@ export type RunRequest = {
 
   /**
    * Arguments for Claude Code, in the order typed: one `--flag` or `--flag=value` for each value.
-   * What `claude-print` merges with its own (`settings`, `permissionMode`, `disallowedTools`) is
-   * left out, and of a flag that counts once only the last use is kept.
+   * What `claude-print` merges with its own (`settings`, `permissionMode`, `disallowedTools`, the
+   * session to go on with) is left out, and of a flag that counts once only the last use is kept.
    */
   readonly forwarded: readonly string[];
 };

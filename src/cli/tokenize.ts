@@ -110,6 +110,5 @@ function problemWith(flag: Flag, value: string | undefined): CliError | undefine
       suggestion: `Use one of ${flag.choices.join(", ")}`,
     });
   }
-  const refusal = flag.refusedValues?.[value];
-  return refusal === undefined ? undefined : refusalError(`${flag.name}=${value}`, refusal);
+  return undefined;
 }

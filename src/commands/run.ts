@@ -20,6 +20,10 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
   using outlets = new Outlets();
   // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
   listenToSignals(["SIGXFSZ"], () => {});
+  if (request.jsonl && request.oneSession) {
+    const { converseList } = await import("./converse_list.ts");
+    return await converseList(request, { outlets });
+  }
   if (request.jsonl) {
     const { runList } = await import("./run_list.ts");
     return await runList(request, { argv, outlets });
@@ -32,6 +36,19 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     stdout.onEnd = () => {
       if (stdout.end === "unread") signals.raise("SIGPIPE");
     };
+  }
+  if (request.inputFormat === "stream-json") {
+    const { converseOnStdin } = await import("./converse.ts");
+    const exitCode = await converseOnStdin(request, {
+      write: (text) => outlets.print(text),
+      outlets,
+      signals,
+    });
+    return await delivered(exitCode, {
+      outlets,
+      until: performance.now() + request.timeoutMs,
+      signals,
+    });
   }
   const exitCode = await runPrompt(request, {
     readPrompt: (io) => readPrompt(request, denoPromptIo(io)),

@@ -1,26 +1,19 @@
-import { TextLineStream } from "@std/streams/text-line-stream";
 import { checkPrompt } from "../cli/check_prompt.ts";
 import { CliError } from "../cli/cli_error.ts";
 import { parseListLine } from "../cli/list_line.ts";
 import { parseArguments } from "../cli/parse_arguments.ts";
-import { inputFileError, joinPrompt, MAX_PROMPT_BYTES } from "../cli/prompt_source.ts";
+import { joinPrompt } from "../cli/prompt_source.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { jsonLine } from "../wire/json_line.ts";
 import { delivered } from "./delivered.ts";
+import { gravestExitCode, type LineReport, lineReport, printedLine } from "./line_report.ts";
+import { listLines } from "./list_lines.ts";
 import type { Outlets } from "./outlets.ts";
 import { runPrompt } from "./run_prompt.ts";
 
-/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
-const TRY_LATER = 75;
-/** Statuses with which the API says so: too many requests, and overloaded. */
-const TEMPORARY: readonly unknown[] = [429, 529];
 /** Exit codes of runs that a signal ended, or that nobody reads any more, are above this. */
 const SIGNALLED = 128;
 const ABANDONED = 141;
-const TIMED_OUT = 124;
-/** The exit codes of a list, the one that matters most first: what trying again does not cure hides what it does. */
-const GRAVEST: readonly number[] = [2, 1, TRY_LATER, TIMED_OUT, 0];
 
 /**
  * One run for each line of stdin or of `--input-file`, one after the other, and one line of output for each as it ends:
@@ -41,17 +34,13 @@ export async function runList(
   const { outlets } = options;
   const exitCodes = new Set([0]);
   let number = 0;
-  for await (const line of linesOf(request)) {
+  for await (const line of listLines(request)) {
     number++;
     if (line.trim() === "") continue;
     using signals = new StopSignals();
-    const { input, exitCode, result } = await runLine(line, {
-      ...options,
-      request,
-      number,
-      signals,
-    });
-    outlets.print(`${jsonLine({ line: number, input, exit_code: exitCode, result })}\n`);
+    const report = await runLine(line, { ...options, request, number, signals });
+    outlets.print(printedLine(report, number));
+    const { exitCode } = report;
     const until = performance.now() + request.timeoutMs;
     const isOver = exitCode > SIGNALLED;
     const told = await delivered(isOver ? exitCode : 0, { outlets, until, signals });
@@ -59,14 +48,7 @@ export async function runList(
     if (told !== 0) return told;
     exitCodes.add(exitCode);
   }
-  return GRAVEST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
-}
-
-/** What became of a line. */
-interface LineReport {
-  readonly input: unknown;
-  readonly exitCode: number;
-  readonly result: unknown;
+  return gravestExitCode(exitCodes);
 }
 
 async function runLine(
@@ -105,8 +87,7 @@ async function runLine(
     startedAt,
     label: `line ${number}: `,
   });
-  const result = output === "" ? null : JSON.parse(output);
-  return { input, result, exitCode: exitCode === 1 && isTemporary(result) ? TRY_LATER : exitCode };
+  return lineReport({ input, output, exitCode });
 }
 
 async function withArguments(
@@ -118,59 +99,4 @@ async function withArguments(
   throw new CliError(`Cannot read the line: its "args" ask for ${command.kind}`, {
     suggestion: "Give a line flags of a run only",
   });
-}
-
-/** Whether the last result says that the API had too much to do. */
-function isTemporary(result: unknown): boolean {
-  const last = Array.isArray(result) ? result.at(-1) : result;
-  return TEMPORARY.includes(last?.api_error_status);
-}
-
-async function* linesOf({ inputFile }: RunRequest): AsyncGenerator<string> {
-  const bytes = inputFile === undefined || inputFile === "-"
-    ? Deno.stdin.readable
-    : await openList(inputFile);
-  const lines = bytes
-    .pipeThrough(lineLimit())
-    .pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))
-    .pipeThrough(new TextLineStream());
-  try {
-    yield* lines;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new CliError("Cannot read the list of prompts: it is not UTF-8", {
-      suggestion: "Convert it, for example with iconv -t UTF-8",
-      cause: error,
-    });
-  }
-}
-
-/** Room for the longest prompt, each character of it escaped, and for flags. */
-const MAX_LINE_BYTES = 2 * MAX_PROMPT_BYTES + 1_000_000;
-
-const LINE_FEED = 0x0a;
-
-/** Passes a list on as long as its lines are no longer than any prompt, and keeps one without end out of memory. */
-function lineLimit(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-  let length = 0;
-  return new TransformStream({
-    transform: (bytes, controller) => {
-      const end = bytes.lastIndexOf(LINE_FEED);
-      length = end === -1 ? length + bytes.length : bytes.length - end - 1;
-      if (length > MAX_LINE_BYTES) {
-        throw new CliError("Cannot read the list of prompts: one of its lines has no end", {
-          suggestion: "Give each prompt a line of its own, see --help",
-        });
-      }
-      controller.enqueue(bytes);
-    },
-  });
-}
-
-async function openList(path: string): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  try {
-    return (await Deno.open(path)).readable;
-  } catch (error) {
-    throw inputFileError(path, error);
-  }
 }

@@ -5,14 +5,14 @@ import { currentFolder } from "../run/current_folder.ts";
 import { inTime } from "../run/in_time.ts";
 import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";
-import type { Redactor } from "../redaction/redact.ts";
-import type { RunReport } from "../run/run_report.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
-import { visibleScreen } from "../redaction/visible_screen.ts";
-import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { unsweptWarnings } from "../run/unswept_warnings.ts";
+import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import { createOutputWriter, type OutputWriter } from "../wire/output_writer.ts";
 import type { Outlets } from "./outlets.ts";
+import { tellProblem } from "./tell_problem.ts";
+import { createTracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "./watch_run.ts";
 
 /** What a run needs beside its request. */
@@ -77,21 +77,11 @@ async function carryOut(
   },
 ): Promise<number> {
   const { writer, warn, teardown, outlets, signals, startedAt, label = "" } = options;
-  const begunAt = performance.now();
   const env = callerEnvironment();
-  const loadRedactor = async () => {
-    const { createRedactor } = await import("../redaction/redact.ts");
-    return createRedactor({
-      env,
-      args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
-    });
-  };
-  const redactor = request.trace ? await loadRedactor() : undefined;
-  const trace = (text: string) => {
-    if (redactor === undefined) return;
-    const at = (performance.now() - begunAt).toFixed(0).padStart(6);
-    outlets.tell(`[${at} ms] ${redactor.text(text)}\n`);
-  };
+  const { trace, loadRedactor, ...tracer } = await createTracer(request, {
+    env,
+    tell: (text) => outlets.tell(text),
+  });
   const cwd = currentFolder();
   const recorder = request.record === undefined
     ? undefined
@@ -118,14 +108,8 @@ async function carryOut(
   });
   teardown.own(prepared.sandbox);
   if (prepared.gated.answer === undefined) recorder?.begin(prepared);
-  const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
-  if (unswept !== undefined) {
-    warn(`Cannot sweep what an earlier run left in ${unswept.path}: ${unswept.reason}`);
-  }
-  trace(`sandbox ${prepared.sandbox.path}`);
-  if (redactor !== undefined) {
-    trace(`${prepared.binary} ${redactor.commandLine(prepared.args)}`);
-  }
+  for (const warning of unsweptWarnings(prepared)) warn(warning);
+  tracer.prepared(prepared);
   const report = await performRun(prepared, {
     signals,
     outlets: outlets.all,
@@ -143,7 +127,7 @@ async function carryOut(
   watcher?.[Symbol.dispose]();
   for (const frame of report.unprinted) writer.frame(frame);
   writer.end();
-  await tell(report, { label, quiet: request.quiet, outlets, loadRedactor });
+  await tellProblem(report, { label, quiet: request.quiet, outlets, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);
   teardown.run();
   trace(`exit code ${report.exitCode}`);
@@ -159,26 +143,4 @@ async function watcherOf(
   if (!request.show && !isTerminal.stderr) return undefined;
   const { watchRun } = await import("./watch_run.ts");
   return await watchRun(request, { ...surroundings, isTerminal });
-}
-
-/** Exit code of a run whose output nobody reads any more: it ends as quietly as a program that SIGPIPE ends. */
-const ABANDONED = 141;
-
-/** Tells a failure on stderr, with the last screen where it explains more than words. */
-async function tell(
-  { problem, screen, exitCode }: RunReport,
-  { label, quiet, outlets, loadRedactor }: {
-    readonly label: string;
-    readonly quiet: boolean;
-    readonly outlets: Outlets;
-    readonly loadRedactor: () => Promise<Redactor>;
-  },
-): Promise<void> {
-  if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
-  outlets.tell(`claude-print: ${label}${problem.message}\n`);
-  if (problem.suggestion !== undefined) outlets.tell(`  ${problem.suggestion}\n`);
-  if (screen === undefined) return;
-  const rows = visibleScreen(screen, await loadRedactor());
-  if (rows.length === 0) return;
-  outlets.tell(`  The last screen:\n${rows.map((row) => `  | ${row}\n`).join("")}`);
 }

@@ -4,7 +4,7 @@ import {
   MIRROR_RESET,
   MIRROR_START,
   type MirrorState,
-} from "../session/mirror_filter.ts";
+} from "../session/terminal/mirror_filter.ts";
 
 /** Where a screen is mirrored: a terminal that is never waited for, as an `Outlet` is. */
 export interface MirrorOutput {

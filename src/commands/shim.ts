@@ -5,7 +5,7 @@ import { DriverError } from "../run/driver_error.ts";
 import { findClaude } from "../run/find_claude.ts";
 import { isShim } from "../run/is_shim.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
-import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import { print } from "./print.ts";
 import { shimScript } from "./shim_script.ts";
 

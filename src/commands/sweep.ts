@@ -1,9 +1,9 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
-import { callerEnvironment } from "../sandbox/caller_environment.ts";
-import { places } from "../sandbox/places.ts";
-import { requireProc } from "../sandbox/require_proc.ts";
-import { sweep, type SweptFolder, type Verdict } from "../sandbox/sweep.ts";
+import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
+import { places } from "../sandbox/folder/places.ts";
+import { requireProc } from "../sandbox/processes/require_proc.ts";
+import { sweep, type SweptFolder, type Verdict } from "../sandbox/folder/sweep.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { print } from "./print.ts";
 import { reportJson } from "./report_json.ts";

@@ -1,4 +1,4 @@
-import type { SweptFolder } from "../sandbox/sweep.ts";
+import type { SweptFolder } from "../sandbox/folder/sweep.ts";
 import type { Check } from "./check.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Login } from "../sandbox/login.ts";
-import { noLoginError } from "../sandbox/no_login_error.ts";
+import type { Login } from "../sandbox/child/login.ts";
+import { noLoginError } from "../sandbox/child/no_login_error.ts";
 import type { Check } from "./check.ts";
 import { durationInWords } from "./duration_in_words.ts";
 import { failedCheck } from "./failed_check.ts";

@@ -1,7 +1,7 @@
 import { isJsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
-import { findLogin, type Login } from "../sandbox/login.ts";
-import { readSettings } from "../sandbox/read_settings.ts";
-import { settingSources } from "../sandbox/setting_sources.ts";
+import { findLogin, type Login } from "../sandbox/child/login.ts";
+import { readSettings } from "../sandbox/child/read_settings.ts";
+import { settingSources } from "../sandbox/child/setting_sources.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 

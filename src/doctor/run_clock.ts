@@ -1,6 +1,10 @@
 import type { Input } from "../session/input.ts";
-import { PASTE_MODE } from "../session/paste.ts";
-import { SCANNER_START, type ScannerState, scanTerminal } from "../session/terminal_scanner.ts";
+import { PASTE_MODE } from "../session/terminal/paste.ts";
+import {
+  SCANNER_START,
+  type ScannerState,
+  scanTerminal,
+} from "../session/terminal/terminal_scanner.ts";
 
 /** When a session's steps were first seen, in milliseconds since the child was started. */
 export interface RunTimes {

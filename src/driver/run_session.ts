@@ -13,7 +13,8 @@ import {
   killRunProcesses,
   type RunMarks,
   type RunProcesses,
-} from "../sandbox/run_processes.ts";
+} from "../sandbox/processes/run_processes.ts";
+import { STATUS_LINE } from "../sandbox/child/hooks.ts";
 import { readJsonObject } from "../sandbox/json_object.ts";
 import {
   advance,
@@ -21,16 +22,21 @@ import {
   type ConversationOptions,
   startConversation,
 } from "../frames/conversation.ts";
+import type { FramesOptions, FramesState } from "../frames/frames_state.ts";
 import type { Report } from "../frames/report.ts";
 import type { DeadlineName } from "../session/deadline_names.ts";
+import type { Ending } from "../session/effect.ts";
 import type { ChildRemains, Input } from "../session/input.ts";
-import type { Screen } from "../session/screen.ts";
-import { costOfClaudeJson } from "../transcript/cost.ts";
+import type { Message } from "../session/message.ts";
+import type { Screen } from "../session/terminal/screen.ts";
+import type { Phase } from "../session/session_state.ts";
+import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { Frame } from "../wire/frame.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { Guard } from "./hands/guard.ts";
+import type { Caller, CallerInput } from "./sources/caller.ts";
 import { HookSource } from "./sources/hook_source.ts";
 import { McpSource } from "./sources/mcp_source.ts";
 import { renderScreen } from "./hands/render_screen.ts";
@@ -53,6 +59,10 @@ export interface RunSessionOptions {
   readonly cwd: string;
   /** What the machines are told. */
   readonly conversation: ConversationOptions;
+  /** What is sent in any case, and what the caller has said before there was a child. */
+  readonly begin: readonly CallerInput[];
+  /** The caller of a conversation. */
+  readonly caller?: Caller | undefined;
   /** The lines that earlier runs of a resumed session wrote. */
   readonly earlier: readonly Entry[];
   /** Whether anybody wants frames, which take a look at what subagents and shells do. */
@@ -81,6 +91,8 @@ export interface RunSessionOptions {
   readonly retryLog?: string | undefined;
   /** Takes each frame as it happens, those of the run's end excepted. */
   readonly onFrame: (frame: Frame) => void;
+  /** Takes what became of each turn that the child outlived. */
+  readonly onReport?: (report: Report) => void;
   /**
    * Called with every input before the machines take it: written down, they are a recording of the session. The
    * bytes of a `terminal` input are good only until it returns.
@@ -94,7 +106,15 @@ export interface RunSessionOptions {
 
 /** How a session went. */
 export interface SessionRun {
-  readonly report: Report;
+  /** What became of the last turn; absent where none was left. */
+  readonly report: Report | undefined;
+  readonly ending: Ending;
+  /** Whether the child could take messages at all. */
+  readonly wasReady: boolean;
+  /** How many results the conversation has told, and what it has cost. */
+  readonly told: NonNullable<FramesOptions["before"]>;
+  /** What is still to be answered, now that the turn under way, or the next one, has failed. */
+  readonly untaken: readonly Message[];
   /** The frames that were said at the run's end. */
   readonly lastFrames: readonly Frame[];
   /** What the child's terminal showed last. */
@@ -105,6 +125,13 @@ export interface SessionRun {
 const TICK_MS = 50;
 /** The same while only the child's idle status is missing, which the user waits for. */
 const SETTLING_TICK_MS = 5;
+/** The same while nothing is under way. */
+const RESTING_TICK_MS = 500;
+
+function tickMs(phase: Phase["phase"]): number {
+  if (phase === "settling") return SETTLING_TICK_MS;
+  return phase === "resting" ? RESTING_TICK_MS : TICK_MS;
+}
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
@@ -143,6 +170,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const deadlines = new Map<DeadlineName, number>();
   options.signals.onArrival = () => poller.wake();
   stack.defer(() => options.signals.onArrival = undefined);
+  const { caller: speaker } = options;
+  if (speaker !== undefined) {
+    speaker.onArrival = () => poller.wake();
+    stack.defer(() => speaker.onArrival = undefined);
+  }
   let resized = false;
   const onResize = () => {
     resized = true;
@@ -160,7 +192,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
   });
   let exited = false;
-  let ended = false;
+  let ending: Ending | undefined;
   let report: Report | undefined;
   let lastFrames: readonly Frame[] = [];
   const marks = (): RunMarks => ({
@@ -169,7 +201,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   });
   // Whatever goes wrong here, nothing of the run is left without somebody to watch it.
   stack.defer(() => {
-    if (ended) return;
+    if (ending !== undefined) return;
     killRunProcesses(marks());
     if (!exited) reap(pid);
   });
@@ -178,10 +210,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   stack.defer(() => closeFd(pidfd));
   const status = new StatusSource({ configDir: sandbox.configDir, pid });
 
-  let state = startConversation({
-    ...conversation,
-    frames: { ...conversation.frames, startedAt: Date.now() },
-  });
+  let state = startConversation(conversation);
   /** What a stopped turn's tools left running, once it has to be ended too. */
   let tree: RunProcesses | undefined;
   let looking = false;
@@ -189,7 +218,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   /** When a hook last announced the end of a turn, in milliseconds since the epoch. */
   let turnEndedAt = 0;
   let terminalOpen = true;
-  const elapsed = () => performance.now() - startedAt;
+  // A recording keeps microseconds.
+  const elapsed = () => Math.round((performance.now() - startedAt) * 1000) / 1000;
 
   const give = (input: Input) => {
     options.onInput?.(input);
@@ -205,11 +235,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     for (const effect of next.effects) {
       options.onEffect?.(effect);
       if (isLast && effect.type === "frame") lastFrames = [...lastFrames, effect.frame];
-      else carryOut(effect);
+      else carryOut(effect, isLast);
     }
   };
 
-  const carryOut = (effect: ConversationEffect): void => {
+  const carryOut = (effect: ConversationEffect, isLast: boolean): void => {
     switch (effect.type) {
       case "write":
         // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
@@ -256,9 +286,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         break;
       case "report":
         report = effect.report;
+        if (!isLast) options.onReport?.(report);
         break;
       case "end":
-        ended = true;
+        ending = effect.ending;
         break;
       default:
         effect satisfies never;
@@ -279,7 +310,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const readHooks = () => {
     for (const { ranAt, ...call } of hooks.read()) {
-      give({ at: elapsed(), type: "hook", ...call });
+      if (call.event === STATUS_LINE) {
+        const cost = costOfStatusLine(call.payload);
+        if (cost !== undefined) give({ at: elapsed(), type: "cost", ...cost });
+        continue;
+      }
+      const order = call.event === "PreCompact" && ranAt > 0 ? { ranAt } : {};
+      give({ at: elapsed(), type: "hook", ...call, ...order });
       // The child is idle only after the hook that announced the end of its turn.
       if (state.session.phase === "settling") turnEndedAt = ranAt;
     }
@@ -301,11 +338,14 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
 
   if (options.earlier.length > 0) give({ at: 0, type: "earlier", entries: options.earlier });
+  for (const input of options.begin) give({ at: 0, ...input });
   give({ at: elapsed(), type: "spawned" });
   let lastTick = elapsed();
-  while (!ended) {
-    const isSettling = state.session.phase === "settling";
-    const nextTick = lastTick + (isSettling ? SETTLING_TICK_MS : TICK_MS);
+  const isOver = () => ending !== undefined;
+  while (!isOver()) {
+    const nextTick = lastTick + tickMs(state.session.phase);
+    // Whoever comes after this child hears what is said when it is told to go.
+    const caller = state.session.ending === undefined ? options.caller : undefined;
     const until = Math.min(nextTick, ...deadlines.values());
     const polledAt = elapsed();
     const owing = outlets.filter(({ pending }) => pending > 0);
@@ -315,6 +355,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         ...(exited ? [] : [{ fd: pidfd, read: true }]),
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
         ...rendezvous?.interests ?? [],
+        ...caller?.interests ?? [],
         ...owing.map(({ fd }) => ({ fd, write: true })),
       ],
       Math.max(0, Math.ceil(until - elapsed())),
@@ -328,6 +369,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     takeSignals();
     for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
     rendezvous?.proceed(ready);
+    for (const input of caller?.take(ready) ?? []) give({ at: elapsed(), ...input });
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
     if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
       readTerminal(1);
@@ -384,12 +426,22 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   }
   if (!exited && tree !== undefined) killRunProcesses(marks(), tree);
-  if (report === undefined) throw new Error("The session ended without a report");
+  const { ready, queue, sent, taken } = state.session;
+  const isQuiet = (ending as Ending | undefined)?.kind === "closed";
   return {
-    report,
+    // A turn that was told before is not told again.
+    report: isQuiet ? undefined : report,
+    ending: ending as unknown as Ending,
+    wasReady: ready,
+    told: toldBy(state.frames),
+    untaken: taken.length > 0 || isQuiet ? [...sent, ...queue] : queue,
     lastFrames,
     lastScreen: () => renderScreen(ring.chunks(), size),
   };
+}
+
+function toldBy({ results, locals, cost }: FramesState): SessionRun["told"] {
+  return { results: results + locals, totalUsd: 0, apiDurationMs: 0, ...cost };
 }
 
 /** What a child has left; its executable is asked for its version only where no transcript names it. */

@@ -1,33 +1,19 @@
-import type { Frame, ResultFrame } from "../wire/frame.ts";
-import { begin } from "./beginning.ts";
-import { type FramesOptions, startFrames, withIds } from "./frames_state.ts";
-import { resultFrame } from "./result_frame.ts";
-import { unavailableFrame } from "./unavailable_frame.ts";
+import type { SettledMessage } from "../session/message.ts";
+import type { Frame } from "../wire/frame.ts";
+import { type FramesOptions, startFrames } from "./frames_state.ts";
+import { awaitMessage } from "./messages.ts";
+import type { Report, ReportOptions } from "./report.ts";
+import { tellResult } from "./turn_result.ts";
 
-/** What `claude -p` of a version prints for a slash command that it answers without the model. */
+/** What is printed for a message that needs no child, and what became of it. */
 export function answerFrames(
-  options: FramesOptions,
-  { text, version }: { readonly text: string; readonly version: string },
-): { readonly frames: readonly Frame[]; readonly result: ResultFrame } {
-  const { state, frames: begun } = begin(startFrames(options), version);
-  const { sessionId } = options;
-  const { made: { answer, result } } = withIds(state, (newUuid) => ({
-    answer: unavailableFrame(text, {
-      version,
-      sessionId,
-      uuid: newUuid(),
-      messageId: newUuid(),
-      timestamp: new Date(options.startedAt).toISOString(),
-    }),
-    result: resultFrame({
-      version,
-      sessionId,
-      uuid: newUuid(),
-      outcome: { kind: "local", text },
-      turns: [],
-      cost: { totalUsd: 0, apiDurationMs: 0, modelUsage: {}, hasUnknownPrice: undefined },
-      sinceLast: "everything",
-    }),
-  }));
-  return { frames: [...begun, answer, result], result };
+  message: SettledMessage,
+  options: { readonly frames: FramesOptions; readonly report: ReportOptions },
+): { readonly frames: readonly Frame[]; readonly report: Report } {
+  const { state } = awaitMessage(startFrames(options.frames, options.report), message);
+  const { frames, state: { reports } } = tellResult(state, {
+    ending: { kind: "settled", message },
+    at: 0,
+  });
+  return { frames, report: reports[0] as Report };
 }

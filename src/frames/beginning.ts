@@ -30,6 +30,11 @@ export function begin(state: FramesState, version = state.version): Told {
   return told({ ...next, begun: true, early: [] }, [made, ...state.early]);
 }
 
+/** Makes ready for a turn that follows another one, with a `system/init` of its own. */
+export function beginTurn(state: FramesState): Told {
+  return told(state.rested ? { ...state, rested: false, begun: false } : state);
+}
+
 /** The model that answers, or answered last before the session was resumed. */
 function answeringModel({ entries, earlier }: FramesState): string | undefined {
   const isAnswer = (entry: Entry) =>

@@ -1,12 +1,15 @@
-import type { Effect } from "../session/effect.ts";
+import type { Effect as SessionEffect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
+import { ticketsOf } from "../session/message.ts";
 import { step } from "../session/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
+import { lastMessages } from "../session/taking.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
-import { tellEnd, tellEnding, tellInput } from "./frames.ts";
+import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
+import { tellCompleted } from "./messages.ts";
 import { type FramesOptions, type FramesState, startFrames } from "./frames_state.ts";
-import { type Report, type ReportOptions, reportRun } from "./report.ts";
+import { type Report, type ReportOptions, reportTurns } from "./report.ts";
 
 /** What a conversation is told before it begins. */
 export interface ConversationOptions {
@@ -29,11 +32,14 @@ export interface ConversationState {
 
 /** Whatever a conversation does. */
 export type ConversationEffect =
-  | Effect
+  | SessionDeed
   /** Print a frame, in the format that was asked for. */
   | { readonly type: "frame"; readonly frame: Frame }
-  /** What became of the run: just before the `end`, after its last frame. */
+  /** What became of a turn, after its last frame; of the last one just before the `end`. */
   | { readonly type: "report"; readonly report: Report };
+
+/** What the session decides, but for what is to be said because of it. */
+type SessionDeed = Exclude<SessionEffect, { readonly type: "turn" | "respond" }>;
 
 /** A state and what is to be done because of it. */
 export interface ConversationStep {
@@ -47,7 +53,7 @@ export function startConversation(options: ConversationOptions): ConversationSta
     options,
     lines: NO_LINES,
     session: startSession(options.session),
-    frames: startFrames(options.frames),
+    frames: startFrames(options.frames, options.report),
   };
 }
 
@@ -71,13 +77,57 @@ export function advance(before: ConversationState, input: Input): ConversationSt
     ...(isEnding ? { endingAt: input.at } : {}),
     ...(input.type === "exit" ? { exit: input } : {}),
   };
-  const effects = [...session.effects, ...said.effects, ...said.frames.map(asEffect)];
-  const end = session.effects.find(({ type }) => type === "end");
-  return end === undefined ? { state, effects } : conclude(state, {
-    end: end as Extract<Effect, { readonly type: "end" }>,
-    at: input.at,
-    effects: effects.filter((effect) => effect !== end),
-  });
+  let next = withReports(state, said.frames);
+  next = { ...next, effects: [...next.effects, ...said.effects] };
+  for (const effect of session.effects) {
+    next = and(next, (state) => carryOut(state, { effect, at: input.at }));
+  }
+  return next;
+}
+
+function and(
+  { state, effects }: ConversationStep,
+  next: (state: ConversationState) => ConversationStep,
+): ConversationStep {
+  const step = next(state);
+  return { state: step.state, effects: [...effects, ...step.effects] };
+}
+
+/** What the session decides is done as it is, but for what is to be said because of it. */
+function carryOut(
+  state: ConversationState,
+  { effect, at }: { readonly effect: SessionEffect; readonly at: number },
+): ConversationStep {
+  switch (effect.type) {
+    case "turn": {
+      const { ending, recorded, tickets } = effect;
+      const { state: frames, frames: made } = tellTurnEnd(state.frames, { ending, at, tickets }, {
+        recorded,
+      });
+      return withReports({ ...state, frames }, made);
+    }
+    case "respond":
+      return {
+        state,
+        effects: [asEffect({ type: "control_response", response: effect.response })],
+      };
+    case "end":
+      return conclude(state, { end: effect, at });
+    default:
+      return { state, effects: [effect] };
+  }
+}
+
+/** Frames, and what became of the turns whose ends are among them. */
+function withReports(state: ConversationState, frames: readonly Frame[]): ConversationStep {
+  const { reports } = state.frames;
+  return {
+    state: reports.length === 0 ? state : { ...state, frames: { ...state.frames, reports: [] } },
+    effects: [
+      ...frames.map(asEffect),
+      ...reports.map((report) => ({ type: "report", report } as const)),
+    ],
+  };
 }
 
 /** Whoever looks on while inputs are gone through. */
@@ -105,29 +155,27 @@ export function fold(
 /** Says what is left to say, and what became of the run. */
 function conclude(
   state: ConversationState,
-  { end, at, effects }: {
-    readonly end: Extract<Effect, { readonly type: "end" }>;
-    readonly at: number;
-    readonly effects: readonly ConversationEffect[];
-  },
+  { end, at }: { readonly end: Extract<SessionEffect, { type: "end" }>; readonly at: number },
 ): ConversationStep {
-  const { frames: { startedAt }, report: options } = state.options;
+  const { frames: { startedAt } } = state.options;
   const { remains = {} } = state.exit ?? {};
   const last = tellEnd(state.frames, {
     version: remains.version ?? "unknown",
     now: startedAt + at,
   });
-  const { state: frames, frames: results, report } = reportRun(last.state, {
+  const told = withReports({ ...state, frames: last.state }, last.frames);
+  if (end.ending.kind === "closed") return { ...told, effects: [...told.effects, end] };
+  const { state: frames, frames: results, report } = reportTurns(told.state.frames, {
     ending: end.ending,
-    exit: end.exit,
-    endingAt: state.endingAt ?? state.exit?.at ?? at,
-    remains,
-  }, options);
+    at: state.endingAt ?? state.exit?.at ?? at,
+    tickets: ticketsOf(lastMessages(state.session)),
+  }, { exit: end.exit, remains });
+  const completed = tellCompleted(frames, told.state.frames.taken);
   return {
-    state: { ...state, frames },
+    state: { ...told.state, frames: completed.state },
     effects: [
-      ...effects,
-      ...[...last.frames, ...results].map(asEffect),
+      ...told.effects,
+      ...[...results, ...completed.frames].map(asEffect),
       { type: "report", report },
       end,
     ],

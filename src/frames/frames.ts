@@ -2,13 +2,24 @@ import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { apiRetryFrame } from "./api_retry_frame.ts";
-import { begin } from "./beginning.ts";
-import { and, chained, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import { tellLines } from "./lines.ts";
+import { begin, beginTurn } from "./beginning.ts";
+import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
+import {
+  and,
+  chained,
+  type FramesState,
+  type Told,
+  told,
+  type TurnEnd,
+  withIds,
+} from "./frames_state.ts";
+import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
+import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
 import { tellTasks } from "./saying.ts";
 import { stopTasks } from "./task_frames.ts";
+import { tellResult } from "./turn_result.ts";
 
 /**
  * How long after the prompt's line `system/init` is held back for the lines that describe the session. Since 2.1.330 the
@@ -17,12 +28,19 @@ import { stopTasks } from "./task_frames.ts";
  */
 const INIT_DELAY_MS = 200;
 const INIT_DELAY_SINCE_330_MS = 2000;
+/** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
+const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 300 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
+/** What the machine waits for, or wants to know. */
+type FramesEffect = Extract<Effect, { readonly type: "deadline" | "list-shells" }>;
+
+const NOTHING = { totalUsd: 0, apiDurationMs: 0 };
+
 /** What is said because of an input, and what has to be waited for. */
 export interface FramesStep extends Told {
-  readonly effects: readonly Effect[];
+  readonly effects: readonly FramesEffect[];
 }
 
 /** Takes an input of the session and says what `claude -p` prints when it happens. */
@@ -31,12 +49,34 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
   switch (input.type) {
     case "earlier":
       return quiet({ ...state, earlier: input.entries });
+    case "message":
+      return { ...awaitMessage(state, input.message), effects: [] };
+    case "cost": {
+      const { totalUsd, apiDurationMs } = input;
+      // Since 2.1.330 a child that resumes a session may go on with its costs.
+      const { before } = state.options;
+      const isOurs = before !== undefined && totalUsd < before.totalUsd;
+      const { paid = isOurs ? before : NOTHING } = state;
+      return quiet({
+        ...state,
+        paid,
+        cost: {
+          totalUsd: totalUsd + paid.totalUsd,
+          apiDurationMs: apiDurationMs + paid.apiDurationMs,
+        },
+      });
+    }
     case "hook": {
       const model = input.payload["model"];
       if (input.event === "SessionStart" && typeof model === "string") {
         return quiet({ ...state, model });
       }
-      return quiet(input.event === "Stop" ? stopTurn(state, input.payload) : state);
+      const { event, payload, ranAt = now } = input;
+      const heard = hearCompaction(state, { event, payload, at: ranAt });
+      if (heard.compactions.length > state.compactions.length) {
+        return { ...told(heard), effects: [COMPACTION_DELAY] };
+      }
+      return quiet(event === "Stop" ? stopTurn(heard, payload) : heard);
     }
     case "transcript":
       return quiet({ ...state, own: chained(state.own, input.entry) });
@@ -63,6 +103,11 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
       };
     }
     case "deadline":
+      if (input.name === "compaction") {
+        return isAwaited(state)
+          ? { ...told(state), effects: [COMPACTION_DELAY] }
+          : { ...tellBegun(state), effects: [] };
+      }
       if (input.name === "init") return { ...begin(state), effects: [] };
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
@@ -70,6 +115,22 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
     default:
       return quiet(state);
   }
+}
+
+/**
+ * A turn is over that the child outlives.
+ *
+ * @param options.recorded whether all its lines are there; otherwise its result waits for the rest
+ */
+export function tellTurnEnd(
+  state: FramesState,
+  end: TurnEnd,
+  { recorded }: { readonly recorded: boolean },
+): Told {
+  if (!recorded) {
+    return told({ ...state, ended: [...state.ended, { ...end, cost: state.cost }] });
+  }
+  return and(tellLines(state), (state) => tellResult(state, end));
 }
 
 /** The run is ending, and with it what goes on in the background. */
@@ -88,7 +149,8 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const begun = and(tellLines(state), (state) => begin(state, state.version ?? version));
+  const read = and(tellLines(state), tellWaiting);
+  const begun = and(read, (state) => tellLate(state, version));
   return and(
     begun,
     (state) =>
@@ -97,6 +159,18 @@ export function tellEnd(
         (context) => stopTasks(state.tasks, new Date(now).toISOString(), context),
       ),
   );
+}
+
+/** Tells results whose last lines never came, and the beginning of the last turn. */
+function tellLate(state: FramesState, version: string): Told {
+  const [end, ...ended] = state.ended;
+  if (end !== undefined) {
+    return and(tellResult({ ...state, ended }, end), (state) => tellLate(state, version));
+  }
+  const isQuiet = state.rested && state.awaited.length === 0;
+  return isQuiet
+    ? told(state)
+    : and(beginTurn(state), (state) => begin(state, state.version ?? version));
 }
 
 /** Waits for what follows from new lines: the beginning of a session, and shells that take long. */
@@ -124,7 +198,7 @@ function initDelayMs({ version = "" }: FramesState): number {
   return isVersionAtLeast(version, "2.1.330") ? INIT_DELAY_SINCE_330_MS : INIT_DELAY_MS;
 }
 
-function look(afterMs: number): Effect {
+function look(afterMs: number): FramesEffect {
   return { type: "deadline", name: "shells", afterMs };
 }
 

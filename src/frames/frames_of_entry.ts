@@ -16,7 +16,10 @@ import type {
   SystemFrame,
   UserFrame,
 } from "../wire/frame.ts";
+import { compactMetadata } from "./compact_metadata.ts";
+import { compactionOutput } from "./compaction_output.ts";
 import { printSentence } from "./print_sentence.ts";
+import { askedBy } from "./result_frame.ts";
 import { systemFrame } from "./system_frame.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../wire/wire_keys.ts";
 
@@ -31,6 +34,10 @@ export interface FrameContext {
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
   /** The texts with which the run itself refuses what somebody should be asked. */
   readonly denialMessages?: readonly string[];
+  /** Whether the lines of a compaction are those of a typed one, which are shown in another way. */
+  readonly isTyped?: boolean;
+  /** The messages that the turn answers. */
+  readonly messages?: readonly { readonly uuid?: string }[];
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
   readonly subagent?: SubagentContext;
 }
@@ -95,6 +102,7 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
     refused_message_id: entry.refusedMessageId,
     thinking_duration_ms: entry.thinkingDurationMs,
     thinking_display: entry.thinkingDisplay,
+    ...(context.subagent === undefined ? askedBy(context.messages ?? []) : {}),
   };
   return {
     type: "assistant",
@@ -160,16 +168,29 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
     }, context),
   });
 
+  const typedFrame = (
+    text: string,
+    more: Readonly<Record<string, unknown>>,
+  ): UserFrame => ({ ...frame(more), message: { role: "user", content: text } });
+
   switch (entry.meaning) {
     case "prompt":
       return context.subagent !== undefined && context.subagent.background !== true
         ? [frame()]
         : [];
     case "local-command":
-      return [];
+      return context.isTyped === true && typeof content === "string"
+        ? [typedFrame(compactionOutput(content), { isReplay: true })]
+        : [];
     case "interrupt":
       return [frame()];
     case "remark":
+      if (context.isTyped === true && entry["isCompactSummary"] === true) {
+        return typeof content === "string"
+          ? [typedFrame(content, { isReplay: false, isSynthetic: true })]
+          : [];
+      }
+      if (typeof content === "string" && content.startsWith("<local-command-caveat>")) return [];
       // Such a remark belongs to the notification of a background task, which is no frame either.
       return entry.queueSkipAttachments === true ? [] : [frame({ isSynthetic: true })];
     case "tool-result": {
@@ -244,6 +265,16 @@ function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame
           }, context),
         ]
         : [];
+    case "compact_boundary":
+      return [
+        systemFrame("compact_boundary", {
+          compact_metadata: compactMetadata(entry),
+          logical_parent_uuid: isVersionAtLeast(context.version, "2.1.330")
+            ? entry.logicalParentUuid ?? undefined
+            : undefined,
+          uuid,
+        }, context),
+      ];
     case "model_refusal_no_fallback":
       return [
         systemFrame("model_refusal_no_fallback", {

@@ -1,12 +1,19 @@
+import type { Ending } from "../session/effect.ts";
 import type { SubagentLine } from "../session/input.ts";
+import type { Message } from "../session/message.ts";
 import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
+import type { Report, ReportOptions } from "./report.ts";
 import type { Tasks } from "./task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
 export interface FramesOptions {
+  /** Whether the caller may send further messages after the first. */
+  readonly conversation?: true;
+  /** The version of Claude Code, where it is known before there is a child. */
+  readonly version?: string;
   readonly sessionId: string;
   /** The child's working directory. */
   readonly cwd: string;
@@ -21,6 +28,25 @@ export interface FramesOptions {
   readonly seed: string;
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
+  /** What was told and paid before, by another child of the same conversation. */
+  readonly before?: {
+    readonly results: number;
+    readonly totalUsd: number;
+    readonly apiDurationMs: number;
+  };
+  /** Whether messages are printed again once the child has taken them. */
+  readonly replay?: true;
+}
+
+/** The end of a turn that the child outlived. */
+export interface TurnEnd {
+  readonly ending: Ending;
+  /** Milliseconds from the start of the child. */
+  readonly at: number;
+  /** Tickets of the messages that it answers, as far as the session knows them. */
+  readonly tickets?: readonly string[];
+  /** What the child had cost by then, as its status line told. */
+  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
 }
 
 /** A shell in the foreground of the turn. */
@@ -30,6 +56,18 @@ export interface WaitedShell {
   readonly description: string;
   /** The id of its task, once that has been told. */
   readonly task?: string;
+}
+
+/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
+export interface Compaction {
+  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
+  readonly since: number;
+  /** Whether its beginning has been printed. */
+  readonly told: boolean;
+  /** Whether it has succeeded; the lines that say so are yet to come. */
+  readonly done: boolean;
+  /** What the API said in the place of a summary. */
+  readonly error?: string;
 }
 
 /** A list to which is only added, the newest first: adding costs the same however long it is. */
@@ -42,6 +80,7 @@ export interface Chain<Item> {
 /** Everything that has to be remembered to say what comes next. */
 export interface FramesState {
   readonly options: FramesOptions;
+  readonly reporting: ReportOptions;
   /** How many ids have been made of the seed. */
   readonly ids: number;
   /** The lines of earlier runs of the session. */
@@ -65,6 +104,15 @@ export interface FramesState {
    * may be the text that a slash command made of it.
    */
   readonly prompt?: UserEntry;
+  /** Compactions whose outcome has not been told, the oldest first. */
+  readonly compactions: readonly Compaction[];
+  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
+  readonly unsummed: boolean;
+  readonly ahead: Chain<Entry> | undefined;
+  /** Set once a compaction is known to be typed; what its result says, once that is known. */
+  readonly typed?: { readonly result?: string };
+  /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
+  readonly preserved: ReadonlyMap<string, boolean>;
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   readonly tasks: Tasks;
@@ -74,8 +122,29 @@ export interface FramesState {
   readonly shells: ReadonlyMap<string, WaitedShell>;
   /** What becomes of the turn's result when the transcript says that it is over; absent for the last turn. */
   readonly stopped?: "held" | "printable";
-  /** How many results have been told, which are those of as many first turns. */
+  /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
   readonly results: number;
+  /** How many have been told of other messages. */
+  readonly locals: number;
+  /** Messages that the child is not known to have taken, and those of the turn. */
+  readonly awaited: readonly Message[];
+  readonly taken: readonly Message[];
+  /** Ids of the prompts that followed a turn whose end was told. */
+  readonly begins: ReadonlySet<string>;
+  /** Whether anything was said since the last prompt. */
+  readonly spoken: boolean;
+  /** Ends of turns whose lines have not been read yet. */
+  readonly ended: readonly TurnEnd[];
+  /** When the last turn ended, in milliseconds from the start of the child. */
+  readonly endedAt: number;
+  /** Whether the next prompt begins a turn, with a `system/init` of its own. */
+  readonly rested: boolean;
+  /** What was paid before this child, as far as it does not count it itself. */
+  readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What the conversation has cost, as the child's status line told last. */
+  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What became of turns since it was asked for last. */
+  readonly reports: readonly Report[];
   /** Whether the run is ending, and with it what goes on in the background. */
   readonly ending: boolean;
   /** Whether nothing that is still written belongs to the run. */
@@ -89,9 +158,11 @@ export interface Told {
 }
 
 /** Nothing has been said yet. */
-export function startFrames(options: FramesOptions): FramesState {
+export function startFrames(options: FramesOptions, reporting: ReportOptions): FramesState {
   return {
     options,
+    reporting,
+    ...(options.version === undefined ? {} : { version: options.version }),
     ids: 0,
     earlier: [],
     entries: undefined,
@@ -100,11 +171,24 @@ export function startFrames(options: FramesOptions): FramesState {
     uncalled: [],
     begun: false,
     early: [],
+    compactions: [],
+    unsummed: false,
+    ahead: undefined,
+    preserved: new Map(),
     toolUses: new Map(),
     tasks: new Map(),
     taskIds: new Set(),
     shells: new Map(),
     results: 0,
+    locals: options.before?.results ?? 0,
+    awaited: [],
+    taken: [],
+    begins: new Set(),
+    spoken: false,
+    ended: [],
+    endedAt: 0,
+    rested: false,
+    reports: [],
     ending: false,
     closed: false,
   };

@@ -1,18 +1,24 @@
 import { isCommandText } from "../transcript/command_text.ts";
-import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
+import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import { isResumption } from "../transcript/resumption.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { SubagentLine } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
-import { begin } from "./beginning.ts";
+import { begin, beginTurn } from "./beginning.ts";
+import { preservedLines } from "./compact_metadata.ts";
+import { isAheadOfSummary, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
 import { framesOfEntry } from "./frames_of_entry.ts";
 import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
 import { inOrder } from "./in_order.ts";
 import { forgetShells, noteShells } from "./long_shells.ts";
+import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
 import { say, tellTasks } from "./saying.ts";
+import { tellTyped } from "./typed_compaction.ts";
 import { startTask, taskFramesOfEntry } from "./task_frames.ts";
+import { tellResult } from "./turn_result.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
@@ -21,7 +27,7 @@ export function tellLines(before: FramesState): Told {
   let state: FramesState = { ...before, own: undefined, subagents: undefined };
   for (const { entry, subagent } of inOrder(listOf(before.own), listOf(before.subagents))) {
     const next = subagent === undefined
-      ? tellLine(state, entry)
+      ? tellOwnLine(state, entry)
       : tellSubagentLine(state, { entry, subagent });
     state = next.state;
     frames.push(...next.frames);
@@ -29,9 +35,123 @@ export function tellLines(before: FramesState): Told {
   return told(state, frames);
 }
 
-/** Tells a line of the session's own transcript. */
-function tellLine(state: FramesState, entry: Entry): Told {
+/** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
+function tellLine(before: FramesState, entry: Entry): Told {
+  const [end, ...ended] = before.ended;
+  const asked = askedIn(entry);
+  const place = asked === undefined ? -1 : placeOf(before, asked);
+  if (end !== undefined && isPrompt(entry) && place >= 0 && before.spoken) {
+    return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
+  }
+  const next = and(
+    asked === undefined ? told(before) : tellAsked(before, { entry, place }),
+    (state) => tellPlainLine(state, entry),
+  );
+  const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
+  return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
+}
+
+/** Begins the turn of a prompt that follows another one, and tells that the child has taken it. */
+function tellAsked(
+  state: FramesState,
+  { entry, place }: { readonly entry: Entry; readonly place: number },
+): Told {
+  const line = entry.type === "other" ? {} : entry;
+  const isNext = state.rested && place >= 0 && isPrompt(entry) && state.version !== undefined;
+  const { uuid } = entry.type === "other" ? {} : entry;
+  const next: FramesState = isNext && uuid !== undefined
+    ? { ...state, begins: new Set([...state.begins, uuid]) }
+    : state;
+  const message = and(
+    isNext ? beginTurn(next) : told(next),
+    (state) => tellMessage(state, place, line),
+  );
+  if (isNext) {
+    const { lifecycle, others } = parted(message.frames);
+    return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
+  }
+  if (message.state.begun) return message;
+  // Nothing else is told before `system/init`.
+  const { lifecycle, others } = parted(message.frames);
+  return told({ ...message.state, early: [...message.state.early, ...others] }, lifecycle);
+}
+
+function parted(frames: readonly Frame[]) {
+  const isLifecycle = ({ type }: Frame) => type === "command_lifecycle";
+  return {
+    lifecycle: frames.filter(isLifecycle),
+    others: frames.filter((frame) => !isLifecycle(frame)),
+  };
+}
+
+function isPrompt(entry: Entry): boolean {
+  return entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true;
+}
+
+/** The text of a prompt, or of a message that became a part of the turn under way. */
+function askedIn(entry: Entry): string | undefined {
+  if (isPrompt(entry) && entry.type === "user") {
+    const { content } = entry.message;
+    return typeof content === "string"
+      ? content
+      : content.map(({ text }) => typeof text === "string" ? text : "").join("");
+  }
+  if (entry.type !== "attachment" || entry.attachment.type !== "queued_command") return undefined;
+  const { prompt } = entry.attachment;
+  return typeof prompt === "string" ? prompt : undefined;
+}
+
+/** Tells a line of the session's own transcript in its place among those of a compaction. */
+function tellOwnLine(state: FramesState, entry: Entry): Told {
+  if (state.prompt === undefined && isResumption(entry)) return told(state);
   if (state.closed) return told(state);
+  if (state.version === undefined && entry.type !== "other" && entry.version !== undefined) {
+    return tellOwnLine({ ...state, version: entry.version }, entry);
+  }
+  const id = entry.type === "other" ? undefined : entry.uuid;
+  const isTold = id === undefined ? undefined : state.preserved.get(id);
+  if (isTold === true) return told(state);
+  const seen = id === undefined || isTold === undefined
+    ? state
+    : { ...state, preserved: new Map([...state.preserved, [id, true]]) };
+  if (isAheadOfSummary(seen, entry)) {
+    return told({ ...seen, ahead: chained(seen.ahead, entry) });
+  }
+  if (isEnd(entry)) return and(tellWaiting(seen), (state) => tellLine(state, entry));
+  const next = and(tellOutcome(seen, entry), (state) => tellLine(state, entry));
+  if (isBoundary(entry)) return and(next, (state) => told(noteBoundary(state, entry)));
+  return isSummary(entry) ? and(next, tellAhead) : next;
+}
+
+/** Tells the lines that still wait for a summary, though none comes any more. */
+export function tellWaiting(state: FramesState): Told {
+  const compactions = state.compactions.filter(({ done }) => !done);
+  return tellAhead({ ...state, compactions });
+}
+
+/** Tells the lines that had to wait for a summary. */
+function tellAhead(state: FramesState): Told {
+  const lines = listOf(state.ahead);
+  return lines.reduce<Told>(
+    (said, entry) => and(said, (state) => tellOwnLine(state, entry)),
+    told({ ...state, ahead: undefined, unsummed: false }),
+  );
+}
+
+/** Notes which lines are written once more, and that a summary follows. */
+function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
+  const preserved = preservedLines(entry);
+  const written = preserved.length === 0 ? [] : listOf(state.entries);
+  const ids = new Set(written.map((entry) => entry.type === "other" ? undefined : entry.uuid));
+  return {
+    ...state,
+    unsummed: true,
+    preserved: new Map(preserved.map((id) => [id, ids.has(id)])),
+  };
+}
+
+/** Tells a line of the session's own transcript. */
+function tellPlainLine(state: FramesState, entry: Entry): Told {
   const notification = notificationIn(entry);
   // The end of the run stops tasks, and the child may still tell the model so.
   if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });
@@ -42,6 +162,8 @@ function tellLine(state: FramesState, entry: Entry): Told {
   const noted: FramesState = {
     ...state,
     entries: chained(state.entries, entry),
+    spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
+      (entry.type === "user" && !isPrompt(entry)),
     ...(prompt === undefined ? {} : { prompt }),
     ...(version === undefined ? {} : { version }),
   };
@@ -56,6 +178,7 @@ function tellLine(state: FramesState, entry: Entry): Told {
   if (!isCommandText(entry, prompt)) {
     next = and(next, (state) => say(state, (context) => framesOfEntry(entry, context)));
   }
+  next = and(next, (state) => tellTyped(state, entry));
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
   }
@@ -65,7 +188,7 @@ function tellLine(state: FramesState, entry: Entry): Told {
   if (entry.type === "system" && entry.subtype === "turn_duration") next = and(next, endTurn);
   return notification === undefined
     ? next
-    : and(next, (state) => begin({ ...state, begun: false }));
+    : and(next, (state) => begin({ ...state, begun: false, rested: false }));
 }
 
 /** Tells a line of a subagent's transcript, once its call is known. */

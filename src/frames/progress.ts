@@ -1,5 +1,6 @@
 import type { ContentBlock, Entry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import { isTurnFailure } from "../session/is_turn_failure.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
 import type { Input } from "../session/input.ts";
 
@@ -56,12 +57,17 @@ export function followProgress(progress: Progress, sign: Input): Progress {
       return enter(progress, "retrying", sign.retry.attempt);
     case "signal":
     case "unheard":
+    case "unreadable":
     case "exit":
       return enter(progress, "ending");
     case "deadline":
       return sign.name === "timeout" ? enter(progress, "ending") : progress;
     case "spawned":
     case "reachable":
+    case "message":
+    case "control":
+    case "closed":
+    case "cost":
     case "earlier":
     case "subagent":
     case "read":
@@ -103,7 +109,7 @@ function onHook(
         : enter(progress, "ending");
     }
     case "StopFailure":
-      return enter(progress, "ending");
+      return enter(progress, isTurnFailure(event, payload) ? "ending" : "working");
     default:
       return enter(progress, "working");
   }

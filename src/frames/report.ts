@@ -1,14 +1,15 @@
-import type { Ending } from "../session/effect.ts";
 import type { ChildRemains, Exit } from "../session/input.ts";
 import type { Limits } from "../session/limits.ts";
-import { costOfEntries } from "../transcript/cost.ts";
+import { type Message, ticketsOf } from "../session/message.ts";
+import { type Cost, costOfEntries } from "../transcript/cost.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import type { Turn } from "../transcript/turn.ts";
 import type { Frame, ResultFrame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
-import { type FramesState, listOf, withIds } from "./frames_state.ts";
+import { costAtEnd, costSoFar } from "./cost_so_far.ts";
+import { type FramesState, listOf, type TurnEnd, withIds } from "./frames_state.ts";
 import { resultFrame } from "./result_frame.ts";
 import { printedResults, runTurns } from "./results.ts";
 import { subagentStats } from "./subagent_stats.ts";
@@ -17,14 +18,9 @@ import { type Verdict, verdictOf } from "./verdict.ts";
 
 /** What has to be known of a run to say what became of it. */
 export interface ReportOptions {
-  readonly prompt: string;
-  /** The command that was to make the prompt, such as `/init`, if one was. */
-  readonly command?: string;
   readonly limits: Limits;
   /** Path of the executable. */
   readonly binary: string;
-  /** The first character of the prompt that Claude Code may change, in words. */
-  readonly altered?: string;
   /** The variable that holds the key or token in use; absent for a login. */
   readonly credential?: string;
   readonly maxTurns?: number;
@@ -32,11 +28,13 @@ export interface ReportOptions {
   readonly record?: string;
 }
 
-/** What became of a run. */
+/** What became of a run, or of one of its turns. */
 export interface Report {
-  /** The result of the last turn. */
+  /** The result of the turn, or of the last of several. */
   readonly result: ResultFrame;
   readonly exitCode: number;
+  /** Tickets of the messages that it answers, where they have any. */
+  readonly tickets?: readonly string[];
   /** Absent when the result says it all. */
   readonly problem?: Problem;
   /** What the user should know of a run that did not fail, in one line. */
@@ -45,54 +43,86 @@ export interface Report {
   readonly showScreen: boolean;
 }
 
-/** How a run came to its end. */
-export interface RunEnd {
-  readonly ending: Ending;
+/** How a child came to its end. */
+export interface ChildEnd {
   /** Absent when the child could not even be killed. */
   readonly exit: Exit | undefined;
-  /** Milliseconds from the start of the child to the ending. */
-  readonly endingAt: number;
   /** What the child left. */
   readonly remains: ChildRemains;
 }
 
-/** Says what became of a run, and its results that have not been told yet. */
-export function reportRun(
-  state: FramesState,
-  end: RunEnd,
-  options: ReportOptions,
-): {
+/** What became of turns, and what is said of it. */
+export interface Reported {
   readonly state: FramesState;
   readonly frames: readonly Frame[];
   readonly report: Report;
-} {
-  const { ending, exit, remains } = end;
+}
+
+/**
+ * Says what became of the turns that have not been told yet: of one that the child outlived, or, with the child's own
+ * end, of the last ones.
+ */
+export function reportTurns(
+  state: FramesState,
+  { ending, at, tickets = [], cost = state.cost }: TurnEnd,
+  child?: ChildEnd,
+): Reported {
+  const { reporting: options, results: printed, locals } = state;
   const { sessionId, denialMessages } = state.options;
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const announced = stop?.["last_assistant_message"];
   const entries = listOf(state.entries);
   const all = runTurns(state);
-  const turns = stop === undefined || unfinished.length > 0 ? withoutStopped(all) : all;
+  const written = stop === undefined || unfinished.length > 0 ? withoutStopped(all) : all;
+  // A command, and a turn that never began, leave no line; what came before them is not theirs.
+  const isUnwritten = written.length <= printed &&
+    (child === undefined || state.options.conversation === true);
+  const turns = isUnwritten || ending.kind === "settled" ? [] : written;
   const turn = turns.at(-1);
-  const version = turn?.version ?? state.version ?? remains.version;
+  const message = state.taken[0] ?? state.awaited[0];
+  const version = turn?.version ?? state.version ?? child?.remains.version ??
+    (ending.kind === "settled" && ending.message.settled.kind === "local"
+      ? ending.message.settled.version
+      : undefined);
   const verdict = checked(
-    verdictOf(ending, { ...options, isClaude: version !== undefined, turn }),
-    { turns, options, announced, ended: exit !== undefined },
+    verdictOf(ending, {
+      ...options,
+      command: message?.way === undefined ? undefined : message.command,
+      altered: message?.way === undefined ? undefined : message.altered,
+      isClaude: version !== undefined,
+      turn,
+    }),
+    {
+      turns: turns.slice(printed),
+      message,
+      texts: state.taken.map(({ text }) => text),
+      announced,
+      ended: child === undefined || child.exit !== undefined,
+    },
   );
-  const { outcome } = verdict;
+  const told = verdict.outcome.kind === "answered" ? state.typed?.result : undefined;
+  const outcome: Outcome = told === undefined
+    ? verdict.outcome
+    : { kind: "local", text: told, command: "compact" };
   const facts = {
     version: version ?? "unknown",
     sessionId,
-    cost: costOfEntries(entries) ?? remains.cost,
+    cost: child === undefined
+      ? costSoFar({ ...state, cost }, written) ??
+        (ending.kind === "settled" ? NOTHING_YET : undefined)
+      : costAtEnd(state, costOfEntries(entries) ?? child.remains.cost) ??
+        costSoFar({ ...state, cost }, written),
     maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
     subagents: subagentStats(turns, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
     }),
+    messages: state.taken,
   };
-  const { results: printed } = state;
   // Results that had to wait tell the cost of the end, as those of `claude -p` do.
   const sinceLast = (index: number) =>
-    index === printed && printed > 0
+    ending.kind === "settled"
+      ? "nothing" as const
+      : child === undefined || (index === printed && printed > 0)
       ? undefined
       : index === 0
       ? "everything" as const
@@ -104,6 +134,7 @@ export function reportRun(
         uuid: newUuid(),
         outcome: { kind: "answered" },
         turns: turns.slice(0, printed + offset + 1),
+        index: printed + offset + locals,
         permissionDenials: permissionDenialsOf(each, denialMessages),
         sinceLast: sinceLast(printed + offset),
       })
@@ -112,30 +143,49 @@ export function reportRun(
       ...facts,
       uuid: newUuid(),
       outcome,
-      turns,
+      // What a command does is no turn.
+      turns: outcome.kind === "local" ? [] : turns,
+      index: Math.max(0, (turns.length > 0 ? turns.length - 1 : printed) + locals),
       permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, denialMessages),
       ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
-      ...(outcome.kind === "answered" || outcome.kind === "error_max_turns"
+      ...(outcome.kind === "answered" || outcome.kind === "error_max_turns" ||
+          ending.kind === "settled"
         ? {}
-        : { durationMs: Math.round(end.endingAt) }),
+        : { durationMs: Math.round(at - state.endedAt) }),
       sinceLast: sinceLast(Math.max(0, turns.length - 1)),
     }),
   }));
   const { suggestion } = verdict;
-  const message = verdict.message ?? ("message" in outcome ? outcome.message : undefined);
-  const isTold = outcome.kind === "answered" && turns.length > 0 && printed >= turns.length;
-  const problem = message === undefined
+  const answered = new Set([...tickets, ...ticketsOf(state.taken)]);
+  // Whoever stops a turn knows why.
+  const cause = ending.kind === "aborted"
+    ? undefined
+    : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
+  // Nobody waits for a result where nothing was asked.
+  const isUnasked = state.options.conversation === true && message === undefined &&
+    ending.kind === "interrupted";
+  const isTold = isUnasked ||
+    (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
+  const problem = cause === undefined
     ? unfinished.length === 0 ? undefined : unfinishedProblem(unfinished, facts.version)
-    : { message, ...(suggestion === undefined ? {} : { suggestion }) };
+    : { message: cause, ...(suggestion === undefined ? {} : { suggestion }) };
   return {
-    state: { ...next, results: turns.length },
+    state: {
+      ...next,
+      ...(turns.length > printed
+        ? { results: turns.length }
+        : { locals: locals + (isTold ? 0 : 1) }),
+      taken: [],
+      endedAt: at,
+    },
     frames: isTold ? [] : printedResults([...earlier, result], facts.version),
     report: {
       result,
       exitCode: exitCodeOf(outcome, turn?.error !== undefined),
+      ...(answered.size === 0 ? {} : { tickets: [...answered] }),
       ...(problem === undefined ? {} : { problem }),
-      ...(outcome.kind === "answered" && wasKilled(exit)
+      ...(outcome.kind === "answered" && wasKilled(child?.exit)
         ? {
           warning: `Claude Code did not end within ${
             options.limits.exitTimeoutMs / 1000
@@ -146,6 +196,14 @@ export function reportRun(
     },
   };
 }
+
+/** What a run has cost that has asked no model. */
+const NOTHING_YET: Cost = {
+  totalUsd: 0,
+  apiDurationMs: 0,
+  modelUsage: {},
+  hasUnknownPrice: undefined,
+};
 
 /** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
 function withoutStopped(turns: readonly Turn[]): readonly Turn[] {
@@ -165,8 +223,11 @@ function wasKilled(exit: Exit | undefined): boolean {
 function checked(
   verdict: Verdict,
   facts: {
+    /** Those that are told now. */
     readonly turns: readonly Turn[];
-    readonly options: ReportOptions;
+    readonly message: Message | undefined;
+    /** The texts that were sent for them. */
+    readonly texts: readonly string[];
     readonly announced: unknown;
     readonly ended: boolean;
   },
@@ -191,9 +252,13 @@ function checked(
         "Cannot read the answer: Claude Code wrote no transcript and its Stop hook names no text",
     }, "Run again with --trace to see what the child did");
   }
-  const { prompt, command } = facts.options;
+  const { message, texts } = facts;
   const sent = turn?.prompt?.message.content;
-  if (typeof sent === "string" && command === undefined && sent !== prompt) {
+  const isOurs = message?.way !== undefined && message.command === undefined;
+  if (
+    typeof sent === "string" && isOurs && !texts.includes(sent) &&
+    parseTaskNotification(sent) === undefined
+  ) {
     const failed = fail({
       kind: "internal_error",
       message: "The prompt did not reach Claude as it is: Claude Code changed it",

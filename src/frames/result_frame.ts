@@ -17,6 +17,10 @@ export interface ResultFacts {
   readonly outcome: Outcome;
   /** The run's turns so far; the result is that of the last. Empty if the transcript is not readable. */
   readonly turns: readonly Turn[];
+  /** How many results came before it; absent for as many as there are turns before its own. */
+  readonly index?: number;
+  /** The messages that it answers. */
+  readonly messages?: readonly { readonly uuid?: string }[];
   /** Undefined if the child could not account for itself, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
@@ -64,11 +68,14 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
-    duration_api_ms: cost?.apiDurationMs ?? 0,
+    // The request of a command counts for nothing since 2.1.330, though it is paid for.
+    duration_api_ms: outcome.kind === "local" && isVersionAtLeast(version, "2.1.330")
+      ? 0
+      : cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
     num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
     result: facts.isForeign ||
-        failure !== undefined && (text === "" || outcome.kind === "error_max_turns")
+        failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
       : text,
     errors: failure === undefined ? undefined : [failure.message],
@@ -82,11 +89,13 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     fast_mode_state: "off",
     fast_mode_disabled_reason: "sdk_opt_in_required",
     origin: originOf(turn),
+    ...askedBy(facts.messages ?? []),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
     queued_turn_count: 0,
-    result_index: Math.max(0, facts.turns.length - 1),
+    local_command: outcome.kind === "local" ? outcome.command : undefined,
+    result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
     model_usage_since_last_result: facts.sinceLast &&
       (facts.sinceLast === "everything" ? modelUsage : {}),
   };
@@ -100,6 +109,9 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     claude_version: version,
   };
 }
+
+/** How a turn ends in `claude -p` itself without a result, whatever was said before. */
+const UNANSWERED: readonly Outcome["kind"][] = ["error_max_turns", "error_during_execution"];
 
 function failureOf(
   outcome: Outcome,
@@ -207,6 +219,7 @@ function terminalReason(
       return apiError ? errorReason(turn, version) : "completed";
     case "error_max_turns":
       return "max_turns";
+    case "error_during_execution":
     case "interrupted":
       return turn?.end === "interrupted-tool" || isToolRunning(turn)
         ? "aborted_tools"
@@ -234,6 +247,15 @@ function isToolRunning(turn: Turn | undefined): boolean {
     ),
   );
   return turn.toolUses.some((use) => !done.has(use.id));
+}
+
+/** Whose messages an answer is to, as far as the caller gave them ids. */
+export function askedBy(
+  messages: readonly { readonly uuid?: string }[],
+): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
+  const uuids = messages.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
+  const last = uuids.at(-1);
+  return last === undefined ? {} : { user_message_uuid: last, user_message_uuids: uuids };
 }
 
 /** A turn that a background task started says so. */

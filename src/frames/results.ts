@@ -5,7 +5,9 @@ import { sessionListingOf } from "../transcript/session_listing.ts";
 import { type Turn, turnsOf } from "../transcript/turn.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import { costSoFar } from "./cost_so_far.ts";
+import { and, type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import { tellCompleted } from "./messages.ts";
 import { resultFrame } from "./result_frame.ts";
 
 /**
@@ -20,8 +22,8 @@ export function stopTurn(state: FramesState, stop: HookPayload): FramesState {
 }
 
 /**
- * Tells the results of the turns that have ended, if the run goes on and none has to wait. They have no cost: the child
- * tells it at its end.
+ * Tells the results of the turns that have ended, if the run goes on and none has to wait. They have no cost where the
+ * child tells it at its end only.
  */
 export function endTurn(state: FramesState): Told {
   const { stopped, ...rest } = state;
@@ -39,17 +41,29 @@ export function endTurn(state: FramesState): Told {
           uuid: newUuid(),
           outcome: { kind: "answered" },
           turns: turns.slice(0, rest.results + index + 1),
+          index: rest.results + rest.locals + index,
+          cost: costSoFar(rest, turns),
           permissionDenials: permissionDenialsOf(turn, rest.options.denialMessages),
           maxOutputTokens,
         })
       ),
   );
-  return told({ ...next, results: next.results + made.length }, printedResults(made, version));
+  const messages = rest.taken;
+  const results = printedResults(made, version);
+  return and(
+    told({
+      ...next,
+      results: next.results + made.length,
+      taken: [],
+      rested: next.options.conversation === true,
+    }, results),
+    (state) => tellCompleted(state, messages),
+  );
 }
 
 /** The turns of the run so far. */
-export function runTurns({ entries }: FramesState): readonly Turn[] {
-  return turnsOf(listOf(entries));
+export function runTurns({ entries, begins }: FramesState): readonly Turn[] {
+  return turnsOf(listOf(entries), { begins });
 }
 
 /** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */

@@ -34,11 +34,25 @@ export function tellTasks(
   return and(said, (state) => told({ ...state, tasks, taskIds }));
 }
 
+/** Says frames now, before `system/init` if that has not been told: a typed command does not begin a turn. */
+export function sayEarly(
+  state: FramesState,
+  make: (context: FrameContext) => readonly Frame[],
+): Told {
+  const { version } = state;
+  if (version === undefined) return told(state);
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => make(contextOf(state, { version, newUuid })),
+  );
+  return told(next, made);
+}
+
 /** What is known in any case of what is said. */
 type SpeakingContext = Required<Pick<FrameContext, "toolUses" | "denialMessages">>;
 
 function contextOf(
-  { options, toolUses }: FramesState,
+  { options, toolUses, typed, taken }: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
   return {
@@ -46,6 +60,8 @@ function contextOf(
     sessionId: options.sessionId,
     newUuid,
     toolUses,
+    messages: taken,
     denialMessages: options.denialMessages,
+    isTyped: typed !== undefined,
   };
 }

@@ -10,10 +10,15 @@ export interface UnavailableFacts {
   readonly messageId: string;
   /** When, in ISO 8601. */
   readonly timestamp: string;
+  /** A command that was carried out in vain: its output as the transcript has it, its name and what followed that. */
+  readonly failed?: {
+    readonly source: string;
+    readonly run: { readonly command: string; readonly args: string };
+  };
 }
 
 /**
- * Builds the `assistant` frame with which `claude -p` says that a slash command is not available there, measured on
+ * Builds the `assistant` frame with which `claude -p` says that a slash command is not available there, or has failed, measured on
  * 2.1.168, 2.1.197 and 2.1.330.
  */
 export function unavailableFrame(text: string, facts: UnavailableFacts): AssistantFrame {
@@ -50,10 +55,12 @@ export function unavailableFrame(text: string, facts: UnavailableFacts): Assista
     parent_tool_use_id: null,
     session_id: facts.sessionId,
     ...onlyWireKeys("assistant", {
-      local_command_source: `<local-command-stdout>${text}</local-command-stdout>`,
+      local_command_source: facts.failed?.source ??
+        `<local-command-stdout>${text}</local-command-stdout>`,
       uuid: facts.uuid,
       timestamp: facts.timestamp,
-      local_command_outcome: { kind: "unavailable_headless" },
+      local_command_run: facts.failed?.run,
+      local_command_outcome: { kind: facts.failed ? "failed" : "unavailable_headless" },
     }, facts),
   };
 }

@@ -1,7 +1,8 @@
-import { remedyFor } from "../session/dialogs.ts";
+import { remedyFor } from "../session/terminal/dialogs.ts";
 import type { Ending } from "../session/effect.ts";
 import type { Exit } from "../session/input.ts";
 import type { Limits } from "../session/limits.ts";
+import type { SettledMessage } from "../session/message.ts";
 import type { Outcome } from "../wire/outcome.ts";
 import type { Turn } from "../transcript/turn.ts";
 import { apiFailure } from "./api_failure.ts";
@@ -73,6 +74,31 @@ export function verdictOf(
         showScreen: false,
       };
     }
+    case "aborted":
+      return {
+        outcome: {
+          kind: "error_during_execution",
+          message: `[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=${
+            options.turn?.stopReason ?? null
+          }`,
+        },
+        showScreen: false,
+      };
+    case "unstoppable":
+      return failure(
+        "Claude Code goes on with a turn that its caller has stopped: it takes no Escape",
+        "Look at its last screen for what it does",
+      );
+    case "settled":
+      return settledVerdict(ending.message);
+    case "closed":
+      return { outcome: { kind: "answered" }, showScreen: false };
+    case "unreadable":
+      return {
+        outcome: { kind: "bad_input", message: ending.reason },
+        suggestion: "Send one JSON object a line, as for claude -p --input-format stream-json",
+        showScreen: false,
+      };
     case "timeout":
       return {
         outcome: {
@@ -189,6 +215,14 @@ export function verdictOf(
     default:
       return ending satisfies never;
   }
+}
+
+function settledVerdict({ settled }: SettledMessage): Verdict {
+  if (settled.kind === "local") {
+    return { outcome: { kind: "local", text: settled.text }, showScreen: false };
+  }
+  const { message, suggestion } = settled;
+  return { outcome: { kind: "internal_error", message }, suggestion, showScreen: false };
 }
 
 function failedVerdict(

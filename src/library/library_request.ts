@@ -1,35 +1,46 @@
-import { checkPrompt } from "../cli/check_prompt.ts";
 import { CliError } from "../cli/cli_error.ts";
 import { parseArguments } from "../cli/parse_arguments.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 
-const FRAMES = "run() gives frames and a result, and prints nothing";
-const PROMPT = "the prompt is the first parameter of run()";
+/** The function that a program calls, and how it is told what to send. */
+const PROMPTS = {
+  "run()": "the prompt is the first parameter of run()",
+  "converse()": "messages are sent with send()",
+} as const;
+
 const TERMINAL = "a library leaves the terminal to its program";
 
 /** Flags that say how a program reads and writes. */
-const MEANINGLESS: ReadonlyMap<string, string> = new Map([
-  ["--input-file", PROMPT],
-  ["--input-format", PROMPT],
-  ["--jsonl", PROMPT],
-  ["--output-format", FRAMES],
-  ["--verbose", FRAMES],
-  ["--quiet", TERMINAL],
-  ["--show", TERMINAL],
-  ["--trace", TERMINAL],
-]);
+function meaningless(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> {
+  const frames = `${caller} gives frames and results, and prints nothing`;
+  const prompt = PROMPTS[caller];
+  return new Map([
+    ["--input-file", prompt],
+    ["--input-format", prompt],
+    ["--jsonl", prompt],
+    ["--one-session", prompt],
+    ["--replay-user-messages", prompt],
+    ["--output-format", frames],
+    ["--verbose", frames],
+    ["--quiet", TERMINAL],
+    ["--show", TERMINAL],
+    ["--trace", TERMINAL],
+    ...(caller === "converse()"
+      ? [["--inject", "messages go in by Claude Code's socket"]] as const
+      : []),
+  ]);
+}
 
 /**
  * The run that flags ask for, as on the program's command line.
  *
- * @throws {CliError} for a prompt that cannot be sent, for flags that the program refuses as well, and for arguments
- * that only mean something to a program
+ * @throws {CliError} for flags that the program refuses as well, and for arguments that only mean something to a program
  */
 export async function libraryRequest(
-  prompt: string,
-  { args }: { readonly args: readonly string[] },
+  args: readonly string[],
+  { caller }: { readonly caller: keyof typeof PROMPTS },
 ): Promise<RunRequest> {
-  const command = await parseArguments(args, { meaningless: MEANINGLESS });
+  const command = await parseArguments(args, { meaningless: meaningless(caller) });
   if (command.kind !== "run") {
     throw new CliError(`Cannot start a run: "args" ask for ${command.kind}`, {
       suggestion: 'Give "args" flags of a run only',
@@ -39,10 +50,8 @@ export async function libraryRequest(
   const operand = promptArgument ?? ignored;
   if (operand !== undefined) {
     throw new CliError(`Cannot start a run: ${JSON.stringify(operand)} is no flag`, {
-      suggestion: `Give "args" flags only: ${PROMPT}`,
+      suggestion: `Give "args" flags only: ${PROMPTS[caller]}`,
     });
   }
-  const problem = checkPrompt(prompt);
-  if (problem !== undefined) throw problem;
   return command.request;
 }

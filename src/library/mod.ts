@@ -1,5 +1,6 @@
 /**
- * Runs prompts through the interactive Claude Code from a program in Deno, and replays recorded runs.
+ * Runs prompts through the interactive Claude Code from a program in Deno, holds conversations with it, and replays
+ * recorded runs.
  *
  * It needs what the program `claude-print` needs: x86_64 Linux with glibc, Claude Code on PATH, a login, and the
  * permissions of `deno run -A`.
@@ -15,8 +16,17 @@
  * @module
  */
 
+export { converse } from "./converse.ts";
+export type {
+  Conversation,
+  ConversationEnd,
+  MessageOptions,
+  SentMessage,
+  TurnResult,
+} from "./conversation_handle.ts";
 export { type Replay, replay, type ReplayedFrame } from "./replay.ts";
 export { run } from "./run.ts";
 export { RunError } from "./run_error.ts";
 export type { Run, RunOptions, RunProblem, RunResult } from "./run_handle.ts";
+export type { ControlResponse } from "../wire/control.ts";
 export type * from "../wire/frame.ts";

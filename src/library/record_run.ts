@@ -67,7 +67,6 @@ export function recordRun(
         output: { format: options.request.outputFormat, verbose: options.request.verbose },
         term: prepared.env["TERM"] ?? "",
         redact: redactor.text,
-        wallTime: () => Date.now(),
       });
     },
     input: (input) => recording?.input(input),

@@ -1,16 +1,18 @@
+import { checkPrompt } from "../cli/check_prompt.ts";
+import { absolutePath } from "../run/absolute_path.ts";
 import { checkDelivery } from "../run/check_delivery.ts";
-import { currentFolder } from "../run/current_folder.ts";
 import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";
-import { createRedactor } from "../redaction/redact.ts";
+import { unsweptWarnings } from "../run/unswept_warnings.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
-import { visibleScreen } from "../redaction/visible_screen.ts";
-import { callerEnvironment } from "../sandbox/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import type { Frame } from "../wire/frame.ts";
+import { folderOf } from "./folder_of.ts";
 import { frameQueue } from "./frame_queue.ts";
 import { libraryRequest } from "./library_request.ts";
 import { recordRun } from "./record_run.ts";
+import { resultOf } from "./result_of.ts";
 import { asRunError } from "./run_error.ts";
 import type { Run, RunOptions, RunResult } from "./run_handle.ts";
 
@@ -121,7 +123,9 @@ async function carryOut(
 ): Promise<RunResult> {
   const { args = [], signals, emit } = options;
   const startedAt = performance.now();
-  const request = await libraryRequest(prompt, { args });
+  const request = await libraryRequest(args, { caller: "run()" });
+  const problem = checkPrompt(prompt);
+  if (problem !== undefined) throw problem;
   const env = options.env ?? callerEnvironment();
   const cwd = folderOf(options.cwd);
   const altered = await checkDelivery({ prompt, inject: request.inject });
@@ -129,7 +133,7 @@ async function carryOut(
   using teardown = new Teardown({ warn: (text) => untidied.push(text) });
   const recorder = request.record === undefined
     ? undefined
-    : recordRun(fromRoot(request.record, cwd), { env, request });
+    : recordRun(absolutePath(request.record, cwd), { env, request });
   if (recorder !== undefined) teardown.keep(recorder.save);
   const prepared = await prepareRun({
     ...request,
@@ -159,39 +163,10 @@ async function carryOut(
   teardown.childEnded();
   for (const frame of report.unprinted) emit(frame);
   teardown.run();
-  const [unswept] = prepared.swept.filter(({ verdict }) => verdict === "kept");
   const warnings = [
-    ...(unswept === undefined
-      ? []
-      : [`Cannot sweep what an earlier run left in ${unswept.path}: ${unswept.reason}`]),
+    ...unsweptWarnings(prepared),
     ...(report.warning === undefined ? [] : [report.warning]),
     ...untidied,
   ];
-  const redactor = createRedactor({
-    env,
-    args: [...request.forwarded, `--settings=${request.settings ?? ""}`],
-  });
-  return {
-    text: report.result.result ?? "",
-    exitCode: report.exitCode,
-    frame: report.result,
-    ...(report.problem === undefined ? {} : { problem: report.problem }),
-    ...(report.screen === undefined ? {} : { screen: visibleScreen(report.screen, redactor) }),
-    warnings,
-  };
-}
-
-/**
- * The working directory as a path from the root.
- *
- * @throws {DriverError} when there is none to work in
- */
-function folderOf(cwd: string | undefined): string {
-  if (cwd?.startsWith("/")) return cwd;
-  const current = currentFolder('Name a folder with "cwd"');
-  return cwd === undefined ? current : fromRoot(cwd, current);
-}
-
-function fromRoot(path: string, cwd: string): string {
-  return path.startsWith("/") ? path : `${cwd}/${path}`;
+  return resultOf(report, { warnings, env, request });
 }

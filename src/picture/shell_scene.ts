@@ -1,3 +1,4 @@
+import { firstMessage } from "../cassette/cast_moments.ts";
 import type { Cassette } from "../cassette/cassette.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
 import { textRow } from "./text_row.ts";
@@ -38,7 +39,7 @@ const PAUSE_MS = 500;
  */
 export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
   const command = shortened(
-    `claude-print ${quoted(cast.header.claude_print.conversation.session.prompt)}`,
+    `claude-print ${quoted(firstMessage(cast)?.text ?? "")}`,
   );
   const lines = wrapText(command, { cols: cols - 2, most: MOST_COMMAND });
   const characters = Array.from(lines.join("\n"));

@@ -1,4 +1,4 @@
-import { HeadlessTerminal } from "../session/headless_terminal.ts";
+import { HeadlessTerminal } from "../session/terminal/headless_terminal.ts";
 import type { Cast, CastEvent } from "../cassette/cast.ts";
 import type { PictureRow } from "./picture_row.ts";
 import { terminalRow } from "./terminal_row.ts";

@@ -1,4 +1,4 @@
-import { pasteRefusal } from "../session/paste.ts";
+import { pasteRefusal } from "../session/terminal/paste.ts";
 import { DriverError } from "./driver_error.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -9,7 +9,7 @@ import type { RunOrder } from "./run_order.ts";
  * @throws {DriverError} when a paste would not deliver the prompt
  */
 export async function checkDelivery(
-  { prompt, inject }: Pick<RunOrder, "prompt" | "inject">,
+  { prompt, inject }: Pick<RunOrder, "inject"> & { readonly prompt: string },
 ): Promise<string | undefined> {
   const refusal = inject === "paste" ? pasteRefusal(prompt) : undefined;
   if (refusal !== undefined) {
@@ -18,7 +18,7 @@ export async function checkDelivery(
     });
   }
   if (/^[\t\n\x20-\x7e]*$/u.test(prompt)) return undefined;
-  const { firstAlteredCharacter } = await import("../session/first_altered_character.ts");
+  const { firstAlteredCharacter } = await import("../session/prompt/first_altered_character.ts");
   const found = firstAlteredCharacter(prompt);
   return found && `${found.name} at character ${found.offset}`;
 }

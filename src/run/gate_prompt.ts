@@ -1,8 +1,8 @@
-import { type CustomCommand, findCustomCommand } from "../sandbox/custom_command.ts";
+import { type CustomCommand, findCustomCommand } from "../sandbox/child/custom_command.ts";
 import type { JsonObject } from "../sandbox/json_object.ts";
-import { pluginDirs } from "../sandbox/plugin_dirs.ts";
-import { judgePrompt } from "../session/judge_prompt.ts";
-import { slashWord } from "../session/slash_word.ts";
+import { pluginDirs } from "../sandbox/child/plugin_dirs.ts";
+import { judgePrompt } from "../session/prompt/judge_prompt.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
 import { DriverError } from "./driver_error.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -17,7 +17,7 @@ export interface GatedPrompt {
 }
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
-const LONGEST_REPLY = 1_000_000;
+export const LONGEST_REPLY = 1_000_000;
 
 /** A version above all: of a program that does not name its own, nothing is known. */
 const UNKNOWN_VERSION = "9999.0.0";
@@ -29,7 +29,9 @@ const UNKNOWN_VERSION = "9999.0.0";
  * @throws {DriverError} when the prompt is refused
  */
 export function gatePrompt(
-  options: Pick<RunOrder, "prompt" | "inject" | "cwd" | "addDirs" | "forwarded">,
+  options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded"> & {
+    readonly prompt: string;
+  },
   facts: {
     /** The version of Claude Code, if the executable names one. */
     readonly version: string | undefined;

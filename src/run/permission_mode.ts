@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../sandbox/json_object.ts";
-import type { Settings, SettingsSource } from "../sandbox/read_settings.ts";
+import type { Settings, SettingsSource } from "../sandbox/child/read_settings.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import type { RunOrder } from "./run_order.ts";
 
 /** What decides in which mode a run begins. */
 export interface ModeFacts {
@@ -15,6 +16,9 @@ export interface ModeFacts {
   /** The version of Claude Code; where it is not known, the stricter rules hold. */
   readonly version?: string | undefined;
 }
+
+/** The oldest version that is known. */
+const OLDEST = "2.1.168";
 
 /** Who may turn on a mode that lets tools run unasked: nobody who only has a say about a project. */
 const TRUSTED: readonly SettingsSource[] = ["user", "flags", "managed"];
@@ -50,6 +54,25 @@ export function permissionMode(facts: ModeFacts): string {
   const withoutAuto = isDisabled("disableAutoMode", permissions) ||
     isDisabled("disableAutoMode", values);
   return mode === undefined || (mode === "auto" && withoutAuto) ? "default" : mode;
+}
+
+/** What decides in which mode a run begins, but for the version. */
+export function modeFacts(
+  order: Pick<RunOrder, "permissionMode" | "dangerouslySkipPermissions" | "env">,
+  settings: readonly Settings[],
+): ModeFacts {
+  return {
+    asked: order.permissionMode,
+    skipped: order.dangerouslySkipPermissions,
+    settings,
+    remote: /^(?:1|true|yes|on)$/iu.test(order.env["CLAUDE_CODE_REMOTE"] ?? ""),
+  };
+}
+
+/** Whether a run begins in another mode with another version: only then it has to be asked for, which takes up to 90 ms. */
+export function modeHangsOnVersion(facts: ModeFacts): boolean {
+  return permissionMode({ ...facts, version: undefined }) !==
+    permissionMode({ ...facts, version: OLDEST });
 }
 
 /** The mode that settings name, as far as they may. */

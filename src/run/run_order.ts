@@ -1,9 +1,27 @@
+import type { FramesOptions } from "../frames/frames_state.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { Limits } from "../session/limits.ts";
 
+/** A session to go on with, of which more has to be known than its id. */
+export interface Resumption {
+  /** Whether it is the latest of the working directory, if there is any: then the rest is without effect. */
+  readonly latest: boolean;
+  /** Id or title of the session; empty when it was left out. */
+  readonly named?: string;
+  /** The uuid of the last message that is kept; absent for all of it. */
+  readonly upTo?: string;
+  /** The uuid of the prompt whose turn is all that may be left out. */
+  readonly dropsTurn?: string;
+}
+
 /** One run as it was asked for. */
 export interface RunOrder extends Limits {
-  readonly prompt: string;
+  /** Its prompt; undefined where messages come as the run goes on. */
+  readonly prompt: string | undefined;
+  /** What was told and paid before, by another child of the same conversation. */
+  readonly before?: NonNullable<FramesOptions["before"]>;
+  /** Whether messages are printed again once Claude Code has taken them. */
+  readonly replayMessages?: boolean;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
@@ -22,7 +40,10 @@ export interface RunOrder extends Limits {
   readonly mcpConfigs: readonly string[];
   readonly strictMcpConfig: boolean;
   readonly sessionId?: string;
+  /** The id of the session to resume as it is. */
   readonly resume?: string;
+  /** A session that has to be looked up, or is resumed in part; without effect beside `resume`. */
+  readonly resumption?: Resumption;
   readonly forkSession: boolean;
   readonly persistSession: boolean;
   /** Most requests to the model; absent for no limit. */

@@ -1,6 +1,6 @@
 import { listenToSignals } from "../../ffi/listen_to_signals.ts";
-import { endRunProcesses } from "../sandbox/run_processes.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import { endRunProcesses } from "../sandbox/processes/run_processes.ts";
+import type { Sandbox } from "../sandbox/folder/sandbox.ts";
 
 /** Exit code of a program that SIGQUIT ends. */
 const QUIT = 131;
@@ -50,6 +50,7 @@ export class Teardown implements Disposable {
   /** From now on this sandbox is brought home and removed at the end, and what runs in it ended. */
   own(sandbox: Sandbox): void {
     this.#sandbox = sandbox;
+    this.#childEnded = false;
   }
 
   /**

@@ -1,8 +1,9 @@
 import type { Effect } from "./effect.ts";
-import { ENTER } from "./paste.ts";
+import { ENTER } from "./terminal/paste.ts";
 import type { OpenSession, SessionState } from "./session_state.ts";
 import { lookWhenQuiet } from "./waits.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
+import { takeFirst } from "./taking.ts";
 
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
 const ENTER_AGAIN_MS = 600;
@@ -20,7 +21,9 @@ export function extendStart(state: SessionState): readonly Effect[] {
 }
 
 function extendDelivery(state: SessionState): readonly Effect[] {
-  return isWaiting(state) ? [deadline("delivery", state.options.deliveryTimeoutMs)] : [];
+  return isWaiting(state) && state.queue.length + state.sent.length > 0
+    ? [deadline("delivery", state.options.deliveryTimeoutMs)]
+    : [];
 }
 
 /** Whether the turn has not begun yet. */
@@ -29,10 +32,10 @@ function isWaiting({ phase }: SessionState): boolean {
 }
 
 /** Whether a prompt can have reached the child: a Stop before that is not this turn's. */
-export function isSubmitted(state: SessionState): boolean {
-  return state.options.inject === "stdin" || state.phase === "entered" ||
-    state.phase === "working" ||
-    state.phase === "settling";
+export function isSubmitted({ phase, sent }: SessionState): boolean {
+  return phase === "entered" || phase === "working" || phase === "settling" ||
+    phase === "aborting" ||
+    sent.some(({ way }) => way === "stdin");
 }
 
 /** The text stands in the input box: it goes off. */
@@ -43,24 +46,6 @@ export function enter(state: OpenSession): Step {
     deadline("enter", ENTER_AGAIN_MS),
     ...extendDelivery(state),
     { type: "trace", text: "Enter pressed" },
-  ]);
-}
-
-/** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
-const RENDEZVOUS_MS = 10_000;
-
-/** Sends the prompt to the rendezvous socket, once the child has one and no dialog of its start is in the way. */
-export function deliver(state: SessionState): Step {
-  const { options, phase, reachable, status } = state;
-  if (options.inject !== "rendezvous" || phase !== "starting" || status?.status !== "idle") {
-    return stay(state);
-  }
-  if (!reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
-  return act({ ...state, phase: "entered" }, [
-    { type: "deliver", prompt: options.prompt },
-    deadline("rendezvous"),
-    ...extendDelivery(state),
-    { type: "trace", text: "prompt sent to the rendezvous socket" },
   ]);
 }
 
@@ -75,17 +60,30 @@ export function enterAgain(state: SessionState): Step {
 
 /** The turn is under way; from `settling` too, when another Stop hook made the assistant go on. */
 export function began(state: SessionState): Step {
-  if (state.phase === "working" || state.ending !== undefined) return stay(state);
-  const { stop: _, failure: __, limited: ___, ...rest } = state;
-  return act({ ...rest, phase: "working", ready: true, completed: false }, [
+  if (state.phase === "working" || state.phase === "aborting" || state.ending !== undefined) {
+    return stay(state);
+  }
+  const next: SessionState = {
+    ...takeFirst<OpenSession>(state),
+    phase: "working",
+    ready: true,
+    completed: false,
+    waits: false,
+    priced: false,
+    stop: undefined,
+    failure: undefined,
+    limited: undefined,
+  };
+  return act(next, [
     deadline("start"),
     deadline("delivery"),
     // The line that tells of the turn may be read after a dialog that stands in it.
-    rest.status?.status === "waiting" ? lookWhenQuiet() : deadline("look"),
+    state.status?.status === "waiting" ? lookWhenQuiet() : deadline("look"),
     deadline("echo"),
     deadline("enter"),
     deadline("rendezvous"),
     deadline("idle"),
     deadline("drain"),
+    deadline("cost"),
   ]);
 }

@@ -1,14 +1,14 @@
 /**
  * The deadlines a session sets for itself. These have a flag:
  *
- * - `timeout`: the wall clock, which nothing extends
+ * - `timeout`: the wall clock, which nothing extends; of a turn where there may be many
  * - `start`: from the spawn to a usable prompt, extended by the first byte and by every answered dialog
  * - `delivery`: from there to the prompt being taken, extended by hooks, changes of status and the paste's echo
  * - `silence`: without any sign of life in a turn
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machines' own, `init` and `shells` those of the frames; `background` runs from the end of a turn to the end of the wait for tasks in the
+ * The others are the machines' own, `init`, `shells` and `compaction` those of the frames; `background` runs from the end of a turn to the end of the wait for tasks in the
  * background.
  */
 export const DEADLINE_NAMES = [
@@ -27,8 +27,10 @@ export const DEADLINE_NAMES = [
   "interrupt",
   "background",
   "record",
+  "cost",
   "init",
   "shells",
+  "compaction",
 ] as const;
 
 /** A deadline by its name. */

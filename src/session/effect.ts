@@ -1,9 +1,11 @@
 import type { StopSignal } from "../wire/stop_signal.ts";
+import type { ControlResponse } from "../wire/control.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Exit, HookPayload } from "./input.ts";
-import type { Screen } from "./screen.ts";
+import type { SettledMessage } from "./message.ts";
+import type { Screen } from "./terminal/screen.ts";
 
-/** How a turn, and with it the run, ended. */
+/** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */
 export type Ending =
   /** The Stop hook: the assistant is done; `unfinished` are the background tasks that were waited for long enough. */
   | {
@@ -27,6 +29,16 @@ export type Ending =
   | { readonly kind: "silent" }
   /** This program was asked to stop. */
   | { readonly kind: "interrupted"; readonly signal: StopSignal }
+  /** The caller stopped the turn, and nothing else. */
+  | { readonly kind: "aborted" }
+  /** The child goes on with a turn that the caller has stopped. */
+  | { readonly kind: "unstoppable" }
+  /** A message was answered, or refused, without the child. */
+  | { readonly kind: "settled"; readonly message: SettledMessage }
+  /** There are no further messages. */
+  | { readonly kind: "closed" }
+  /** What the caller sent could not be understood. */
+  | { readonly kind: "unreadable"; readonly reason: string }
   /** A screen waits for a choice that this program does not know, or does not take. */
   | { readonly kind: "dialog"; readonly name?: string; readonly screen: Screen }
   /** The child was not ready for a prompt in time; `silent` when it wrote nothing at all. */
@@ -61,6 +73,18 @@ export type Effect =
   | { readonly type: "kill"; readonly signal: "SIGTERM" | "SIGKILL"; readonly tree: boolean }
   /** Look which shells run, and answer with a `shells` input. */
   | { readonly type: "list-shells" }
+  /**
+   * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
+   * prompt. `tickets` are those of its messages.
+   */
+  | {
+    readonly type: "turn";
+    readonly ending: Ending;
+    readonly recorded: boolean;
+    readonly tickets: readonly string[];
+  }
+  /** Answer a request of the caller. */
+  | { readonly type: "respond"; readonly response: ControlResponse }
   /** Something worth a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */

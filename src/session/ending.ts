@@ -1,4 +1,3 @@
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { announces } from "./announces.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
@@ -9,6 +8,8 @@ import { act, deadline, stay, type Step, write } from "./step.ts";
 const INTERRUPT_MS = 1000;
 /** The key with which a person stops a turn. */
 const ESCAPE = "\x1b";
+/** After so many Escapes, each a second after the one before, the child is taken for one that takes none. */
+const MAX_ESCAPES = 5;
 /**
  * How long the child may take to go after SIGTERM when somebody waits for this program to stop. 2.1.330 takes up to
  * 1.6 s with tasks in the background; all that a SIGKILL loses then is the cost.
@@ -36,6 +37,20 @@ export function interrupt(state: SessionState, ending: Ending): Step {
   ]);
 }
 
+/** Ends a turn under way as a person would, and nothing else: the conversation goes on. */
+export function abort(state: SessionState): Step {
+  const { phase, escapes } = state;
+  if (phase !== "working" && phase !== "entered" && phase !== "aborting") return stay(state);
+  if (escapes >= MAX_ESCAPES) return end(state, { kind: "unstoppable" });
+  return act({ ...state, phase: "aborting", escapes: escapes + 1 }, [
+    write(ESCAPE),
+    deadline("interrupt", INTERRUPT_MS),
+    deadline("idle"),
+    deadline("look"),
+    { type: "trace", text: "stopped by the caller: Escape pressed" },
+  ]);
+}
+
 /** Fixes the ending and tells the child to go. */
 export function end(state: SessionState, ending: Ending): Step {
   const killed = kill({ ...state, phase: "ending", ending }, "SIGTERM");
@@ -54,7 +69,7 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   const kind = state.ending?.kind;
   const unfinished = state.ending?.kind === "answered" && state.ending.unfinished !== undefined;
   const tree = signal === "SIGKILL" || unfinished ||
-    (kind !== "answered" && kind !== "failed" && kind !== "max-turns");
+    (kind !== "answered" && kind !== "failed" && kind !== "max-turns" && kind !== "closed");
   const kills = state.kills + 1;
   const { exitTimeoutMs } = state.options;
   const patience = kind === "interrupted"
@@ -96,34 +111,6 @@ export function settledEnding({ stop, failure, limited }: SessionState): Ending 
   return limited === undefined ? undefined : { kind: "max-turns" };
 }
 
-/**
- * Ends a turn whose end a hook has announced once the child is idle and the transcript holds the turn.
- *
- * Lines are held back for 0.1 s. 2.1.197 loses those that it is just about to write to a SIGTERM, prompt and answer
- * together: 8 of some 500 turns, with four at once on two cores.
- */
-export function overOnRecord(state: SessionState): Step | undefined {
-  if (state.phase !== "settling" || state.status?.status !== "idle") return undefined;
-  const settled = settledEnding(state);
-  return settled !== undefined && isOnRecord(state) ? end(state, settled) : undefined;
-}
-
-/** The first version that writes what it holds back when it is told to go: nothing was lost in 500 runs on a busy machine. */
-const KEEPS_LINES = "2.1.330";
-
-/**
- * Ends a turn whose end a hook has just announced, where nothing can change it any more and the child loses no line by
- * going now. Elsewhere it has to be idle first, and its lines in the transcript.
- */
-export function overAtOnce(state: SessionState): Step | undefined {
-  const over = announced(state);
-  const { version } = state;
-  return over?.kind === "answered" && version !== undefined &&
-      isVersionAtLeast(version, KEEPS_LINES)
-    ? end(state, over)
-    : undefined;
-}
-
 /** How long a transcript may lag behind its child's end: 0.15 s were seen after Stop, none after a clean exit. */
 const REST_MS = 2000;
 
@@ -150,15 +137,7 @@ function isWritten(state: SessionState, ending: Ending): boolean {
   const message = ending.stop["last_assistant_message"];
   return typeof message === "string" && message.trim() !== ""
     ? announces(message, state.answer)
-    : state.answered || state.completed;
-}
-
-/** Whether the transcript holds the prompt and the text that the hook spoke of. */
-function isOnRecord({ recorded, completed, stop, failure, answer }: SessionState): boolean {
-  if (!recorded) return false;
-  const message = (stop ?? failure)?.["last_assistant_message"];
-  if (completed || typeof message !== "string" || message.trim() === "") return true;
-  return announces(message, answer);
+    : state.answered || state.completed || state.carriedOut;
 }
 
 /** The ending that nothing can change any more, though the child is not idle yet. */

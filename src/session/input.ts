@@ -1,8 +1,10 @@
 import type { Cost } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
+import type { ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
-import type { Screen } from "./screen.ts";
+import type { Message } from "./message.ts";
+import type { Screen } from "./terminal/screen.ts";
 
 /** How a process ended, as `waitpid(2)` tells it. */
 export type Exit =
@@ -23,6 +25,16 @@ export type Input =
   & (
     /** The child is running. */
     | { readonly type: "spawned" }
+    /** The caller sends a message. */
+    | { readonly type: "message"; readonly message: Message }
+    /** The caller asks for something. */
+    | { readonly type: "control"; readonly request: ControlRequest }
+    /** The caller sends no more messages. */
+    | { readonly type: "closed" }
+    /** What the caller sends cannot be understood. */
+    | { readonly type: "unreadable"; readonly reason: string }
+    /** What the child has cost so far, as its status line tells. */
+    | { readonly type: "cost"; readonly totalUsd: number; readonly apiDurationMs: number }
     /** Bytes the child wrote to its terminal. */
     | { readonly type: "terminal"; readonly bytes: Uint8Array }
     /** A hook of ours runs; `payload` is what Claude Code gave it, and `id` is there if it waits for an answer. */
@@ -31,6 +43,8 @@ export type Input =
       readonly event: string;
       readonly payload: HookPayload;
       readonly id?: string;
+      /** When it ran, in milliseconds since the epoch, where it has to be told which lines were written before. */
+      readonly ranAt?: number;
     }
     /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
     | { readonly type: "mcp"; readonly begun: number; readonly done: number }

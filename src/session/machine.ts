@@ -1,7 +1,8 @@
-import { deliver } from "./beginning.ts";
 import type { Ending } from "./effect.ts";
 import { announced, awaitRest, finish, interrupt, settledEnding } from "./ending.ts";
+import { handOn } from "./handing_over.ts";
 import type { Exit, Input } from "./input.ts";
+import { onClosed, onControl, onMessage, onUnreadable } from "./on_caller.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
 import { onServers } from "./on_servers.ts";
@@ -12,6 +13,7 @@ import { onTerminal } from "./on_terminal.ts";
 import { onTranscript } from "./on_transcript.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
+import { onPriced } from "./turn_end.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
@@ -20,7 +22,7 @@ export function step(state: SessionState, input: Input): Step {
   switch (input.type) {
     case "spawned":
       return act({ ...state, lifeAt: input.at }, [
-        deadline("timeout", state.options.timeoutMs),
+        ...(state.options.conversation ? [] : [deadline("timeout", state.options.timeoutMs)]),
         deadline("start", state.options.startTimeoutMs),
         deadline("silence", state.options.idleTimeoutMs),
       ]);
@@ -35,7 +37,17 @@ export function step(state: SessionState, input: Input): Step {
         ? stay(state)
         : interrupt(state, announced(state) ?? { kind: "unheard" });
     case "reachable":
-      return deliver({ ...alive(state, input), reachable: true });
+      return handOn({ ...alive(state, input), reachable: true });
+    case "message":
+      return onMessage(alive(state, input), input.message);
+    case "control":
+      return onControl(alive(state, input), input.request);
+    case "closed":
+      return onClosed(alive(state, input));
+    case "unreadable":
+      return onUnreadable(state, input.reason);
+    case "cost":
+      return onCost(alive(state, input));
     case "status":
       return onStatus(alive(state, input), input);
     case "transcript":
@@ -82,8 +94,17 @@ function alive(state: SessionState, { at }: { readonly at: number }): SessionSta
 
 function onExit(state: SessionState, exit: Exit): Step {
   // A Stop that still waited for the idle status was the last one after all.
-  const ending: Ending = state.ending ?? settledEnding(state) ?? { kind: "exited", exit };
+  // What it was sent and has not taken is for the next child, if this one was any good.
+  const isUnasked = (state.phase === "resting" || state.phase === "entered") &&
+    state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
+  const ending: Ending = state.ending ?? settledEnding(state) ??
+    (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
   return awaitRest({ ...state, phase: "reading", ending, exit });
+}
+
+/** The child tells what it has cost: after the announced end of a turn, what the turn has. */
+function onCost(state: SessionState): Step {
+  return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
 }
 
 /** What is heard once the child is gone: nothing but the rest of its transcript matters. */

@@ -1,13 +1,17 @@
 import { backgroundTasksOf } from "./background_wait.ts";
 import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
-import { end, overAtOnce } from "./ending.ts";
+import { end, settledEnding } from "./ending.ts";
+import { handOn } from "./handing_over.ts";
 import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
+import { isTurnFailure } from "./is_turn_failure.ts";
 import { holdForServers } from "./on_servers.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
-import { overWhenSettled } from "./waits.ts";
+import { currentPrompt, take, takeFirst } from "./taking.ts";
+import { overAtOnce, overTurn } from "./turn_end.ts";
+import { overWhenPriced, overWhenSettled } from "./waits.ts";
 
 /** A hook of ours runs: the turn is under way, or over. Whoever asks is answered, whatever becomes of the turn. */
 export function onHook(
@@ -28,9 +32,18 @@ export function onHook(
   const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
   const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
   if (id === undefined) return next;
+  if (event === "Stop" && goesOn(next.state)) {
+    return act({ ...next.state, stopHook: id }, [...next.effects, overWhenPriced()]);
+  }
   const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
   const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answer, ...next.effects]);
+}
+
+/** Whether the child goes on by itself after the Stop that was just heard, before what the turn cost is known. */
+function goesOn({ options, phase, sent, background }: SessionState): boolean {
+  return options.conversation === true &&
+    (phase === "settling" ? sent.length > 0 : phase === "working" && background);
 }
 
 /** Whether the child has yet to connect to its MCP servers. */
@@ -49,7 +62,8 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
   if (state.phase === "ending") return stay(state);
   if (state.phase === "interrupting") {
     // The turn was over before Escape arrived, or because of it.
-    return event === "Stop" || event === "StopFailure" ? end(state, state.ending) : stay(state);
+    const isOver = event === "Stop" || isTurnFailure(event, payload);
+    return isOver ? end(state, state.ending) : stay(state);
   }
   if (state.ending !== undefined) return stay(state);
   const trace: Effect = { type: "trace", text: `hook ${event}` };
@@ -63,10 +77,11 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         return act(working.state, [trace, ...working.effects]);
       }
       const settling: SessionState = {
-        ...state,
+        ...takeFirst(state),
         phase: "settling",
         stop: payload,
         background: false,
+        priced: false,
       };
       const over = overAtOnce(settling);
       return over === undefined
@@ -74,18 +89,20 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
-      return act({ ...state, phase: "settling", failure: payload }, settle(state, trace));
+      if (!isTurnFailure(event, payload)) return act(state, [trace]);
+      return act(
+        { ...takeFirst(state), phase: "settling", failure: payload, priced: false },
+        settle(state, trace),
+      );
     case "limit":
       // No Stop follows it (2.1.168 to 2.1.330).
-      return act({ ...state, phase: "settling", limited: true }, settle(state, trace));
+      return act(
+        { ...takeFirst(state), phase: "settling", limited: true, priced: false },
+        settle(state, trace),
+      );
     case "UserPromptSubmit": {
-      const taken = payload["prompt"];
-      // Later ones announce tasks that ended in the background.
-      if (!state.prompted && typeof taken === "string" && taken !== state.options.prompt) {
-        const ended = end(state, { kind: "undelivered", taken });
-        return act(ended.state, [trace, ...ended.effects]);
-      }
-      const next = began({ ...state, prompted: true, background: false, completed: false });
+      const text = payload["prompt"];
+      const next = takePrompt(state, text);
       return act(next.state, [trace, ...next.effects]);
     }
     default: {
@@ -94,6 +111,36 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
       return act(next.state, [trace, ...next.effects]);
     }
   }
+}
+
+/** The child takes a prompt: one of ours, or one that tells the model of a task that ended in the background. */
+function takePrompt(before: SessionState, text: unknown): Step {
+  const taken = take(before, text);
+  if (taken === undefined) {
+    const current = currentPrompt(before);
+    const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
+      text !== current.text && !text.startsWith("<task-notification>");
+    return isForeign ? end(before, { kind: "undelivered", taken: text }) : prompted(before);
+  }
+  // The child goes on with what it has in its queue by itself.
+  const over = settledEnding(before) ??
+    (before.phase === "aborting" ? { kind: "aborted" } as const : undefined);
+  if (over === undefined || before.phase === "working") return prompted(taken);
+  const ended = overTurn(before, over, { recorded: false });
+  const next = prompted(take(ended.state, text) ?? ended.state);
+  return act(next.state, [...ended.effects, ...next.effects]);
+}
+
+function prompted(state: SessionState): Step {
+  const next = began({
+    ...state,
+    prompted: true,
+    background: false,
+    waits: false,
+    completed: false,
+  });
+  const further = handOn(next.state);
+  return act(further.state, [...next.effects, ...further.effects]);
 }
 
 /** What is waited for once a hook has announced the end. */
@@ -108,5 +155,6 @@ function settle(state: SessionState, trace: Effect): readonly Effect[] {
     state.options.otherStopHooks
       ? deadline("drain", state.options.drainTimeoutMs)
       : overWhenSettled(state.options),
+    ...(state.options.conversation ? [overWhenPriced()] : []),
   ];
 }

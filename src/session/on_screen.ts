@@ -1,11 +1,12 @@
 import { enter, extendStart } from "./beginning.ts";
-import { type Choice, readChoices } from "./choices.ts";
-import { type Dialog, keysFor, recogniseDialog } from "./dialogs.ts";
+import { type Choice, readChoices } from "./terminal/choices.ts";
+import { type Dialog, keysFor, recogniseDialog } from "./terminal/dialogs.ts";
 import { end } from "./ending.ts";
-import { ECHO_START, seeEcho } from "./paste.ts";
-import { compactText, isBlank, type Screen } from "./screen.ts";
+import { ECHO_START, seeEcho } from "./terminal/paste.ts";
+import { compactText, isBlank, type Screen } from "./terminal/screen.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
+import { currentPrompt } from "./taking.ts";
 import { lookWhenQuiet } from "./waits.ts";
 
 /** Time between a key in a dialog and the next look at it. */
@@ -39,7 +40,7 @@ export function onScreen(
   if (next.phase === "pasted") {
     const { echoed } = seeEcho(ECHO_START, {
       visible: new TextEncoder().encode(text),
-      prompt: next.options.prompt,
+      prompt: currentPrompt(next)?.text ?? "",
     });
     return echoed ? enter(next) : end(next, { kind: "undelivered" });
   }

@@ -1,8 +1,10 @@
-import { began, deliver, isSubmitted, ready } from "./beginning.ts";
+import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
-import { end, overOnRecord } from "./ending.ts";
+import { end } from "./ending.ts";
+import { handOn } from "./handing_over.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
+import { overOnRecord, overWhenCarriedOut } from "./turn_end.ts";
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "./waits.ts";
 
 /** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
@@ -23,7 +25,7 @@ export function onStatus(
     status: { status, ...(waitingFor === undefined ? {} : { waitingFor }) },
   };
   if (state.phase === "ending") return stay(next);
-  if (state.phase === "interrupting") {
+  if (state.phase === "interrupting" || state.phase === "aborting") {
     // What there was of an answer gets into the transcript a moment after the child is idle.
     return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
   }
@@ -34,7 +36,7 @@ export function onStatus(
   switch (status) {
     case "busy": {
       // While settling, busy is what the child still is: only idle, or another hook of the turn, decides.
-      if (state.phase === "settling" || state.options.inject !== "stdin") {
+      if (state.phase === "settling" || !isOnStdin(state)) {
         const taken = ready(next);
         return act(taken.state, [trace, ...taken.effects, deadline("idle")]);
       }
@@ -49,14 +51,17 @@ export function onStatus(
           ? act(next, [trace, overWhenRecorded(state.options)])
           : act(over.state, [trace, ...over.effects]);
       }
+      const over = overWhenCarriedOut(next);
+      if (over !== undefined) return act(over.state, [trace, ...over.effects]);
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
-      const delivered = deliver(usable.state);
-      return act(delivered.state, [
+      const rests = usable.state.phase === "starting" && usable.state.sent.length === 0;
+      const handed = handOn(rests ? { ...usable.state, phase: "resting" } : usable.state);
+      return act(handed.state, [
         trace,
         ...usable.effects,
-        ...delivered.effects,
         deadline("look"),
+        ...handed.effects,
         ...(isSubmitted(next) ? [overWhenIdle()] : []),
       ]);
     }
@@ -68,4 +73,9 @@ export function onStatus(
     default:
       return act(next, [trace]);
   }
+}
+
+/** Whether the child finds its prompt on its stdin: then it is busy with that. */
+function isOnStdin({ sent, taken }: SessionState): boolean {
+  return [...sent, ...taken].some(({ way }) => way === "stdin");
 }

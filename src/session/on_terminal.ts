@@ -1,14 +1,13 @@
 import type { Effect } from "./effect.ts";
 import { enter } from "./beginning.ts";
-import { encodePaste, PASTE_MODE, seeEcho } from "./paste.ts";
-import { answerProbes } from "./probes.ts";
+import { paste } from "./handing_over.ts";
+import { PASTE_MODE, seeEcho } from "./terminal/paste.ts";
+import { answerProbes } from "./terminal/probes.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, type Step, write } from "./step.ts";
-import { scanTerminal } from "./terminal_scanner.ts";
+import { currentPrompt } from "./taking.ts";
+import { scanTerminal } from "./terminal/terminal_scanner.ts";
 import { lookWhenQuiet } from "./waits.ts";
-
-/** How long a paste may stay unseen before the screen is looked at. */
-const ECHO_MS = 3000;
 
 /** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
 export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
@@ -29,18 +28,18 @@ export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
     const ready = tokens.some((token) =>
       token.kind === "csi" && token.final === "h" && token.parameters.startsWith(PASTE_MODE)
     );
-    if (ready && next.options.inject === "paste") {
-      next = { ...next, phase: "pasted" };
-      effects.push({ type: "write", bytes: encodePaste(next.options.prompt) });
-      effects.push(deadline("look"), deadline("echo", ECHO_MS));
-      effects.push({ type: "trace", text: "prompt pasted" });
+    const [first, ...queue] = next.queue;
+    if (ready && first?.way === "paste") {
+      const pasted = paste({ ...next, queue }, first);
+      next = pasted.state;
+      effects.push(...pasted.effects);
     }
   } else if (next.phase === "pasted") {
     for (const token of tokens) {
       if (token.kind !== "text" || next.phase !== "pasted") continue;
       const { state: echo, echoed } = seeEcho(next.echo, {
         visible: token.bytes,
-        prompt: next.options.prompt,
+        prompt: currentPrompt(next)?.text ?? "",
       });
       next = { ...next, echo };
       if (echoed) {

@@ -1,25 +1,20 @@
 import type { Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { Limits } from "./limits.ts";
-import { ECHO_START, type EchoState } from "./paste.ts";
-import type { Screen } from "./screen.ts";
-import { SCANNER_START, type ScannerState } from "./terminal_scanner.ts";
-
-/**
- * How a prompt reaches the child:
- *
- * - `stdin`: as its fd 0
- * - `paste`: pasted into its input box
- * - `rendezvous`: by the socket on which a Claude Code in the background takes its user's replies
- */
-export type WayIn = "stdin" | "paste" | "rendezvous";
+import type { Message, Prompt } from "./message.ts";
+import { ECHO_START, type EchoState } from "./terminal/paste.ts";
+import type { Screen } from "./terminal/screen.ts";
+import { SCANNER_START, type ScannerState } from "./terminal/terminal_scanner.ts";
 
 /** What a session is told before it begins. */
 export interface SessionOptions extends Limits {
-  /** How the prompt reaches the child. */
-  readonly inject: WayIn;
-  /** The prompt. */
-  readonly prompt: string;
+  /**
+   * Whether the caller sends further messages as it likes: then the child outlives its turns, the wall clock is that of
+   * a turn, and what a turn cost is waited for.
+   */
+  readonly conversation?: true;
+  /** The version of Claude Code, where it is known before there is a child. */
+  readonly version?: string;
   /** The child's terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
   /** How long to wait for tasks in the background, in milliseconds; 0 for no limit, absent as `claude -p` waits. */
@@ -36,11 +31,13 @@ export interface SessionOptions extends Limits {
  * Where a session stands.
  *
  * - `starting`: the child was started, no sign of a turn yet
+ * - `resting`: the child is idle, no turn is under way
  * - `pasted`: the prompt was pasted, its echo is awaited
  * - `entered`: Enter was pressed or the prompt sent to the socket, UserPromptSubmit is awaited
  * - `working`: the turn is under way
  * - `settling`: Stop came, the child's idle status is awaited
- * - `interrupting`: Escape was pressed to end the turn, the child's idle status is awaited
+ * - `aborting`: Escape was pressed to end the turn alone, the child's idle status is awaited
+ * - `interrupting`: Escape was pressed to end the turn and with it the run, the child's idle status is awaited
  * - `ending`: the ending is known, the child has been told to go
  * - `reading`: the child is gone, the rest of its transcript is awaited
  * - `ended`: nothing more will happen
@@ -51,7 +48,14 @@ export type Phase =
 
 /** A phase in which the ending is not known yet. */
 interface OpenPhase {
-  readonly phase: "starting" | "pasted" | "entered" | "working" | "settling";
+  readonly phase:
+    | "starting"
+    | "resting"
+    | "pasted"
+    | "entered"
+    | "working"
+    | "settling"
+    | "aborting";
   readonly ending?: undefined;
 }
 
@@ -62,8 +66,16 @@ export type OpenSession = SessionMemory & OpenPhase;
 export type SessionState = SessionMemory & Phase;
 
 /** What it remembers in every phase. */
-export interface SessionMemory {
+export interface SessionMemory extends TurnMemory {
   readonly options: SessionOptions;
+  /** Whether there may be further messages. */
+  readonly open: boolean;
+  /** Messages that wait, the next one first. */
+  readonly queue: readonly Message[];
+  /** What the child has been given and is not known to have taken yet. */
+  readonly sent: readonly Prompt[];
+  /** What it has taken, as a hook has told, and the transcript does not hold yet. */
+  readonly unwritten: readonly Prompt[];
   readonly scanner: ScannerState;
   readonly echo: EchoState;
   /** The size of the child's terminal, in character cells. */
@@ -72,8 +84,6 @@ export interface SessionMemory {
   readonly heard: boolean;
   /** The SessionStart hook that holds the first request back, until it is answered. */
   readonly held?: string;
-  /** How many requests to the model the turn has made whose tools have returned. */
-  readonly requests: number;
   /** Whether the child has shown that it can take a prompt. */
   readonly ready: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
@@ -82,40 +92,18 @@ export interface SessionMemory {
   readonly lifeAt: number;
   /** Ids of the tools that run. */
   readonly tools: ReadonlySet<string>;
-  /** Whether the transcript says that the turn is complete, and nothing happened since. */
-  readonly completed: boolean;
   /** The child's last status, once its status file exists. */
   readonly status?: { readonly status: string; readonly waitingFor?: string };
   /** The version of Claude Code, once its status file or its transcript has told it. */
   readonly version?: string;
-  /** Whether the transcript holds a prompt of this run. */
-  readonly prompted: boolean;
   /** The last screen looked at, what it asks, and since when it has asked that. */
   readonly screen?: { readonly screen: Screen; readonly asks: string; readonly since: number };
   /** Keys pressed in dialogs so far. */
   readonly dialogKeys: number;
   /** When the last of them was pressed. */
   readonly keyAt?: number;
-  /** Whether the transcript file holds a prompt of this run. */
-  readonly recorded: boolean;
-  /** Whether it holds an answer since. */
-  readonly answered: boolean;
-  /** The assistant's last text in it. */
-  readonly answer: string;
-  /** The Stop that will be the end once the child is idle. */
-  readonly stop?: HookPayload;
-  /** The StopFailure that will be the end once the child is idle. */
-  readonly failure?: HookPayload;
-  /** Whether a hook of ours has stopped the turn at its limit, which will be the end once the child is idle. */
-  readonly limited?: true;
-  /** Whether the last Stop named tasks still running in the background. */
-  readonly background: boolean;
-  /** The last Stop that did. */
-  readonly backgroundStop?: HookPayload;
-  /** Since when nothing but shells has been waited for. */
-  readonly shellsOnlySince?: number;
-  /** The longest time that a call gave its shell in the background, in milliseconds. */
-  readonly shellLimitMs?: number;
+  /** How many turns the child has outlived. */
+  readonly turns: number;
   readonly exit?: Exit;
   /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
@@ -123,27 +111,95 @@ export interface SessionMemory {
   readonly exitLeftMs: number;
 }
 
+/** What it remembers of a turn, and of those that its tasks in the background start. */
+export interface TurnMemory {
+  /** What the child has taken as the turn's. */
+  readonly taken: readonly Prompt[];
+  /** How many requests to the model the turn has made whose tools have returned. */
+  readonly requests: number;
+  /** Whether the transcript says that the turn is complete, and nothing happened since. */
+  readonly completed: boolean;
+  /** Whether a hook or the transcript has told of its prompt. */
+  readonly prompted: boolean;
+  /** Whether the transcript file holds its prompt. */
+  readonly recorded: boolean;
+  /** Whether it holds an answer since. */
+  readonly answered: boolean;
+  /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
+  readonly carriedOut: boolean;
+  /** The assistant's last text in it. */
+  readonly answer: string;
+  /** Whether the child has told what the turn cost since a hook announced its end. */
+  readonly priced: boolean;
+  /** The Stop hook that keeps the child from going on with what it has in its queue, until it is answered. */
+  readonly stopHook?: string | undefined;
+  /** How often Escape was pressed to end it. */
+  readonly escapes: number;
+  /** Whether lines of the turn before it are still to be written: until its own prompt's line, none is its own. */
+  readonly late: boolean;
+  /** The Stop that will be the end once the child is idle. */
+  readonly stop?: HookPayload | undefined;
+  /** The StopFailure that will be the end once the child is idle. */
+  readonly failure?: HookPayload | undefined;
+  /** Whether a hook of ours has stopped the turn at its limit, which will be the end once the child is idle. */
+  readonly limited?: true | undefined;
+  /** Whether the last Stop named tasks still running in the background. */
+  readonly background: boolean;
+  /** Whether nothing is under way but those. */
+  readonly waits: boolean;
+  /** The last Stop that did. */
+  readonly backgroundStop?: HookPayload | undefined;
+  /** Since when nothing but shells has been waited for. */
+  readonly shellsOnlySince?: number | undefined;
+  /** The longest time that a call gave its shell in the background, in milliseconds. */
+  readonly shellLimitMs?: number | undefined;
+}
+
+/** A turn of which nothing is known yet. */
+export const NO_TURN: TurnMemory = {
+  taken: [],
+  requests: 0,
+  completed: false,
+  prompted: false,
+  recorded: false,
+  answered: false,
+  carriedOut: false,
+  answer: "",
+  priced: false,
+  stopHook: undefined,
+  escapes: 0,
+  late: false,
+  stop: undefined,
+  failure: undefined,
+  limited: undefined,
+  background: false,
+  waits: false,
+  backgroundStop: undefined,
+  shellsOnlySince: undefined,
+  shellLimitMs: undefined,
+};
+
 /** The session before its first input. */
 export function startSession(options: SessionOptions): SessionState {
   return {
+    ...NO_TURN,
     options,
+    open: true,
+    queue: [],
+    sent: [],
+    unwritten: [],
+    ...(options.version === undefined ? {} : { version: options.version }),
     phase: "starting",
     scanner: SCANNER_START,
     echo: ECHO_START,
     size: options.size,
     heard: false,
-    requests: 0,
     ready: false,
     reachable: false,
     lifeAt: 0,
     tools: new Set(),
-    completed: false,
-    prompted: false,
-    recorded: false,
-    answered: false,
-    answer: "",
     dialogKeys: 0,
-    background: false,
+    turns: 0,
     kills: 0,
     exitLeftMs: 0,
   };

@@ -5,12 +5,16 @@ import { isJsonObject } from "../transcript/json_object.ts";
 export interface TranscriptSign {
   /** Whether the line is somebody's prompt. */
   readonly prompt: boolean;
+  /** The text of a prompt, or of a message that became a part of the turn under way; absent where it is no text. */
+  readonly asked?: string;
   /** Whether the line is a remark of Claude Code about the session. */
   readonly isSystem: boolean;
   /** The text of an answer; absent for none. */
   readonly text?: string;
   /** How the turn ended, on a line that says so. */
   readonly end?: "completed" | "interrupted";
+  /** Whether the line is the output of a command that Claude Code has carried out by itself. */
+  readonly carriedOut?: true;
   /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
   readonly shellLimitMs?: number;
   /** Ids of the tools that the line calls, and of those whose results it holds. */
@@ -26,13 +30,17 @@ const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: [], re
 /** Sums up a transcript line. */
 export function transcriptSign(entry: Entry): TranscriptSign {
   switch (entry.type) {
-    case "user":
+    case "user": {
+      const prompt = entry.meaning === "prompt" && entry.isSidechain !== true;
       return {
         ...NOTHING,
-        prompt: entry.meaning === "prompt" && entry.isSidechain !== true,
+        prompt,
+        ...(prompt ? { asked: promptText(entry.message.content) } : {}),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
+        ...(entry.meaning === "local-command" ? { carriedOut: true } : {}),
         returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
       };
+    }
     case "assistant": {
       const { content } = entry.message;
       return {
@@ -44,14 +52,30 @@ export function transcriptSign(entry: Entry): TranscriptSign {
     }
     case "system": {
       const ends = ENDS.some((end) => end === entry.subtype);
-      return { ...NOTHING, isSystem: true, ...(ends ? { end: "completed" } : {}) };
+      return {
+        ...NOTHING,
+        isSystem: true,
+        ...(ends ? { end: "completed" } : {}),
+        ...(entry.subtype === "local_command" ? { carriedOut: true } : {}),
+      };
     }
-    case "attachment":
+    case "attachment": {
+      const { type, prompt } = entry.attachment;
+      return type === "queued_command" && typeof prompt === "string"
+        ? { ...NOTHING, asked: prompt }
+        : NOTHING;
+    }
     case "other":
       return NOTHING;
     default:
       return entry satisfies never;
   }
+}
+
+/** The text of a prompt, which is a block where several prompts were asked at once. */
+function promptText(content: string | readonly ContentBlock[]): string {
+  if (typeof content === "string") return content;
+  return content.map(({ text }) => typeof text === "string" ? text : "").join("");
 }
 
 function blocksOf(content: string | readonly ContentBlock[]): readonly ContentBlock[] {

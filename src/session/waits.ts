@@ -32,3 +32,14 @@ export function overWhenSettled({ drainTimeoutMs }: SessionOptions): Effect {
 export function overWhenRecorded({ drainTimeoutMs }: SessionOptions): Effect {
   return deadline("drain", Math.min(drainTimeoutMs, RECORD_MS));
 }
+
+/**
+ * How long a child may take to tell what a turn cost: it runs its status line 0.3 s after the last thing that changed,
+ * and after a turn that was stopped not at all.
+ */
+const PRICE_MS = 1000;
+
+/** Bounds the wait for what a turn cost. */
+export function overWhenPriced(): Effect {
+  return deadline("cost", PRICE_MS);
+}

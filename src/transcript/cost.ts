@@ -52,6 +52,18 @@ export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
   });
 }
 
+/** Reads what a child has cost so far from what it hands to its status line (2.1.168 to 2.1.330). */
+export function costOfStatusLine(
+  payload: JsonObject,
+): Pick<Cost, "totalUsd" | "apiDurationMs"> | undefined {
+  const { cost } = payload;
+  if (!isJsonObject(cost)) return undefined;
+  const { total_cost_usd: totalUsd, total_api_duration_ms: apiDurationMs } = cost;
+  return typeof totalUsd === "number" && typeof apiDurationMs === "number"
+    ? { totalUsd, apiDurationMs }
+    : undefined;
+}
+
 function costFrom(fields: { readonly [Field in keyof Cost]: unknown }): Cost | undefined {
   const { totalUsd, apiDurationMs, modelUsage, hasUnknownPrice } = fields;
   if (typeof totalUsd !== "number" || typeof apiDurationMs !== "number") return undefined;

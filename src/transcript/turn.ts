@@ -2,6 +2,7 @@ import { isCommandText } from "./command_text.ts";
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { summedUsage } from "./summed_usage.ts";
+import { parseTaskNotification } from "./task_notification.ts";
 
 /** A tool that the model called. */
 export interface ToolUse {
@@ -72,6 +73,8 @@ export interface TurnOptions {
    * one has them somewhere in the file, not always in front.
    */
   readonly known?: ReadonlySet<string>;
+  /** The ids of prompts that begin a turn, though nothing was said since the one before. */
+  readonly begins?: ReadonlySet<string>;
 }
 
 const SYNTHETIC_MODEL = "<synthetic>";
@@ -128,18 +131,47 @@ export function turnsOf(entries: readonly Entry[], options: TurnOptions = {}): r
     else group.push(entry);
   }
   const turns: Turn[] = [];
-  for (const [prompt, group] of groups) {
+  for (const [prompt, group] of withJoined(groups, options.begins)) {
     if (prompt !== undefined || group.some(isMessage)) turns.push(turnOf(prompt, group));
   }
   return turns;
 }
 
+type Group<Line> = readonly [UserEntry | undefined, readonly Line[]];
+
+/**
+ * Takes prompts that were asked together for one: what waits when a turn ends makes up the next one, a line each. The
+ * ends of tasks are prompts of their own.
+ */
+function withJoined<Line extends Entry>(
+  groups: Iterable<Group<Line>>,
+  begins: ReadonlySet<string> = new Set(),
+): readonly Group<Line>[] {
+  const joined: Group<Line>[] = [];
+  for (const [prompt, lines] of groups) {
+    const [first, before = []] = joined.at(-1) ?? [];
+    const isJoined = !begins.has(prompt?.uuid ?? "") && isAsked(first) && isAsked(prompt) &&
+      before.every((entry) => !isMessage(entry) || isAsked(entry)) &&
+      !before.some((entry) => entry.type === "system");
+    if (isJoined) joined.splice(-1, 1, [first, [...before, ...lines]]);
+    else joined.push([prompt, lines]);
+  }
+  return joined;
+}
+
+/** Whether a line is the prompt of somebody who asks. */
+function isAsked(entry: Entry | undefined): boolean {
+  return entry?.type === "user" && entry.meaning === "prompt" &&
+    parseTaskNotification(entry.message.content) === undefined;
+}
+
 function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn {
   const assistants = entries.filter((entry) => entry.type === "assistant");
   const followers = entries.filter((entry) => entry.type === "user").filter((entry) =>
-    entry !== prompt && !isCommandText(entry, prompt) &&
+    entry.meaning !== "prompt" && !isCommandText(entry, prompt) &&
     // Claude Code 2.1.330 writes remarks for the next prompt before that prompt.
-    (entry.promptId === undefined || prompt?.promptId === undefined ||
+    (entry.promptId === undefined || entry.meaning === "interrupt" ||
+      prompt?.promptId === undefined ||
       entry.promptId === prompt.promptId)
   );
   const last = assistants.reduce<AssistantEntry | undefined>(

@@ -1,3 +1,5 @@
+import type { ControlResponse } from "./control.ts";
+
 /** One line of stream-json. Consumers must expect fields that are not named here. */
 export interface AnyFrame {
   /** What kind of frame it is. */
@@ -51,8 +53,8 @@ export interface AssistantMessage {
 export interface UserMessage {
   /** Always the user. */
   readonly role: "user";
-  /** A tool's result, or texts. */
-  readonly content: readonly ContentBlock[];
+  /** A tool's result, or texts; one text alone where somebody typed a command. */
+  readonly content: string | readonly ContentBlock[];
 }
 
 /** The first line of a turn: what the session is like. What Claude Code does not tell is empty or missing. */
@@ -133,6 +135,41 @@ export interface InformationalFrame extends AnyFrame {
   readonly content?: string;
   /** Such as `notice`. */
   readonly level?: string;
+}
+
+/** What Claude Code is at besides the turn: it compacts the conversation, or has done so. */
+export interface StatusFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "status";
+  /** The session. */
+  readonly session_id: string;
+  /** `compacting`; null once that is over. */
+  readonly status: string | null;
+  /** What came of it. */
+  readonly compact_result?: "success" | "failed";
+  /** Why it failed, such as `too_few_groups`. */
+  readonly compact_error?: string;
+}
+
+/** The conversation before it has been compacted: a summary stands in its place. */
+export interface CompactBoundaryFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "compact_boundary";
+  /** The session. */
+  readonly session_id: string;
+  /** Its sizes before and after in tokens, and what is left as it was. */
+  readonly compact_metadata: {
+    readonly trigger?: "auto" | "manual";
+    readonly pre_tokens?: number;
+    readonly post_tokens?: number;
+    readonly [field: string]: unknown;
+  };
+  /** The last line before it; since 2.1.330. */
+  readonly logical_parent_uuid?: string;
 }
 
 /** The model refused to go on. */
@@ -224,6 +261,8 @@ export type SystemFrame =
   | ApiRetryFrame
   | PermissionDeniedFrame
   | InformationalFrame
+  | StatusFrame
+  | CompactBoundaryFrame
   | ModelRefusalFrame
   | TaskStartedFrame
   | TaskUpdatedFrame
@@ -258,6 +297,8 @@ export interface UserFrame extends AnyFrame {
   readonly tool_use_result?: unknown;
   /** Whether Claude Code itself wrote it. */
   readonly isSynthetic?: boolean;
+  /** Of what a typed command gives rise to: whether it is the command's output. */
+  readonly isReplay?: boolean;
 }
 
 /** What is known of the account's limits. */
@@ -270,8 +311,28 @@ export interface RateLimitFrame extends AnyFrame {
   readonly session_id: string;
 }
 
+/** The answer to a request that the caller made on stdin. */
+export interface ControlResponseFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_response";
+  /** Whether it was carried out, and what came of it. */
+  readonly response: ControlResponse;
+}
+
+/** What becomes of a message to which the caller gave an id; since Claude Code 2.1.330. */
+export interface LifecycleFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "command_lifecycle";
+  /** The caller's id. */
+  readonly command_uuid: string;
+  /** How far the message is. */
+  readonly state: "queued" | "started" | "completed";
+  /** The session. */
+  readonly session_id: string;
+}
+
 /**
- * How a run ended without an answer; `claude -p` itself knows only `error_max_turns`.
+ * How a turn ended without an answer; `claude -p` itself knows only `error_max_turns` and `error_during_execution`.
  *
  * - `timeout`: `--timeout` ran out
  * - `start_timeout`: Claude Code was never ready for a prompt
@@ -282,6 +343,8 @@ export interface RateLimitFrame extends AnyFrame {
  * - `interrupted`: a signal, or nobody wanted the rest
  * - `internal_error`: this program or its surroundings failed
  * - `assistant_error`: the turn ended without an answer
+ * - `error_during_execution`: the caller stopped the turn, as `claude -p` names it
+ * - `bad_input`: what the caller sent could not be understood
  */
 export type FailureSubtype =
   | "error_max_turns"
@@ -293,7 +356,9 @@ export type FailureSubtype =
   | "exit_timeout"
   | "interrupted"
   | "internal_error"
-  | "assistant_error";
+  | "assistant_error"
+  | "error_during_execution"
+  | "bad_input";
 
 /** What a model was used for. */
 export interface ModelUsage {
@@ -360,4 +425,6 @@ export type Frame =
   | AssistantFrame
   | UserFrame
   | RateLimitFrame
+  | LifecycleFrame
+  | ControlResponseFrame
   | ResultFrame;

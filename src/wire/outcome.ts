@@ -4,12 +4,16 @@ import { STOP_SIGNALS, type StopSignal } from "./stop_signal.ts";
 export type Outcome =
   /** The answer is complete; an API error may be that answer. */
   | { readonly kind: "answered" }
-  /** A slash command was answered without the model. */
-  | { readonly kind: "local"; readonly text: string }
+  /** A slash command was answered without the model; one that was carried out has a name. */
+  | { readonly kind: "local"; readonly text: string; readonly command?: string }
   /** The StopFailure hook: `error` is its class, `text` its message. */
   | { readonly kind: "failed"; readonly error: string; readonly text: string }
   /** The turn was stopped after as many requests to the model as were allowed. */
   | { readonly kind: "error_max_turns"; readonly turns: number; readonly message: string }
+  /** The caller stopped the turn, and nothing else. */
+  | { readonly kind: "error_during_execution"; readonly message: string }
+  /** What the caller sent could not be understood. */
+  | { readonly kind: "bad_input"; readonly message: string }
   /** A limit ran out: the wall clock, or the one for a stage of the run. */
   | {
     readonly kind:
@@ -46,6 +50,8 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
     case "failed":
     case "error_max_turns":
     case "assistant_error":
+    case "error_during_execution":
+    case "bad_input":
       return 1;
     case "internal_error":
     case "start_timeout":

@@ -91,9 +91,7 @@ function resultWriter(write: OutputOptions["write"]): OutputWriter {
     },
     end: () => {
       if (last === undefined) return;
-      // What is new since another result is only told where those are told.
-      const { model_usage_since_last_result: _, ...alone } = last;
-      write(`${jsonLine(alone)}\n`);
+      write(`${jsonLine(alone(last))}\n`);
     },
   };
 }
@@ -107,9 +105,14 @@ function arrayWriter(write: OutputOptions["write"]): OutputWriter {
   return {
     frame: (frame) => {
       if (frame.type !== "system" || !PASSING.test(`${frame["subtype"]}`)) {
-        lines.push(jsonLine(frame));
+        lines.push(jsonLine(alone(frame)));
       }
     },
     end: () => write(`[${lines.join(",")}]\n`),
   };
+}
+
+/** What is new since another result is told in stream-json only. */
+function alone({ model_usage_since_last_result: _, ...frame }: Frame): Frame {
+  return frame as Frame;
 }

@@ -99,11 +99,12 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
     let endedAfterMs = 0;
     let ending = "";
     await runSession({
+      begin: [{ type: "message", message: { text: "", way: "stdin" } }, { type: "closed" }],
       binary: session.binary,
       args: session.args,
       env: session.env,
       cwd: session.cwd,
-      conversation: conversationOptions({ prompt: "", size: DEFAULT_WINDOW_SIZE }),
+      conversation: conversationOptions({ size: DEFAULT_WINDOW_SIZE }),
       earlier: [],
       frames: false,
       sessionId: "",

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Cassette } from "../../src/cassette/cassette.ts";
+import { firstMessage } from "../../src/cassette/cast_moments.ts";
 import { createRecording } from "../../src/cassette/create_recording.ts";
 import { encodeCast } from "../../src/cassette/encode_cast.ts";
 import { encodeTape } from "../../src/cassette/encode_tape.ts";
@@ -42,15 +43,19 @@ Deno.test("createRecording() keeps every input, its time and what was done about
   assertEquals([header.version, header.width, header.height], [2, 220, 50]);
   assertEquals(header.timestamp, 1_700_000_000);
   assertEquals(header.env, { TERM: "xterm-256color" });
-  assertEquals(header.claude_print.conversation.session.prompt, "hello there");
+  const [message, closed, ...rest] = inputs(recorded);
+  assertEquals([message, closed], [
+    { type: "message", message: { text: "hello there", way: "stdin" } },
+    { type: "closed" },
+  ]);
   const others = all.filter(({ type }) => type !== "terminal");
   assertEquals(
-    inputs(recorded),
+    rest,
     others.map((input) => recordedInput(input as Parameters<typeof recordedInput>[0])),
   );
   assertEquals(
     events.filter(({ code }) => code === "h").map(({ at }) => at),
-    others.map(({ at }) => at),
+    [0, 0, ...others.map(({ at }) => at)],
   );
   assertEquals(events.findLast(({ code }) => code === "x")?.data, "143");
   const typed = events.filter(({ code }) => code === "i").map(({ data }) => data);
@@ -68,7 +73,6 @@ Deno.test("createRecording() has nothing to say before the first input", () => {
     output: { format: "text", verbose: false },
     term: "",
     redact,
-    wallTime: () => 0,
   });
   assertEquals(recording.cassette(), undefined);
 });
@@ -109,7 +113,7 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
     { at: 4001, type: "exit", exit: { kind: "exited", code: 143 } },
   ], {
     redact,
-    session: { inject: "paste", prompt },
+    message: { way: "paste", text: prompt },
     frames: [{
       type: "assistant",
       message: { id: "m", model: "m", content: [{ type: "text", text: `It is ${SECRET}` }] },
@@ -121,15 +125,12 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
   for (const secret of [SECRET, "0123456789abcdef", "fish-42", "abcdefgh12"]) {
     assert(!text.includes(secret), `${secret} in ${text}`);
   }
-  assertEquals(
-    recorded.cast.header.claude_print.conversation.session.prompt,
-    "Is [redacted] a key?",
-  );
+  assertEquals(firstMessage(recorded.cast)?.text, "Is [redacted] a key?");
   assertEquals(
     recorded.cast.events.find(({ code }) => code === "i")?.data,
     "\x1b[200~Is [redacted] a key?\x1b[201~",
   );
-  const [, , , shown] = inputs(recorded) as { screen: typeof screen }[];
+  const [, , , , , shown] = inputs(recorded) as { screen: typeof screen }[];
   assertEquals(shown?.screen.lines, [
     "Is [redacted]",
     " the password?",

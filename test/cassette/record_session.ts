@@ -2,35 +2,33 @@ import type { Cassette } from "../../src/cassette/cassette.ts";
 import { createRecording } from "../../src/cassette/create_recording.ts";
 import { fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
+import type { Prompt } from "../../src/session/message.ts";
 import type { SessionOptions } from "../../src/session/session_state.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";
+import { onlyMessage } from "../session/only_message.ts";
 
 /** The cassette of a session that is given these inputs, as a run would record it. */
 export function recordSession(
   inputs: readonly Input[],
   options: {
     readonly session?: Partial<SessionOptions>;
+    readonly message?: Partial<Prompt>;
     readonly redact?: (text: string) => string;
     /** Further frames, as if they had been said at the end. */
     readonly frames?: readonly Frame[];
   } = {},
 ): Cassette {
   const conversation = conversationOptions(options.session);
-  let now = 0;
   const recording = createRecording({
     version: "1.2.3",
     conversation,
     output: { format: "stream-json", verbose: true },
     term: "xterm-256color",
     redact: options.redact ?? ((text) => text),
-    wallTime: () => conversation.frames.startedAt + now,
   });
-  fold(conversation, inputs, {
-    onInput: (input) => {
-      now = input.at;
-      recording.input(input);
-    },
+  fold(conversation, [...onlyMessage(options.message), ...inputs], {
+    onInput: recording.input,
     onEffect: recording.effect,
   });
   for (const frame of options.frames ?? []) recording.effect({ type: "frame", frame });

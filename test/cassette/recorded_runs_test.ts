@@ -14,10 +14,12 @@ const ENDS: Readonly<Record<string, readonly [string, string, number]>> = {
   answer: ["answered", "success", 0],
   "api-error": ["failed", "success", 1],
   background: ["answered", "success", 0],
+  conversation: ["answered", "success", 0],
   "denied-tool": ["answered", "success", 0],
   "max-turns": ["max-turns", "error_max_turns", 1],
   resumed: ["answered", "success", 0],
   retry: ["answered", "success", 0],
+  stopped: ["answered", "success", 0],
   subagent: ["answered", "success", 0],
   timeout: ["timeout", "timeout", 124],
   tools: ["answered", "success", 0],
@@ -26,6 +28,8 @@ const ENDS: Readonly<Record<string, readonly [string, string, number]>> = {
 /** The kinds of frame that the runs have between them. */
 const KINDS = [
   "assistant",
+  "control_response",
+  "result/error_during_execution",
   "result/error_max_turns",
   "result/success",
   "result/timeout",
@@ -40,14 +44,14 @@ const KINDS = [
 ];
 
 /** Largest cassette, and all of them together, in bytes. */
-const LARGEST = 64_000;
+const LARGEST = 80_000;
 const LARGEST_IN_ALL = 1_200_000;
 /** Most characters of a text in an input: what is longer is Claude Code's own. */
 const LONGEST = 400;
 
 const exitCodeOf = ({ cast }: Cassette): unknown =>
   cast.events.filter(({ code }) => code === "d").map(({ data }) => JSON.parse(data))
-    .find(({ type }) => type === "report")?.report.exitCode;
+    .findLast(({ type }) => type === "report")?.report.exitCode;
 
 for (const { name, cassette } of RECORDED_RUNS) {
   Deno.test(`${name} replays without a difference, however its output is cut`, () => {

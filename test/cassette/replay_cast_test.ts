@@ -4,20 +4,20 @@ import type { Cast, CastEvent } from "../../src/cassette/cast.ts";
 import { encodeCast } from "../../src/cassette/encode_cast.ts";
 import { parseCast } from "../../src/cassette/parse_cast.ts";
 import { replayCast } from "../../src/cassette/replay_cast.ts";
-import type { SessionOptions } from "../../src/session/session_state.ts";
+import type { Prompt } from "../../src/session/message.ts";
 import { readRecording } from "../session/recording.ts";
 import { cutAnew } from "./cut_anew.ts";
 import { recordSession } from "./record_session.ts";
 
-const SESSIONS: Readonly<Record<string, Partial<SessionOptions>>> = {
+const SESSIONS: Readonly<Record<string, Partial<Prompt>>> = {
   hello: {},
   trust: {},
-  paste: { inject: "paste", prompt: "hello paste" },
+  paste: { way: "paste", text: "hello paste" },
 };
 
 function recorded(name: string): Cast {
-  const session = SESSIONS[name.replace(/^.*-/, "")] ?? {};
-  return recordSession(readRecording(name), { session }).cast;
+  const message = SESSIONS[name.replace(/^.*-/, "")] ?? {};
+  return recordSession(readRecording(name), { message }).cast;
 }
 
 /** A cast with events changed or left out. */
@@ -125,7 +125,7 @@ Deno.test("a prompt with a secret in it replays as it was recorded, by paste too
     { at: 3, type: "terminal", bytes: encoder.encode("[Pasted text #1]") },
     { at: 4, type: "hook", event: "UserPromptSubmit", payload: { prompt } },
     { at: 5, type: "exit", exit: { kind: "exited", code: 1 } },
-  ], { redact, session: { inject: "paste", prompt } });
+  ], { redact, message: { way: "paste", text: prompt } });
   assert(!encodeCast(cast).includes("swordfish"));
   const { ending, differences } = replayCast(cast);
   assertEquals([ending?.kind, differences], ["exited", []]);

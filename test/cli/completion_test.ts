@@ -55,7 +55,7 @@ const CASES: readonly (readonly [line: string, offers: readonly string[]])[] = [
   ["claude-print --output-format ", ["text", "json", "stream-json"]],
   ["claude-print --output-format s", ["stream-json"]],
   ["claude-print --output-format json --inject p", ["paste"]],
-  ["claude-print --input-format ", ["text"]],
+  ["claude-print --input-format ", ["text", "stream-json"]],
   ["claude-print hello doc", []],
   ["claude-print --model ", []],
   ["claude-print -- --verb", []],

@@ -6,6 +6,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   own: [
     "--input-file",
     "--jsonl",
+    "--one-session",
     "--record",
     "--start-timeout",
     "--delivery-timeout",
@@ -26,12 +27,16 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--print",
     "--output-format",
     "--input-format",
+    "--replay-user-messages",
     "--verbose",
     "--max-turns",
     "--no-session-persistence",
     "--ax-screen-reader",
+    "--resume-session-at",
+    "--resume-drops-turn",
+    "--reply-on-resume",
   ],
-  merged: ["--settings", "--disallowedTools", "--permission-mode"],
+  merged: ["--settings", "--disallowedTools", "--permission-mode", "--continue", "--resume"],
   forwarded: [
     ..."--model --fallback-model --effort --thinking --thinking-display --max-thinking-tokens"
       .split(" "),
@@ -42,18 +47,16 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--setting-sources --agent --agents --plugin-dir --plugin-dir-no-mcp --plugin-url".split(
       " ",
     ),
-    ..."--disable-slash-commands --session-id --resume --fork-session --name --worktree".split(" "),
+    ..."--disable-slash-commands --session-id --fork-session --name --worktree".split(" "),
     ..."--brief --autocompact --ide --chrome --no-chrome --debug --debug-file --advisor".split(" "),
     ..."--fast-mode --include-unsupported-models".split(" "),
   ],
   refused: [
-    ..."--continue --max-budget-usd --json-schema --include-partial-messages".split(
-      " ",
-    ),
-    ..."--include-hook-events --forward-subagent-text --replay-user-messages".split(" "),
+    ..."--max-budget-usd --json-schema --include-partial-messages".split(" "),
+    ..."--include-hook-events --forward-subagent-text".split(" "),
     ..."--permission-prompts --permission-prompt-tool --betas --task-budget".split(" "),
-    ..."--resume-session-at --resume-drops-turn --reply-on-resume --rewind-files".split(" "),
-    ..."--session-mirror --await-initialize --enable-auth-status --bare --safe-mode".split(" "),
+    ..."--rewind-files --session-mirror --await-initialize --enable-auth-status --bare --safe-mode"
+      .split(" "),
     ..."--restricted --init --init-only --maintenance --debug-to-stderr --mcp-debug".split(" "),
     ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),
     ..."--plan-mode-instructions --append-subagent-system-prompt".split(" "),

@@ -33,6 +33,9 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     promptArgument: "hello",
     ignoredArguments: [],
     jsonl: false,
+    oneSession: false,
+    inputFormat: "text",
+    replayMessages: false,
     outputFormat: "text",
     verbose: false,
     persistSession: true,
@@ -77,6 +80,9 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ignoredArguments: [],
     inputFile: "p.md",
     jsonl: false,
+    oneSession: false,
+    inputFormat: "text",
+    replayMessages: false,
     record: "r",
     outputFormat: "json",
     verbose: true,
@@ -115,7 +121,6 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
       "--strict-mcp-config",
       "--allow-dangerously-skip-permissions",
       `--session-id=${ID}`,
-      `--resume=${ID}`,
       "--fork-session",
       "--model=opus",
       "--debug-file=d.log",
@@ -181,8 +186,33 @@ Deno.test("parseArguments takes a required value whatever it looks like", async 
 Deno.test("parseArguments reads clustered short flags", async () => {
   assertEquals((await requestOf("-pnme", "hi")).forwarded, ["--name=me"]);
   assertEquals((await requestOf("-pp", "hi")).promptArgument, "hi");
-  assertStringIncludes((await errorOf("-pc", "hi")).message, "Cannot honour --continue");
+  assertEquals((await requestOf("-pc", "hi")).resumption, { latest: true });
   assertStringIncludes((await errorOf("-pz", "hi")).message, "unknown flag -z");
+});
+
+Deno.test("parseArguments resumes an id as it is, and leaves to be looked up what is more than an id", async () => {
+  const sessionOf = async (...args: string[]) => {
+    const { resume, resumption, forwarded } = await requestOf(...args);
+    assertEquals(forwarded, [], "the plan names it to the child");
+    return resume ?? resumption;
+  };
+  assertEquals(await sessionOf(), undefined);
+  assertEquals(await sessionOf("--reply-on-resume", "--resume", ID), ID);
+  assertEquals(await sessionOf("--resume", ` ${ID} `), ID);
+  assertEquals(await sessionOf("--resume", " My title "), { latest: false, named: "My title" });
+  assertEquals(await sessionOf("-c"), { latest: true });
+  assertEquals(await sessionOf("--continue", "--resume", ID), { latest: true, named: ID });
+  assertEquals(await sessionOf("-c", "--resume"), { latest: true, named: "" });
+  assertEquals(await sessionOf("--resume", ID, "--resume-session-at="), ID);
+  assertEquals(await sessionOf("--resume", ID, "--resume-session-at", "m"), {
+    latest: false,
+    named: ID,
+    upTo: "m",
+  });
+  assertEquals(
+    await sessionOf("--resume", "t", "--resume-session-at", "m", "--resume-drops-turn", ID),
+    { latest: false, named: "t", upTo: "m", dropsTurn: ID },
+  );
 });
 
 Deno.test("parseArguments uses the first prompt and reports the others", async () => {
@@ -240,11 +270,34 @@ Deno.test("parseArguments refuses every refused flag by name, with and without a
       `Cannot honour ${flag.name}`,
     );
   }
-  assertStringIncludes(
-    (await errorOf("--input-format", "stream-json")).message,
-    "Cannot honour --input-format=stream-json",
-  );
-  assertEquals((await requestOf("--input-format", "text")).forwarded, []);
+});
+
+const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "--verbose"];
+
+/** What some flags make sense beside alone. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  "--one-session": ["--jsonl"],
+  "--replay-user-messages": STREAMS,
+  "--resume-session-at": ["--resume", ID],
+  "--resume-drops-turn": ["--resume", ID, "--resume-session-at", ID],
+};
+
+Deno.test("parseArguments takes a conversation as claude -p does, on stdin and in stream-json alone", async () => {
+  const { inputFormat, replayMessages } = await requestOf(...STREAMS, "--replay-user-messages");
+  assertEquals([inputFormat, replayMessages], ["stream-json", true]);
+  for (
+    const [args, said] of [
+      [
+        ["--input-format=stream-json"],
+        "--input-format=stream-json needs --output-format=stream-json",
+      ],
+      [[...STREAMS, "--jsonl", "--output-format=json"], "--jsonl too"],
+      [[...STREAMS, "--input-file=x"], "--input-file too"],
+      [["--replay-user-messages"], "--replay-user-messages needs --input-format=stream-json"],
+    ] as const
+  ) {
+    assertStringIncludes((await errorOf(...args)).message, said);
+  }
 });
 
 Deno.test("parseArguments accepts every flag that is not refused and forwards its class alone", async () => {
@@ -258,6 +311,7 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     "--max-turns": "5",
     "--session-id": ID,
     "--resume": ID,
+    "--resume-drops-turn": ID,
     "--setting-sources": "user",
     "--agents": "{}",
   };
@@ -265,7 +319,9 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     if (flag.class === "refused" || flag.name === "--help" || flag.name === "--version") continue;
     const value = values[flag.name] ?? flag.choices?.[0] ?? "x";
     const token = flag.value === "none" ? flag.name : `${flag.name}=${value}`;
-    const { forwarded } = await requestOf(token);
+    // Some flags make sense only beside others.
+    const beside = BESIDE[flag.name] ?? [];
+    const { forwarded } = await requestOf(token, ...beside);
     assertEquals(forwarded, flag.class === "forwarded" ? [token] : [], flag.name);
   }
 });
@@ -311,8 +367,34 @@ Deno.test("parseArguments has a sentence for each kind of wrong value", async ()
       ["--session-id", ID, "-r", ID],
       "Cannot read the command line: --session-id with --resume needs --fork-session",
     ],
-    [["hi", "--resume"], "Cannot resume a session: --resume needs a session id when printing"],
-    [["--resume", "my title"], 'Cannot resume a session: "my title" is not a session id'],
+    [
+      ["--session-id", ID, "-c"],
+      "Cannot read the command line: --session-id with --continue needs --fork-session",
+    ],
+    [
+      ["hi", "--resume"],
+      "Cannot resume a session: --resume needs a session id or a title when printing",
+    ],
+    [
+      ["--resume", "/t/s.jsonl"],
+      'Cannot honour --resume: "/t/s.jsonl" is a file, not a session id or a title',
+    ],
+    [
+      ["--resume", "https://claude.example/s"],
+      'Cannot honour --resume: "https://claude.example/s" is an address, not a session id or a title',
+    ],
+    [
+      ["-c", "--resume-session-at", ID],
+      "Cannot read the command line: --resume-session-at needs --resume",
+    ],
+    [
+      ["--resume", ID, "--resume-drops-turn", ID],
+      "Cannot read the command line: --resume-drops-turn needs --resume-session-at",
+    ],
+    [
+      ["--resume", ID, "--resume-session-at", ID, "--resume-drops-turn", "x"],
+      'Cannot read the command line: --resume-drops-turn "x" is not a UUID',
+    ],
     [["--agents", "agents.json"], 'Cannot honour --agents: "agents.json" is not a JSON object'],
     [
       ["--output-format", "stream-json"],

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { leftoversCheck } from "../../src/doctor/leftovers_check.ts";
-import type { SweptFolder, Verdict } from "../../src/sandbox/sweep.ts";
+import type { SweptFolder, Verdict } from "../../src/sandbox/folder/sweep.ts";
 
 const found = (path: string, verdict: Verdict): SweptFolder => ({
   path,

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { loginVerdict } from "../../src/doctor/login_verdict.ts";
-import type { Login } from "../../src/sandbox/login.ts";
+import type { Login } from "../../src/sandbox/child/login.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const HOUR = 3_600_000;

@@ -1,10 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { LIBRARY_SOURCES } from "./library_sources.ts";
 import { testExamples } from "./test_examples.ts";
 
 const RECORDING = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
-const SOURCES = ["mod", "replay", "run", "run_error"].map((name) => `src/library/${name}.ts`);
 
-testExamples(SOURCES, [
+testExamples(LIBRARY_SOURCES, [
   {
     having: 'replay("recording")',
     prepare: (folder) => Deno.symlink(RECORDING, `${folder}/recording`),
@@ -18,6 +18,10 @@ testExamples(SOURCES, [
       }, { text: "One" }]],
     },
     check: ({ stdout }) => assertEquals(stdout, "Let me look\nuses Bash\nOne\n"),
+  },
+  {
+    having: "interrupt()",
+    scenario: { hang: "stream", turns: [[{ text: "One, two, three" }]] },
   },
   {
     having: "AbortSignal",

@@ -1,11 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
-import { makeThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { leftovers } from "../leftovers.ts";
 import type { ProgramOutput } from "../start_program.ts";
 import { StandIn } from "../standin/stand_in.ts";
-import { codeBlocks } from "./code_blocks.ts";
-import { checkExamples, runExample } from "./run_example.ts";
+import { exampleBlocks } from "./example_blocks.ts";
+import { runExample } from "./run_example.ts";
 
 /** What an example needs that others do not, known by words in its code. */
 export interface Special {
@@ -18,7 +17,7 @@ export interface Special {
 }
 
 /**
- * Registers a test for each `ts` block of Markdown files or of sources' doc comments, and one for the types of all.
+ * Registers a test for each `ts` block of Markdown files or of sources' doc comments.
  *
  * A block is run as a program, with the stand-in as `claude` on PATH. It has to end with exit code 0 and to leave
  * nothing. What follows `console.log(…); // ` on its line has to be in the output, and stderr has to be empty where
@@ -26,22 +25,12 @@ export interface Special {
  *
  * @param paths from the root of the checkout
  * @param specials the first that fits a block counts
+ * @throws {Error} if one fits none
  */
 export function testExamples(paths: readonly string[], specials: readonly Special[] = []): void {
-  const blocks = paths.flatMap((path) => {
-    const text = Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
-    return codeBlocks(text, "ts").map((block) => ({ ...block, path }));
-  });
-  Deno.test(`the examples in ${paths.join(", ")} are well-typed`, async () => {
-    await using home = await makeThrowawayHome();
-    const { code, stderr } = await checkExamples(blocks.map(({ code }) => code), {
-      folder: home.project,
-      env: home.env,
-    });
-    assertEquals([code, stderr], [0, ""]);
-    const lost = specials.filter(({ having }) => !blocks.some(({ code }) => code.includes(having)));
-    assertEquals(lost, []);
-  });
+  const blocks = exampleBlocks(paths);
+  const lost = specials.find(({ having }) => !blocks.some(({ code }) => code.includes(having)));
+  if (lost !== undefined) throw new Error(`No example has ${lost.having}`);
   for (const { path, line, code } of blocks) {
     Deno.test(`the example in ${path}, line ${line}, does what it says`, async () => {
       const special = specials.find(({ having }) => code.includes(having));

@@ -5,6 +5,9 @@ import type { Ends, Fault, Wrap } from "./fault.ts";
 
 const ANSWERED: Ends = { code: 0, subtype: "success" };
 
+/** The same where something that tells of the turn's end never comes: a short wait shows that as well. */
+const ANSWERED_THOUGH_UNTOLD: Ends = { ...ANSWERED, args: ["--drain-timeout", "0.5"] };
+
 /** The child's end, which nobody asked for, with the words for it. */
 function ended(how: string): Ends {
   return {
@@ -23,7 +26,7 @@ function outOf(
     code: flag === "start-timeout" ? 2 : 124,
     subtype: flag.replace("-", "_"),
     says,
-    args: [`--${flag}`, String(seconds), "--exit-timeout", "1"],
+    args: [`--${flag}`, String(seconds), "--exit-timeout", "0.5"],
   };
 }
 
@@ -118,8 +121,8 @@ export const FAULTS: readonly Fault[] = [
       "at the dialog": TIMED_OUT,
       "at the prompt": outOf("idle-timeout", { seconds: 1, says: /no sign of life for 1 s$/ }),
       "in a tool": TIMED_OUT,
-      "at Stop": { ...ANSWERED, args: ["--exit-timeout", "1"] },
-      "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+      "at Stop": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
+      "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
     },
   },
   {
@@ -150,13 +153,13 @@ export const FAULTS: readonly Fault[] = [
         code: 2,
         subtype: "internal_error",
         says: /^Claude Code waits for an answer to a dialog that claude-print does not know$/,
-        args: ["--exit-timeout", "1"],
+        args: ["--exit-timeout", "0.5"],
         scenario: { dialogs: [UNKNOWN_DIALOG] },
       },
       "at the prompt": TIMED_OUT,
       "in a tool": TIMED_OUT,
-      "at Stop": { ...ANSWERED, args: ["--exit-timeout", "1"] },
-      "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "1"] },
+      "at Stop": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
+      "while forwarding": { ...ANSWERED, args: ["--exit-timeout", "0.5"] },
     },
   },
   {
@@ -177,9 +180,9 @@ export const FAULTS: readonly Fault[] = [
     cells: {
       "before start": NEW_USER,
       "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
+      "at the prompt": ANSWERED_THOUGH_UNTOLD,
       "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
+      "at Stop": ANSWERED_THOUGH_UNTOLD,
       "while forwarding": ANSWERED,
     },
   },
@@ -286,9 +289,9 @@ export const FAULTS: readonly Fault[] = [
     cells: {
       "before start": NO_TRANSCRIPT_YET,
       "at the dialog": NO_TRANSCRIPT_YET,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
+      "at the prompt": ANSWERED_THOUGH_UNTOLD,
+      "in a tool": ANSWERED_THOUGH_UNTOLD,
+      "at Stop": ANSWERED_THOUGH_UNTOLD,
       "while forwarding": ANSWERED,
     },
   },
@@ -300,9 +303,9 @@ export const FAULTS: readonly Fault[] = [
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,
-      "at the prompt": ANSWERED,
-      "in a tool": ANSWERED,
-      "at Stop": ANSWERED,
+      "at the prompt": ANSWERED_THOUGH_UNTOLD,
+      "in a tool": ANSWERED_THOUGH_UNTOLD,
+      "at Stop": ANSWERED_THOUGH_UNTOLD,
       "while forwarding": ANSWERED,
     },
   },

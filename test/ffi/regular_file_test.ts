@@ -2,6 +2,8 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
 import { readRegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
 
+type ReadOptions = Partial<Parameters<typeof readRegularFile>[1]>;
+
 /** A folder with one thing of each kind, removed at the end of the test. */
 class Ground implements Disposable {
   readonly path = Deno.makeTempDirSync();
@@ -18,8 +20,9 @@ class Ground implements Disposable {
     makeFifo(`${this.path}/fifo`);
   }
 
-  read(name: string, { limit = 10, from = 0 } = {}): string {
-    return new TextDecoder().decode(readRegularFile(`${this.path}/${name}`, { limit, from }));
+  read(name: string, { limit = 10, ...part }: ReadOptions = {}): string {
+    const bytes = readRegularFile(`${this.path}/${name}`, { limit, ...part });
+    return new TextDecoder().decode(bytes);
   }
 
   [Symbol.dispose](): void {
@@ -34,6 +37,8 @@ Deno.test("readRegularFile() reads a file from anywhere in it to its end, throug
   assertEquals(ground.read("file", { from: 10 }), "");
   assertEquals(ground.read("file", { from: 99, limit: 100 }), "");
   assertEquals(ground.read("empty", { limit: 0 }), "");
+  assertEquals(ground.read("file", { most: 3 }), "012");
+  assertEquals(ground.read("file", { from: 8, most: 3 }), "89");
   // Files of the kernel tell no size.
   const status = readRegularFile("/proc/self/status", { limit: 1_000_000 });
   assertEquals(new TextDecoder().decode(status).split(":")[0], "Name");

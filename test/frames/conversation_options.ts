@@ -1,7 +1,7 @@
 import type { ConversationOptions } from "../../src/frames/conversation.ts";
 import type { SessionOptions } from "../../src/session/session_state.ts";
 
-/** What the machines are told of a run whose prompt is `hello there`, but for what a test names. */
+/** What the machines are told of a run, but for what a test names. */
 export function conversationOptions(given: Partial<SessionOptions> = {}): ConversationOptions {
   const limits = {
     timeoutMs: 60_000,
@@ -11,8 +11,6 @@ export function conversationOptions(given: Partial<SessionOptions> = {}): Conver
     exitTimeoutMs: 5000,
   };
   const session: SessionOptions = {
-    inject: "stdin",
-    prompt: "hello there",
     size: { rows: 50, cols: 220 },
     ...limits,
     otherStopHooks: false,
@@ -31,6 +29,6 @@ export function conversationOptions(given: Partial<SessionOptions> = {}): Conver
       seed: "5d2bd263-47a8-4ab5-8f2e-1f1f0c3a9b11",
       startedAt: 1_700_000_000_000,
     },
-    report: { prompt: session.prompt, limits, binary: "/bin/claude" },
+    report: { limits, binary: "/bin/claude" },
   };
 }

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import { line } from "../transcript/lines.ts";
+import { onlyMessage } from "../session/only_message.ts";
 import { conversationOptions } from "./conversation_options.ts";
 
 const RECORDED = new URL(
@@ -45,7 +46,8 @@ const RECORD: Input = { at: 2030, type: "deadline", name: "record" };
 function outcome(...inputs: readonly Input[]) {
   const effects: ConversationEffect[] = [];
   const onEffect = (effect: ConversationEffect) => void effects.push(effect);
-  fold(conversationOptions({ prompt: SENT ?? "" }), [SPAWNED, ...inputs], { onEffect });
+  const begin = [...onlyMessage({ text: SENT ?? "" }), SPAWNED];
+  fold(conversationOptions(), [...begin, ...inputs], { onEffect });
   const report = effects.find((effect) => effect.type === "report")?.report;
   return { effects, report, frames: effects.filter((effect) => effect.type === "frame") };
 }

@@ -65,6 +65,12 @@ for (
   });
 }
 
+Deno.test("the failure of an agent beside the turn ends no tools", () => {
+  const failed = hook("StopFailure", { agent_id: "a" });
+  const progress = after(BUSY, answer("m1", [call("t1", "Bash")]), failed);
+  assertEquals([progress.phase, progress.tools.length], ["working", 1]);
+});
+
 Deno.test("other deadlines change nothing", () => {
   assertEquals(after({ at, type: "deadline", name: "look" }), PROGRESS_START);
 });

@@ -26,6 +26,17 @@ function linesOf(...lines: readonly object[]): readonly Entry[] {
   );
 }
 
+Deno.test("resultFrame: tells of a command that was carried out what claude -p does", () => {
+  const outcome = { kind: "local", text: "", command: "compact" } as const;
+  const told = ["2.1.197", "2.1.330"].map((version) => {
+    const result = resultFrame({ ...FACTS, version, outcome, cost: COST });
+    assertEquals([result.result, result.num_turns, result.stop_reason], ["", 0, null]);
+    assert(!("terminal_reason" in result) && !("api_error_status" in result));
+    return [result["local_command"], result.duration_api_ms, result.total_cost_usd];
+  });
+  assertEquals(told, [[undefined, 12, 0.5], ["compact", 0, 0.5]]);
+});
+
 Deno.test("resultFrame: names a failure of this program and keeps what text there is", () => {
   const turns = turnsOf(readRecording("2.1.197/blocks").entries);
   for (const kind of ["timeout", "internal_error", "assistant_error"] as const) {

@@ -30,7 +30,8 @@ export interface Telling {
 
 /** Begins to tell of a run that was started at the beginning of the epoch. */
 export function startTelling(options: Partial<FramesOptions> = {}): Telling {
-  let state = startFrames({ ...conversationOptions().frames, startedAt: 0, ...options });
+  const { frames: usual, report } = conversationOptions();
+  let state = startFrames({ ...usual, startedAt: 0, ...options }, report);
   const frames: Frame[] = [];
   const take = (told: { readonly state: FramesState; readonly frames: readonly Frame[] }) => {
     state = told.state;

@@ -27,18 +27,25 @@ Deno.test("the program exports nothing, and does not run when it is imported", a
 });
 
 Deno.test("the library exports what it always has", async () => {
-  assertEquals(Object.keys(library).toSorted(), ["RunError", "replay", "run"]);
+  assertEquals(Object.keys(library).toSorted(), ["RunError", "converse", "replay", "run"]);
   assertEquals(await exportsOf(deno.exports["./library"]), [
     "AnyFrame",
     "ApiRetryFrame",
     "AssistantFrame",
     "AssistantMessage",
     "BackgroundTasksFrame",
+    "CompactBoundaryFrame",
     "ContentBlock",
+    "ControlResponse",
+    "ControlResponseFrame",
+    "Conversation",
+    "ConversationEnd",
     "FailureSubtype",
     "Frame",
     "InformationalFrame",
     "InitFrame",
+    "LifecycleFrame",
+    "MessageOptions",
     "ModelRefusalFrame",
     "ModelUsage",
     "PermissionDeniedFrame",
@@ -51,12 +58,16 @@ Deno.test("the library exports what it always has", async () => {
     "RunOptions",
     "RunProblem",
     "RunResult",
+    "SentMessage",
+    "StatusFrame",
     "SystemFrame",
     "TaskNotificationFrame",
     "TaskStartedFrame",
     "TaskUpdatedFrame",
+    "TurnResult",
     "UserFrame",
     "UserMessage",
+    "converse",
     "replay",
     "run",
   ]);
@@ -72,5 +83,8 @@ Deno.test("the program does without what programs import", async () => {
   );
   const paths = modules.map(({ specifier }) => specifier.slice(ROOT.href.length));
   assertEquals(paths.includes("src/commands/run.ts"), true);
-  assertEquals(paths.filter((path) => /^src\/library\/(?:mod|run|replay)\.ts$/u.test(path)), []);
+  assertEquals(
+    paths.filter((path) => /^src\/library\/(?:mod|run|replay|converse)\.ts$/u.test(path)),
+    [],
+  );
 });

@@ -186,7 +186,7 @@ const REFUSED: readonly (readonly [prompt: string, args: readonly string[], mess
   ["!ls", ["--inject", "paste"], /^Cannot paste the prompt: /u],
   ["hi", ["--modle", "opus"], /^Cannot read the command line: unknown flag --modle$/u],
   ["hi", ["--timeout", "soon"], /^Cannot read the command line: --timeout does not take "soon"$/u],
-  ["hi", ["--continue"], /^Cannot honour --continue: /u],
+  ["hi", ["--json-schema", "{}"], /^Cannot honour --json-schema: /u],
   ["hi", ["--output-format", "text"], /^Cannot honour --output-format: /u],
   ["hi", ["--output-format=json"], /^Cannot honour --output-format: /u],
   ["hi", ["--input-format", "text"], /^Cannot honour --input-format: /u],

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname ?? ".", "../..");
 
 /** What is in a checkout that a release is made of, and more that must not get into the package. */
 const CHECKOUT = [
-  ...["deno.json", "deno.lock", "LICENSE", "README.md", "ffi", "src", "test/std"],
+  ...["deno.json", "deno.lock", "LICENSE", "README.md", "ffi", "src"],
   ...["docs", "fixtures", "test/package/untar.ts", ".github/scripts", ".gitignore", ".ci/run"],
 ];
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { denoDir } from "../../fixtures/deno_dir.ts";
 import type { Published } from "./registry.ts";
 
-const LINKED = join(import.meta.dirname ?? ".", "../std");
+const LINKED = join(import.meta.dirname ?? ".", "../../fixtures/std");
 
 /** What a linked package takes from npm. */
 const REPACK = /npm:deno-std@([\d.]+)\/(\S+\.js)/gu;
@@ -11,12 +11,13 @@ const REPACK = /npm:deno-std@([\d.]+)\/(\S+\.js)/gu;
 const BESIDE = /^(?:import|export|\}).* from "(\.[^"]+)"/gmu;
 
 /**
- * The packages of `test/std` as a registry has the real ones: each with the modules of its own, where the linked ones
- * take them from npm.
+ * The packages of `fixtures/std` as a registry has the real ones: each with the modules of its own, where the linked
+ * ones take them from npm.
  */
 export async function stdPackages(): Promise<ReadonlyMap<string, Published>> {
   const packages = new Map<string, Published>();
-  for (const { name } of Deno.readDirSync(LINKED)) {
+  for (const { name, isDirectory } of Deno.readDirSync(LINKED)) {
+    if (!isDirectory) continue;
     packages.set(`@std/${name}`, await stdPackage(`${LINKED}/${name}`));
   }
   return packages;

@@ -13,7 +13,8 @@ function cassetteOf(
   { prompt = "hi", answer = "hello" } = {},
 ): Cassette {
   const { cast } = recordSession([{ at: 0, type: "spawned" }], {
-    session: { prompt, size: { rows: 4, cols: 30 } },
+    session: { size: { rows: 4, cols: 30 } },
+    message: { text: prompt },
   });
   const drawn = typeof output === "string" ? [[100, output] as const] : output;
   const events = drawn.map(([at, data]): CastEvent => ({ at, code: "o", data }));

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../src/sandbox/json_object.ts";
 import type { PreparedRun } from "../../src/run/prepare_run.ts";
-import { forEachVersion, REAL_VERSIONS } from "./for_each_version.ts";
+import { concurrently } from "../faults/concurrently.ts";
+import { forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";
 import { performHere } from "./perform_here.ts";
 import { RealClaude } from "./real_claude.ts";
 
@@ -29,7 +30,19 @@ function answered(trace: readonly string[]): readonly string[] {
   return [...new Set(trace.flatMap((line) => /^dialog "([^"]+)"/.exec(line)?.[1] ?? []))];
 }
 
-forEachVersion("every dialog of the start is answered if it comes all the same", async (real) => {
+/** Registers a test of all versions at once: most of the time a screen is waited for. */
+function withAllVersions(name: string, test: (real: RealClaude) => Promise<void>): void {
+  Deno.test(`${REAL_VERSIONS.join(" and ")}: ${name}`, () =>
+    concurrently(REAL_VERSIONS, {
+      limit: REAL_VERSIONS.length,
+      each: async (version) => {
+        await using real = await RealClaude.set(version);
+        await test(real);
+      },
+    }));
+}
+
+withAllVersions("every dialog of the start is answered if it comes all the same", async (real) => {
   const { project, path } = real.home;
   await Deno.writeTextFile(`${path}/notes.md`, "Notes from elsewhere");
   await Deno.writeTextFile(`${project}/CLAUDE.md`, `@${path}/notes.md\n`);
@@ -49,22 +62,23 @@ forEachVersion("every dialog of the start is answered if it comes all the same",
       });
     },
   });
-  assertEquals([report.exitCode, report.result.result], [0, "all the same"]);
+  assertEquals([report.exitCode, report.result.result], [0, "all the same"], real.version);
   assertEquals(answered(trace), [
     "workspace trust",
     "external includes",
     "API key",
     "bypass permissions",
     "settings error",
-  ]);
+  ], real.version);
   const [turn] = real.api.turns;
   assertEquals(turn?.headers["x-api-key"], "sk-ant-api03-throwaway-0123456789abcdefghij");
   assertEquals(turn?.text.includes("Notes from elsewhere"), false);
 });
 
-Deno.test("a permission that our hook does not deny in time is denied on the screen", async () => {
-  await Promise.all(REAL_VERSIONS.map(async (version) => {
-    await using real = await RealClaude.set(version);
+withAllVersions(
+  "a permission that our hook does not deny in time is denied on the screen",
+  async (real) => {
+    const { version } = real;
     const { report, trace } = await performHere(real, {
       prompt: "Hi [[bash touch here]] [[say done]]",
       before: ({ sandbox }) =>
@@ -77,10 +91,10 @@ Deno.test("a permission that our hook does not deny in time is denied on the scr
     assertEquals(answered(trace), ["permission"], version);
     assertEquals([report.exitCode, report.result.subtype], [1, "assistant_error"], version);
     assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [], version);
-  }));
-});
+  },
+);
 
-forEachVersion(
+forNewestVersion(
   "a broken settings file of the project is skipped as by claude -p, and so is the warning of skipped permissions",
   async (real) => {
     await Deno.mkdir(`${real.home.project}/.claude`);

@@ -18,7 +18,9 @@ forNewestVersion("run() gives frames in order and a result, two at once", async 
     assert(init?.type === "system" && init.subtype === "init");
     assertEquals([init.cwd, init.claude_code_version], [real.home.project, real.version]);
     assert(call?.type === "assistant" && returned?.type === "user" && answer?.type === "assistant");
-    const [use, result, text] = [call, returned, answer].map(({ message }) => message.content[0]);
+    const [use, result, text] = [call, returned, answer].map(({ message: { content } }) =>
+      typeof content === "string" ? undefined : content[0]
+    );
     assertEquals([use?.type, use?.name, result?.tool_use_id], ["tool_use", "Bash", use?.id]);
     assertStringIncludes(`${result?.content}`, says[index] ?? "");
     assertEquals(text?.text, says[index]);

@@ -93,15 +93,20 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "two runs send the same system prompt and tools, and write to the memory of the user",
+  "two runs send the same system prompt and tools, write to the memory of the user, and have their transcript forwarded byte for byte",
   async (real) => {
+    const session = await printForwarded(real);
+    assertStringIncludes(await Deno.readTextFile(session), "döne ❤️");
+    assertEquals(((await Deno.stat(session)).mode ?? 0) & 0o777, 0o600);
     const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
-    assertEquals((await real.print(["One"])).code, 0);
+    const before = real.api.turns.length;
     const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
     const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
     assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
     assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
-    const [first, second] = real.api.turns.map(({ body }) => body as Record<string, unknown>);
+    const [first, second] = [0, before].map((turn) =>
+      real.api.turns[turn]?.body as Record<string, unknown>
+    );
     // The attribution block names each request's own version suffix and is not part of what is cached.
     const system = (body: Record<string, unknown> | undefined) =>
       JSON.stringify(body?.["system"]).replace(/cc_version=[^;]*;/u, "");
@@ -111,7 +116,8 @@ forNewestVersion(
   },
 );
 
-forNewestVersion("the transcript is forwarded byte for byte", async (real) => {
+/** Runs a prompt, looks whether its transcript comes home as it is, and gives the path of it there. */
+async function printForwarded(real: RealClaude): Promise<string> {
   const prompt = "Work. [[think hm]] [[bash echo hi]] [[say döne ❤️]]";
   const { report } = await performHere(real, {
     prompt,
@@ -123,43 +129,6 @@ forNewestVersion("the transcript is forwarded byte for byte", async (real) => {
       assertEquals(filesBelow(`${real.home.config}/projects`), kept);
     },
   });
-  const path = `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
-  assertStringIncludes(await Deno.readTextFile(path), "döne ❤️");
-  assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
-});
-
-forEachVersion(
-  "a session is named, resumed by claude-print and by claude -p, appended to, and forked",
-  async (real) => {
-    const session = crypto.randomUUID();
-    const named = [...JSON_FORMAT, "--session-id", session, "--", "Remember 4711"];
-    assertEquals(parseObject((await real.print(named)).stdout).session_id, session);
-    const path = `${real.home.config}/${transcriptPath(real, session)}`;
-    const written = await Deno.readTextFile(path);
-    const again = await real.print([...JSON_FORMAT, "--resume", session, "--", "And again"]);
-    assertEquals([again.code, again.stderr], [0, ""]);
-    const second = parseObject(again.stdout);
-    assertEquals([second.session_id, second.num_turns], [session, 1]);
-    assertStringIncludes(real.api.turns[1]?.text ?? "", "Remember 4711");
-    const appended = await Deno.readTextFile(path);
-    assert(appended.startsWith(written) && appended.length > written.length, "it was appended to");
-    const lines = appended.trimEnd().split("\n").map(parseObject);
-    const ids = lines.flatMap(({ uuid }) => typeof uuid === "string" ? [uuid] : []);
-    assertEquals(new Set(ids).size, ids.length, "no line is there twice");
-
-    const theirs = await real.claudeP(["--resume", session, "--", "Claude, go on"]);
-    assertEquals([theirs.code, theirs.stderr], [0, ""]);
-    assertStringIncludes(real.api.turns[2]?.text ?? "", "And again");
-
-    const before = await Deno.readTextFile(path);
-    const args = [...JSON_FORMAT, "--resume", session, "--fork-session", "--", "Elsewhere"];
-    const fork = await real.print(args);
-    assertEquals([fork.code, fork.stderr], [0, ""]);
-    const { session_id } = parseObject(fork.stdout);
-    assert(session_id !== session, "it has an id of its own");
-    assertStringIncludes(real.api.turns[3]?.text ?? "", "Remember 4711");
-    assertEquals(await Deno.readTextFile(path), before);
-    const forked = `${real.home.config}/${transcriptPath(real, session_id)}`;
-    assertStringIncludes(await Deno.readTextFile(forked), "Elsewhere");
-  },
-);
+  assertEquals(report.exitCode, 0);
+  return `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
+}

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { messagesRequest } from "../../fixtures/messages_request.ts";
-import { claudeCommands } from "../../src/session/claude_commands.ts";
+import { claudeCommands } from "../../src/session/prompt/claude_commands.ts";
 import { isVersionAtLeast } from "../../src/wire/wire_keys.ts";
 import { filesBelow } from "./files_below.ts";
 import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";
@@ -114,7 +114,7 @@ forEachVersion("the table of commands says what claude -p has, does and has not"
   const unavailable = named("unavailable");
   const { names, results } = await answers(real, unavailable.map((name) => `/${name}`));
   // It is not listed, and no prompt may use it.
-  assertEquals([...names, "keybindings-help"].sort(), named("prompt", "own", "personal"));
+  assertEquals([...names, "keybindings-help"].sort(), named("prompt", "told", "own", "personal"));
   assertEquals(results, unavailable.map((name) => `/${name} isn't available in this environment.`));
   assert(unavailable.length > 100);
   assertEquals(real.api.turns, []);

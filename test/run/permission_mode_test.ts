@@ -4,9 +4,9 @@ import { layPermissionCell, PERMISSION_CELLS } from "../../fixtures/permission_c
 import { makeThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
 import { permissionMode } from "../../src/run/permission_mode.ts";
-import { readSettings, type Settings } from "../../src/sandbox/read_settings.ts";
-import { parseCallerSettings } from "../../src/sandbox/run_settings.ts";
-import { settingSources } from "../../src/sandbox/setting_sources.ts";
+import { readSettings, type Settings } from "../../src/sandbox/child/read_settings.ts";
+import { parseCallerSettings } from "../../src/sandbox/child/run_settings.ts";
+import { settingSources } from "../../src/sandbox/child/setting_sources.ts";
 
 /** Only root can give files to another user. */
 const CELLS = PERMISSION_CELLS.filter(({ foreign }) => foreign === undefined || Deno.uid() === 0);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { firstAlteredCharacter } from "../../src/session/first_altered_character.ts";
-import { pasteRefusal } from "../../src/session/paste.ts";
+import { firstAlteredCharacter } from "../../src/session/prompt/first_altered_character.ts";
+import { pasteRefusal } from "../../src/session/terminal/paste.ts";
 import { messagesRequest } from "../../fixtures/messages_request.ts";
 import { forEachVersion, REAL_VERSIONS } from "../real/for_each_version.ts";
 import { sha256 } from "../../fixtures/mock/journal.ts";

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../fixtures/messages_api.ts";
 import type { Reply } from "../../fixtures/reply_script.ts";
-import { folderOfRuns } from "../../src/sandbox/folder_of_runs.ts";
-import { partsOf } from "../../src/sandbox/folder_parts.ts";
-import { thisOwner } from "../../src/sandbox/owner.ts";
+import { folderOfRuns } from "../../src/sandbox/folder/folder_of_runs.ts";
+import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
+import { thisOwner } from "../../src/sandbox/folder/owner.ts";
 import { REAL_VERSIONS } from "../real/for_each_version.ts";
 import { RealClaude, type StartOptions } from "../real/real_claude.ts";
 import { unlessLacking } from "../unless_lacking.ts";

@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
+import { concurrently } from "../faults/concurrently.ts";
 import { forEachVersion } from "../real/for_each_version.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
@@ -17,24 +18,26 @@ const TRAPS: Readonly<Record<string, (path: string) => void>> = {
 /** A run that waits in a system call heeds no signal but this. */
 const mortal = (command: readonly string[]) => ["timeout", "--signal=KILL", "60", ...command];
 
-for (const [kind, set] of Object.entries(TRAPS)) {
-  Deno.test(`${kind} in a shared folder, or in a left-over run, makes no run wait`, async () => {
-    await using claude = await StandIn.set();
-    const { project, tmp } = claude.home;
-    const work = `${project}/work`;
-    const left = `${tmp}/claude-print-${Deno.uid()}/4194305-1-0123abcd/own`;
-    for (const folder of [`${project}/.claude`, `${work}/.claude`, left]) {
-      await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+Deno.test(`${Object.keys(TRAPS).join(", ")}: none in a shared folder, or in a left-over run, makes a run wait`, () =>
+  concurrently(Object.entries(TRAPS), { limit: 4, each: ([kind, set]) => printAmong(kind, set) }));
+
+/** Runs a prompt below folders in which all that a run may read is a trap. */
+async function printAmong(kind: string, set: (path: string) => void): Promise<void> {
+  await using claude = await StandIn.set();
+  const { project, tmp } = claude.home;
+  const work = `${project}/work`;
+  const left = `${tmp}/claude-print-${Deno.uid()}/4194305-1-0123abcd/own`;
+  for (const folder of [`${project}/.claude`, `${work}/.claude`, left]) {
+    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+  for (const folder of [project, work]) {
+    for (const name of [".claude/settings.json", ".claude/settings.local.json", ".mcp.json"]) {
+      set(`${folder}/${name}`);
     }
-    for (const folder of [project, work]) {
-      for (const name of [".claude/settings.json", ".claude/settings.local.json", ".mcp.json"]) {
-        set(`${folder}/${name}`);
-      }
-    }
-    set(`${left}/owner.json`);
-    const run = await claude.print(["hello"], { cwd: work, wrap: mortal });
-    assertEquals([run.stderr, run.stdout, run.code], ["", "Hello from the stand-in.\n", 0]);
-  });
+  }
+  set(`${left}/owner.json`);
+  const run = await claude.print(["hello"], { cwd: work, wrap: mortal });
+  assertEquals([run.stderr, run.stdout, run.code], ["", "Hello from the stand-in.\n", 0], kind);
 }
 
 Deno.test("a user's own file that Claude Code would wait for is named", async () => {

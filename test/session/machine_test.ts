@@ -186,6 +186,66 @@ Deno.test("StopFailure ends the turn once the child is idle", () => {
   assertEquals(session.ending(), { kind: "failed", failure: { error: "rate_limit" } });
 });
 
+Deno.test("StopFailure of an agent beside the turn ends nothing, and its summary is no prompt", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear({ type: "hook", event: "PreCompact", payload: { trigger: "auto" } });
+  session.hear({ ...FAILURE, payload: { ...FAILURE.payload, agent_id: "a" } });
+  session.wait(30_000);
+  assertEquals(session.signals(), []);
+  session.hear(line({ type: "system", subtype: "compact_boundary", version: "2.1.197" }));
+  session.hear(line({ type: "user", isCompactSummary: true, message: { content: "So far" } }));
+  session.hear(answer("Done"));
+  session.hear(stop({ last_assistant_message: "Done" }));
+  session.hear(status("idle"));
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+/** The lines that Claude Code leaves of a command that it has carried out by itself. */
+const COMMAND = line({
+  type: "user",
+  message: { content: "<command-name>/compact</command-name>" },
+});
+const OUTPUTS = [
+  line({ type: "user", message: { content: "<local-command-stdout>Done</local-command-stdout>" } }),
+  line({ type: "system", subtype: "local_command" }),
+];
+
+Deno.test("the output of a typed /compact ends the turn once the child is idle, without a hook", () => {
+  for (const output of OUTPUTS) {
+    const early = simulate({ prompt: "/compact x" });
+    const late = simulate({ prompt: "/compact" });
+    for (const session of [early, late]) {
+      session.hear({ ...status("idle"), version: "2.1.330" });
+      session.hear(status("busy"));
+      session.hear(COMMAND);
+    }
+    early.hear(output);
+    assertEquals(early.signals(), []);
+    early.hear(status("idle"));
+    late.hear(status("idle"));
+    assertEquals(late.signals(), []);
+    late.hear(output);
+    for (const session of [early, late]) {
+      assertEquals(session.signals(), ["SIGTERM"]);
+      session.hear(EXIT);
+      assertEquals(session.ending(), { kind: "answered", stop: {} });
+    }
+  }
+});
+
+Deno.test("the output of a command ends no other turn", () => {
+  for (const prompt of ["hello there", "/init"]) {
+    const session = simulate({ prompt });
+    session.hear({ ...status("busy"), version: "2.1.330" });
+    session.hear(PROMPT);
+    for (const output of OUTPUTS) session.hear(output);
+    session.hear(status("idle"));
+    assertEquals(session.signals(), []);
+  }
+});
+
 Deno.test("StopFailure ends the turn though a menu waits on the screen", () => {
   const session = simulate();
   session.hear(FAILURE);
@@ -337,8 +397,11 @@ Deno.test("silence does not count while this program was stopped", () => {
 });
 
 Deno.test("the session's modules can be imported when they are needed", async () => {
-  const modules = [...Deno.readDirSync(new URL("../../src/session/", import.meta.url))];
-  for (const { name } of modules) {
+  const modules = ["", "terminal/", "prompt/"].flatMap((room) =>
+    [...Deno.readDirSync(new URL(`../../src/session/${room}`, import.meta.url))]
+      .filter(({ isFile }) => isFile).map(({ name }) => `${room}${name}`)
+  );
+  for (const name of modules) {
     const module = await import(`../../src/session/${name}`);
     assertEquals("then" in module, false, name);
   }

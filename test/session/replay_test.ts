@@ -1,18 +1,44 @@
 import { assert, assertEquals } from "@std/assert";
-import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
+import {
+  advance,
+  type ConversationEffect,
+  type ConversationState,
+  startConversation,
+} from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
-import type { SessionOptions } from "../../src/session/session_state.ts";
+import type { Prompt } from "../../src/session/message.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";
+import { onlyMessage } from "./only_message.ts";
 import { readRecording } from "./recording.ts";
 
 const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"] as const;
 
-const options = (prompt: string, inject: "stdin" | "paste") => ({ prompt, inject });
+const options = (text: string, way: "stdin" | "paste") => ({ text, way });
+
+/** A session so far: what it remembers, and all that it did. */
+interface Played {
+  readonly state: ConversationState;
+  readonly effects: readonly ConversationEffect[];
+}
+
+function begin(message: Partial<Prompt>): Played {
+  const unspoken = { state: startConversation(conversationOptions()), effects: [] };
+  return playOn(unspoken, onlyMessage(message));
+}
+
+function playOn(played: Played, inputs: readonly Input[]): Played {
+  let { state } = played;
+  const effects = [...played.effects];
+  for (const input of inputs) {
+    const next = advance(state, input);
+    state = next.state;
+    effects.push(...next.effects);
+  }
+  return { state, effects };
+}
 
 /** What a session did: keys typed in order, and how it ended. */
-function replay(inputs: readonly Input[], session: Partial<SessionOptions>) {
-  const effects: ConversationEffect[] = [];
-  fold(conversationOptions(session), inputs, { onEffect: (effect) => effects.push(effect) });
+function outcomeOf({ effects }: Played) {
   const typed = effects.filter((effect) => effect.type === "write")
     .map((effect) => new TextDecoder().decode(effect.bytes)).join("");
   const end = effects.find((effect) => effect.type === "end");
@@ -20,43 +46,46 @@ function replay(inputs: readonly Input[], session: Partial<SessionOptions>) {
   return { typed, ending: end?.ending.kind, exit: end?.exit, kills };
 }
 
-/** The inputs with one terminal chunk cut in two. */
-function* everySplit(inputs: readonly Input[]): Generator<readonly Input[]> {
+function replay(inputs: readonly Input[], message: Partial<Prompt>) {
+  return outcomeOf(playOn(begin(message), inputs));
+}
+
+/** The outcomes with one terminal chunk cut in two, anywhere: what comes before the chunk is played once. */
+function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
+  let before = begin(message);
   for (const [index, input] of inputs.entries()) {
-    if (input.type !== "terminal") continue;
-    for (let at = 1; at < input.bytes.length; at++) {
-      yield [
-        ...inputs.slice(0, index),
+    for (let at = 1; input.type === "terminal" && at < input.bytes.length; at++) {
+      yield outcomeOf(playOn(before, [
         { ...input, bytes: input.bytes.subarray(0, at) },
         { ...input, bytes: input.bytes.subarray(at) },
         ...inputs.slice(index + 1),
-      ];
+      ]));
     }
+    before = playOn(before, [input]);
   }
 }
 
 for (const version of VERSIONS) {
   Deno.test(`a recorded ${version} session on stdin replays to its answer at every chunk split`, () => {
     const inputs = readRecording(`${version}-hello`);
-    const session = options("hello there", "stdin");
-    const whole = replay(inputs, session);
+    const message = options("hello there", "stdin");
+    const whole = replay(inputs, message);
     assertEquals(whole.ending, "answered");
     assertEquals(whole.kills, ["SIGTERM"]);
     assertEquals(whole.exit, { kind: "exited", code: 143 });
     // Nothing is typed but answers to DA1.
     assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "");
     assert(whole.typed !== "");
-    for (const split of everySplit(inputs)) assertEquals(replay(split, session), whole);
+    for (const split of everySplit(inputs, message)) assertEquals(split, whole);
   });
 
   Deno.test(`a recorded ${version} session by paste replays to its answer at every chunk split`, () => {
     const inputs = readRecording(`${version}-paste`);
-    const session = options("hello paste", "paste");
-    const whole = replay(inputs, session);
+    const message = options("hello paste", "paste");
+    const whole = replay(inputs, message);
     assertEquals(whole.ending, "answered");
     assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
-    for (const split of everySplit(inputs)) {
-      const { typed, ending } = replay(split, session);
+    for (const { typed, ending } of everySplit(inputs, message)) {
       assertEquals(ending, "answered");
       assertEquals(typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
     }

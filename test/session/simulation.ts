@@ -7,7 +7,10 @@ import {
   type SessionState,
   startSession,
 } from "../../src/session/session_state.ts";
-import type { Screen } from "../../src/session/screen.ts";
+import type { WayIn } from "../../src/session/message.ts";
+import type { Screen } from "../../src/session/terminal/screen.ts";
+
+import { onlyMessage } from "./only_message.ts";
 
 // deno-lint-ignore no-explicit-any
 type WithoutTime<T> = T extends any ? Omit<T, "at"> : never;
@@ -33,10 +36,13 @@ export interface Simulation {
 }
 
 /** Starts a session that has just been spawned. */
-export function simulate(options: Partial<SessionOptions> = {}): Simulation {
+export function simulate(
+  { prompt, inject, ...options }: Partial<SessionOptions> & {
+    readonly prompt?: string;
+    readonly inject?: WayIn;
+  } = {},
+): Simulation {
   let state = startSession({
-    inject: "stdin",
-    prompt: "hello there",
     size: { rows: 50, cols: 220 },
     timeoutMs: 3_600_000,
     startTimeoutMs: 60_000,
@@ -67,6 +73,13 @@ export function simulate(options: Partial<SessionOptions> = {}): Simulation {
       }
     }
   };
+  if (options.conversation === undefined) {
+    const message = {
+      ...(prompt === undefined ? {} : { text: prompt }),
+      ...(inject === undefined ? {} : { way: inject }),
+    };
+    for (const input of onlyMessage(message)) hear(input);
+  }
   hear({ type: "spawned" });
   return {
     hear,

@@ -18,11 +18,6 @@ async function childOf(
   return start;
 }
 
-/** The values an argument list gives a flag, in the form `--flag=value`. */
-function valuesOf(args: readonly string[], flag: string): readonly string[] {
-  return args.filter((arg) => arg.startsWith(`${flag}=`)).map((arg) => arg.slice(flag.length + 1));
-}
-
 Deno.test("the child's environment points into the sandbox, and at the user's login", async () => {
   await using claude = await StandIn.set();
   const { env, cwd, terminals } = await childOf(claude, [], { MINE: "kept" });
@@ -42,25 +37,6 @@ Deno.test("the child's environment points into the sandbox, and at the user's lo
   ) assertEquals(env[name], "1", name);
   assertEquals(cwd, home.project);
   assertEquals(terminals, [false, true, true], "the prompt comes from a file");
-});
-
-Deno.test("a run inside Claude Code starts a child that is nobody's", async () => {
-  await using claude = await StandIn.set();
-  const inherited = {
-    CLAUDECODE: "1",
-    CLAUDE_CODE_ENTRYPOINT: "sdk-ts",
-    CLAUDE_CODE_CHILD_SESSION: "1",
-    CLAUDE_CODE_SESSION_ID: "123e4567-e89b-42d3-a456-426614174000",
-    CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
-    CLAUDE_CODE_SIMPLE: "1",
-    CLAUDE_CODE_SSE_PORT: "1",
-    CLAUDE_PROJECT_DIR: "/",
-    CLAUDE_EFFORT: "low",
-    AI_AGENT: "claude",
-  };
-  const { env } = await childOf(claude, [], inherited);
-  for (const name of Object.keys(inherited)) assertEquals(env[name], undefined, name);
-  assertEquals(claude.transcripts().size, 1);
 });
 
 Deno.test("a run inside a run finds the user's config dir and not the sandbox", async () => {
@@ -110,52 +86,6 @@ Deno.test("the child's arguments are those of the recipe, without the prompt", a
   );
   assertMatch(session ?? "", /^--session-id=[0-9a-f-]{36}$/);
   assertEquals(others, []);
-});
-
-Deno.test("the caller's own flags reach the child, merged where both want something", async () => {
-  await using claude = await StandIn.set();
-  const { args } = await childOf(claude, [
-    ...["--permission-mode", "plan", "--disallowedTools", "WebFetch,Edit", "--disallowedTools=X"],
-    ...[
-      "--model",
-      "opus",
-      "--append-system-prompt",
-      "Be brief. --now",
-      "--allowedTools",
-      "Bash(ls *)",
-    ],
-    "--",
-  ]);
-  assertEquals(valuesOf(args, "--permission-mode"), ["plan"]);
-  assertEquals(valuesOf(args, "--disallowedTools"), [
-    "AskUserQuestion,EnterPlanMode,ExitPlanMode",
-    "WebFetch,Edit",
-    "X",
-  ]);
-  assertEquals(valuesOf(args, "--model"), ["opus"]);
-  assertEquals(valuesOf(args, "--append-system-prompt"), ["Be brief. --now"]);
-  assertEquals(valuesOf(args, "--allowedTools"), ["Bash(ls *)"]);
-});
-
-Deno.test("the permission mode is always named, and settings that Claude Code reads decide it", async () => {
-  await using claude = await StandIn.set();
-  const { config, project } = claude.home;
-  const modeOf = async (args: readonly string[], mode: unknown) => {
-    const settings = JSON.stringify({ permissions: { defaultMode: mode } });
-    await Deno.writeTextFile(`${project}/.claude/settings.json`, settings);
-    // Without it root may not bypass permissions.
-    const child = await childOf(claude, args, { IS_SANDBOX: "1" });
-    return valuesOf(child.args, "--permission-mode");
-  };
-  await Deno.mkdir(`${project}/.claude`);
-  assertEquals(await modeOf([], "acceptEdits"), ["acceptEdits"]);
-  assertEquals(await modeOf(["--setting-sources", "user"], "acceptEdits"), ["default"]);
-  const user = { permissions: { defaultMode: "auto" } };
-  await Deno.writeTextFile(`${config}/settings.json`, JSON.stringify(user));
-  assertEquals(await modeOf([], null), ["auto"]);
-  assertEquals(await modeOf(["--dangerously-skip-permissions"], "bypassPermissions"), [
-    "bypassPermissions",
-  ]);
 });
 
 Deno.test("hooks of the caller and of the project run, the user's do not", async () => {

@@ -49,30 +49,35 @@ Deno.test("the tools of a child that was killed do not outlive the run", async (
   assertStringIncludes(run.stderr, "Claude Code ended before the turn did: SIGKILL\n");
 });
 
-Deno.test("a turn that never stops ends with exit code 124 after --timeout", async () => {
-  await Promise.all((["prompt", "answer"] as const).map(async (hang) => {
-    await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
-    const run = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
-    assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
-    assertEquals(run.result["errors"], ["The run timed out after 2 s"], hang);
-    assertStringIncludes(run.stderr, "The run timed out after 2 s\n", hang);
-    assertStringIncludes(run.stderr, "--timeout", hang);
-    const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
-    assertEquals(run.result["result"], partial, "what there is of the answer");
-    assertEquals((await claude.journal("exit")).map(({ code }) => code), [143], hang);
-  }));
-});
+/** Lets a turn time out that hangs at a moment. */
+async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
+  await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
+  const run = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
+  assertEquals(run.result["errors"], ["The run timed out after 2 s"], hang);
+  assertStringIncludes(run.stderr, "The run timed out after 2 s\n", hang);
+  assertStringIncludes(run.stderr, "--timeout", hang);
+  const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
+  assertEquals(run.result["result"], partial, "what there is of the answer");
+  assertEquals((await claude.journal("exit")).map(({ code }) => code), [143], hang);
+}
 
-Deno.test("a timeout prints no half of an answer as text, and the frames so far and a result as stream-json", async () => {
+/** Lets a turn time out that hangs with an answer, in another format than json. */
+async function timeOutIn(format: readonly string[]): Promise<void> {
+  await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
+  const run = await claude.print([...format, "--timeout", "2", "hello"]);
+  assertEquals(run.code, 124);
+  if (run.format === "text") return assertEquals(run.stdout, "");
+  const names = run.frames.map(({ type, subtype }) => subtype ?? type);
+  assertEquals(names, ["init", "assistant", "user", "timeout"]);
+}
+
+Deno.test("a turn that never stops ends with exit code 124 after --timeout, with no half of an answer as text, and the frames so far and a result as stream-json", async () => {
   const stream = ["--output-format", "stream-json", "--verbose"];
-  await Promise.all([[], stream].map(async (format) => {
-    await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
-    const run = await claude.print([...format, "--timeout", "2", "hello"]);
-    assertEquals(run.code, 124);
-    if (run.format === "text") return assertEquals(run.stdout, "");
-    const names = run.frames.map(({ type, subtype }) => subtype ?? type);
-    assertEquals(names, ["init", "assistant", "user", "timeout"]);
-  }));
+  await Promise.all([
+    ...[timeOutAt("prompt"), timeOutAt("answer")],
+    ...[timeOutIn([]), timeOutIn(stream)],
+  ]);
 });
 
 Deno.test("a child that hangs after its Stop hook has answered all the same", async () => {

@@ -90,3 +90,15 @@ Deno.test("a session whose run was killed comes home before anybody has its id",
   assertEquals((await claude.print(["--resume", ID, "three"])).stdout, "You said: three\n");
   assertStringIncludes(transcript(), "You said: three");
 });
+
+Deno.test("the latest session is that of a run which was killed, once it is at home", async () => {
+  await using held = await heldClaude();
+  const { claude, start, go, transcript } = held;
+  const first = await start(["--session-id", ID, "one"], { killed: true });
+  first.kill("SIGKILL");
+  await first.ended;
+  await go();
+  const second = await claude.print(["--continue", "--output-format", "json", "two"]);
+  assertEquals([second.code, JSON.parse(second.stdout).session_id], [0, ID]);
+  for (const text of ['"content":"one"', "You said: two"]) assertStringIncludes(transcript(), text);
+});

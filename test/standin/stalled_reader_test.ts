@@ -83,7 +83,8 @@ Deno.test("--timeout and signals end a run whose output nobody reads, which is t
 });
 
 Deno.test("a run that is over but for its reader has nothing left to lose", async () => {
-  for (const [signal, code] of [["SIGTERM", 143], ["SIGKILL", 137]] as const) {
+  const ends = [["SIGTERM", 143], ["SIGKILL", 137]] as const;
+  await Promise.all(ends.map(async ([signal, code]) => {
     await using claude = await StandIn.set();
     using pipe = new FullPipe(`${claude.home.path}/pipe`);
     const run = claude.start(["hello"], { wrap: to(pipe, "> PIPE"), killed: true });
@@ -92,7 +93,7 @@ Deno.test("a run that is over but for its reader has nothing left to lose", asyn
     assertEquals((await run.ended).code, code);
     assertEquals(await leftovers(claude.home), []);
     assertEquals(claude.transcripts().size, 1);
-  }
+  }));
 });
 
 Deno.test("a reader that comes late gets everything, in order", async () => {

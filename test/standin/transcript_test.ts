@@ -68,14 +68,29 @@ Deno.test("the answer is that of the Stop payload, whatever there is of the tran
     },
   }));
 
-Deno.test("no transcript at all still is an answer in text and stream-json", async () => {
-  await Promise.all([[], ["--output-format", "stream-json", "--verbose"]].map(async (format) => {
-    await using claude = await StandIn.set({ transcript: "never" });
-    const run = await claude.print([...format, ...IMPATIENT, "hello"]);
-    assertEquals(run.code, 0);
-    if (run.format === "text") assertEquals(run.stdout, `${HELLO}\n`);
-    else assertEquals(run.frames.map(({ type, result }) => result ?? type), ["system", HELLO]);
-  }));
+/** Prints without a transcript. */
+async function printUntold(format: readonly string[]): Promise<void> {
+  await using claude = await StandIn.set({ transcript: "never" });
+  const run = await claude.print([...format, ...IMPATIENT, "hello"]);
+  assertEquals(run.code, 0);
+  if (run.format === "text") assertEquals(run.stdout, `${HELLO}\n`);
+  else assertEquals(run.frames.map(({ type, result }) => result ?? type), ["system", HELLO]);
+}
+
+/** Prints with neither transcript nor message. */
+async function printUnheard(): Promise<void> {
+  await using claude = await StandIn.set({
+    transcript: "never",
+    stopOmits: ["last_assistant_message"],
+  });
+  const run = await claude.print([...JSON_FORMAT, ...IMPATIENT, "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "drain_timeout"]);
+  assertStringIncludes(run.stderr, "Cannot read the answer");
+}
+
+Deno.test("no transcript at all still is an answer in text and stream-json, but with no message either it never came to light", async () => {
+  const stream = ["--output-format", "stream-json", "--verbose"];
+  await Promise.all([printUntold([]), printUntold(stream), printUnheard()]);
 });
 
 const BOTH = ["transcript_path", "last_assistant_message"];
@@ -92,16 +107,6 @@ for (const stopOmits of [["transcript_path"], ["last_assistant_message"], BOTH])
       },
     }));
 }
-
-Deno.test("neither transcript nor message is an answer that never came to light", async () => {
-  await using claude = await StandIn.set({
-    transcript: "never",
-    stopOmits: ["last_assistant_message"],
-  });
-  const run = await claude.print([...JSON_FORMAT, ...IMPATIENT, "hello"]);
-  assertEquals([run.code, run.result["subtype"]], [2, "drain_timeout"]);
-  assertStringIncludes(run.stderr, "Cannot read the answer");
-});
 
 Deno.test("hook events, transcript entries and fields of a future release pass", async () => {
   for (const version of STAND_IN_VERSIONS) {

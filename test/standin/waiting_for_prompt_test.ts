@@ -34,7 +34,7 @@ Deno.test("--timeout ends the wait for a prompt, and says what it waited for", a
     [["--input-file", "/dev/stdin"], reading(fifo.path), '--input-file "/dev/stdin" had not ended'],
     [["--input-file", silent], undefined, `--input-file "${silent}" had not ended`],
   ] as const;
-  for (const [args, wrap, cause] of cases) {
+  await Promise.all(cases.map(async ([args, wrap, cause]) => {
     const run = await claude.print([...JSON_FORMAT, "--timeout", "0.5", ...args], {
       ...(wrap === undefined ? {} : { wrap }),
     });
@@ -42,7 +42,7 @@ Deno.test("--timeout ends the wait for a prompt, and says what it waited for", a
     const [told, suggestion] = run.stderr.split("\n");
     assertEquals(told, `claude-print: The run timed out after 0.5 s: ${cause}`);
     assertMatch(suggestion ?? "", /^ {2}\S.*--timeout/u);
-  }
+  }));
   assertEquals(await claude.journal("start"), []);
 });
 

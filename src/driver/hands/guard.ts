@@ -14,7 +14,7 @@ import { Pipe } from "../../../ffi/pipe.ts";
 import { killAndReap } from "../../../ffi/process.ts";
 import type { Pty } from "../../../ffi/pty.ts";
 import { spawn } from "../../../ffi/spawn.ts";
-import { readProcessStat } from "../../sandbox/process_stat.ts";
+import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
 import { GUARD_SCRIPT } from "./guard_script.ts";
 
 /** Ends what is left of a run when this program is killed; disposing it ends the guard and nothing else. */

@@ -1,5 +1,5 @@
-import { HeadlessTerminal } from "../../session/headless_terminal.ts";
-import type { Screen } from "../../session/screen.ts";
+import { HeadlessTerminal } from "../../session/terminal/headless_terminal.ts";
+import type { Screen } from "../../session/terminal/screen.ts";
 import { screenOf } from "./screen_of.ts";
 
 /** Several times what all kept output of an honest child takes, and a fifth of a second. */

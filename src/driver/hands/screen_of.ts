@@ -1,5 +1,5 @@
-import type { HeadlessTerminal } from "../../session/headless_terminal.ts";
-import type { Screen } from "../../session/screen.ts";
+import type { HeadlessTerminal } from "../../session/terminal/headless_terminal.ts";
+import type { Screen } from "../../session/terminal/screen.ts";
 
 /** What a headless terminal shows. */
 export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): Screen {

@@ -1,5 +1,5 @@
 import { DEFAULT_WINDOW_SIZE, type WindowSize, windowSize } from "../../../ffi/window_size.ts";
-import { LARGEST_SIDE } from "../../session/screen.ts";
+import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 
 /**
  * The size of the user's terminal, whichever of the standard streams it is, as far as it can be drawn; without one a

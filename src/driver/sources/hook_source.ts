@@ -2,11 +2,12 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/fd.ts";
 import { openFifo } from "../../../ffi/fifo.ts";
 import { readJsonObject } from "../../sandbox/json_object.ts";
-import { ANSWER_SUFFIX, ASKS, UNHEARD } from "../../sandbox/hooks.ts";
+import { ANSWER_SUFFIX, ASKS, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
 import type { HookPayload } from "../../session/input.ts";
 
 /** One call of a hook of ours. */
 export interface HookCall {
+  /** The event's name, or `STATUS_LINE`. */
   readonly event: string;
   readonly payload: HookPayload;
   /** By what it is answered, if it waits for that. */
@@ -81,7 +82,7 @@ export class HookSource implements Disposable {
   }
 
   #call(line: string): HookCall | undefined {
-    const [secret, name, asks] = line.split(" ");
+    const [secret, name, mark] = line.split(" ");
     if (secret !== this.#secret || name === undefined) return undefined;
     if (name === UNHEARD) this.#unheard = true;
     if (!/^\d+$/u.test(name)) return undefined;
@@ -90,9 +91,9 @@ export class HookSource implements Disposable {
       const payload = readJsonObject(path, { limit: MAX_PAYLOAD });
       const ranAt = Deno.lstatSync(path).mtime?.getTime() ?? 0;
       Deno.removeSync(path);
-      const event = payload?.["hook_event_name"];
+      const event = mark === STATUS_LINE ? STATUS_LINE : payload?.["hook_event_name"];
       return typeof event === "string" && payload
-        ? { event, payload, ranAt, ...(asks === ASKS ? { id: name } : {}) }
+        ? { event, payload, ranAt, ...(mark === ASKS ? { id: name } : {}) }
         : undefined;
     } catch {
       return undefined;

@@ -1,4 +1,4 @@
-import { compactText, type Screen } from "../../session/screen.ts";
+import { compactText, type Screen } from "../../session/terminal/screen.ts";
 import type { ApiRetry } from "../../session/input.ts";
 import { followLines } from "./follow_lines.ts";
 

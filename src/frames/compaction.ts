@@ -1,0 +1,154 @@
+import type { HookPayload } from "../session/input.ts";
+import type { Entry, SystemEntry } from "../transcript/entry.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { triggerOf } from "./compact_metadata.ts";
+import { and, type Compaction, type FramesState, type Told, told } from "./frames_state.ts";
+import { printSentence } from "./print_sentence.ts";
+import { say, sayEarly } from "./saying.ts";
+import { systemFrame } from "./system_frame.ts";
+
+/** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
+const NO_REQUEST = "too_few_groups";
+
+/** Takes what a hook tells of compactions; those of subagents are not printed. */
+export function hearCompaction(
+  state: FramesState,
+  { event, payload, at }: {
+    readonly event: string;
+    readonly payload: HookPayload;
+    /** When the hook ran, in milliseconds since the epoch. */
+    readonly at: number;
+  },
+): FramesState {
+  const { compactions } = state;
+  const isOwn = payload["agent_id"] === undefined;
+  if (event === "PreCompact" && isOwn) {
+    const begun: Compaction = { since: at, told: false, done: false };
+    return { ...state, compactions: [...compactions, begun] };
+  }
+  const last = compactions.at(-1);
+  if (last === undefined) return state;
+  const changed = (more: Partial<Compaction>): FramesState => ({
+    ...state,
+    compactions: [...compactions.slice(0, -1), { ...last, ...more }],
+  });
+  if (event === "PostCompact" && isOwn) return changed({ done: true });
+  const error = payload["last_assistant_message"];
+  return isOfSummary(event, payload) && typeof error === "string" ? changed({ error }) : state;
+}
+
+/** Whether the request for a summary has failed: the agent that makes it has an id, but no type. */
+function isOfSummary(event: string, { agent_id, agent_type }: HookPayload): boolean {
+  return event === "StopFailure" && agent_id !== undefined && !agent_type;
+}
+
+/**
+ * Whether lines from before a compaction are missing still: Claude Code begins one when something has been said to the
+ * model, be it a prompt or what its tools gave.
+ */
+export function isAwaited({ entries, compactions }: FramesState): boolean {
+  if (compactions.every((each) => each.told)) return false;
+  for (let line = entries; line !== undefined; line = line.before) {
+    const { type } = line.last;
+    if (type === "user" || type === "assistant") return type === "assistant";
+  }
+  return true;
+}
+
+/** Says that compactions have begun, when all lines that were written before have been told. */
+export function tellBegun(state: FramesState): Told {
+  return state.compactions.reduce<Told>(
+    (said, each) => each.told ? said : and(said, (state) => sayBegun(state)),
+    told({ ...state, compactions: state.compactions.map((each) => ({ ...each, told: true })) }),
+  );
+}
+
+/** Says what a line shows of compactions: that one was begun before it, and what has come of it. */
+export function tellOutcome(state: FramesState, entry: Entry): Told {
+  if (!isBoundary(entry)) {
+    const [first] = state.compactions;
+    if (first === undefined || first.done || !isAnswerSince(entry, first)) return told(state);
+    return and(sayFailed(state), (state) => tellOutcome(state, entry));
+  }
+  if (state.compactions.length === 0) {
+    // No hook of ours has told: it was typed.
+    const typed = triggerOf(entry) === "manual" ? { typed: {} } : {};
+    return and(
+      sayBegun({ ...state, ...typed }),
+      (state) => sayOutcome(state, { compact_result: "success" }),
+    );
+  }
+  const succeeded = state.compactions.findIndex(({ done }) => done);
+  const failed = succeeded < 0 ? state.compactions.length - 1 : succeeded;
+  let next = told(state);
+  for (let count = 0; count < failed; count++) next = and(next, sayFailed);
+  return and(next, (state) => sayOutcome(state, { compact_result: "success" }));
+}
+
+/**
+ * Whether a line has to wait for the summary before it: 2.1.197 now and then writes the summary after the answer to
+ * it.
+ */
+export function isAheadOfSummary(state: FramesState, entry: Entry): boolean {
+  if (isBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
+  const [first] = state.compactions;
+  return state.unsummed || state.ahead !== undefined ||
+    first?.done === true && isAnswerSince(entry, first);
+}
+
+/** Whether a line says that the conversation before it has been compacted. */
+export function isBoundary(entry: Entry): entry is SystemEntry {
+  return entry.type === "system" && entry.subtype === "compact_boundary" &&
+    entry.isSidechain !== true;
+}
+
+/** Whether a line is the summary of what has been compacted. */
+export function isSummary(entry: Entry): boolean {
+  return entry.type === "user" && entry["isCompactSummary"] === true &&
+    entry.isSidechain !== true;
+}
+
+/** Whether a line says that the turn is over: no summary follows it. */
+export function isEnd(entry: Entry): boolean {
+  return entry.type === "system" && entry.subtype === "turn_duration";
+}
+
+function isAnswerSince(entry: Entry, { since }: Compaction): boolean {
+  return entry.type === "assistant" && entry.isSidechain !== true &&
+    Date.parse(entry.timestamp ?? "") > since;
+}
+
+function sayFailed(state: FramesState): Told {
+  const error = state.compactions[0]?.error;
+  return sayOutcome(state, {
+    compact_result: "failed",
+    compact_error: error === undefined ? NO_REQUEST : reasonOf(error),
+  });
+}
+
+/** What `claude -p` says of a request for a summary that was made in vain. */
+function reasonOf(error: string): string {
+  return error.startsWith("Prompt is too long") ? "exhausted" : printSentence(error);
+}
+
+/** Says what came of the first compaction of which that has not been said. */
+function sayOutcome(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
+  const [first, ...compactions] = state.compactions;
+  const begun = first === undefined || first.told ? told(state) : sayBegun(state);
+  return and(begun, (state) => sayStatus({ ...state, compactions }, { status: null, ...fields }));
+}
+
+function sayBegun(state: FramesState): Told {
+  const counts = state.typed === undefined && isVersionAtLeast(state.version ?? "", "2.1.330");
+  return sayStatus(state, {
+    status: "compacting",
+    // It is counted while the summary is written, which nobody tells.
+    ...(counts ? { compact_output_chars: 0 } : {}),
+  });
+}
+
+/** Says what Claude Code is at, after `system/init` unless somebody typed a command. */
+export function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
+  const speak = state.typed === undefined ? say : sayEarly;
+  return speak(state, (context) => [systemFrame("status", fields, context)]);
+}

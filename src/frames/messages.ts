@@ -1,0 +1,112 @@
+import type { Message } from "../session/message.ts";
+import type { ContentBlock } from "../transcript/entry.ts";
+import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
+import { parseTaskNotification } from "../transcript/task_notification.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
+
+/** The caller sends a message: it is told of once the child has taken it; a second time it is only printed again. */
+export function awaitMessage(state: FramesState, message: Message): Told {
+  if (!message.repeated) {
+    const next = { ...state, awaited: [...state.awaited, message] };
+    return tellLifecycle(next, { messages: [message], states: ["queued"] });
+  }
+  if (!state.options.replay) return told(state);
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => replayFrame(message, { state, uuid: newUuid() }),
+  );
+  return told(next, [made]);
+}
+
+/** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */
+export function placeOf({ awaited, taken }: FramesState, text: string): number {
+  const at = awaited.findIndex((message) => message.text === text);
+  if (at >= 0 || taken.length > 0 || parseTaskNotification(text) !== undefined) return at;
+  const first = awaited.findIndex(({ way }) => way !== undefined);
+  const message = awaited[first];
+  return message?.way === "rendezvous" && message.command === undefined ? -1 : first;
+}
+
+/** Tells that the child has taken a message: since 2.1.330 to whoever gave it an id, and again to whoever wants that. */
+export function tellMessage(
+  state: FramesState,
+  at: number,
+  line: { readonly uuid?: string | undefined; readonly timestamp?: string | undefined },
+): Told {
+  const message = state.awaited[at];
+  if (message === undefined) return told(state);
+  const { timestamp } = line;
+  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => [
+    ...lifecycle(message, { states: ["started"], state, newUuid }),
+    ...state.options.replay
+      ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp })]
+      : [],
+  ]);
+  return told({
+    ...next,
+    awaited: next.awaited.toSpliced(at, 1),
+    taken: [...next.taken, message],
+  }, made);
+}
+
+/** Tells that the messages of a turn have been answered. */
+export function tellCompleted(state: FramesState, messages: readonly Message[]): Told {
+  return tellLifecycle(state, { messages, states: ["completed"] });
+}
+
+function tellLifecycle(
+  state: FramesState,
+  { messages, states }: {
+    readonly messages: readonly Message[];
+    readonly states: readonly LifecycleFrame["state"][];
+  },
+): Told {
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => messages.flatMap((message) => lifecycle(message, { states, state, newUuid })),
+  );
+  return told(next, made);
+}
+
+function lifecycle(
+  { uuid }: Message,
+  { states, state: { options, version = "" }, newUuid }: {
+    readonly states: readonly LifecycleFrame["state"][];
+    readonly state: FramesState;
+    readonly newUuid: () => string;
+  },
+): readonly LifecycleFrame[] {
+  if (uuid === undefined || !isVersionAtLeast(version, "2.1.330")) return [];
+  return states.map((state) => ({
+    type: "command_lifecycle",
+    command_uuid: uuid,
+    state,
+    uuid: newUuid(),
+    session_id: options.sessionId,
+  }));
+}
+
+/** A message, printed again. */
+function replayFrame(
+  message: Message,
+  { state: { options }, uuid, timestamp }: {
+    readonly state: FramesState;
+    readonly uuid: string;
+    readonly timestamp?: string | undefined;
+  },
+): UserFrame {
+  return {
+    type: "user",
+    message: { role: "user", content: contentOf(message) },
+    parent_tool_use_id: null,
+    session_id: options.sessionId,
+    uuid: message.uuid ?? uuid,
+    ...(timestamp === undefined ? {} : { timestamp }),
+    isReplay: true,
+  };
+}
+
+function contentOf({ content, text }: Message): readonly ContentBlock[] {
+  return Array.isArray(content) ? content : [{ type: "text", text }];
+}

@@ -1,0 +1,49 @@
+import type { SettledMessage } from "../session/message.ts";
+import { begin, beginTurn } from "./beginning.ts";
+import { and, type FramesState, type Told, told, type TurnEnd, withIds } from "./frames_state.ts";
+import { tellCompleted, tellMessage } from "./messages.ts";
+import { reportTurns } from "./report.ts";
+import { unavailableFrame } from "./unavailable_frame.ts";
+
+/** Tells the result of a turn that the child outlives, all of whose lines have been told. */
+export function tellResult(state: FramesState, end: TurnEnd): Told {
+  const begun = end.ending.kind === "settled"
+    ? tellSettled(state, { message: end.ending.message, at: end.at })
+    : and(beginTurn(state), begin);
+  const { taken } = begun.state;
+  const next = and(begun, (state) => {
+    const { report, ...reported } = reportTurns(state, end);
+    const { stopped: _, typed: __, ...rest } = reported.state;
+    return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);
+  });
+  return and(next, (state) => tellCompleted(state, taken));
+}
+
+/** Tells of a message that was answered or refused without the child, in the place of its turn. */
+function tellSettled(
+  state: FramesState,
+  { message, at }: { readonly message: SettledMessage; readonly at: number },
+): Told {
+  const { settled } = message;
+  const version = settled.kind === "local" ? settled.version : state.version;
+  const place = state.awaited.findIndex((one) =>
+    one.way === undefined && one.text === message.text
+  );
+  const timestamp = new Date(state.options.startedAt + at).toISOString();
+  const begun = and(
+    and(beginTurn(state), (state) => begin(state, version)),
+    (state) => tellMessage(state, place, { timestamp }),
+  );
+  if (settled.kind !== "local") return begun;
+  return and(begun, (state) => {
+    const { state: next, made } = withIds(state, (newUuid) =>
+      unavailableFrame(settled.text, {
+        version: settled.version,
+        sessionId: state.options.sessionId,
+        uuid: newUuid(),
+        messageId: newUuid(),
+        timestamp,
+      }));
+    return told(next, [made]);
+  });
+}

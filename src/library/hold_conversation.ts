@@ -1,0 +1,69 @@
+import type { RunRequest } from "../cli/run_request.ts";
+import { absolutePath } from "../run/absolute_path.ts";
+import { converse, type ConverseOptions } from "../run/converse.ts";
+import type { PreparedRun } from "../run/prepare_run.ts";
+import type { Teardown } from "../run/teardown.ts";
+import { unsweptWarnings } from "../run/unswept_warnings.ts";
+import type { Environment } from "../sandbox/environment.ts";
+import type { RunRecorder } from "./record_run.ts";
+
+/** What a conversation needs beside its request. */
+export interface HoldOptions
+  extends Omit<ConverseOptions, "onInput" | "onEffect" | "onPrepared" | "onChildEnded"> {
+  readonly env: Environment;
+  /** The working directory. */
+  readonly cwd: string;
+  /** Leaves nothing behind of each child, and of the last one however it ends. */
+  readonly teardown: Teardown;
+  /** Takes a run whose folder is there, before its child is started; what it throws ends the conversation. */
+  readonly onPrepared?: (prepared: PreparedRun) => void;
+  /** Called when nothing is left of a child. */
+  readonly onChildEnded?: () => void;
+}
+
+/**
+ * Holds a conversation as it was asked for, with what is recorded and torn down around it.
+ *
+ * A recording is that of its first child.
+ *
+ * @returns the exit code, which is that of the last turn
+ * @throws {DriverError} when a child cannot be had
+ * @throws {SandboxError} when there is no login, or no place for a child
+ * @throws {CassetteError} when there is no place for the recording
+ */
+export async function holdConversation(
+  request: RunRequest,
+  options: HoldOptions,
+): Promise<number> {
+  // What is of the caller's surroundings is not the child's.
+  const { env, cwd, teardown, onPrepared, onChildEnded, ...watching } = options;
+  const { warn } = watching;
+  const { record } = request;
+  let recorder: RunRecorder | undefined;
+  if (record !== undefined) {
+    const { recordRun } = await import("./record_run.ts");
+    recorder = recordRun(absolutePath(record, cwd), { env, request });
+    teardown.keep(recorder.save);
+  }
+  const isRecorded = recorder !== undefined;
+  return await converse({ ...request, prompt: undefined, cwd, env, frames: true, retries: true }, {
+    ...watching,
+    onInput: (input) => recorder?.input(input),
+    onEffect: (effect) => recorder?.effect(effect),
+    onPrepared: (prepared) => {
+      teardown.own(prepared.sandbox);
+      onPrepared?.(prepared);
+      for (const warning of unsweptWarnings(prepared)) warn(warning);
+      recorder?.begin(prepared);
+      if (isRecorded && recorder === undefined) {
+        warn("The recording is that of the first Claude Code, and not of the one that goes on");
+      }
+    },
+    onChildEnded: () => {
+      teardown.childEnded();
+      teardown.run();
+      recorder = undefined;
+      onChildEnded?.();
+    },
+  });
+}

@@ -1,0 +1,147 @@
+import { Poller } from "../../ffi/poll.ts";
+import type { Caller, CallerInput } from "../driver/sources/caller.ts";
+import type { SessionRun } from "../driver/run_session.ts";
+import type { Report } from "../frames/report.ts";
+import type { Ending } from "../session/effect.ts";
+import { type Message, ticketsOf } from "../session/message.ts";
+import { DriverError } from "./driver_error.ts";
+import { isKnownSession } from "./known_session.ts";
+import { screenFor } from "./perform_run.ts";
+import { performSession, type SessionWatcher } from "./perform_session.ts";
+import { type PreparedRun, prepareRun } from "./prepare_run.ts";
+import type { RunOrder } from "./run_order.ts";
+import { StoppedError } from "./stopped_error.ts";
+
+/** What became of a turn, and what the screen showed if the child did not outlive it. */
+export interface TurnReport extends Report {
+  readonly screen?: readonly string[];
+}
+
+/** What a conversation needs beside its order. */
+export interface ConverseOptions extends SessionWatcher {
+  readonly caller: Caller;
+  /**
+   * Whether what makes an end of a conversation on stdin, a turn that ran out of time or a child that took no message,
+   * only makes an end of the turn: who speaks hears of it and can go on.
+   */
+  readonly outlivesFailures?: boolean;
+  /** Takes what became of each turn, after its frames. */
+  readonly onReport: (report: TurnReport) => void | Promise<void>;
+  /** Takes a run before its child is started. */
+  readonly onPrepared: (prepared: PreparedRun) => void;
+  /** Called when a child is gone, before the next one is prepared. */
+  readonly onChildEnded: () => void;
+  /** Warns the user in one line. */
+  readonly warn: (text: string) => void;
+}
+
+/**
+ * Holds a conversation: a child, and another one that goes on with its session for what is said after it has died.
+ *
+ * @returns the exit code, which is that of the last turn
+ * @throws {DriverError} when a child cannot be had
+ */
+export async function converse(order: RunOrder, options: ConverseOptions): Promise<number> {
+  const { caller, signals, onReport, onPrepared, onChildEnded, emit = () => {} } = options;
+  const { outlivesFailures = false } = options;
+  let exitCode = 0;
+  let hasAnswered = false;
+  let next = order;
+  let last: { readonly prepared: PreparedRun; readonly told: SessionRun["told"] } | undefined;
+  let begin: readonly CallerInput[] = [];
+  for (;;) {
+    if (begin.length === 0) await somethingSaid(caller, options);
+    if (begin.length === 0 && caller.isOver) return exitCode;
+    if (last !== undefined) next = { ...afterDeath(last.prepared) ?? next, before: last.told };
+    const prepared = await prepareRun(next);
+    onPrepared(prepared);
+    caller.turnTo(prepared.judge);
+    const { report, ending, wasReady, told, untaken, lastFrames, lastScreen } =
+      await performSession(
+        prepared,
+        {
+          ...options,
+          begin: [...begin, ...caller.take([])],
+          caller,
+          onReport: (report) => {
+            exitCode = report.exitCode;
+            hasAnswered ||= report.result.num_turns > 0;
+            onReport(report);
+          },
+        },
+      );
+    for (const frame of lastFrames) emit(frame);
+    // Whatever kept it from taking a message would keep the next one too.
+    const isDeaf = !wasReady || ending.kind === "unreachable";
+    if (report !== undefined) {
+      exitCode = report.exitCode;
+      const screen = await screenFor(report, { lastScreen, trace: order.trace });
+      const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
+      await onReport({ ...report, tickets, ...(screen === undefined ? {} : { screen }) });
+    }
+    onChildEnded();
+    begin = isDeaf ? [] : untaken.map(asInput);
+    const isLast = ENDS_ALL.includes(ending.kind) ||
+      (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
+    if (isLast || (caller.isOver && begin.length === 0)) return exitCode;
+    last = { prepared, told };
+  }
+
+  /** What is asked for once a child has died; nothing new if it did so early and has left nothing to go on with. */
+  function afterDeath({ sessionId, userConfig }: PreparedRun): RunOrder | undefined {
+    const hasLeft = hasAnswered || isKnownSession(sessionId, userConfig.dir);
+    if (hasLeft && !order.persistSession) {
+      throw new DriverError("Cannot go on with the conversation: its session is not kept", {
+        suggestion: "Leave out --no-session-persistence",
+      });
+    }
+    options.warn(
+      `Claude Code is gone; what comes next goes to a new one${
+        hasLeft ? " that resumes the session" : ""
+      }`,
+    );
+    return hasLeft ? resumed(order, sessionId) : undefined;
+  }
+
+  /** Waits for the caller as long as it likes, unless this program is asked to stop. */
+  async function somethingSaid(caller: Caller, { outlets = [] }: SessionWatcher) {
+    using poller = new Poller();
+    signals.onArrival = () => poller.wake();
+    caller.onArrival = () => poller.wake();
+    try {
+      while (!caller.hasWords && !caller.isOver) {
+        const owing = outlets.filter(({ pending }) => pending > 0);
+        const [signal] = signals.take();
+        if (signal !== undefined) {
+          const message = `The run was interrupted by ${signal}`;
+          throw new StoppedError({ kind: "interrupted", signal, message });
+        }
+        const ready = await poller.wait(
+          [...caller.interests, ...owing.map(({ fd }) => ({ fd, write: true }))],
+          -1,
+        );
+        for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
+        caller.hear(ready);
+      }
+    } finally {
+      signals.onArrival = undefined;
+      caller.onArrival = undefined;
+    }
+  }
+}
+
+/** After these nothing more is done for the caller, whatever is said. */
+const ENDS_ALL: readonly Ending["kind"][] = ["interrupted", "unreadable"];
+
+function asInput(message: Message): CallerInput {
+  return { type: "message", message };
+}
+
+/** The same, for a session that there is by now. */
+function resumed(order: RunOrder, id: string): RunOrder {
+  const { sessionId: _, ...rest } = order;
+  const forwarded = order.forwarded.filter((argument) =>
+    !/^--(?:session-id|resume|fork-session|continue)(?:=|$)/u.test(argument)
+  );
+  return { ...rest, resume: id, forkSession: false, forwarded: [...forwarded, `--resume=${id}`] };
+}

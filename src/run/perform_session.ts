@@ -1,0 +1,80 @@
+import { ERRNO, LibcError } from "../../ffi/errno.ts";
+import type { Outlet } from "../../ffi/outlet.ts";
+import { runSession, type SessionRun } from "../driver/run_session.ts";
+import type { Caller, CallerInput } from "../driver/sources/caller.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
+import type { ConversationEffect } from "../frames/conversation.ts";
+import type { Report } from "../frames/report.ts";
+import type { Input } from "../session/input.ts";
+import type { Frame } from "../wire/frame.ts";
+import { DriverError } from "./driver_error.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+
+/** Who looks on while a child lives, and what else is attended to. */
+export interface SessionWatcher {
+  readonly signals: StopSignals;
+  /** What is written to meanwhile, to be flushed when it takes what it owes. */
+  readonly outlets?: readonly Outlet[];
+  /** Takes each frame as it happens; those of the end are left to be printed. */
+  readonly emit?: (frame: Frame) => void;
+  /** Takes every input of the session, as `runSession` says. */
+  readonly onInput?: (input: Input) => void;
+  /** Takes every effect of the session. */
+  readonly onEffect?: (effect: ConversationEffect) => void;
+  readonly trace: (text: string) => void;
+}
+
+/**
+ * Starts the child of a prepared run and follows it to its end.
+ *
+ * @param options.begin what is said before there is a child
+ * @param options.caller says what comes after that
+ * @throws {DriverError} when the pseudo-terminal or the child cannot be had
+ */
+export async function performSession(
+  prepared: PreparedRun,
+  options: SessionWatcher & {
+    readonly begin: readonly CallerInput[];
+    readonly caller?: Caller;
+    readonly onReport?: (report: Report) => void;
+  },
+): Promise<SessionRun> {
+  const { frames, record, cwd } = prepared.options;
+  const { emit = () => {}, ...rest } = options;
+  try {
+    return await runSession({
+      ...rest,
+      ...prepared,
+      cwd,
+      frames: frames || record !== undefined,
+      onFrame: emit,
+    });
+  } catch (error) {
+    throw error instanceof LibcError ? driverError(error, prepared) : error;
+  }
+}
+
+function driverError(
+  error: LibcError,
+  { binary, options: { cwd } }: PreparedRun,
+): DriverError {
+  if (error.path === cwd) {
+    const why = error.code === "ENOENT" ? "it no longer exists" : error.description;
+    return new DriverError(`Cannot work in ${error.path}: ${why}`, {
+      suggestion: "Change to a folder that exists and that you may enter: cd ~",
+      cause: error,
+    });
+  }
+  if (error.call === "posix_spawnp" && error.errno === ERRNO.EAGAIN) {
+    return new DriverError("Cannot start claude: there are as many processes as there may be", {
+      suggestion: "End some, or raise the limit: ulimit -u, or that of the container",
+      cause: error,
+    });
+  }
+  return new DriverError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
+    suggestion: error.path === binary
+      ? `Look whether it starts by itself: "${binary}" --version`
+      : "Look at what claude-print doctor says of pty and fifo, and at the limits: ulimit -a",
+    cause: error,
+  });
+}

@@ -1,0 +1,16 @@
+import { SandboxError } from "../sandbox/sandbox_error.ts";
+import { isKnownSession } from "./known_session.ts";
+
+/**
+ * Refuses a session that is there already: the sandbox knows no other sessions, so Claude Code itself would not notice
+ * that the id is taken.
+ *
+ * @param configDir the user's config dir
+ * @throws {SandboxError} when there is a transcript of it
+ */
+export function refuseKnownSession(sessionId: string, configDir: string): void {
+  if (!isKnownSession(sessionId, configDir)) return;
+  throw new SandboxError(`Cannot begin the session ${sessionId}: its id is already in use`, {
+    suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
+  });
+}

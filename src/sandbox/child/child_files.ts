@@ -1,0 +1,68 @@
+import type { FolderFile } from "../folder/folder_contents.ts";
+import type { FolderParts } from "../folder/folder_parts.ts";
+import type { JsonObject } from "../json_object.ts";
+import { type HookEvent, hookScript, hookSettings, statusLineSetting } from "./hooks.ts";
+import { runSettings } from "./run_settings.ts";
+import { seededClaudeJson } from "./seeded_claude_json.ts";
+
+/** What the files are made of that a child is started with. */
+export interface ChildFilesOptions {
+  /** Proves that a line on the FIFO comes from the script of the hooks. */
+  readonly secret: string;
+  /** The hooks this run needs. */
+  readonly hooks: readonly HookEvent[];
+  /** The hooks that keep the child waiting until they are answered. */
+  readonly held: readonly HookEvent[];
+  /** The user's own `.claude.json` and `settings.json`, where they exist. */
+  readonly userClaudeJson: JsonObject | undefined;
+  readonly userSettings: JsonObject | undefined;
+  /** The caller's `--settings`. */
+  readonly callerSettings: JsonObject;
+  /** Where the project's automatic memory is kept, unless settings name another place. */
+  readonly memoryPath: string;
+  /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
+  readonly folders: readonly string[];
+  /** Folders of runs that tools may write to, and must not. */
+  readonly exposed: readonly string[];
+  /** The caller's `ANTHROPIC_API_KEY`. */
+  readonly apiKey: string | undefined;
+  /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
+  readonly stdin?: string;
+  /** Whether the child is to tell what it costs while it lives. */
+  readonly asksCost: boolean;
+}
+
+/** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
+const DROPPED_SETTINGS = ["hooks", "statusLine"];
+
+/** The files in a run's private folder that the child reads or runs: paths and contents, nothing is written here. */
+export function childFiles(
+  { own, configDir, settingsPath, hookPath, promptPath }: FolderParts,
+  options: ChildFilesOptions,
+): readonly FolderFile[] {
+  const { userSettings, stdin } = options;
+  const settings = runSettings(options.callerSettings, {
+    hooks: hookSettings(hookPath, { events: options.hooks, held: options.held }),
+    memoryPath: options.memoryPath,
+    outOfReach: [own, ...options.exposed],
+    readOnly: [configDir],
+    ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),
+  });
+  const claudeJson = seededClaudeJson(options.userClaudeJson, options);
+  return [
+    { path: hookPath, text: hookScript(options.secret) },
+    { path: settingsPath, text: JSON.stringify(settings) },
+    { path: `${configDir}/.claude.json`, text: JSON.stringify(claudeJson) },
+    ...(userSettings === undefined ? [] : [{
+      path: `${configDir}/settings.json`,
+      text: JSON.stringify(withoutPrograms(userSettings)),
+    }]),
+    ...(stdin === undefined ? [] : [{ path: promptPath, text: stdin }]),
+  ];
+}
+
+function withoutPrograms(settings: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name]) => !DROPPED_SETTINGS.includes(name)),
+  );
+}

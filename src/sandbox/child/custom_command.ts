@@ -1,0 +1,136 @@
+import { readRegularFile } from "../../../ffi/regular_file.ts";
+
+/** Where skills and custom commands come from. */
+export interface CommandPlaces {
+  /** The working directory: `.claude` in it and in every folder above it, which is at least what Claude Code reads. */
+  readonly cwd: string;
+  /** The user's config dir. */
+  readonly configDir: string;
+  /** The folders of `--add-dir`. */
+  readonly addDirs: readonly string[];
+  /** The folders of the plugins. */
+  readonly plugins: readonly string[];
+}
+
+/** Who may use a command: a prompt and the model, or the model alone. */
+export type CustomCommand = "invocable" | "model-only";
+
+/** Where an administrator puts skills and commands for everybody on Linux. */
+const MANAGED = "/etc/claude-code/.claude";
+
+/** The largest file that Claude Code takes for a skill, in bytes. */
+const LIMIT = 1_048_576;
+
+/** How many entries of folders are looked at, and how deep: whoever has more has them named by their files. */
+const MOST_ENTRIES = 5000;
+const DEEPEST = 8;
+
+/**
+ * Looks for the skill, custom command or workflow that answers to a name (2.1.168 to 2.1.330): `commands/a/b.md` is
+ * `a:b`, `skills/a/SKILL.md` is `a`, a skill's frontmatter may give it another `name`, and so does the `meta` of a
+ * workflow. What a plugin has is looked for by such a `name` alone: any other begins with the plugin's and a colon.
+ *
+ * What is found may not be loaded by Claude Code after all, for a mistake in it: then its name means nothing.
+ */
+export function findCustomCommand(
+  name: string,
+  { cwd, configDir, addDirs, plugins }: CommandPlaces,
+): CustomCommand | undefined {
+  const roots = [MANAGED, configDir, ...projectDirs([cwd, ...addDirs])];
+  const parts = name.split(":");
+  const isFile = parts.every((part) =>
+    part !== "" && !part.startsWith(".") && !/[/\0]/u.test(part)
+  );
+  for (const root of isFile ? roots : []) {
+    const command = `${root}/commands/${parts.join("/")}`;
+    const files = [`${command}.md`, `${command}/SKILL.md`, `${root}/skills/${name}/SKILL.md`];
+    const found = files.map(frontmatterOf).find((each) => each !== undefined);
+    if (found !== undefined) return found.usable;
+  }
+  const entriesOf = boundedReader(MOST_ENTRIES);
+  const skillsOf = (root: string) =>
+    entriesOf(`${root}/skills`).map((skill) => `${root}/skills/${skill}/SKILL.md`);
+  const markdownBelow = (dir: string, depth = 0): readonly string[] =>
+    depth > DEEPEST
+      ? []
+      : entriesOf(dir).flatMap((entry) =>
+        entry.endsWith(".md") ? [`${dir}/${entry}`] : markdownBelow(`${dir}/${entry}`, depth + 1)
+      );
+  const files = [
+    ...[...roots, ...plugins].flatMap(skillsOf),
+    ...plugins.flatMap((plugin) => markdownBelow(`${plugin}/commands`)),
+  ];
+  for (const file of files) {
+    const found = frontmatterOf(file);
+    if (found?.name === name) return found.usable;
+  }
+  const isWorkflow = roots.some((root) =>
+    entriesOf(`${root}/workflows`).some((file) =>
+      workflowName(`${root}/workflows/${file}`) === name
+    )
+  );
+  return isWorkflow ? "invocable" : undefined;
+}
+
+/** The `.claude` of the first folder and of all above it, and those of the others. */
+function projectDirs([cwd = "", ...others]: readonly string[]): readonly string[] {
+  const dirs = others.map((dir) => `${dir}/.claude`);
+  for (let dir = cwd;; dir = dir.slice(0, dir.lastIndexOf("/"))) {
+    dirs.push(`${dir}/.claude`);
+    if (dir === "" || dir === "/") return dirs;
+  }
+}
+
+/** What a skill or command says of itself in front. */
+interface Frontmatter {
+  readonly name: string | undefined;
+  readonly usable: CustomCommand;
+}
+
+/** The frontmatter of a skill or command; undefined for what is no such file. */
+function frontmatterOf(path: string): Frontmatter | undefined {
+  const text = textOf(path);
+  if (text === undefined) return undefined;
+  const [, block = ""] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---/u.exec(text) ?? [];
+  const [, name] = /^name[ \t]*:(.*)$/mu.exec(block) ?? [];
+  const isHidden = /^user[-_]?invocable[ \t]*:[ \t]*["']?false\b/imu.test(block);
+  return {
+    name: name?.trim().replace(/^(["'])(.*)\1$/u, "$2"),
+    usable: isHidden ? "model-only" : "invocable",
+  };
+}
+
+/** The name that a workflow's `meta` gives it, which stands at the beginning. */
+function workflowName(path: string): string | undefined {
+  if (!/\.[cm]?[jt]s$/u.test(path)) return undefined;
+  const text = textOf(path) ?? "";
+  const meta = text.indexOf("meta");
+  return /\bname["']?\s*:\s*["'`]([^"'`]*)["'`]/u.exec(text.slice(meta, meta + 2000))?.[1];
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
+  } catch {
+    // There is none, or none that Claude Code would read.
+    return undefined;
+  }
+}
+
+/** Lists folders until so many entries have been listed; none for a folder that is not there. */
+function boundedReader(most: number): (dir: string) => readonly string[] {
+  let left = most;
+  return (dir) => {
+    const names: string[] = [];
+    try {
+      for (const { name } of Deno.readDirSync(dir)) {
+        if (left <= 0) break;
+        left--;
+        names.push(name);
+      }
+    } catch {
+      // There is no such folder.
+    }
+    return names;
+  };
+}

@@ -1,0 +1,70 @@
+import { type JsonObject, readJsonObject } from "../json_object.ts";
+import { mainCheckout } from "./main_checkout.ts";
+import type { SettingSource } from "./setting_sources.ts";
+import { areSoundSettings } from "./sound_settings.ts";
+
+/** Whose settings they are: the user's, a project's two files, those of `--settings`, or an administrator's. */
+export type SettingsSource = SettingSource | "flags" | "managed";
+
+/** One object of settings. */
+export interface Settings {
+  readonly source: SettingsSource;
+  readonly values: JsonObject;
+}
+
+/** Where an administrator puts settings for everybody on Linux: a file, and files beside it that add to it. */
+const MANAGED = "/etc/claude-code";
+
+/** Claude Code reads no settings file that is larger, in bytes (2.1.330). */
+const MAX_BYTES = 2_097_152;
+
+/**
+ * The settings that Claude Code reads for a run, in the order in which later ones override earlier ones, and nothing
+ * that it leaves alone: files of folders above the working directory, sources that `--setting-sources` leaves out,
+ * files that are no regular ones, too large, no JSON, or name a permission mode that there is not (2.1.197 and 2.1.330).
+ *
+ * @param options.home the user's home folder
+ * @param options.userDir the user's config dir
+ * @param options.sources those that `--setting-sources` leaves
+ * @param options.flags what `--settings` holds
+ * @param options.sharesLocal whether this Claude Code reads local settings of the main checkout too, as 2.1.330 does and
+ * 2.1.197 does not; asked only where there are some
+ */
+export async function readSettings(options: {
+  readonly cwd: string;
+  readonly home: string | undefined;
+  readonly userDir: string;
+  readonly sources: ReadonlySet<SettingSource>;
+  readonly flags?: JsonObject | undefined;
+  readonly sharesLocal: () => Promise<boolean>;
+}): Promise<readonly Settings[]> {
+  const { cwd, home, userDir, sources, flags } = options;
+  const found: Settings[] = [];
+  const add = (source: SettingsSource, values: JsonObject | undefined) => {
+    if (values !== undefined && areSoundSettings(values)) found.push({ source, values });
+  };
+  const read = (path: string) => readJsonObject(path, { limit: MAX_BYTES });
+  if (sources.has("user")) add("user", read(`${userDir}/settings.json`));
+  if (sources.has("project")) add("project", read(`${cwd}/.claude/settings.json`));
+  if (sources.has("local")) {
+    add("local", read(`${cwd}/.claude/settings.local.json`));
+    const main = mainCheckout(cwd, { home });
+    const shared = main === undefined ? undefined : read(`${main}/.claude/settings.local.json`);
+    if (shared !== undefined && await options.sharesLocal()) add("local", shared);
+  }
+  add("flags", flags);
+  for (const path of managedFiles()) add("managed", read(path));
+  return found;
+}
+
+function managedFiles(): readonly string[] {
+  const folder = `${MANAGED}/managed-settings.d`;
+  let added: readonly string[] = [];
+  try {
+    added = [...Deno.readDirSync(folder)].map(({ name }) => name)
+      .filter((name) => name.endsWith(".json")).toSorted();
+  } catch {
+    // Most machines have none.
+  }
+  return [`${MANAGED}/managed-settings.json`, ...added.map((name) => `${folder}/${name}`)];
+}

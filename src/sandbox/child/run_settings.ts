@@ -1,0 +1,131 @@
+import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
+import { SandboxError } from "../sandbox_error.ts";
+import { areSoundSettings } from "./sound_settings.ts";
+
+/** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
+const MAX_BYTES = 2_000_000;
+
+/**
+ * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed.
+ *
+ * @param options.cwd the folder from which a relative path leads to the file
+ * @throws {SandboxError} when it is no JSON object or the file cannot be read
+ */
+export async function parseCallerSettings(
+  value: string,
+  { cwd }: { readonly cwd: string },
+): Promise<JsonObject> {
+  const inline = value.trimStart().startsWith("{");
+  const what = inline ? "--settings" : `the settings file "${value}"`;
+  let text = value;
+  if (!inline) {
+    try {
+      const path = value.startsWith("/") ? value : `${cwd}/${value}`;
+      text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
+    } catch (cause) {
+      const isMissing = cause instanceof Deno.errors.NotFound;
+      if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
+      const why = isMissing ? "there is no such file" : cause.reason;
+      throw new SandboxError(`Cannot read ${what}: ${why}`, {
+        suggestion: "Give --settings a JSON object or the path of a file that holds one",
+        cause,
+      });
+    }
+  }
+  const { parse } = await import("@std/jsonc/parse");
+  let parsed: unknown;
+  try {
+    parsed = parse(text);
+  } catch (cause) {
+    throw new SandboxError(`Cannot parse ${what}: ${(cause as Error).message}`, {
+      suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
+      cause,
+    });
+  }
+  if (!isJsonObject(parsed)) {
+    throw new SandboxError(`Cannot use ${what}: it holds no JSON object`, {
+      suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
+    });
+  }
+  if (parsed["disableAllHooks"] === true) {
+    throw new SandboxError(
+      `Cannot honour "disableAllHooks" in ${what}: hooks tell when a turn ends`,
+      {
+        suggestion: "Remove it; your own hooks are not read anyway",
+      },
+    );
+  }
+  // Hooks of ours stand beside it, and Claude Code would drop them too.
+  if (!areSoundSettings(parsed)) {
+    throw new SandboxError(`Cannot use ${what}: its "permissions" name no permission mode`, {
+      suggestion: `Give "defaultMode" a mode of claude --help, for example "default"`,
+    });
+  }
+  return parsed;
+}
+
+/** What is ours in the settings of a run. */
+export interface OwnSettings {
+  readonly hooks: JsonObject;
+  readonly memoryPath: string;
+  /** The status line that tells us what the child costs. */
+  readonly statusLine?: JsonObject;
+  /** Folders that no tool may read or write, from the Bash sandbox or without. */
+  readonly outOfReach: readonly string[];
+  /** Folders that no command in the Bash sandbox may write to. */
+  readonly readOnly: readonly string[];
+}
+
+/**
+ * The one settings object a run is started with: the caller's, with our hooks and rules added to the caller's own.
+ *
+ * - rules that deny come before all that allow: modes, other rules, hooks (2.1.197 and 2.1.330). Claude Code's Bash
+ *   sandbox closes the same folders
+ * - `disableAllHooks: false` keeps a project from silencing our hooks
+ * - `enableAllProjectMcpServers` is what `claude -p` does: it starts a project's servers without asking, whatever
+ *   the caller's settings say (2.1.168 to 2.1.330)
+ * - `autoMemoryDirectory` keeps memory where it always is: its path stands in the system prompt, which the API's cache
+ *   would not know again if every run named another one
+ * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
+ * - without animations and changing tips a child that waits in vain is silent (2.1.197 and 2.1.330), and leaves its
+ *   processor time to others
+ * - the rest keeps dialogs and a desktop file away
+ */
+export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
+  const { hooks, memoryPath, outOfReach, readOnly, statusLine } = ours;
+  const deny = ["Edit", "Read"].flatMap((tool) =>
+    outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
+  );
+  return {
+    autoMemoryDirectory: memoryPath,
+    ...caller,
+    enableAllProjectMcpServers: true,
+    hooks: merge(hooks, caller["hooks"]),
+    permissions: merge({ deny }, caller["permissions"]),
+    sandbox: merge({ filesystem: { denyWrite: readOnly } }, caller["sandbox"]),
+    disableAllHooks: false,
+    ...(statusLine === undefined ? {} : { statusLine }),
+    skipDangerousModePermissionPrompt: true,
+    disableDeepLinkRegistration: "disable",
+    workflowKeywordTriggerEnabled: false,
+    prefersReducedMotion: true,
+    spinnerTipsEnabled: false,
+  };
+}
+
+/** Joins two values of settings as Claude Code joins those of two files; what does not go together is ours. */
+function merge(ours: unknown, theirs: unknown): unknown {
+  if (Array.isArray(ours)) return Array.isArray(theirs) ? [...ours, ...theirs] : ours;
+  if (!isJsonObject(ours) || !isJsonObject(theirs)) return ours;
+  const merged = Object.entries(ours).map(([name, value]) => [name, merge(value, theirs[name])]);
+  return { ...theirs, ...Object.fromEntries(merged) };
+}
+
+/**
+ * All that is in a folder, as a pattern of Claude Code's rules. What is special in one stands for any one character
+ * there: a backslash before it makes 2.1.197 refuse every file.
+ */
+function patternOf(folder: string): string {
+  return `/${folder.replace(/[\\*?[\]]/gu, "?").replace(/[()]/gu, "\\$&")}/**`;
+}

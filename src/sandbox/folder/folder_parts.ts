@@ -1,0 +1,43 @@
+/** The parts of a run's private folder. */
+export interface FolderParts {
+  /** What no tool may read or write: what is executed, believed or secret. */
+  readonly own: string;
+  /**
+   * The child's `CLAUDE_CONFIG_DIR`. Claude Code lets no tool write to a folder of this name but what is meant to be
+   * written there, such as plans (2.1.197 and 2.1.330).
+   */
+  readonly configDir: string;
+  /** The child's `CLAUDE_CODE_TMPDIR`, which Claude Code's Bash sandbox opens. */
+  readonly tempDir: string;
+  /** The file given to the child as `--settings`. */
+  readonly settingsPath: string;
+  /** The script behind every hook. */
+  readonly hookPath: string;
+  /** The FIFO on which hooks announce themselves. */
+  readonly fifoPath: string;
+  /** Holds a file for each announced hook: its payload. */
+  readonly payloadDir: string;
+  /** Where the child is to listen if the prompt goes in by its rendezvous socket. */
+  readonly rendezvousPath: string;
+  /** The prompt, when it goes in on fd 0. */
+  readonly promptPath: string;
+  /** The child's debug log, when it is this program that wants one. */
+  readonly logPath: string;
+}
+
+/** Where the parts of a private folder are. */
+export function partsOf(path: string): FolderParts {
+  const own = `${path}/own`;
+  return {
+    own,
+    configDir: `${path}/.claude`,
+    tempDir: `${path}/tmp`,
+    settingsPath: `${own}/settings.json`,
+    hookPath: `${own}/hook`,
+    fifoPath: `${own}/hooks.fifo`,
+    payloadDir: `${own}/payloads`,
+    rendezvousPath: `${own}/rv.sock`,
+    promptPath: `${own}/prompt`,
+    logPath: `${own}/debug.log`,
+  };
+}

@@ -1,0 +1,233 @@
+import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { readTranscript } from "./read_transcript.ts";
+
+/** What is forwarded from where to where. */
+export interface ForwardOptions {
+  /** The child's config dir. */
+  readonly from: string;
+  /** The user's config dir. */
+  readonly to: string;
+  /** Bytes that were copied in before the run, by path below `projects/`: only what follows them is new. */
+  readonly resumed: Readonly<Record<string, number>>;
+}
+
+/** What became of it. */
+export interface Forwarded {
+  /** How many files were brought home: new ones, and resumed ones that have grown. */
+  readonly files: number;
+  /** How many could not be, and are still where they were. */
+  readonly left: number;
+  /** One sentence for each thing that went wrong. */
+  readonly failures: readonly string[];
+}
+
+/**
+ * Brings what the child wrote below `projects/` home, byte for byte: transcripts, subagents' transcripts,
+ * memory. `claude --resume` and usage statistics then see the run as one of the user's sessions. What has come home is
+ * removed here.
+ *
+ * A file comes home whole or not at all, and takes nobody's place: what is new in a resumed transcript is appended to
+ * it, and so is all of one whose session has a transcript there since, as two `claude -p` with one `--session-id` at
+ * once append to one file (2.1.197 and 2.1.330). What an earlier call brought home already, whole or in part, is not
+ * brought twice.
+ */
+export function forwardTranscripts(options: ForwardOptions): Forwarded {
+  const failures: string[] = [];
+  let files = 0;
+  let left = 0;
+  const attempt = (path: string, action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      left++;
+      failures.push(
+        `Cannot copy the transcript to ${options.to}/projects/${path}: ${reasonOf(error)}`,
+      );
+    }
+  };
+  const visit = (path: string, resumed: ForwardOptions["resumed"]) => {
+    for (const entry of Deno.readDirSync(`${options.from}/projects/${path}`)) {
+      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (entry.isDirectory) attempt(inner, () => visit(inner, resumed));
+      if (entry.isFile) {
+        attempt(inner, () => {
+          if (forward(inner, { ...options, resumed })) files++;
+        });
+      } else if (inner.endsWith(".jsonl")) {
+        failures.push(`Cannot bring the transcript ${inner} home: it is no regular file`);
+      }
+    }
+  };
+  try {
+    // Where a tool has put a link, what it leads to is no transcript.
+    if (!Deno.lstatSync(`${options.from}/projects`).isDirectory) {
+      failures.push("Cannot read the child's transcripts: their folder is no folder");
+      return { files, left, failures };
+    }
+  } catch (error) {
+    // A run that never got to a prompt has no projects folder.
+    if (error instanceof Deno.errors.NotFound) return { files, left, failures };
+  }
+  attempt("", () => visit("", withMoves(options)));
+  return { files, left, failures };
+}
+
+/**
+ * Does at home what 2.1.330 did with a resumed session whose turn entered a worktree, or left it: it is moved to the
+ * project of that folder.
+ *
+ * @returns the bytes that were copied in, by where they are now
+ */
+function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resumed"] {
+  const slugs = [...Deno.readDirSync(`${from}/projects`)].map(({ name }) => name);
+  let moved = Object.entries(resumed);
+  for (const path of Object.keys(resumed)) {
+    // What names a project is no path that leads elsewhere.
+    const [, old = "", session] = /^([A-Za-z0-9-]+)\/([^/]+)\.jsonl$/u.exec(path) ?? [];
+    if (session === undefined || isThere(`${from}/projects/${path}`)) continue;
+    const slug = slugs.find((each) =>
+      resumed[`${each}/${session}.jsonl`] === undefined &&
+      isThere(`${from}/projects/${each}/${session}.jsonl`)
+    );
+    if (slug === undefined) continue;
+    for (const name of [`${session}.jsonl`, session]) {
+      const target = `${to}/projects/${slug}/${name}`;
+      if (!isThere(`${to}/projects/${old}/${name}`) || isThere(target)) continue;
+      Deno.mkdirSync(`${to}/projects/${slug}`, { recursive: true, mode: 0o700 });
+      Deno.renameSync(`${to}/projects/${old}/${name}`, target);
+    }
+    const isOfSession = (each: string) => each === path || each.startsWith(`${old}/${session}/`);
+    moved = moved.map(([each, size]) => [
+      isOfSession(each) ? `${slug}${each.slice(old.length)}` : each,
+      size,
+    ]);
+  }
+  return Object.fromEntries(moved);
+}
+
+/** Brings one file home; false if there was nothing new in it. */
+function forward(path: string, { from, to, resumed }: ForwardOptions): boolean {
+  const source = readTranscript(`${from}/projects/${path}`);
+  const target = `${to}/projects/${path}`;
+  const isNew = create(target);
+  const missing = isNew ? source : missingOf(source, { target, known: resumed[path] });
+  try {
+    append(target, missing);
+  } catch (error) {
+    if (isNew) removeEmpty(target);
+    throw error;
+  }
+  remove(`${from}/projects/${path}`);
+  return missing.length > 0;
+}
+
+/** Makes an empty file, unless there is something. */
+function create(target: string): boolean {
+  Deno.mkdirSync(target.slice(0, target.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+  try {
+    Deno.openSync(target, { write: true, createNew: true, mode: 0o600 }).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  }
+}
+
+/**
+ * What of a file is not in that of the same name at home, though it may have been brought there before, whole or in
+ * part, and others may have added to it.
+ *
+ * @param options.known how many bytes of it had come from there
+ */
+function missingOf(
+  source: Uint8Array<ArrayBuffer>,
+  { target, known }: { readonly target: string; readonly known: number | undefined },
+): Uint8Array<ArrayBuffer> {
+  // A link may be the user's own where a session came from, but is not ours to write through.
+  const { isFile } = known === undefined ? Deno.lstatSync(target) : Deno.statSync(target);
+  if (!isFile) throw new Error("there is something else than a file");
+  const bytes = source.subarray(known ?? 0);
+  const wanted = text(bytes);
+  const there = text(readTranscript(target, { from: known ?? 0 }));
+  if (there.includes(wanted)) return bytes.subarray(bytes.length);
+  const begun = begunIn(there, wanted);
+  if (known === undefined && !target.endsWith(".jsonl") && begun !== there.length) {
+    throw new Error("there is another file of this name");
+  }
+  // Whoever was killed while writing has left half a line.
+  return begun === undefined ? Uint8Array.from([NEWLINE, ...bytes]) : bytes.subarray(begun);
+}
+
+/**
+ * How much of a text is at the end of another one, as a call leaves it that is killed, perhaps behind what others have
+ * added; undefined when that ends in the middle of a line of somebody else's.
+ */
+function begunIn(there: string, wanted: string): number | undefined {
+  let line = 0;
+  do {
+    if (wanted.startsWith(there.slice(line))) return there.length - line;
+    line = there.indexOf("\n", line) + 1;
+  } while (line > 0);
+  return undefined;
+}
+
+const NEWLINE = 0x0a;
+
+/** Bytes as a string of as many characters, each byte another one. */
+function text(bytes: Uint8Array<ArrayBuffer>): string {
+  return new TextDecoder("latin1").decode(bytes);
+}
+
+/** Appends, or takes back what a full disk let through, unless others have appended since. */
+function append(target: string, bytes: Uint8Array): void {
+  if (bytes.length === 0) return;
+  using file = Deno.openSync(target, { append: true });
+  const position = () => file.seekSync(0, Deno.SeekMode.Current);
+  let start: number | undefined;
+  let written = 0;
+  try {
+    while (written < bytes.length) {
+      const count = file.writeSync(bytes.subarray(written));
+      start ??= position() - count;
+      written += count;
+    }
+  } catch (error) {
+    const isLast = start !== undefined && file.statSync().size === start + written;
+    if (isLast) file.truncateSync(start);
+    throw error;
+  }
+}
+
+/** Removes a file of ours that nobody else has written to. */
+function removeEmpty(path: string): void {
+  try {
+    if (Deno.lstatSync(path).size === 0) Deno.removeSync(path);
+  } catch {
+    // Somebody was faster.
+  }
+}
+
+/** Removes a file; one that stays is found to be home already when it is forwarded again. */
+function remove(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // Whoever removes its folder says why it cannot be.
+  }
+}
+
+/** Why, without the call and its path. */
+function reasonOf(error: unknown): string {
+  if (error instanceof UnfitFileError) return error.reason;
+  const why = error instanceof Error ? error.message : String(error);
+  return why.replace(/ \(os error \d+\).*$/su, "");
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

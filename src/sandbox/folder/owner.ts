@@ -1,0 +1,123 @@
+import { readRegularFile } from "../../../ffi/regular_file.ts";
+import { readProcFile, readProcLink } from "../../../ffi/proc.ts";
+import { partsOf } from "./folder_parts.ts";
+import type { ForwardOptions } from "./forward_transcripts.ts";
+import { isJsonObject } from "../json_object.ts";
+import { readProcessStat } from "../processes/process_stat.ts";
+
+/** Whose run a private folder is, and what would be lost with it. */
+export interface Owner {
+  /** That of `NOBODY` once the run is over, and only what could not be brought home is left. */
+  readonly pid: number;
+  /** Clock ticks from boot to the process's start, which tell it from a later one with its pid. */
+  readonly startTime: string;
+  readonly host: string;
+  /** Boot of the machine and namespace of the pid: elsewhere the pid means nothing. */
+  readonly bootId: string;
+  readonly pidNamespace: string;
+  /** Path of the folder when it was made: what names its processes. */
+  readonly path: string;
+  /** The folder that 2.1.197 makes in `TMPDIR`, whatever it is told; absent where it was there before. */
+  readonly litter?: string;
+  /** The session that goes on in it; absent when nothing of it is to be kept. */
+  readonly session?: OwnedSession;
+  /** What `forwardTranscripts` is to bring home; absent when nothing is, and as long as there is no child. */
+  readonly transcripts?: Omit<ForwardOptions, "from">;
+}
+
+/** A session whose transcript is yet to come home. */
+export interface OwnedSession {
+  readonly id: string;
+  /** The config dir that it belongs to. */
+  readonly configDir: string;
+  /** When its run began, in milliseconds since the epoch, as exactly as the clock tells. */
+  readonly since: number;
+}
+
+/** Whether an owner still works on its folder; "unknown" where its processes cannot be seen from here. */
+export type OwnerState = "live" | "dead" | "unknown";
+
+/** Its name among what is out of reach for tools. */
+export const OWNER_FILE = "owner.json";
+
+/** Whose a folder is whose run is over: no process has this pid. */
+export const NOBODY = { pid: 0, startTime: "0" } as const;
+
+/** The largest file that is read, in bytes: of a session resumed with 100 000 files it is smaller. */
+const LIMIT = 16_000_000;
+
+/** This process as the owner of a folder. */
+export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId" | "pidNamespace"> {
+  return { pid: Deno.pid, startTime: readProcessStat("self")?.startTime ?? "0", ...here() };
+}
+
+/** Writes the owner's file, whole or not at all. */
+export function writeOwner(folder: string, owner: Owner): void {
+  const file = `${partsOf(folder).own}/${OWNER_FILE}`;
+  Deno.writeTextFileSync(`${file}.part`, JSON.stringify(owner), { mode: 0o600 });
+  Deno.renameSync(`${file}.part`, file);
+}
+
+/** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
+export function readOwner(folder: string): Owner | "missing" | "broken" {
+  try {
+    const bytes = readRegularFile(`${partsOf(folder).own}/${OWNER_FILE}`, { limit: LIMIT });
+    const owner: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return isOwner(owner) ? owner : "broken";
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound ? "missing" : "broken";
+  }
+}
+
+/**
+ * Judges an owner by pid, start time, boot and pid namespace; `NOBODY` is dead everywhere.
+ *
+ * After another boot of this machine it cannot live. Of another machine that shares the folder, and of another
+ * container on this one, nothing can be known.
+ */
+export function judgeOwner(owner: Owner): OwnerState {
+  if (owner.pid === NOBODY.pid) return "dead";
+  const { host, bootId, pidNamespace } = here();
+  if (owner.bootId !== bootId) return owner.host === host ? "dead" : "unknown";
+  if (owner.pidNamespace !== pidNamespace) return "unknown";
+  return isLiving(owner) ? "live" : "dead";
+}
+
+/** Whether a process of this pid namespace lives, as its pid and its start time tell. */
+export function isLiving({ pid, startTime }: Pick<Owner, "pid" | "startTime">): boolean {
+  const stat = readProcessStat(pid);
+  return stat !== undefined && !stat.ended && stat.startTime === startTime;
+}
+
+function here(): Pick<Owner, "host" | "bootId" | "pidNamespace"> {
+  return {
+    host: Deno.hostname(),
+    bootId: new TextDecoder().decode(readProcFile("/proc/sys/kernel/random/boot_id")).trim(),
+    pidNamespace: readProcLink("/proc/self/ns/pid"),
+  };
+}
+
+function isOwner(value: unknown): value is Owner {
+  if (!isJsonObject(value)) return false;
+  const { pid, session, transcripts, litter } = value;
+  const names = ["startTime", "host", "bootId", "pidNamespace", "path"];
+  return typeof pid === "number" && names.every((name) => typeof value[name] === "string") &&
+    (litter === undefined || isLitter(litter)) && (session === undefined || isSession(session)) &&
+    (transcripts === undefined || isTranscripts(transcripts));
+}
+
+function isLitter(value: unknown): value is Owner["litter"] {
+  return typeof value === "string" && value.endsWith(`/claude-${Deno.uid()}`);
+}
+
+function isSession(value: unknown): value is OwnedSession {
+  return isJsonObject(value) && typeof value["id"] === "string" &&
+    typeof value["configDir"] === "string" && typeof value["since"] === "number";
+}
+
+function isTranscripts(value: unknown): value is Owner["transcripts"] {
+  if (!isJsonObject(value)) return false;
+  const { to, resumed } = value;
+  return typeof to === "string" && isJsonObject(resumed) &&
+    Object.values(resumed).every((size) => typeof size === "number");
+}

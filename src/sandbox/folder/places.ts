@@ -1,0 +1,17 @@
+import { absoluteDir } from "../absolute_dir.ts";
+import { tempDir } from "./temp_dir.ts";
+import type { Environment } from "../environment.ts";
+
+/** Where temporary files may go on every Linux. */
+const COMMON = ["/tmp", "/var/tmp"];
+
+/**
+ * The places where runs may have their private folders, `TMPDIR` first; without links, each once. The second is the
+ * user's own, if there is one: what `XDG_RUNTIME_DIR` names is nobody's working directory.
+ */
+export function places(env: Environment): readonly [string, ...string[]] {
+  const runtimeDir = env["XDG_RUNTIME_DIR"] ?? "";
+  const first = absoluteDir(tempDir(env));
+  const others = [...(runtimeDir.startsWith("/") ? [runtimeDir] : []), ...COMMON].map(absoluteDir);
+  return [first, ...new Set(others.filter((place) => place !== first))];
+}

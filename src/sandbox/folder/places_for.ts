@@ -1,0 +1,31 @@
+import { folderOfRuns } from "./folder_of_runs.ts";
+import { isBelow } from "./is_below.ts";
+
+/**
+ * The places to be tried for a run, in this order: those that its tools cannot write to, the first of all where they
+ * may write everywhere. Permission to write would be permission to execute there, whatever rules say: they follow a
+ * path, which a folder above it can take elsewhere.
+ *
+ * @param all the places there are, the preferred one first
+ * @param options.folders the working directory and every added directory
+ * @param options.writable these and what settings add: they may name every place, so that the run is where it is easy to
+ * reach, if they were all that counts
+ */
+export function placesFor(
+  all: readonly [string, ...string[]],
+  { folders, writable }: {
+    readonly folders: readonly string[];
+    readonly writable: readonly string[];
+  },
+): readonly [string, ...string[]] {
+  const [first] = all;
+  const closedTo = (open: readonly string[]) => all.filter((place) => !isOpen(place, open));
+  const ordered = new Set([...closedTo(writable), ...closedTo(folders), first]);
+  const [best = first, ...others] = ordered;
+  return [best, ...others];
+}
+
+/** Whether tools that may write to some folders may write to what runs have in a place. */
+function isOpen(place: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => isBelow(folderOfRuns(place), folder));
+}

@@ -1,0 +1,151 @@
+import { makeFifo } from "../../../ffi/fifo.ts";
+import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { SandboxError } from "../sandbox_error.ts";
+import { copySession } from "./copy_session.ts";
+import type { FolderContents } from "./folder_contents.ts";
+import { folderFailure } from "./folder_failure.ts";
+import { partsOf } from "./folder_parts.ts";
+import { type Forwarded, forwardTranscripts } from "./forward_transcripts.ts";
+import { keepTranscripts } from "./keep_transcripts.ts";
+import { linkUserFiles } from "./link_user_files.ts";
+import { type Owner, writeOwner } from "./owner.ts";
+import { parentOf } from "./parent_of.ts";
+import { removeEmpty } from "./remove_empty.ts";
+import { removeFolder } from "./remove_folder.ts";
+import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
+import { takeFootholds } from "./take_footholds.ts";
+
+/** The private folder of one run, filled: the child's config dir, our settings and hooks, the prompt, a temp folder. */
+export class Sandbox implements Disposable {
+  readonly path: string;
+  /** The child's `CLAUDE_CONFIG_DIR`. */
+  readonly configDir: string;
+  /** The file given to the child as `--settings`. */
+  readonly settingsPath: string;
+  /** The child's `CLAUDE_CODE_TMPDIR`. */
+  readonly tempDir: string;
+  /** The FIFO on which hooks announce themselves. */
+  readonly fifoPath: string;
+  /** Holds a file for each announced hook: its payload. */
+  readonly payloadDir: string;
+  /** What every line on the FIFO begins with. */
+  readonly secret: string;
+  /** The prompt as a file, when it goes in on fd 0. */
+  readonly stdinPath: string | undefined;
+  /** Bytes of transcripts that were copied in, by their path below `projects/`. */
+  readonly resumed: ReadonlyMap<string, number>;
+  #owner: Owner;
+  readonly #footholds: readonly string[];
+
+  /**
+   * Fills a folder that `makeRunFolder` made, and removes it when it cannot be filled.
+   *
+   * @param options.places the places where other runs may have their private folders
+   * @throws {SandboxError} when it cannot be filled, another run has the session, or the one to resume does not exist
+   * @throws {UnfitFileError} when something else stands where a transcript to resume should be
+   */
+  constructor(
+    owner: Owner,
+    { contents, places }: {
+      readonly contents: FolderContents;
+      readonly places: readonly string[];
+    },
+  ) {
+    this.#owner = owner;
+    this.path = owner.path;
+    const parts = partsOf(owner.path);
+    this.configDir = parts.configDir;
+    this.settingsPath = parts.settingsPath;
+    this.tempDir = parts.tempDir;
+    this.fifoPath = parts.fifoPath;
+    this.payloadDir = parts.payloadDir;
+    this.secret = contents.secret;
+    this.stdinPath = contents.stdinPath;
+    this.#footholds = takeFootholds(
+      contents.exposed,
+      owner.path.slice(parentOf(owner.path).length + 1),
+    );
+    try {
+      if (contents.isNewSession) refuseHeldSession(owner, places);
+      for (const dir of [this.configDir, this.tempDir, this.payloadDir]) {
+        Deno.mkdirSync(dir, { mode: 0o700 });
+      }
+      for (const { path, text } of contents.files) {
+        Deno.writeTextFileSync(path, text, { mode: 0o600 });
+      }
+      makeFifo(this.fifoPath);
+      linkUserFiles(contents.userConfigDir, this.configDir);
+      this.resumed = this.#copyResumed(contents, places);
+      if (owner.session !== undefined) {
+        const resumed = Object.fromEntries(this.resumed);
+        this.#owner = { ...owner, transcripts: { to: owner.session.configDir, resumed } };
+        writeOwner(this.path, this.#owner);
+      }
+    } catch (cause) {
+      this[Symbol.dispose]();
+      if (cause instanceof SandboxError || cause instanceof UnfitFileError) throw cause;
+      throw folderFailure(`Cannot fill the private folder ${this.path}`, {
+        suggestion: `Look for free space and permissions in ${
+          parentOf(parentOf(this.path))
+        }, or set TMPDIR`,
+        cause,
+      });
+    }
+  }
+
+  #copyResumed(
+    { resume, shortened, userConfigDir }: FolderContents,
+    places: readonly string[],
+  ): ReadonlyMap<string, number> {
+    if (resume === undefined) return new Map();
+    const copied = copySession(resume, {
+      from: userConfigDir,
+      to: this.configDir,
+      ...(shortened === undefined ? {} : { shortened }),
+    });
+    if (copied.size > 0) return copied;
+    const holder = findSessionHolder(resume, {
+      configDir: userConfigDir,
+      before: this.#owner,
+      places,
+    });
+    throw new SandboxError(`Cannot resume the session "${resume}": it has no transcript`, {
+      suggestion: holder === undefined
+        ? `Look for its id in ${userConfigDir}/projects`
+        : adviceOn(holder),
+    });
+  }
+
+  /** Brings the session's transcript home, unless it is not to be kept. */
+  forward(): Forwarded {
+    const { transcripts } = this.#owner;
+    if (transcripts === undefined) return { files: 0, left: 0, failures: [] };
+    return forwardTranscripts({ from: this.configDir, ...transcripts });
+  }
+
+  /** Removes the folder but for the transcripts, which a later sweep brings home, and says where they are. */
+  keep(): string {
+    const path = keepTranscripts(this.path, this.#owner);
+    this.#removeRest();
+    return path;
+  }
+
+  /** Removes the folder and everything in it, as far as it can be removed; a second call does nothing. */
+  [Symbol.dispose](): void {
+    this.remove();
+  }
+
+  /** Removes the folder and says why it could not, if it could not. */
+  remove(): Error | undefined {
+    const problem = removeFolder(this.path);
+    this.#removeRest();
+    return problem;
+  }
+
+  /** Removes what is not in the folder, and the folder of runs if there is no other run. */
+  #removeRest(): void {
+    for (const foothold of this.#footholds) removeEmpty(foothold);
+    for (const each of [this.path, ...this.#footholds]) removeEmpty(parentOf(each));
+    if (this.#owner.litter !== undefined) removeEmpty(this.#owner.litter);
+  }
+}

@@ -1,0 +1,42 @@
+import { absoluteDir } from "../absolute_dir.ts";
+import { isJsonObject, type JsonObject } from "../json_object.ts";
+
+/**
+ * The folders that a run's tools may write to, be it only from Claude Code's Bash sandbox: the working directory, what
+ * was added to it, and what settings add. Without links.
+ *
+ * @param folders the working directory, first, and every added directory
+ * @param options.settings every settings object that applies to the run
+ */
+export function writableFolders(
+  folders: readonly string[],
+  options: { readonly settings: readonly JsonObject[]; readonly home: string | undefined },
+): readonly string[] {
+  const [cwd = "/"] = folders;
+  const named = options.settings.flatMap((settings) => [
+    ...strings(fieldOf(settings, ["permissions", "additionalDirectories"])),
+    ...strings(fieldOf(settings, ["sandbox", "filesystem", "allowWrite"])),
+  ]);
+  return [...folders, ...named.map((path) => pathOf(path, { ...options, cwd }))].map(absoluteDir);
+}
+
+/** A path as Claude Code's settings may name it; of a pattern the folder that it begins with. */
+function pathOf(
+  named: string,
+  { cwd, home = "" }: { readonly cwd: string; readonly home: string | undefined },
+): string {
+  const folder = named.replace(/^\/\//u, "/").replace(/[^/]*[*?[].*$/su, "");
+  if (folder === "~" || folder.startsWith("~/")) return `${home}${folder.slice(1)}`;
+  return folder.startsWith("/") ? folder : `${cwd}/${folder}`;
+}
+
+function fieldOf(settings: JsonObject, names: readonly string[]): unknown {
+  return names.reduce<unknown>(
+    (value, name) => isJsonObject(value) ? value[name] : undefined,
+    settings,
+  );
+}
+
+function strings(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}

@@ -1,0 +1,38 @@
+import { readRegularFile } from "../../../ffi/regular_file.ts";
+import { isJsonObject } from "../json_object.ts";
+import { readProcessStat } from "./process_stat.ts";
+
+/** The largest record of a process that is read, in bytes: they have less than a thousand. */
+const LIMIT = 65_536;
+
+/**
+ * The ids of the sessions that Claude Code has at work in the background just now, by the record each of its processes
+ * keeps in the user's config dir.
+ */
+export function backgroundSessions(configDir: string): ReadonlySet<string> {
+  const sessions = new Set<string>();
+  for (const name of recordsIn(`${configDir}/sessions`)) {
+    try {
+      const bytes = readRegularFile(`${configDir}/sessions/${name}`, { limit: LIMIT });
+      const record: unknown = JSON.parse(new TextDecoder().decode(bytes));
+      if (!isJsonObject(record)) continue;
+      const { pid, sessionId, kind } = record;
+      if (typeof kind !== "string" || kind === "interactive") continue;
+      if (typeof sessionId !== "string" || typeof pid !== "number") continue;
+      if (readProcessStat(pid)?.ended === false) sessions.add(sessionId);
+    } catch {
+      // It has ended meanwhile, or is no record.
+    }
+  }
+  return sessions;
+}
+
+function recordsIn(dir: string): readonly string[] {
+  try {
+    return [...Deno.readDirSync(dir)].map(({ name }) => name).filter((name) =>
+      /^\d+\.json$/u.test(name)
+    );
+  } catch {
+    return [];
+  }
+}

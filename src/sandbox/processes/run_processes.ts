@@ -1,0 +1,148 @@
+import { LibcError } from "../../../ffi/errno.ts";
+import { readProcFile, readProcPids } from "../../../ffi/proc.ts";
+import { kill, killGroup } from "../../../ffi/process.ts";
+import { type ProcessStat, readProcessStat } from "./process_stat.ts";
+
+/** How the processes of one run are told from all others. */
+export interface RunMarks {
+  /** The child's `CLAUDE_CONFIG_DIR`, which every program of the run inherits unless it is taken away. */
+  readonly configDir: string;
+  /** The child's pid, as long as it has not been reaped. */
+  readonly child?: number;
+}
+
+/** Processes of a run that live, and what will find those they start from now on. */
+export interface RunProcesses {
+  readonly living: readonly ProcessStat[];
+  /** The sessions that are the run's, by their number, with the start time of the process that leads or led it. */
+  readonly sessions: ReadonlyMap<number, string>;
+}
+
+/** How often is looked again for what was started while the processes before it were killed. */
+const ROUNDS = 100;
+
+/** How long processes that were asked to end may take, in milliseconds, and how often they are looked at. */
+const GRACE_MS = 500;
+const LOOK_MS = 10;
+
+/**
+ * Finds the living processes of a run.
+ *
+ * Tools run in sessions of their own, outlive their parents and may clear their environment, so one mark is not
+ * enough. A process is the run's
+ *
+ * - if it is the child, or descends from a process of the run, whoever it has become since,
+ * - if it is this user's and has the child's config dir in its environment, which other users may claim too,
+ * - if it is in a session that is the run's: one that a process of the run leads, or led at an earlier look. Whoever
+ *   entered a session of somebody else's with that environment brings in no one but himself.
+ *
+ * Whose a process is tells its real user id: a program with the set-user-ID bit shows another effective one.
+ *
+ * @param earlier what an earlier look found: its sessions are searched too
+ */
+export function findRunProcesses(marks: RunMarks, earlier?: RunProcesses): RunProcesses {
+  const processes = allProcesses();
+  const own = processes.get(Deno.pid)?.session;
+  const sessions = new Map(earlier?.sessions);
+  for (const [session, startTime] of sessions) {
+    const leader = processes.get(session);
+    // The number belongs to another session by now.
+    if (leader !== undefined && leader.startTime !== startTime) sessions.delete(session);
+  }
+  const entry = `CLAUDE_CONFIG_DIR=${marks.configDir}`;
+  // Nothing of a run comes into this program's session, so nothing in there is ever the run's.
+  let others = [...processes.values()].filter(({ session }) => session !== own);
+  const found = new Map<number, ProcessStat>();
+  const take = (isOfRun: (process: ProcessStat) => boolean) => {
+    const taken = others.filter(isOfRun);
+    others = others.filter((process) => !taken.includes(process));
+    for (const process of taken) {
+      found.set(process.pid, process);
+      if (process.session === process.pid) sessions.set(process.pid, process.startTime);
+    }
+    return taken.length > 0;
+  };
+  take(({ pid }) => pid === marks.child || (hasEntry(pid, entry) && isOfThisUser(pid)));
+  while (take(({ parent, session }) => found.has(parent) || sessions.has(session)));
+  return { living: [...found.values()].filter(({ ended }) => !ended), sessions };
+}
+
+/**
+ * Kills all processes of a run, and looks again until none lives: each may have started another meanwhile.
+ *
+ * @returns those that live all the same, as one does that hangs in the kernel
+ */
+export function killRunProcesses(
+  marks: RunMarks,
+  earlier?: RunProcesses,
+): readonly ProcessStat[] {
+  let found = findRunProcesses(marks, earlier);
+  for (let round = 0; round < ROUNDS && found.living.length > 0; round++) {
+    // What starts a successor and ends, again and again, is caught only as a group.
+    const inSessions = found.living.filter(({ session }) => found.sessions.has(session));
+    for (const group of new Set(inSessions.map(({ group }) => group))) {
+      send(() => killGroup(group, "SIGKILL"));
+    }
+    for (const { pid, startTime } of found.living) {
+      if (readProcessStat(pid)?.startTime === startTime) send(() => kill(pid, "SIGKILL"));
+    }
+    found = findRunProcesses(marks, found);
+  }
+  return found.living;
+}
+
+/**
+ * Asks all processes of a run to end, as Claude Code does within 80 ms and with its transcript written, and kills
+ * what has not ended in time. Blocks meanwhile.
+ *
+ * @returns those that live all the same
+ */
+export function endRunProcesses(marks: RunMarks): readonly ProcessStat[] {
+  let found = findRunProcesses(marks);
+  for (const { pid } of found.living) send(() => kill(pid, "SIGTERM"));
+  const deadline = performance.now() + GRACE_MS;
+  while (found.living.length > 0 && performance.now() < deadline) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+    found = findRunProcesses(marks, found);
+  }
+  return killRunProcesses(marks, found);
+}
+
+/** A program that changed its user cannot be signalled; the others still can. */
+function send(signal: () => void): void {
+  try {
+    signal();
+  } catch {
+    // Reported as living.
+  }
+}
+
+/** Those too that have ended and were not waited for: what they started still descends from them. */
+function allProcesses(): ReadonlyMap<number, ProcessStat> {
+  const processes = new Map<number, ProcessStat>();
+  for (const pid of readProcPids()) {
+    const stat = readProcessStat(pid);
+    // Session 0 is what a container's processes have whose session began outside of it, and the kernel's own.
+    if (stat !== undefined && stat.session !== 0) processes.set(stat.pid, stat);
+  }
+  return processes;
+}
+
+function hasEntry(pid: number, entry: string): boolean {
+  return textOf(`/proc/${pid}/environ`).split("\0").includes(entry);
+}
+
+function isOfThisUser(pid: number): boolean {
+  const [, real] = /^Uid:\t(\d+)/mu.exec(textOf(`/proc/${pid}/status`)) ?? [];
+  return Number(real) === Deno.uid();
+}
+
+function textOf(path: string): string {
+  try {
+    return new TextDecoder().decode(readProcFile(path));
+  } catch (error) {
+    // It has ended, or it is somebody else's.
+    if (error instanceof LibcError) return "";
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { end } from "./ending.ts";
+import { type Prompt, ticketsOf } from "./message.ts";
+import { ECHO_START, encodePaste } from "./terminal/paste.ts";
+import type { OpenSession, SessionState } from "./session_state.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
+
+/** How long a paste may stay unseen before the screen is looked at. */
+const ECHO_MS = 3000;
+
+/** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
+const RENDEZVOUS_MS = 10_000;
+
+/**
+ * Hands the next message to the child, if it is its time, and ends a conversation in which there is nothing left to do.
+ *
+ * While a turn is under way the child keeps a queue of its own, as `claude -p` does: what comes in time becomes a part
+ * of the turn, the rest is the next one, all together. What goes in another way than by the socket waits until the
+ * child rests, and so does what shall come after everything else.
+ */
+export function handOn(state: SessionState): Step {
+  if (state.ending !== undefined) return stay(state);
+  const [next, ...queue] = state.queue;
+  if (next === undefined) {
+    return state.phase === "resting" && isLast(state)
+      ? end(state, { kind: "closed" })
+      : stay(state);
+  }
+  const atRest = isAtRest(state);
+  switch (next.way) {
+    case undefined: {
+      if (!atRest) return stay(state);
+      const ending = { kind: "settled", message: next } as const;
+      const after = handOn({ ...state, queue });
+      const tickets = ticketsOf([next]);
+      return act(after.state, [
+        { type: "turn", ending, recorded: true, tickets },
+        ...after.effects,
+      ]);
+    }
+    case "stdin":
+      return handOn({ ...state, queue, sent: [...state.sent, next] });
+    case "paste":
+      return atRest ? paste({ ...state, queue }, next) : stay(state);
+    case "rendezvous": {
+      if (atRest) return send(state);
+      const joins = state.phase === "working" && !state.waits && next.command === undefined &&
+        next.priority !== "later";
+      return joins
+        ? act({ ...state, queue, sent: [...state.sent, next] }, [deliver(next)])
+        : stay(state);
+    }
+  }
+}
+
+/** Whether the turn under way, or the one just over, is the last of the conversation. */
+export function isLast({ open, queue, sent }: SessionState): boolean {
+  return !open && queue.length === 0 && sent.length === 0;
+}
+
+/** Whether the child waits for a message: nothing is under way but what runs in the background. */
+function isAtRest({ phase, waits, status }: SessionState): boolean {
+  return phase === "resting" || (phase === "working" && waits && status?.status !== "waiting");
+}
+
+/** Pastes a prompt into the input box. */
+export function paste(state: OpenSession, prompt: Prompt): Step {
+  const { sent } = state;
+  const pasted = { ...state, sent: [...sent, prompt], echo: ECHO_START, waits: false };
+  return act({ ...pasted, phase: "pasted" }, [
+    { type: "write", bytes: encodePaste(prompt.text) },
+    deadline("look"),
+    deadline("echo", ECHO_MS),
+    ...limits(state),
+    { type: "trace", text: "prompt pasted" },
+  ]);
+}
+
+/** Sends the next message to the rendezvous socket of a child that rests, once it has one. */
+function send(state: OpenSession): Step {
+  const [next, ...queue] = state.queue;
+  if (next?.way === undefined) return stay(state);
+  if (!state.reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
+  return act({ ...state, queue, sent: [...state.sent, next], phase: "entered", waits: false }, [
+    deliver(next),
+    deadline("rendezvous"),
+    ...limits(state),
+    { type: "trace", text: "prompt sent to the rendezvous socket" },
+  ]);
+}
+
+function deliver({ text }: Prompt) {
+  return { type: "deliver", prompt: text } as const;
+}
+
+/** The limits that begin with a message. */
+function limits({ options }: SessionState) {
+  return [
+    deadline("delivery", options.deliveryTimeoutMs),
+    ...(options.conversation ? [deadline("timeout", options.timeoutMs)] : []),
+  ];
+}

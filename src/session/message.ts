@@ -1,0 +1,61 @@
+/**
+ * How a prompt reaches the child:
+ *
+ * - `stdin`: as its fd 0
+ * - `paste`: pasted into its input box
+ * - `rendezvous`: by the socket on which a Claude Code in the background takes its user's replies
+ */
+export type WayIn = "stdin" | "paste" | "rendezvous";
+
+/** When a message is the child's business: at once, in the turn under way if it still can be, or after everything else. */
+export type Priority = "now" | "next" | "later";
+
+/** What every message says of itself. */
+interface MessageFields {
+  readonly text: string;
+  /** The id that the caller gave it. */
+  readonly uuid?: string;
+  /** What its sender knows it by where results are handed over: it is never printed. */
+  readonly ticket?: string;
+  /** Whether the caller has sent one with that id before: then it is not carried out again. */
+  readonly repeated?: true;
+  /** Absent for `next`. */
+  readonly priority?: Priority;
+  /** What the caller sent as the message's content, where it is to be printed again. */
+  readonly content?: unknown;
+}
+
+/** A message for the child. */
+export interface Prompt extends MessageFields {
+  readonly way: WayIn;
+  /** The command that makes the text for the model out of it, such as `/init`. */
+  readonly command?: string;
+  /** The first character that Claude Code may change, in words. */
+  readonly altered?: string;
+}
+
+/** A message whose end is known without the child: what `claude -p` says to it, or why it cannot be sent. */
+export interface SettledMessage extends MessageFields {
+  readonly way?: undefined;
+  readonly settled:
+    | { readonly kind: "local"; readonly text: string; readonly version: string }
+    | { readonly kind: "refused"; readonly message: string; readonly suggestion: string };
+}
+
+/** A message of the caller. */
+export type Message = Prompt | SettledMessage;
+
+/** What the senders of messages know them by. */
+export function ticketsOf(messages: readonly Message[]): readonly string[] {
+  return messages.map(({ ticket }) => ticket).filter((ticket) => ticket !== undefined);
+}
+
+/** The place at which a message waits: behind those that are as urgent. */
+export function enqueued(queue: readonly Message[], message: Message): readonly Message[] {
+  const at = queue.findIndex((other) => urgency(other) > urgency(message));
+  return at < 0 ? [...queue, message] : queue.toSpliced(at, 0, message);
+}
+
+function urgency({ priority = "next" }: Message): number {
+  return ["now", "next", "later"].indexOf(priority);
+}

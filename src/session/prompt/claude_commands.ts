@@ -1,0 +1,113 @@
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/**
+ * What `claude -p` makes of a slash command of Claude Code's own:
+ *
+ * - `prompt`: a text for the model, as the interactive program does
+ * - `unavailable`: the answer that it is not available; the interactive program carries it out
+ * - `told`: what the interactive program does too, and tells in the transcript
+ * - `own`: an answer of its own, without the model; the interactive program carries it out in its own way
+ * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
+ * - `gated`: nothing; the interactive program has it for some accounts
+ * - `absent`: nothing, the version does not have it
+ */
+export type CommandKind =
+  | "prompt"
+  | "unavailable"
+  | "told"
+  | "own"
+  | "personal"
+  | "gated"
+  | "absent";
+
+/** The versions that the table was measured with. */
+const MEASURED = ["2.1.168", "2.1.197", "2.1.330"] as const;
+
+interface Row {
+  readonly names: string;
+  /** One for each measured version. */
+  readonly kinds: readonly [CommandKind, CommandKind, CommandKind];
+}
+
+/** Every command that comes with Claude Code, skills and other names of a command included. */
+const TABLE: readonly Row[] = [
+  {
+    names: "batch claude-api code-review debug deep-research fewer-permission-prompts init loop " +
+      "proactive review run run-skill-generator security-review simplify update-config verify",
+    kinds: ["prompt", "prompt", "prompt"],
+  },
+  {
+    names: "dataviz plugin-authoring workflow-authoring",
+    kinds: ["absent", "absent", "prompt"],
+  },
+  { names: "routines schedule", kinds: ["unavailable", "unavailable", "prompt"] },
+  { names: "insights team-onboarding", kinds: ["personal", "personal", "personal"] },
+  { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
+  { names: "checkup", kinds: ["absent", "absent", "personal"] },
+  {
+    names: "clear context cost goal heapdump keybindings-help new reload-skills reset " +
+      "stats usage",
+    kinds: ["own", "own", "own"],
+  },
+  { names: "compact", kinds: ["own", "told", "told"] },
+  { names: "config settings", kinds: ["unavailable", "own", "own"] },
+  {
+    names: "agents autocompact color effort fast focus mcp model name output-style recap " +
+      "reload-plugins rename",
+    kinds: ["unavailable", "unavailable", "own"],
+  },
+  {
+    names: "__remote-workflow auto-mode-setup list-agents peers workflow-launch-exec",
+    kinds: ["absent", "absent", "own"],
+  },
+  {
+    names: "add-dir advisor allowed-tools android app autofix-pr background bashes bg branch " +
+      "break-reminder breaks brief btw bug checkpoint chrome continue copy desktop diff downtime " +
+      "exit export extra-usage feedback fork help hooks ide install-github-app " +
+      "install-slack-app ios keybindings login logout marketplace memory mobile passes " +
+      "permissions plan plugin plugins powerup privacy-settings pro-trial-expired quit radio " +
+      "rate-limit-options rc release-notes remote remote-control remote-env resume rewind " +
+      "sandbox scroll-speed session setup-bedrock setup-vertex share skills status statusline " +
+      "stickers stop tasks teleport terminal-setup theme toggle-memory tp tui ultraplan " +
+      "ultrareview undo update upgrade usage-credits vim voice web-setup wellbeing workflows",
+    kinds: ["unavailable", "unavailable", "unavailable"],
+  },
+  { names: "loops", kinds: ["unavailable", "unavailable", "absent"] },
+  {
+    names: "cd design-login memory-pause pause-memory",
+    kinds: ["absent", "unavailable", "unavailable"],
+  },
+  {
+    names: "access artifacts cloud-plugins design-consent design-revoke import limit-reset " +
+      "low-priority project restart send-to-project subtask use-case",
+    kinds: ["absent", "absent", "unavailable"],
+  },
+  { names: "daemon", kinds: ["gated", "gated", "gated"] },
+  { names: "skill-doctor", kinds: ["absent", "absent", "gated"] },
+];
+
+/** The commands of a version of Claude Code. */
+export interface ClaudeCommands {
+  /** By name; other versions' are `absent`. */
+  readonly kinds: ReadonlyMap<string, CommandKind>;
+  /** Whether these are all: in between and after the measured versions the commands of the last before are assumed. */
+  readonly complete: boolean;
+}
+
+/** The kinds by name, for each measured version. */
+const KINDS: readonly ReadonlyMap<string, CommandKind>[] = MEASURED.map((_, index) =>
+  new Map(
+    TABLE.flatMap(({ names, kinds }) =>
+      names.split(" ").map((name) => [name, kinds[index] ?? "absent"] as const)
+    ),
+  )
+);
+
+/** The slash commands that a version brings along. */
+export function claudeCommands(version: string): ClaudeCommands {
+  const last = MEASURED.findLastIndex((measured) => isVersionAtLeast(version, measured));
+  return {
+    kinds: KINDS[Math.max(0, last)] ?? new Map(),
+    complete: MEASURED.some((measured) => measured === version),
+  };
+}

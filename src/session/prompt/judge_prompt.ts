@@ -1,0 +1,308 @@
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { claudeCommands, type CommandKind } from "./claude_commands.ts";
+import { firstAlteredCharacter } from "./first_altered_character.ts";
+import { QUIT_WORDS } from "./quit_words.ts";
+import { type SlashWord, slashWord } from "./slash_word.ts";
+
+/** What has to be known to judge a prompt. */
+export interface PromptFacts {
+  /** The version of Claude Code. */
+  readonly version: string;
+  /**
+   * Whether a skill or custom command of the user, the project or a plugin answers to a name; `model-only` is one that
+   * only the model may use.
+   */
+  readonly custom: (name: string) => "invocable" | "model-only" | undefined;
+  /** Whether `/` and the prompt's first word are a path that exists. */
+  readonly isPath: boolean;
+  /** Whether `--disable-slash-commands` is given. */
+  readonly disabled: boolean;
+  /** Whether there are plugins, whose commands have a colon in their names. */
+  readonly plugins: boolean;
+  /** Whether there are MCP servers, whose prompts are commands. */
+  readonly mcpServers: boolean;
+  /** Whether the prompt may go in by the rendezvous socket. */
+  readonly rendezvous: boolean;
+}
+
+/** What becomes of a prompt. */
+export type Judgement =
+  /**
+   * The child gets it; `expands` when a command makes the text for the model out of it, `verbatim` when any other way in
+   * than the rendezvous socket would make something else of the text.
+   */
+  | { readonly kind: "send"; readonly expands: boolean; readonly verbatim?: true }
+  /** No child is needed for what `claude -p` answers. */
+  | { readonly kind: "answer"; readonly text: string }
+  | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
+
+/** The newest version that neither skips white space before a slash nor takes invisible characters out. */
+const LAST_LITERAL = "2.1.197";
+
+const TEXT: Judgement = { kind: "send", expands: false };
+const VERBATIM: Judgement = { kind: "send", expands: false, verbatim: true };
+const COMMAND: Judgement = { kind: "send", expands: true };
+
+/**
+ * Decides before a child sees it what a prompt is: text, which goes to the model as it is, or a slash command.
+ *
+ * The interactive Claude Code carries out commands that `claude -p` does not have: `/logout` deletes the login,
+ * `/export` writes files. So a command is only let through by name, if it makes a prompt in either program, or does the
+ * same in both and leaves lines that tell of it: one of the table, or one that the user, the project or a plugin has.
+ * What looks like a command and is none is text in print mode only, and so are the words by which the interactive
+ * program quits: they are sent by the rendezvous socket where that takes them as text, and refused elsewhere. Names of
+ * the table are never left to a file of the project, which Claude Code may not load after all.
+ *
+ * It holds for every message of a conversation, as long as the child is idle: 2.1.197 skips white space before a slash
+ * while a turn is under way.
+ */
+export function judgePrompt(prompt: string, facts: PromptFacts): Judgement {
+  const trimmed = prompt.trim();
+  if (QUIT_WORDS.includes(trimmed)) {
+    return facts.rendezvous && isVersionAtLeast(facts.version, FIRST_RENDEZVOUS)
+      ? VERBATIM
+      : refuseQuitWord(trimmed);
+  }
+  const word = slashWord(prompt);
+  const judged = word === undefined
+    ? TEXT
+    : word.indented
+    ? judgeIndented(word, facts)
+    : judgeWord(word, facts);
+  if (judged.kind !== "send" || isVersionAtLeast(LAST_LITERAL, facts.version)) return judged;
+  if (judged === TEXT && takesAnyText(facts) && isAlteredOnStdin(prompt)) return VERBATIM;
+  if (judged === VERBATIM || firstAlteredCharacter(prompt) === undefined) return judged;
+  if (QUIT_WORDS.includes(withoutHidden(prompt))) return refuseAltered(prompt, "quit");
+  const rest = withoutHiddenStart(prompt);
+  // It stays in the input box, for a person to look at.
+  return rest === "" || /^[/!]/u.test(rest) ? refuseAltered(prompt, "not send the rest") : judged;
+}
+
+/** The first version whose rendezvous socket takes words to quit by, and the first whose takes every text. */
+const FIRST_RENDEZVOUS = "2.1.197";
+const FIRST_EXACT_RENDEZVOUS = "2.1.330";
+
+/** Whether there is a way in by which every text is text. */
+function takesAnyText({ rendezvous, version }: PromptFacts): boolean {
+  return rendezvous && isVersionAtLeast(version, FIRST_EXACT_RENDEZVOUS);
+}
+
+/** Whether the child would get another text on its fd 0 (2.1.330): one without some characters, or with tags of its own. */
+function isAlteredOnStdin(prompt: string): boolean {
+  return prompt.includes("<pasted_content") || firstAlteredCharacter(prompt) !== undefined;
+}
+
+/** White space before the slash makes `claude -p` take it for text, and the interactive program skip it. */
+function judgeIndented(word: SlashWord, facts: PromptFacts): Judgement {
+  if (facts.disabled || isVersionAtLeast(LAST_LITERAL, facts.version)) return TEXT;
+  if (takesAnyText(facts)) return VERBATIM;
+  const { name } = word;
+  const { kinds, complete } = claudeCommands(facts.version);
+  const kind = kinds.get(name) ?? "absent";
+  const mayBeOthers = (facts.plugins && name.includes(":")) ||
+    ((facts.plugins || facts.mcpServers) && name.startsWith("mcp__"));
+  const mayBeCommand = name !== "" &&
+    (kind !== "absent" || customOf(word, facts) !== undefined ||
+      looksLikeCommand(name, facts) && (!complete || mayBeOthers));
+  return mayBeCommand
+    ? refuse(name, {
+      reason:
+        "the interactive Claude Code skips the white space before it and takes it for a command",
+    })
+    : TEXT;
+}
+
+function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
+  const { name, rest } = word;
+  if (name === "") {
+    return takesAnyText(facts) ? VERBATIM : refuse("", {
+      reason: "the interactive Claude Code takes it for a command without a name",
+    });
+  }
+  if (facts.disabled) return judgeDisabled(word, facts);
+  const { kinds, complete } = claudeCommands(facts.version);
+  const kind = kinds.get(name) ?? "absent";
+  const custom = customOf(word, facts);
+  const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
+  if (kind !== "absent" && namesMcp) return refuseUncertain(name);
+  const isTold = kind === "told" && complete && custom === undefined;
+  if (kind === "prompt" || isTold) return judgeArguments(word, facts);
+  if (kind !== "absent") {
+    return custom === undefined ? judgeOwn(name, { ...facts, kind, complete }) : refuse(name, {
+      reason: "a custom command or skill has the name of one of Claude Code's own",
+      suggestion: "Give it another name",
+    });
+  }
+  if (!complete && kinds.has(name)) return refuseUncertain(name);
+  if (custom === "model-only") {
+    return refuse(name, {
+      reason: "this skill can only be invoked by Claude",
+      suggestion: `Ask Claude to use the "${name}" skill`,
+    });
+  }
+  if (custom === "invocable") return COMMAND;
+  if (namesMcp) {
+    return facts.mcpServers || facts.plugins
+      ? refuse(name, {
+        reason: "Claude Code may take it for text before it knows the prompts of its MCP servers",
+        suggestion: "Name the prompt as /mcp__server__prompt",
+      })
+      : TEXT;
+  }
+  if (name.startsWith("mcp__") && (facts.mcpServers || facts.plugins)) {
+    return isVersionAtLeast(facts.version, "2.1.330") ? COMMAND : refuse(name, {
+      reason: "Claude Code does not know the prompts of its MCP servers in time before 2.1.330",
+      suggestion: "Update Claude Code",
+    });
+  }
+  if (name.includes(":") && facts.plugins) return COMMAND;
+  if (!looksLikeCommand(name, facts)) return TEXT;
+  if (!complete) return refuseUncertain(name);
+  if (facts.isPath) return TEXT;
+  return takesAnyText(facts) ? VERBATIM : refuse(name, { reason: "there is no such command" });
+}
+
+/** A command of Claude Code's own that makes no prompt. */
+function judgeOwn(
+  name: string,
+  facts: PromptFacts & {
+    readonly kind: Exclude<CommandKind, "prompt" | "absent">;
+    readonly complete: boolean;
+  },
+): Judgement {
+  const elsewhere = "Run it with claude -p, or in claude itself";
+  switch (facts.kind) {
+    case "unavailable":
+      if (facts.complete && !facts.isPath) return { kind: "answer", text: unavailable(name) };
+      // What is a path is text in print mode, and a command all the same in the interactive program.
+      return facts.complete && takesAnyText(facts) ? VERBATIM : refuse(name, {
+        reason: "the interactive Claude Code carries it out by itself",
+      });
+    case "own":
+    case "told":
+      return refuse(name, {
+        reason: "Claude Code carries it out by itself, without the model",
+        suggestion: elsewhere,
+      });
+    case "personal":
+      return refuse(name, {
+        reason: "it looks at all of your config dir, of which a run sees a part",
+        suggestion: elsewhere,
+      });
+    case "gated":
+      return refuseUncertain(name);
+  }
+}
+
+/** Without commands, what Claude Code would be able to do is what `claude -p` says it is not. */
+function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
+  const { name } = word;
+  if (!looksLikeCommand(name, facts) || facts.isPath) return TEXT;
+  const { kinds, complete } = claudeCommands(facts.version);
+  const kind = kinds.get(name) ?? "absent";
+  if (complete && takesAnyText(facts) && kind !== "gated") {
+    if (kind !== "absent") return { kind: "answer", text: unavailable(name) };
+    if (customOf(word, facts) === undefined) return VERBATIM;
+  }
+  return complete && kind === "unavailable"
+    ? { kind: "answer", text: unavailable(name) }
+    : refuse(name, {
+      reason: "--disable-slash-commands leaves no commands",
+      suggestion: "Leave the flag out, or begin the prompt with another word",
+    });
+}
+
+/** What follows a command that makes a prompt may make another command of it. */
+function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Judgement {
+  const [first = ""] = rest.split(/\s/u, 1);
+  if (first.toLowerCase() === "ultra" && (name === "code-review" || name === "review")) {
+    return refuse(`${name} ${first}`, {
+      reason: "the interactive Claude Code starts a review in the cloud",
+      suggestion: `Leave out "${first}"`,
+    });
+  }
+  const asksForHelp = rest === "--help" || rest === "-h";
+  return asksForHelp && !isVersionAtLeast(LAST_LITERAL, version)
+    ? refuse(`${name} ${rest}`, {
+      reason: "the interactive Claude Code shows its own help",
+      suggestion: `Leave out "${rest}"`,
+    })
+    : COMMAND;
+}
+
+/**
+ * The custom command that a prompt begins with, which may also be named in two words: `/folder name` for `folder:name`.
+ * Claude Code looks for a command of its own first, so that takes knowing them all.
+ */
+function customOf({ name, rest }: SlashWord, { custom, version }: PromptFacts) {
+  const [first = ""] = rest.split(/\s/u, 1);
+  const isOneWord = first === "" || !claudeCommands(version).complete;
+  return custom(name) ?? (isOneWord ? undefined : custom(`${name}:${first}`));
+}
+
+/** Whether Claude Code takes a word for the name of a command even if there is none. */
+function looksLikeCommand(name: string, { version }: PromptFacts): boolean {
+  return isVersionAtLeast(version, "2.1.330")
+    ? /^[a-zA-Z0-9_][a-zA-Z0-9:_-]*$/u.test(name)
+    : /^[a-zA-Z0-9:_-]+$/u.test(name);
+}
+
+/** How long a word is that is looked for among hidden characters. */
+const LONGEST_HIDDEN = 200;
+
+/** A short prompt without white space around it, and without the characters that Claude Code takes out. */
+function withoutHidden(prompt: string): string {
+  return [...prompt.slice(0, LONGEST_HIDDEN)]
+    .filter((character) => firstAlteredCharacter(character) === undefined).join("").trim();
+}
+
+/** The text behind the white space and the characters that Claude Code takes out at its beginning. */
+function withoutHiddenStart(prompt: string): string {
+  let offset = 0;
+  for (const character of prompt) {
+    if (!/\s/u.test(character) && firstAlteredCharacter(character) === undefined) break;
+    offset += character.length;
+  }
+  return prompt.slice(offset);
+}
+
+/** What `claude -p` says of a command that it does not have (2.1.168 to 2.1.330). */
+function unavailable(name: string): string {
+  return `/${name} isn't available in this environment.`;
+}
+
+function refuseUncertain(name: string): Judgement {
+  return refuse(name, { reason: "the interactive Claude Code may have a command of that name" });
+}
+
+function refuseQuitWord(word: string): Judgement {
+  return {
+    kind: "refuse",
+    message: `Cannot send the prompt "${word}": the interactive Claude Code quits on this word`,
+    suggestion: `Say it in a sentence, such as: Answer to the word "${word}"`,
+  };
+}
+
+function refuseAltered(prompt: string, deed: string): Judgement {
+  const character = firstAlteredCharacter(prompt)?.name ?? "a character";
+  return {
+    kind: "refuse",
+    message:
+      `Cannot send the prompt as it is: Claude Code would take ${character} out of it and ${deed}`,
+    suggestion: "Remove such characters from the prompt",
+  };
+}
+
+/** How many characters of a word are repeated in a message. */
+const LONGEST_NAME = 60;
+
+function refuse(
+  command: string,
+  { reason, suggestion = "To say it to the model, begin the prompt with another word" }: {
+    readonly reason: string;
+    readonly suggestion?: string;
+  },
+): Judgement {
+  const name = command.length > LONGEST_NAME ? `${command.slice(0, LONGEST_NAME)}…` : command;
+  return { kind: "refuse", message: `Cannot send "/${name}": ${reason}`, suggestion };
+}

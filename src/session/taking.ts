@@ -1,0 +1,77 @@
+import type { Prompt } from "./message.ts";
+import type { SessionState } from "./session_state.ts";
+
+/**
+ * The session once a hook has told that its child takes a text that it was sent.
+ *
+ * @returns undefined for a text that the child was not sent, or has taken before
+ */
+export function take(state: SessionState, text: unknown): SessionState | undefined {
+  const at = state.sent.findIndex((prompt) => prompt.text === text);
+  return at < 0 ? undefined : takeUnwritten(state, at);
+}
+
+/** The session in a turn: it is that of what was on its way, though nothing has said so. */
+export function takeFirst<Session extends SessionState>(state: Session): Session {
+  return state.taken.length === 0 && state.sent.length > 0 ? takeUnwritten(state, 0) : state;
+}
+
+function takeUnwritten<Session extends SessionState>(state: Session, at: number): Session {
+  return { ...taken(state, at), unwritten: [...state.unwritten, ...state.sent.slice(at, at + 1)] };
+}
+
+/** What the line of a prompt in the transcript tells. */
+export interface WrittenPrompt {
+  readonly state: SessionState;
+  /** Whether the child has taken the prompt, and no hook has told so. */
+  readonly isNews: boolean;
+  /** Whether it is a prompt of an earlier turn. */
+  readonly isLate: boolean;
+}
+
+/**
+ * Takes the line of a prompt, or of a message that became a part of a turn. A command has another text there; whether
+ * what came in by the child's stdin or its input box is still what it was, is looked at when the turn is over.
+ */
+export function takeLine(state: SessionState, text: string): WrittenPrompt {
+  const known = placeOf(state.unwritten, text);
+  const prompt = state.unwritten[known];
+  if (prompt !== undefined) {
+    return {
+      state: { ...state, unwritten: state.unwritten.toSpliced(known, 1) },
+      isNews: false,
+      isLate: !state.taken.includes(prompt),
+    };
+  }
+  const place = placeOf(state.sent, text);
+  return place < 0
+    ? { state, isNews: false, isLate: false }
+    : { state: taken(state, place), isNews: true, isLate: false };
+}
+
+/** The message that is on its way, or that the turn is about. */
+export function currentPrompt({ sent, taken }: SessionState): Prompt | undefined {
+  return sent[0] ?? taken[0];
+}
+
+/** What the last turn was about, or the one that never began. */
+export function lastMessages({ sent, taken }: SessionState): readonly Prompt[] {
+  return taken.length > 0 ? taken : sent;
+}
+
+function placeOf(prompts: readonly Prompt[], text: string): number {
+  const same = prompts.findIndex((prompt) => prompt.text === text);
+  if (same >= 0) return same;
+  const [first] = prompts;
+  const isOther = first !== undefined &&
+    (first.way !== "rendezvous" || first.command !== undefined);
+  return isOther ? 0 : -1;
+}
+
+function taken<Session extends SessionState>(state: Session, at: number): Session {
+  return {
+    ...state,
+    sent: state.sent.toSpliced(at, 1),
+    taken: [...state.taken, ...state.sent.slice(at, at + 1)],
+  };
+}

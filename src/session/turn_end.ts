@@ -1,0 +1,120 @@
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { announces } from "./announces.ts";
+import type { Ending } from "./effect.ts";
+import { announced, end, settledEnding } from "./ending.ts";
+import { handOn, isLast } from "./handing_over.ts";
+import { ticketsOf } from "./message.ts";
+import { NO_TURN, type SessionState } from "./session_state.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
+
+/**
+ * Ends a turn that the child outlives, and with it the run if it was the last one.
+ *
+ * @param options.recorded whether the transcript holds the turn by now
+ */
+export function overTurn(
+  state: SessionState,
+  ending: Ending,
+  { recorded = true }: { readonly recorded?: boolean } = {},
+): Step {
+  if (isLast(state)) return end(state, ending);
+  const { ending: _, ...rest } = state;
+  const isNext = state.sent.length > 0;
+  const over = handOn({
+    ...rest,
+    ...NO_TURN,
+    turns: state.turns + 1,
+    late: !recorded,
+    phase: isNext ? "entered" : "resting",
+  });
+  const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
+  return act(over.state, [
+    { type: "trace", text: `turn over: ${ending.kind}` },
+    // Nothing of the child's may wait for ever.
+    ...(state.stopHook === undefined ? [] : [{ type: "answer", id: state.stopHook } as const]),
+    ...TURN_DEADLINES.map((name) => deadline(name)),
+    deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
+    ...(conversation ? [deadline("timeout", isNext ? timeoutMs : undefined)] : []),
+    { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },
+    ...over.effects,
+  ]);
+}
+
+/** What is only waited for in a turn. */
+const TURN_DEADLINES = [
+  "drain",
+  "idle",
+  "interrupt",
+  "background",
+  "cost",
+  "enter",
+  "echo",
+  "look",
+] as const;
+
+/**
+ * Ends a turn whose end a hook has announced once the child is idle and the transcript holds the turn; where another
+ * message may follow, once the child has told what it cost, too.
+ *
+ * Lines are held back for 0.1 s. 2.1.197 loses those that it is just about to write to a SIGTERM, prompt and answer
+ * together: 8 of some 500 turns, with four at once on two cores.
+ */
+export function overOnRecord(state: SessionState): Step | undefined {
+  if (state.phase !== "settling" || state.status?.status !== "idle") return undefined;
+  const settled = settledEnding(state);
+  if (settled === undefined || !isOnRecord(state)) return undefined;
+  const unpriced = state.options.conversation && !state.priced && !isLast(state);
+  return unpriced ? undefined : overTurn(state, settled);
+}
+
+/** What the turn cost is known, or has been waited for long enough: the child may go on with what it has in its queue. */
+export function onPriced(before: SessionState): Step {
+  const { stopHook, ...rest } = before;
+  const state: SessionState = { ...rest, stopHook: undefined, priced: true };
+  const over = overOnRecord(state) ?? stay(state);
+  return stopHook === undefined
+    ? over
+    : act(over.state, [{ type: "answer", id: stopHook }, ...over.effects]);
+}
+
+/** The first version that writes what it holds back when it is told to go: nothing was lost in 500 runs on a busy machine. */
+const KEEPS_LINES = "2.1.330";
+
+/**
+ * Ends a run whose last turn's end a hook has just announced, where nothing can change it any more and the child loses
+ * no line by going now. Elsewhere it has to be idle first, and its lines in the transcript.
+ */
+export function overAtOnce(state: SessionState): Step | undefined {
+  const over = announced(state);
+  const { version } = state;
+  return over?.kind === "answered" && isLast(state) && version !== undefined &&
+      isVersionAtLeast(version, KEEPS_LINES)
+    ? end(state, over)
+    : undefined;
+}
+
+/** Ends a turn that is a command's, which no hook ends, once the child is idle and its output is in the transcript. */
+export function overWhenCarriedOut(state: SessionState): Step | undefined {
+  return state.carriedOut && state.phase === "working" && state.status?.status === "idle"
+    ? overTurn(state, { kind: "answered", stop: {} })
+    : undefined;
+}
+
+/** Ends a turn that has been waited for long enough. */
+export function overInAnyCase(state: SessionState): Step {
+  const settled = state.phase === "settling" ? settledEnding(state) : undefined;
+  if (settled === undefined) return stay(state);
+  const over = overTurn(state, settled);
+  return act(over.state, [
+    { type: "trace", text: "not idle and on record in time" },
+    ...over.effects,
+  ]);
+}
+
+/** Whether the transcript holds the prompt and the text that the hook spoke of. */
+function isOnRecord({ recorded, completed, stop, failure, answer }: SessionState): boolean {
+  if (!recorded) return false;
+  const message = (stop ?? failure)?.["last_assistant_message"];
+  if (completed || typeof message !== "string" || message.trim() === "") return true;
+  return announces(message, answer);
+}

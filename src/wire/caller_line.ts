@@ -1,0 +1,138 @@
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import type { ControlRequest } from "./control.ts";
+import { isTooDeep } from "./is_too_deep.ts";
+
+/** What a line on stdin says, with `--input-format stream-json`. */
+export type CallerLine =
+  /** Somebody's words. */
+  | {
+    readonly type: "user";
+    readonly text: string;
+    readonly content: unknown;
+    readonly uuid?: string;
+    /** What a program knows it by; a line has none. */
+    readonly ticket?: string;
+    readonly priority?: "now" | "next" | "later";
+    /** Why it cannot be sent. */
+    readonly obstacle?: string;
+  }
+  | { readonly type: "control"; readonly request: ControlRequest }
+  /** Nothing that follows it can be trusted. */
+  | { readonly type: "unreadable"; readonly reason: string };
+
+/** What Claude Code makes of a message without any. */
+const NO_CONTENT = "(no content)";
+
+const PRIORITIES = ["now", "next", "later"] as const;
+
+/**
+ * Reads a line as `claude -p` 2.1.330 does, which skips empty ones and objects of types that it does not know, and ends
+ * at one that is no JSON, or whose message is not the user's. Never throws.
+ *
+ * @returns undefined for a line that says nothing
+ */
+export function readCallerLine(line: string): CallerLine | undefined {
+  if (line.trim() === "") return undefined;
+  if (isTooDeep(line)) return unreadable("it is nested too deeply");
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return unreadable(`it is no JSON (${(error as Error).message})`);
+  }
+  if (value === null) return unreadable("it is null");
+  if (!isJsonObject(value)) return undefined;
+  switch (value.type) {
+    case "user":
+      return userLine(value);
+    case "control_request":
+      return controlLine(value);
+    default:
+      return undefined;
+  }
+}
+
+function unreadable(why: string): CallerLine {
+  return { type: "unreadable", reason: `Cannot read a line of stdin: ${why}` };
+}
+
+function userLine({ message, uuid, priority, shouldQuery }: JsonObject): CallerLine {
+  const { role, content } = isJsonObject(message) ? message : {};
+  if (role !== "user") {
+    return unreadable(`the role of its message is ${JSON.stringify(role)}, not "user"`);
+  }
+  const given = PRIORITIES.find((one) => one === priority);
+  return {
+    type: "user",
+    content,
+    ...(typeof uuid === "string" ? { uuid } : {}),
+    ...(given === undefined ? {} : { priority: given }),
+    ...(shouldQuery === false
+      ? {
+        obstacle: "one that asks nothing of the model has no place in the interactive Claude Code",
+      }
+      : {}),
+    ...textOf(content),
+  };
+}
+
+/** A program's message, as a line with it would be read. */
+export function messageLine(
+  content: unknown,
+  fields: {
+    readonly uuid?: string | undefined;
+    readonly ticket: string;
+    readonly priority?: "now" | "next" | "later" | undefined;
+  },
+): Extract<CallerLine, { readonly type: "user" }> {
+  const { uuid, ticket, priority } = fields;
+  return {
+    type: "user",
+    content,
+    ticket,
+    ...(uuid === undefined ? {} : { uuid }),
+    ...(priority === undefined ? {} : { priority }),
+    ...textOf(content),
+  };
+}
+
+/** The text of a message; blocks of text are paragraphs of it. */
+function textOf(content: unknown): { readonly text: string; readonly obstacle?: string } {
+  if (typeof content === "string") return { text: content || NO_CONTENT };
+  if (content === undefined || content === null) return { text: NO_CONTENT };
+  if (!Array.isArray(content)) {
+    return { text: "", obstacle: "its content is neither text nor blocks" };
+  }
+  const texts: string[] = [];
+  for (const block of content) {
+    if (!isJsonObject(block)) return { text: "", obstacle: "one of its blocks is no object" };
+    if (block.type !== "text" || typeof block.text !== "string") {
+      return {
+        text: "",
+        obstacle: `claude-print passes no ${JSON.stringify(block.type)} blocks on`,
+      };
+    }
+    texts.push(block.text);
+  }
+  return { text: texts.join("\n") || NO_CONTENT };
+}
+
+function controlLine({ request_id: id, request }: JsonObject): CallerLine | undefined {
+  if (typeof id !== "string") return undefined;
+  const { subtype, ...fields } = isJsonObject(request) ? request : {};
+  return {
+    type: "control",
+    request: {
+      id,
+      subtype: typeof subtype === "string" ? subtype : "",
+      fields: Object.keys(fields).filter((name) => !isEmpty(fields[name])),
+    },
+  };
+}
+
+/** Whether a value asks for nothing: it is none, or holds none. */
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "" || value === false) return true;
+  if (Array.isArray(value)) return value.every(isEmpty);
+  return isJsonObject(value) && Object.values(value).every(isEmpty);
+}

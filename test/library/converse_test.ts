@@ -1,0 +1,193 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { type Frame, RunError } from "../../src/library/mod.ts";
+import { leftovers } from "../leftovers.ts";
+import { StandIn } from "../standin/stand_in.ts";
+import { converseHere } from "./converse_here.ts";
+
+const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
+
+const kindOf = ({ type, subtype }: Frame) => type === "system" ? `${subtype}` : type;
+
+/** Kills the Claude Code that takes the prompt of that number. */
+function killAt(prompt: number) {
+  const count = 'echo >> "$HOME/prompts"; [ $(wc -l < "$HOME/prompts")';
+  return { at: "prompt" as const, run: `${count} != ${prompt} ] || kill -9 $CLAUDE` };
+}
+
+Deno.test("converse() holds several turns with one Claude Code, and gives the frames of all", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const conversation = converseHere(claude);
+  const first = await conversation.send("one").result;
+  assertEquals([first.text, first.exitCode, first.warnings], ["You said one, 1", 0, []]);
+  const blocks = [{ type: "text", text: "two" }, { type: "text", text: "three" }];
+  const second = conversation.send(blocks, { priority: "later" });
+  const end = await conversation.close();
+  assertEquals(end, { exitCode: 0, warnings: [] });
+  const { text, frame } = await second.result;
+  assertEquals(text, "You said two\nthree, 2");
+  const frames = await Array.fromAsync(conversation);
+  assertEquals(frames.map(kindOf), [
+    ...["init", "assistant", "result", "init", "assistant", "result"],
+  ]);
+  assertEquals(frames.at(-1), frame);
+  assertEquals((await claude.journal("start")).length, 1);
+  assertEquals(claude.transcripts().size, 1);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("converse() goes on after a break of its loop, and after a turn that was interrupted", async () => {
+  await using claude = await StandIn.set({
+    hang: "stream",
+    turns: [[{ text: "Half an answer and its end" }]],
+  });
+  await using conversation = converseHere(claude);
+  await conversation.interrupt();
+  const first = conversation.send("hello");
+  for await (const frame of conversation) if (kindOf(frame) === "init") break;
+  await conversation.interrupt();
+  const { frame, exitCode } = await first.result;
+  assertEquals([frame.subtype, exitCode], ["error_during_execution", 1]);
+  const second = conversation.send("again");
+  const kinds: string[] = [];
+  for await (const frame of conversation) {
+    kinds.push(kindOf(frame));
+    if (kindOf(frame) === "init") break;
+  }
+  assert(!kinds.includes("control_response"), "nobody has asked for it on stdin");
+  await conversation.interrupt();
+  assertEquals((await second.result).frame.subtype, "error_during_execution");
+  assertEquals((await claude.journal("start")).length, 1);
+});
+
+Deno.test("converse() gives a message that was sent before the result that it has", async () => {
+  await using claude = await StandIn.set(ECHO);
+  await using conversation = converseHere(claude);
+  const uuid = crypto.randomUUID();
+  const first = conversation.send("one", { uuid });
+  assertEquals(conversation.send("once more", { uuid }), first);
+  assertEquals((await first.result).text, "You said one, 1");
+  await conversation.close();
+  const frames = await Array.fromAsync(conversation);
+  const ids = frames.flatMap((frame) =>
+    frame.type === "command_lifecycle" ? [frame.command_uuid] : []
+  );
+  assertEquals(ids, [uuid, uuid, uuid]);
+});
+
+Deno.test("converse() tells the turn of a Claude Code that died, and goes on with another one", async () => {
+  await using claude = await StandIn.set({ ...ECHO, sabotage: [killAt(2)] });
+  await using conversation = converseHere(claude);
+  assertEquals((await conversation.send("one").result).exitCode, 0);
+  const died = await conversation.send("two").result;
+  assertEquals([died.exitCode, died.frame.subtype], [2, "internal_error"]);
+  assertStringIncludes(died.problem?.message ?? "", "Claude Code ended before the turn did");
+  const third = await conversation.send("three").result;
+  assertEquals([third.text, third.exitCode], ["You said three, 1", 0]);
+  assertStringIncludes(third.warnings.join(), "Claude Code is gone");
+  const [first, second] = await claude.journal("start");
+  const id = died.frame.session_id;
+  assert(first?.args.includes(`--session-id=${id}`));
+  assert(second?.args.includes(`--resume=${id}`));
+});
+
+Deno.test("converse() goes on after a turn that took too long, and after a Claude Code that takes nothing", async () => {
+  await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
+  await using slow = converseHere(claude, { args: ["--timeout", "0.5"] });
+  const [late, queued] = [slow.send("one"), slow.send("two", { priority: "later" })];
+  assertEquals((await late.result).frame.subtype, "timeout");
+  assertEquals((await queued.result).exitCode, 124);
+  await using deaf = await StandIn.set({ ...ECHO, rendezvous: false, hang: "start" });
+  await using conversation = converseHere(deaf, { args: ["--start-timeout", "0.3"] });
+  for (const text of ["one", "two"]) {
+    const { frame, problem } = await conversation.send(text).result;
+    assertEquals(frame.subtype, "start_timeout");
+    assertStringIncludes(problem?.message ?? "", "0.3 s");
+  }
+  assertEquals((await deaf.journal("start")).length, 2);
+});
+
+Deno.test("the end of its scope ends a conversation and answers or refuses what was sent", async () => {
+  await using claude = await StandIn.set({ ...ECHO, hang: "prompt" });
+  const conversation = converseHere(claude);
+  const first = conversation.send("one");
+  const second = conversation.send("two", { priority: "later" });
+  await claude.untilNoted("prompt");
+  await conversation[Symbol.asyncDispose]();
+  assertEquals(await leftovers(claude.home), []);
+  const { exitCode, frame } = await first.result;
+  assertEquals([exitCode, frame.subtype], [141, "interrupted"]);
+  await assertRejects(() => second.result, RunError, "The message was not answered");
+  await assertRejects(() => conversation.send("three").result, RunError, "it has been ended");
+  await conversation[Symbol.asyncDispose]();
+  await conversation.interrupt();
+  await conversation.close();
+});
+
+Deno.test("a conversation in which nothing is said starts nothing, and can be ended in every way", async () => {
+  await using claude = await StandIn.set();
+  {
+    await using _unused = converseHere(claude);
+  }
+  const closed = converseHere(claude);
+  assertEquals(await closed.close(), { exitCode: 0, warnings: [] });
+  await assertRejects(() => closed.send("x").result, RunError, "it has been closed");
+  assertEquals(await Array.fromAsync(closed), []);
+  const controller = new AbortController();
+  const aborted = converseHere(claude, { signal: controller.signal });
+  const reason = new Error("not today");
+  const sent = aborted.send("hello");
+  controller.abort(reason);
+  assertEquals(await assertRejects(() => sent.result), reason);
+  assertEquals(await assertRejects(() => aborted.close()), reason);
+  const failed = await assertRejects(() => aborted.send("hello").result, RunError, "not today");
+  assertEquals(failed.cause, reason);
+  assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("converse() ends when its signal is aborted, with the text so far", async () => {
+  await using claude = await StandIn.set({
+    hang: "stream",
+    turns: [[{ text: "Half an answer and its end" }]],
+    sabotage: [{ at: "stream", run: "sleep 0.2" }],
+  });
+  const controller = new AbortController();
+  const conversation = converseHere(claude, { signal: controller.signal });
+  const { result } = conversation.send("hello");
+  await claude.untilNoted("sabotage");
+  controller.abort();
+  const { text, exitCode, frame } = await result;
+  assertEquals([text, exitCode, frame.subtype], ["Half an answe", 130, "interrupted"]);
+  assertEquals((await conversation.close()).exitCode, 130);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("converse() refuses what it cannot send or honour, with what to do about it", async () => {
+  await using claude = await StandIn.set(ECHO);
+  {
+    await using conversation = converseHere(claude);
+    const cases = [["", "there is no prompt"], ["a\0b", "a NUL character"]] as const;
+    for (const [text, words] of cases) {
+      await assertRejects(() => conversation.send(text).result, RunError, words);
+    }
+    const image = [{ type: "image", source: {} }];
+    const { suggestion } = await assertRejects(
+      () => conversation.send(image).result,
+      RunError,
+      'passes no "image" blocks on',
+    );
+    assertEquals(suggestion, "Send text, or the path of a file");
+    assertEquals(await claude.journal("start"), []);
+  }
+  for (const args of [["--jsonl"], ["--one-session"], ["--inject", "paste"], ["a prompt"]]) {
+    const conversation = converseHere(claude, { args });
+    const { result } = conversation.send("hello");
+    await assertRejects(() => result, RunError);
+    await assertRejects(() => Array.fromAsync(conversation), RunError);
+    await assertRejects(() => conversation.close(), RunError);
+    await assertRejects(() => conversation.send("x").result, RunError, "which has failed");
+  }
+  const nowhere = converseHere({ ...claude, binary: `${claude.home.path}/nowhere` });
+  const error = await assertRejects(() => nowhere.send("hello").result, RunError);
+  assertStringIncludes(error.message, "Cannot start claude");
+  assert(error.suggestion !== undefined);
+});

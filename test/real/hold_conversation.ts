@@ -1,0 +1,119 @@
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import type { ProgramOutput } from "../start_program.ts";
+import type { RealClaude } from "./real_claude.ts";
+
+/** Whoever speaks with a program on its stdin and hears what it prints. */
+export interface Caller {
+  /** Says something to the model. */
+  readonly say: (text: string, more?: Readonly<Record<string, unknown>>) => Promise<void>;
+  /** Sends an object as a line, or text as it is. */
+  readonly send: (line: unknown) => Promise<void>;
+  /** Waits until so many lines that hold a text have been printed; of a program that has ended none is awaited. */
+  readonly heard: (text: string, times?: number) => Promise<void>;
+  /** Waits until a request with such a text has reached the API. */
+  readonly asked: (text: string) => Promise<void>;
+  /** The pid of the program. */
+  readonly pid: number;
+}
+
+const FORMATS = [
+  ...["--input-format", "stream-json"],
+  ...["--output-format", "stream-json", "--verbose"],
+];
+
+/** Holds a conversation with `claude-print`, whose stdin ends when the script does. */
+export async function hold(
+  real: RealClaude,
+  script: (caller: Caller) => Promise<void>,
+  args: readonly string[] = [],
+): Promise<ProgramOutput> {
+  const command = [...CLAUDE_PRINT, "--claude-binary", real.binary, ...FORMATS, ...args];
+  return await speak(command, { real, script, env: {} });
+}
+
+/** The same with `claude -p` itself. */
+export async function holdWithClaude(
+  real: RealClaude,
+  script: (caller: Caller) => Promise<void>,
+  args: readonly string[] = [],
+): Promise<ProgramOutput> {
+  const env = { TMPDIR: `${real.home.path}/t` };
+  return await speak([real.binary, "-p", ...FORMATS, ...args], { real, script, env });
+}
+
+async function speak(
+  [program = "", ...args]: readonly string[],
+  { real, script, env }: {
+    readonly real: RealClaude;
+    readonly script: (caller: Caller) => Promise<void>;
+    readonly env: Readonly<Record<string, string>>;
+  },
+): Promise<ProgramOutput> {
+  const child = new Deno.Command(program, {
+    args,
+    cwd: real.home.project,
+    clearEnv: true,
+    env: { ...real.home.env, ...env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const begunWith = real.api.turns.length;
+  let stdout = "";
+  let hasEnded = false;
+  const stirred = new Set<() => void>();
+  const stir = () => {
+    for (const wake of stirred) wake();
+  };
+  const listening = async () => {
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+      stdout += text;
+      stir();
+    }
+    hasEnded = true;
+    stir();
+  };
+  const until = async (is: () => boolean) => {
+    while (!is() && !hasEnded) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      stirred.add(resolve);
+      // Nothing tells of a request but the API's own list.
+      const timer = setTimeout(resolve, 20);
+      await promise;
+      clearTimeout(timer);
+      stirred.delete(resolve);
+    }
+  };
+  const stdin = child.stdin.getWriter();
+  const send = async (line: unknown) => {
+    const text = typeof line === "string" ? line : `${JSON.stringify(line)}\n`;
+    // A program that has ended hears nothing.
+    await stdin.write(new TextEncoder().encode(text)).catch(() => {});
+  };
+  const speaking = async () => {
+    await script({
+      pid: child.pid,
+      send,
+      say: async (text, more = {}) =>
+        await send({
+          type: "user",
+          message: { role: "user", content: [{ type: "text", text }] },
+          ...more,
+        }),
+      heard: async (text, times = 1) =>
+        await until(() => stdout.split("\n").filter((line) => line.includes(text)).length >= times),
+      asked: async (text) =>
+        await until(() =>
+          real.api.turns.slice(begunWith).some((request) => request.text.includes(text))
+        ),
+    });
+    await stdin.close().catch(() => {});
+  };
+  const [{ code }, stderr] = await Promise.all([
+    child.status,
+    new Response(child.stderr).text(),
+    listening(),
+    speaking(),
+  ]);
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,105 @@
+import { assertEquals } from "@std/assert";
+import { makeFifo } from "../../../ffi/fifo.ts";
+import { findCustomCommand } from "../../../src/sandbox/child/custom_command.ts";
+import { pluginDirs } from "../../../src/sandbox/child/plugin_dirs.ts";
+
+/** A folder with files in it, each named by its path, that is gone after the test. */
+async function folderWith(
+  files: Readonly<Record<string, string>>,
+): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await Deno.makeTempDir({ prefix: "commands-" });
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.mkdir(`${path}/${name}`.replace(/\/[^/]*$/u, ""), { recursive: true });
+    await Deno.writeTextFile(`${path}/${name}`, text);
+  }
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+Deno.test("findCustomCommand() knows a command by its file, wherever Claude Code reads it", async () => {
+  await using folder = await folderWith({
+    "user/commands/mine.md": "Do $ARGUMENTS",
+    "user/commands/group/deep/one.md": "",
+    "user/commands/group/folder/SKILL.md": "",
+    "user/skills/skill/SKILL.md": "---\nname: shown\ndescription: d\n---\nDo",
+    "user/skills/quoted/SKILL.md": "\ufeff---\r\nname: 'in quotes'\r\n---\r\nDo",
+    "user/skills/broken/SKILL.md": "---\nname: [\n---",
+    "user/skills/flat.md": "",
+    "user/workflows/flow.js": 'export const meta = {\n  description: "d",\n  name: "flowing" };',
+    "a/.claude/commands/above.md": "",
+    "a/b/.claude/skills/hidden/SKILL.md": "---\nuser-invocable: false\n---",
+    "a/b/.claude/commands/hidden2.md": "---\nuser-invocable: 'false'\n---",
+    "a/b/c/.claude/commands/below.md": "",
+    "added/.claude/commands/added.md": "",
+    "plugin/commands/deep/cmd.md": "---\nname: plain\n---",
+    "plugin/skills/ps/SKILL.md": "---\nname: ps-shown\n---",
+  });
+  const { path } = folder;
+  const find = (name: string) =>
+    findCustomCommand(name, {
+      cwd: `${path}/a/b`,
+      configDir: `${path}/user`,
+      addDirs: [`${path}/added`],
+      plugins: [`${path}/plugin`],
+    });
+  for (
+    const name of [
+      ...["mine", "group:deep:one", "group:folder", "skill", "shown", "in quotes", "broken"],
+      ...["flowing", "above", "added", "plain", "ps-shown"],
+    ]
+  ) {
+    assertEquals(find(name), "invocable", name);
+  }
+  for (const name of ["hidden", "hidden2"]) assertEquals(find(name), "model-only", name);
+  for (
+    const name of [
+      ...["", "Mine", "mine.md", "group", "group:deep", "deep:one", "flat", "flow", "below", "cmd"],
+      ...[
+        "..:user:commands:mine",
+        "../user/commands/mine",
+        "group/deep/one",
+        ".",
+        "d",
+        "x\0",
+        ":",
+      ],
+    ]
+  ) {
+    assertEquals(find(name), undefined, JSON.stringify(name));
+  }
+});
+
+Deno.test("findCustomCommand() waits for nobody", async () => {
+  await using folder = await folderWith({ ".claude/commands/x": "", ".claude/skills/y/z": "" });
+  const { path } = folder;
+  makeFifo(`${path}/.claude/commands/fifo.md`);
+  makeFifo(`${path}/.claude/skills/y/SKILL.md`);
+  makeFifo(`${path}/.claude/workflows`);
+  await Deno.symlink("/dev/zero", `${path}/.claude/commands/zero.md`);
+  await Deno.symlink(".", `${path}/.claude/skills/loop`);
+  await Deno.symlink(".", `${path}/commands`);
+  const long = `${"name : ".repeat(140_000)}\nmeta`;
+  await Deno.mkdir(`${path}/.claude/skills/long`);
+  await Deno.writeTextFile(`${path}/.claude/skills/long/SKILL.md`, `---\n${long}`);
+  const places = { cwd: path, configDir: `${path}/none`, addDirs: [], plugins: [path] };
+  for (const name of ["fifo", "y", "zero", "loop", "other"]) {
+    assertEquals(findCustomCommand(name, places), undefined, name);
+  }
+});
+
+Deno.test("pluginDirs() names the plugins that are installed and not turned off", async () => {
+  await using folder = await folderWith({
+    "plugins/installed_plugins.json": JSON.stringify({
+      version: 2,
+      plugins: {
+        "on@m": [{ scope: "user", installPath: "/p/on" }, { installPath: 5 }],
+        "off@m": [{ installPath: "/p/off" }],
+        "other@m": [{ installPath: "/p/other" }],
+        "odd@m": "odd",
+      },
+    }),
+  });
+  const enabled = { enabledPlugins: { "on@m": true, "off@m": false, "odd@m": true, "no@m": true } };
+  assertEquals(pluginDirs(folder.path, { settings: [{}, enabled] }), ["/p/on"]);
+  assertEquals(pluginDirs(folder.path, { settings: [{ enabledPlugins: 1 }] }), []);
+  assertEquals(pluginDirs("/nowhere", { settings: [enabled] }), []);
+});

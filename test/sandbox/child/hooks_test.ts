@@ -1,0 +1,99 @@
+import { assert, assertEquals } from "@std/assert";
+import { Poller } from "../../../ffi/poll.ts";
+import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
+import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
+import { isThere } from "../../../src/sandbox/folder/is_there.ts";
+import { Ground } from "../ground.ts";
+
+const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));
+
+for (const tmpName of ["plain", "with space", "q'uo\"te $x `y` \\z", "ünï😀"]) {
+  Deno.test(`the hook script works in a folder named ${JSON.stringify(tmpName)}`, async () => {
+    using ground = new Ground(tmpName);
+    using sandbox = ground.sandbox();
+    const { hooks: registered } = readJson(sandbox.settingsPath);
+    using hooks = new HookSource(sandbox);
+    const payload = { hook_event_name: "Stop", text: "x".repeat(100_000) };
+    const env = { PATH: "/usr/bin:/bin" };
+    for (const event of ["Stop", "PermissionRequest"]) {
+      const [{ hooks: [{ command }] }] = registered[event];
+      const { printed, calls: [call] } = await callHook(["/bin/sh", "-c", command], {
+        env,
+        hooks,
+        payload,
+      });
+      assertEquals(call?.payload, payload);
+      assertEquals(printed, event === "Stop" ? "" : `{"to":"${call?.id}"}\n`);
+    }
+  });
+}
+
+Deno.test("the hook script needs no PATH, and runs no program of another one, in every shell", async () => {
+  using ground = new Ground();
+  const fakes = `${ground.path}/fakes`;
+  Deno.mkdirSync(fakes);
+  for (const name of ["cat", "mkfifo", "sh", "printf"]) {
+    Deno.writeTextFileSync(`${fakes}/${name}`, `#!/bin/sh\n: > ${ground.path}/ran\n`);
+    Deno.chmodSync(`${fakes}/${name}`, 0o755);
+  }
+  const shells = [["/bin/sh"], ["/bin/bash", "--posix"], ["/bin/busybox", "sh"]]
+    .filter(([path = ""]) => isThere(path));
+  for (const [shell = "", ...flags] of shells) {
+    for (const PATH of [undefined, "", `${fakes}:/usr/bin`]) {
+      using sandbox = ground.sandbox({ hooks: ["PermissionRequest", "Stop"] });
+      using hooks = new HookSource(sandbox);
+      const call = (...mode: readonly string[]) =>
+        callHook([shell, ...flags, `${sandbox.path}/own/hook`, ...mode], {
+          env: PATH === undefined ? {} : { PATH },
+          hooks,
+          payload: { hook_event_name: "Stop" },
+        });
+      const says = `${shell} ${PATH}`;
+      const told = await call();
+      assertEquals([told.printed, told.calls.map(({ id }) => id)], ["", [undefined]], says);
+      const { printed, calls: [asked] } = await call("asks");
+      assertEquals([JSON.parse(printed), typeof asked?.id], [{ to: asked?.id }, "string"], says);
+      assertEquals([...Deno.readDirSync(sandbox.payloadDir)], [], says);
+    }
+  }
+  assert(!isThere(`${ground.path}/ran`));
+});
+
+/** Runs a hook, which is answered with its own id if it asks: what it prints, and how it was heard. */
+async function callHook(
+  [shell = "", ...args]: readonly string[],
+  { env, hooks, payload }: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly hooks: HookSource;
+    readonly payload: unknown;
+  },
+): Promise<{ readonly printed: string; readonly calls: readonly HookCall[] }> {
+  const child = new Deno.Command(shell, {
+    args: [...args],
+    clearEnv: true,
+    env: { ...env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify(payload)));
+  await writer.close();
+  const ended = child.output();
+  using poller = new Poller();
+  const calls: HookCall[] = [];
+  while (calls.length === 0) {
+    await poller.wait([{ fd: hooks.fd, read: true }], -1);
+    calls.push(...hooks.read());
+    for (const { id } of calls) if (id !== undefined) hooks.answer(id, { to: id });
+  }
+  const { stdout, stderr } = await ended;
+  const decoder = new TextDecoder();
+  return { printed: decoder.decode(stdout) + decoder.decode(stderr), calls };
+}
+
+Deno.test("hooks of a compaction are for one that comes by itself: a typed one is told anyway", () => {
+  const settings = hookSettings("/x", { events: ["Stop", "PreCompact"], held: [] });
+  const hooks = [{ type: "command", command: "exec /bin/sh '/x'", timeout: 60 }];
+  assertEquals(settings, { Stop: [{ hooks }], PreCompact: [{ matcher: "auto", hooks }] });
+});

@@ -1,0 +1,113 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { makeFifo } from "../../../ffi/fifo.ts";
+import { parseCallerSettings, runSettings } from "../../../src/sandbox/child/run_settings.ts";
+import { SandboxError } from "../../../src/sandbox/sandbox_error.ts";
+import { NOWHERE } from "../../nowhere.ts";
+
+const HERE = { cwd: "/" };
+
+const OURS = { hooks: {}, memoryPath: "/m/", outOfReach: ["/t/own", "/v"], readOnly: ["/t/cfg"] };
+
+Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
+  assertEquals(await parseCallerSettings('{"model":"opus"}', HERE), { model: "opus" });
+  assertEquals(await parseCallerSettings(' { /* why */ "model": "opus", }', HERE), {
+    model: "opus",
+  });
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  await Deno.writeTextFile(file, '{"env":{"A":"1"}}');
+  assertEquals(await parseCallerSettings(file, HERE), { env: { A: "1" } });
+  assertEquals(await parseCallerSettings(file.slice(1), HERE), { env: { A: "1" } });
+  await Deno.remove(file);
+});
+
+Deno.test("parseCallerSettings() says what is wrong", async () => {
+  await assertRejects(
+    () => parseCallerSettings("{nonsense", HERE),
+    SandboxError,
+    "Cannot parse --settings",
+  );
+  await assertRejects(
+    () => parseCallerSettings(NOWHERE, HERE),
+    SandboxError,
+    `Cannot read the settings file "${NOWHERE}"`,
+  );
+  const file = await Deno.makeTempFile();
+  await Deno.writeTextFile(file, "[1]");
+  await assertRejects(
+    () => parseCallerSettings(file, HERE),
+    SandboxError,
+    "it holds no JSON object",
+  );
+  await Deno.remove(file);
+  makeFifo(file);
+  await assertRejects(
+    () => parseCallerSettings(file, HERE),
+    SandboxError,
+    `Cannot read the settings file "${file}": it is no regular file`,
+  );
+  await Deno.remove(file);
+  for (const permissions of [null, { defaultMode: null }, { defaultMode: "Plan" }]) {
+    await assertRejects(
+      () => parseCallerSettings(JSON.stringify({ permissions }), HERE),
+      SandboxError,
+      'Cannot use --settings: its "permissions" name no permission mode',
+    );
+  }
+  await assertRejects(
+    () => parseCallerSettings('{"disableAllHooks":true}', HERE),
+    SandboxError,
+    '"disableAllHooks"',
+  );
+});
+
+Deno.test("runSettings() adds our hooks to the caller's", () => {
+  const ours = { Stop: [{ hooks: ["ours"] }], StopFailure: [{ hooks: ["ours"] }] };
+  const caller = { model: "opus", hooks: { Stop: [{ hooks: ["theirs"] }], PreToolUse: ["p"] } };
+  const merged = runSettings(caller, { ...OURS, hooks: ours });
+  assertEquals(merged["model"], "opus");
+  assertEquals(merged["hooks"], {
+    Stop: [{ hooks: ["ours"] }, { hooks: ["theirs"] }],
+    PreToolUse: ["p"],
+    StopFailure: [{ hooks: ["ours"] }],
+  });
+  assertEquals(merged["disableAllHooks"], false);
+});
+
+Deno.test("runSettings() starts the project's MCP servers as claude -p does, whatever the caller says", () => {
+  for (const caller of [{}, { enableAllProjectMcpServers: false }]) {
+    assertEquals(runSettings(caller, OURS)["enableAllProjectMcpServers"], true);
+  }
+});
+
+Deno.test("runSettings() keeps memory in its place unless the caller names another", () => {
+  assertEquals(runSettings({}, OURS)["autoMemoryDirectory"], "/m/");
+  assertEquals(runSettings({ autoMemoryDirectory: "~/x" }, OURS)["autoMemoryDirectory"], "~/x");
+});
+
+Deno.test("runSettings() closes folders to every tool, whatever the caller's settings say", () => {
+  const deny = ["Edit(//t/own/**)", "Edit(//v/**)", "Read(//t/own/**)", "Read(//v/**)"];
+  for (const odd of [undefined, "odd", { deny: "odd" }]) {
+    const { permissions, sandbox } = runSettings({ permissions: odd, sandbox: odd }, OURS);
+    assertEquals(permissions, { deny });
+    assertEquals((sandbox as Record<string, unknown>)["filesystem"], { denyWrite: ["/t/cfg"] });
+  }
+  const caller = {
+    permissions: { allow: ["Edit"], deny: ["Bash"] },
+    sandbox: { enabled: true, filesystem: { denyWrite: ["/theirs"], allowWrite: ["/t"] } },
+  };
+  const merged = runSettings(caller, OURS);
+  assertEquals(merged["permissions"], { allow: ["Edit"], deny: [...deny, "Bash"] });
+  assertEquals(merged["sandbox"], {
+    enabled: true,
+    filesystem: { denyWrite: ["/t/cfg", "/theirs"], allowWrite: ["/t"] },
+  });
+});
+
+Deno.test("runSettings() names any folder by a pattern that fits it", () => {
+  const outOfReach = ["/a b/(c)/x*[y]?\\z/{q},'\"#!$^.|+é"];
+  const { permissions } = runSettings({}, { ...OURS, outOfReach });
+  assertEquals(
+    (permissions as { readonly deny: readonly string[] }).deny[0],
+    "Edit(//a b/\\(c\\)/x??y???z/{q},'\"#!$^.|+é/**)",
+  );
+});

@@ -1,0 +1,48 @@
+import { assertEquals } from "@std/assert";
+import { seededClaudeJson } from "../../../src/sandbox/child/seeded_claude_json.ts";
+
+Deno.test("seededClaudeJson() is done with onboarding and trusts nothing by itself", () => {
+  const seeded = seededClaudeJson(undefined, { folders: ["/w", "/more"], apiKey: undefined });
+  assertEquals(seeded["hasCompletedOnboarding"], true);
+  assertEquals(seeded["projects"], {
+    "/w": { hasClaudeMdExternalIncludesWarningShown: true },
+    "/more": { hasClaudeMdExternalIncludesWarningShown: true },
+  });
+  assertEquals("customApiKeyResponses" in seeded, false);
+});
+
+Deno.test("seededClaudeJson() approves the end of the API key", () => {
+  const apiKey = `sk-ant-${"x".repeat(40)}-the-last-20-chars-ab`;
+  const { customApiKeyResponses } = seededClaudeJson(undefined, { folders: ["/w"], apiKey });
+  assertEquals(customApiKeyResponses, { approved: [apiKey.slice(-20)], rejected: [] });
+});
+
+Deno.test("seededClaudeJson() carries the user's identity, trust, MCP servers and finished chores over, and nothing else", () => {
+  const user = {
+    userID: "u",
+    machineID: "m",
+    oauthAccount: { emailAddress: "e" },
+    mcpServers: { a: {} },
+    history: ["secret"],
+    numStartups: 5,
+    projects: {
+      "/w": { mcpServers: { b: {} }, history: ["secret"], hasTrustDialogAccepted: false },
+      "/other": { mcpServers: { c: {} } },
+      "/trusted": { mcpServers: { d: {} }, hasTrustDialogAccepted: true },
+    },
+  };
+  const seeded = seededClaudeJson(user, { folders: ["/w"], apiKey: undefined });
+  assertEquals(seeded["userID"], "u");
+  assertEquals(seeded["machineID"], "m");
+  assertEquals(seeded["oauthAccount"], { emailAddress: "e" });
+  assertEquals(seeded["mcpServers"], { a: {} });
+  assertEquals(seeded["numStartups"], 5);
+  assertEquals("history" in seeded, false);
+  assertEquals(seeded["projects"], {
+    "/trusted": { hasTrustDialogAccepted: true },
+    "/w": {
+      mcpServers: { b: {} },
+      hasClaudeMdExternalIncludesWarningShown: true,
+    },
+  });
+});

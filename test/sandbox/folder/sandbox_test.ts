@@ -1,0 +1,161 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { folderOfRuns } from "../../../src/sandbox/folder/folder_of_runs.ts";
+import { SandboxError } from "../../../src/sandbox/sandbox_error.ts";
+import { Ground, type SandboxWish } from "../ground.ts";
+
+const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o777).toString(8);
+
+Deno.test("Sandbox is private, and gone when disposed, twice too", () => {
+  using ground = new Ground();
+  const sandbox = ground.sandbox({ stdin: "prompt\n" });
+  assertEquals(mode(sandbox.path), "700");
+  assertEquals(mode(sandbox.configDir), "700");
+  for (
+    const file of [sandbox.settingsPath, `${sandbox.path}/own/hook`, sandbox.stdinPath as string]
+  ) {
+    assertEquals(mode(file), "600", file);
+  }
+  assert(Deno.statSync(sandbox.fifoPath).isFifo);
+  assertEquals(Deno.readTextFileSync(sandbox.stdinPath as string), "prompt\n");
+  sandbox[Symbol.dispose]();
+  sandbox[Symbol.dispose]();
+  assertEquals([...Deno.readDirSync(ground.tmp)], []);
+});
+
+Deno.test("Sandbox names its folder with the pid and start time of its owner", () => {
+  using ground = new Ground();
+  using sandbox = ground.sandbox();
+  const [, pid, start] = /claude-print-\d+\/(\d+)-(\d+)-[0-9a-f]{8}$/u.exec(sandbox.path) ?? [];
+  assertEquals(Number(pid), Deno.pid);
+  const stat = Deno.readTextFileSync(`/proc/${Deno.pid}/stat`);
+  assert(stat.split(" ").includes(start as string));
+});
+
+Deno.test("Sandbox is where tools cannot write, and keeps its place where they can", () => {
+  using ground = new Ground();
+  const runtime = `${ground.path}/runtime`;
+  Deno.mkdirSync(runtime);
+  const env = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: runtime };
+  const [own, held] = [folderOfRuns(runtime), folderOfRuns(ground.tmp)];
+  const sandbox = ground.sandbox({
+    env,
+    folders: [ground.tmp],
+    writable: [ground.tmp, "/w"],
+    exposed: [held],
+  });
+  assert(sandbox.path.startsWith(`${own}/`));
+  // The Bash sandbox can close only what is there.
+  const footholds = [...Deno.readDirSync(held)].map(({ name }) => `${held}/${name}`);
+  assertEquals(footholds.map((path) => [...Deno.readDirSync(path)].length), [0]);
+  sandbox[Symbol.dispose]();
+  for (const place of [ground.tmp, runtime]) assertEquals([...Deno.readDirSync(place)], []);
+});
+
+Deno.test("Sandbox goes elsewhere where somebody else has taken the name of the folder of runs", () => {
+  using ground = new Ground();
+  const runtime = `${ground.path}/runtime`;
+  Deno.mkdirSync(runtime);
+  const runs = folderOfRuns(ground.tmp);
+  Deno.symlinkSync(ground.user, runs);
+  const env = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: runtime };
+  {
+    using sandbox = ground.sandbox({ env });
+    assert(sandbox.path.startsWith(`${folderOfRuns(runtime)}/`));
+  }
+  const error = assertThrows(
+    () => ground.sandbox({ env, folders: ["/"], writable: ["/"] }),
+    SandboxError,
+  );
+  assertEquals(error.message, `Cannot create a private folder: ${runs} belongs to somebody else`);
+  assertEquals([...Deno.readDirSync(ground.user)], []);
+  Deno.removeSync(runs);
+  Deno.mkdirSync(runs, { mode: 0o755 });
+  using sandbox = ground.sandbox({ env });
+  assertEquals(mode(`${sandbox.path}/..`), "700");
+});
+
+Deno.test("Sandbox links what the user wrote for Claude, and nothing Claude writes", () => {
+  using ground = new Ground();
+  Deno.writeTextFileSync(`${ground.user}/CLAUDE.md`, "@more.md");
+  Deno.writeTextFileSync(`${ground.user}/more.md`, "be brief");
+  for (const name of ["agents", "skills", "projects", "sessions"]) {
+    Deno.mkdirSync(`${ground.user}/${name}`);
+  }
+  Deno.writeTextFileSync(`${ground.user}/history.jsonl`, "{}");
+  Deno.writeTextFileSync(`${ground.user}/.credentials.json`, "{}");
+  using sandbox = ground.sandbox();
+  const links = [...Deno.readDirSync(sandbox.configDir)].filter(({ isSymlink }) => isSymlink);
+  assertEquals(links.map(({ name }) => name).sort(), ["CLAUDE.md", "agents", "more.md", "skills"]);
+  assertEquals(Deno.readTextFileSync(`${sandbox.configDir}/more.md`), "be brief");
+});
+
+Deno.test("Sandbox copies the session to resume, its folder too", () => {
+  using ground = new Ground();
+  const slug = `${ground.user}/projects/-w`;
+  Deno.mkdirSync(`${slug}/s1/subagents`, { recursive: true });
+  Deno.writeTextFileSync(`${slug}/s1.jsonl`, "line\n");
+  Deno.writeTextFileSync(`${slug}/s1/subagents/a.jsonl`, "sub\n");
+  Deno.writeTextFileSync(`${slug}/s2.jsonl`, "other\n");
+  using sandbox = ground.sandbox({ resume: "s1" });
+  assertEquals(Object.fromEntries(sandbox.resumed), {
+    "-w/s1.jsonl": 5,
+    "-w/s1/subagents/a.jsonl": 4,
+  });
+  const copied = [...Deno.readDirSync(`${sandbox.configDir}/projects/-w`)].map(({ name }) => name);
+  assertEquals(copied.sort(), ["s1", "s1.jsonl"]);
+});
+
+Deno.test("Sandbox says that a session to resume is not there, and leaves nothing", () => {
+  using ground = new Ground();
+  assertThrows(
+    () => ground.sandbox({ resume: "nope" }),
+    SandboxError,
+    'Cannot resume the session "nope"',
+  );
+  assertEquals([...Deno.readDirSync(ground.tmp)], []);
+});
+
+Deno.test("Sandbox refuses a session that a run has, until it is at home or the run is over", () => {
+  using ground = new Ground();
+  const begin = (more: SandboxWish = {}) => ground.sandbox({ isNewSession: true, ...more });
+  const adviceOn = (more: SandboxWish = {}) => {
+    const error = assertThrows(() => begin(more), SandboxError);
+    return `${error.message}. ${error.suggestion}`;
+  };
+  const inUse = "Cannot begin the session s1: its id is already in use";
+  const first = begin();
+  const wait = `Wait for the run that has it, process ${Deno.pid}`;
+  assertEquals(adviceOn(), `${inUse}. ${wait}, or give another --session-id`);
+  assertStringIncludes(
+    adviceOn({ isNewSession: false, resume: "s1" }),
+    `it has no transcript. ${wait}`,
+  );
+  const runtime = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: ground.user };
+  assertStringIncludes(adviceOn({ env: runtime, writable: [ground.tmp] }), inUse);
+  for (
+    const more of [{ sessionId: "s2" }, { persistSession: false }, { userConfigDir: ground.tmp }]
+  ) {
+    begin(more)[Symbol.dispose]();
+  }
+  const other = begin({ sessionId: "s2" });
+
+  // The first one ends, and its transcript cannot be brought home.
+  Deno.mkdirSync(`${first.configDir}/projects/-w`, { recursive: true });
+  Deno.writeTextFileSync(`${first.configDir}/projects/-w/s1.jsonl`, "line\n");
+  const kept = first.keep();
+  assertEquals(kept.replace(/[0-9a-f]{8}$/u, ""), `${folderOfRuns(ground.tmp)}/0-0-`);
+  const still = `Its transcript is still in ${kept}: bring it home with claude-print sweep`;
+  assertEquals(adviceOn(), `${inUse}. ${still}, or give another --session-id`);
+  Deno.removeSync(kept, { recursive: true });
+  begin()[Symbol.dispose]();
+  other[Symbol.dispose]();
+  assertEquals([...Deno.readDirSync(ground.tmp)], []);
+});
+
+Deno.test("Sandbox says that TMPDIR cannot be used", () => {
+  using ground = new Ground();
+  const env = { TMPDIR: `${ground.path}/missing` };
+  const error = assertThrows(() => ground.sandbox({ env }), SandboxError);
+  assertEquals(error.message, `Cannot create a private folder in ${env.TMPDIR}: no such folder`);
+  assertEquals(error.suggestion, "Set TMPDIR to a folder you can write to");
+});

@@ -1,0 +1,113 @@
+import { assert, assertEquals } from "@std/assert";
+import { readProcessStat } from "../../../src/sandbox/processes/process_stat.ts";
+import {
+  findRunProcesses,
+  killRunProcesses,
+  type RunProcesses,
+} from "../../../src/sandbox/processes/run_processes.ts";
+import { Crowd } from "./crowd.ts";
+
+/** A run of shell commands in the place of a child, with a folder that names all its processes. */
+class Ground implements AsyncDisposable {
+  readonly path = Deno.makeTempDirSync({ prefix: "run-" });
+  readonly configDir = `${this.path}/config`;
+  readonly #ends: (() => Promise<void>)[] = [];
+
+  constructor() {
+    Deno.mkdirSync(this.configDir);
+  }
+
+  /** Starts a script in a session of its own, which prints pids, one a line, and then waits for a line to go on. */
+  start(script: string, env: Record<string, string> = { CLAUDE_CONFIG_DIR: this.configDir }) {
+    const child = new Deno.Command("setsid", {
+      args: ["sh", "-c", script],
+      cwd: this.path,
+      clearEnv: true,
+      env: { PATH: "/usr/bin:/bin", ...env },
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const input = child.stdin.getWriter();
+    this.#ends.push(async () => {
+      killRunProcesses({ configDir: this.configDir, child: child.pid });
+      await child.status;
+      await output.cancel();
+      await input.close().catch(() => {});
+    });
+    let text = "";
+    return {
+      pid: child.pid,
+      status: child.status,
+      /** The next pid it prints. */
+      next: async () => {
+        while (!text.includes("\n")) {
+          const { value } = await output.read();
+          assert(value !== undefined, "the script ended too early");
+          text += value;
+        }
+        const [line = "", ...rest] = text.split("\n");
+        text = rest.join("\n");
+        return Number(line);
+      },
+      goOn: () => input.write(new TextEncoder().encode("\n")),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    Deno.writeTextFileSync(`${this.path}/stop`, "");
+    for (const end of this.#ends) await end();
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+const pids = ({ living }: RunProcesses) => living.map(({ pid }) => pid);
+
+function isLiving(pid: number): boolean {
+  return readProcessStat(pid)?.ended === false;
+}
+
+Deno.test("findRunProcesses() finds a process by its parent, by its environment and by its session", async () => {
+  await using ground = new Ground();
+  const { configDir } = ground;
+  const cleared = "sh -c 'echo $$; exec sleep 1000'";
+  const child = ground.start(`env -i setsid ${cleared} & read end`, {});
+  const tool = ground.start(`env -i ${cleared} & read end`);
+  const byParent = await child.next();
+  const bySession = await tool.next();
+  const found = pids(findRunProcesses({ configDir, child: child.pid })).toSorted();
+  assertEquals(found, [child.pid, byParent, tool.pid, bySession].toSorted());
+  assertEquals(pids(findRunProcesses({ configDir })).toSorted(), [tool.pid, bySession].toSorted());
+});
+
+Deno.test("killRunProcesses() kills what was started after an earlier look by a process that has ended", async () => {
+  await using ground = new Ground();
+  const { configDir } = ground;
+  const tool = ground.start("echo $$; read go; env -i sh -c 'echo $$; exec sleep 1000' &");
+  await tool.next();
+  const earlier = findRunProcesses({ configDir });
+  await tool.goOn();
+  const orphan = await tool.next();
+  assert(isLiving(orphan));
+  // Its parent is gone by the time of the kill, and there is nothing of the run in its environment.
+  await tool.status;
+  assertEquals(pids(findRunProcesses({ configDir })), []);
+  assertEquals(killRunProcesses({ configDir }, earlier), []);
+  assertEquals(isLiving(orphan), false);
+});
+
+Deno.test("killRunProcesses() ends a run, and nothing of others", async () => {
+  await using crowd = await Crowd.gather();
+  assertEquals(killRunProcesses({ configDir: crowd.configDir, child: crowd.child }), []);
+  crowd.check();
+});
+
+Deno.test("killRunProcesses() is not taken in by a session's number that another session has since", async () => {
+  await using ground = new Ground();
+  const { configDir } = ground;
+  const neighbour = ground.start("echo $$; read end", {});
+  await neighbour.next();
+  const earlier = { living: [], sessions: new Map([[neighbour.pid, "1"]]) };
+  assertEquals(killRunProcesses({ configDir }, earlier), []);
+  assertEquals(isLiving(neighbour.pid), true);
+});

@@ -1,0 +1,389 @@
+import { assertEquals } from "@std/assert";
+import type { Message } from "../../src/session/message.ts";
+import { readEntry } from "../../src/transcript/entry.ts";
+import { simulate, type Simulation } from "./simulation.ts";
+
+const OPTIONS = { conversation: true, version: "2.1.330", timeoutMs: 60_000 } as const;
+
+const say = (session: Simulation, text: string, more: Partial<Message> = {}) =>
+  session.hear({
+    type: "message",
+    message: { text, way: "rendezvous", ...more } as Message,
+  });
+const status = (session: Simulation, name: string) =>
+  session.hear({ type: "status", status: name });
+const hook = (
+  session: Simulation,
+  event: string,
+  payload: Readonly<Record<string, unknown>>,
+  id?: string,
+) => session.hear({ type: "hook", event, payload, ...(id === undefined ? {} : { id }) });
+const submit = (session: Simulation, prompt: string) =>
+  hook(session, "UserPromptSubmit", { prompt });
+const line = (session: Simulation, written: object) => {
+  const entry = readEntry(written);
+  if (entry !== undefined) session.hear({ type: "transcript", entry });
+};
+const promptLine = (session: Simulation, content: string) =>
+  line(session, { type: "user", message: { role: "user", content } });
+const answerLine = (session: Simulation, text: string) =>
+  line(session, {
+    type: "assistant",
+    message: { id: "m", model: "m", content: [{ type: "text", text }] },
+  });
+const cost = (session: Simulation) => session.hear({ type: "cost", totalUsd: 1, apiDurationMs: 1 });
+const interrupt = (session: Simulation) =>
+  session.hear({
+    type: "control",
+    request: { id: "r", subtype: "interrupt", fields: [] },
+  });
+
+/** A child that is idle and can be reached. */
+function rested(): Simulation {
+  const session = simulate(OPTIONS);
+  session.hear({ type: "reachable" });
+  status(session, "idle");
+  return session;
+}
+
+/** The turn of a text that was delivered, from its beginning to the Stop hook. */
+function answered(session: Simulation, text: string, { asks }: { readonly asks?: string } = {}) {
+  submit(session, text);
+  status(session, "busy");
+  promptLine(session, text);
+  answerLine(session, `${text}!`);
+  hook(session, "Stop", { last_assistant_message: `${text}!` }, asks);
+}
+
+const delivered = ({ effects }: Simulation) =>
+  effects.filter((effect) => effect.type === "deliver").map(({ prompt }) => prompt);
+const turns = ({ effects }: Simulation) =>
+  effects.filter((effect) => effect.type === "turn")
+    .map(({ ending, recorded }) => recorded ? ending.kind : `${ending.kind}, unrecorded`);
+const answers = ({ effects }: Simulation) =>
+  effects.filter((effect) => effect.type === "answer").map(({ id }) => id);
+const phase = (session: Simulation) => session.state().phase;
+
+Deno.test("a child without a message rests, however long nobody says anything", () => {
+  const session = rested();
+  session.wait(1e9);
+  assertEquals([phase(session), session.ending(), session.signals()], ["resting", undefined, []]);
+  say(session, "one");
+  assertEquals([phase(session), delivered(session)], ["entered", ["one"]]);
+});
+
+Deno.test("a turn is over once it is on record and paid for, and the child rests", () => {
+  const session = rested();
+  say(session, "one");
+  answered(session, "one");
+  status(session, "idle");
+  assertEquals(turns(session), []);
+  cost(session);
+  assertEquals([turns(session), phase(session)], [["answered"], "resting"]);
+  session.wait(1e9);
+  assertEquals(session.signals(), []);
+  session.hear({ type: "closed" });
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending()?.kind, "closed");
+});
+
+Deno.test("a turn whose cost is not told is over all the same", () => {
+  const session = rested();
+  say(session, "one");
+  answered(session, "one");
+  status(session, "idle");
+  session.wait(2000);
+  assertEquals([turns(session), phase(session)], [["answered"], "resting"]);
+});
+
+Deno.test("the last turn ends at its Stop where the child keeps its lines, and its cost comes at the end", () => {
+  const session = rested();
+  say(session, "one");
+  session.hear({ type: "closed" });
+  answered(session, "one");
+  assertEquals([turns(session), session.signals()], [[], ["SIGTERM"]]);
+});
+
+Deno.test("the end of input while a Stop is settled ends the run at once", () => {
+  const session = rested();
+  say(session, "one");
+  answered(session, "one");
+  assertEquals(session.signals(), []);
+  session.hear({ type: "closed" });
+  assertEquals([turns(session), session.signals()], [[], ["SIGTERM"]]);
+});
+
+Deno.test("what comes in a turn is the child's at once, and before that waits", () => {
+  const session = rested();
+  say(session, "one");
+  say(session, "two");
+  assertEquals(delivered(session), ["one"]);
+  submit(session, "one");
+  assertEquals(delivered(session), ["one", "two"]);
+  say(session, "later", { priority: "later" });
+  say(session, "three");
+  assertEquals(delivered(session), ["one", "two", "three"]);
+});
+
+Deno.test("a child that goes on with its own queue waits until the turn before is paid for", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  say(session, "two");
+  status(session, "busy");
+  promptLine(session, "one");
+  answerLine(session, "one!");
+  hook(session, "Stop", { last_assistant_message: "one!" }, "stop-1");
+  assertEquals(answers(session), []);
+  cost(session);
+  assertEquals(answers(session), ["stop-1"]);
+  submit(session, "two");
+  assertEquals([turns(session), phase(session)], [["answered, unrecorded"], "working"]);
+  // The end of the first turn is written after the second has begun.
+  line(session, { type: "system", subtype: "turn_duration" });
+  promptLine(session, "two");
+  answerLine(session, "two!");
+  hook(session, "Stop", { last_assistant_message: "two!" }, "stop-2");
+  assertEquals(answers(session), ["stop-1", "stop-2"]);
+  status(session, "idle");
+  cost(session);
+  assertEquals([turns(session), phase(session)], [["answered, unrecorded", "answered"], "resting"]);
+});
+
+Deno.test("a Stop that waits for a price is answered in any case", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  say(session, "two");
+  hook(session, "Stop", { last_assistant_message: "one!" }, "stop-1");
+  session.wait(1500);
+  assertEquals(answers(session), ["stop-1"]);
+});
+
+Deno.test("the same text twice is two messages, though the first is written late", () => {
+  const session = rested();
+  say(session, "again");
+  submit(session, "again");
+  say(session, "again");
+  hook(session, "Stop", { last_assistant_message: "again!" }, "stop-1");
+  promptLine(session, "again");
+  answerLine(session, "again!");
+  assertEquals([turns(session), session.state().sent.length], [[], 1]);
+  cost(session);
+  submit(session, "again");
+  assertEquals([turns(session), session.state().sent.length], [["answered"], 0]);
+  promptLine(session, "again");
+  answerLine(session, "again!");
+  hook(session, "Stop", { last_assistant_message: "again!" });
+  status(session, "idle");
+  cost(session);
+  assertEquals([turns(session).length, phase(session)], [2, "resting"]);
+});
+
+Deno.test("a message that became a part of the turn is not waited for", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  say(session, "two");
+  // 2.1.197 tells it in the transcript only.
+  line(session, { type: "attachment", attachment: { type: "queued_command", prompt: "two" } });
+  promptLine(session, "one");
+  answerLine(session, "both!");
+  hook(session, "Stop", { last_assistant_message: "both!" });
+  status(session, "idle");
+  cost(session);
+  assertEquals([turns(session), phase(session)], [["answered"], "resting"]);
+});
+
+Deno.test("urgent messages come first, and those that can wait last", () => {
+  const session = simulate(OPTIONS);
+  session.hear({ type: "reachable" });
+  for (const [text, priority] of [["c", "later"], ["b", "next"], ["a", "now"]] as const) {
+    say(session, text, { priority });
+  }
+  status(session, "idle");
+  for (const text of ["a", "b", "c"]) {
+    answered(session, text);
+    status(session, "idle");
+    cost(session);
+  }
+  assertEquals(delivered(session), ["a", "b", "c"]);
+});
+
+Deno.test("an urgent message stops the turn under way, and is the next one", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  status(session, "busy");
+  say(session, "now", { priority: "now" });
+  assertEquals([session.typed(), phase(session)], ["\x1b", "aborting"]);
+  line(session, {
+    type: "user",
+    message: { role: "user", content: [{ type: "text", text: "[Request interrupted by user]" }] },
+  });
+  assertEquals([turns(session), delivered(session)], [["aborted"], ["one", "now"]]);
+});
+
+Deno.test("an interrupt is answered at once, and ends a turn alone", () => {
+  const session = rested();
+  interrupt(session);
+  assertEquals(session.typed(), "");
+  say(session, "one");
+  submit(session, "one");
+  status(session, "busy");
+  interrupt(session);
+  status(session, "idle");
+  session.wait(400);
+  assertEquals([session.typed(), turns(session), phase(session)], ["\x1b", ["aborted"], "resting"]);
+  const responses = session.effects.filter(({ type }) => type === "respond");
+  assertEquals(responses.length, 2);
+  say(session, "two");
+  assertEquals([delivered(session), session.signals()], [["one", "two"], []]);
+});
+
+Deno.test("a turn that was over before it was stopped is no stopped one", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  interrupt(session);
+  promptLine(session, "one");
+  answerLine(session, "one!");
+  hook(session, "Stop", { last_assistant_message: "one!" });
+  status(session, "idle");
+  cost(session);
+  assertEquals([turns(session), phase(session)], [["answered"], "resting"]);
+});
+
+Deno.test("Escape is pressed again while the child goes on, but not for ever", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  status(session, "busy");
+  interrupt(session);
+  session.wait(10_000);
+  assertEquals(session.typed(), "\x1b".repeat(5));
+  assertEquals(session.signals().slice(0, 1), ["SIGTERM tree"]);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending()?.kind, "unstoppable");
+});
+
+Deno.test("a message that needs no child has its turn in its place", () => {
+  const session = rested();
+  const settled = { kind: "refused", message: "No", suggestion: "Don't" } as const;
+  say(session, "one");
+  session.hear({ type: "message", message: { text: "/login", settled } });
+  say(session, "two");
+  answered(session, "one");
+  status(session, "idle");
+  cost(session);
+  assertEquals(turns(session), ["answered", "settled"]);
+  assertEquals(delivered(session), ["one", "two"]);
+});
+
+Deno.test("a conversation whose only message needs no child ends with it", () => {
+  const session = simulate(OPTIONS);
+  const settled = { kind: "local", text: "x", version: "2.1.330" } as const;
+  session.hear({ type: "message", message: { text: "/x", settled } });
+  session.hear({ type: "closed" });
+  status(session, "idle");
+  assertEquals([turns(session), session.signals()], [["settled"], ["SIGTERM"]]);
+});
+
+Deno.test("a message while tasks run in the background is a turn of its own", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  hook(session, "Stop", { background_tasks: [{ type: "shell" }] }, "stop-1");
+  promptLine(session, "one");
+  line(session, { type: "system", subtype: "turn_duration", version: "2.1.330" });
+  // It is still the turn of the tasks: the child tells of itself that a shell runs.
+  status(session, "shell");
+  cost(session);
+  assertEquals(answers(session), ["stop-1"]);
+  say(session, "two");
+  assertEquals([delivered(session), phase(session)], [["one", "two"], "entered"]);
+});
+
+Deno.test("a limit of time is that of a turn", () => {
+  const session = rested();
+  session.wait(1e6);
+  say(session, "one");
+  submit(session, "one");
+  status(session, "busy");
+  session.wait(59_000);
+  assertEquals(session.typed(), "");
+  session.wait(1500);
+  assertEquals([session.typed(), phase(session)], ["\x1b", "interrupting"]);
+});
+
+Deno.test("a child that goes while it rests ends nothing that was asked for", () => {
+  const session = rested();
+  say(session, "one");
+  answered(session, "one");
+  status(session, "idle");
+  cost(session);
+  session.hear({ type: "exit", exit: { kind: "signaled", signal: 9 } });
+  assertEquals([turns(session), session.ending()?.kind], [["answered"], "closed"]);
+});
+
+Deno.test("a message that a child did not live to take is for the next one, unless it never took any", () => {
+  for (const turns of [1, 0]) {
+    const session = rested();
+    if (turns > 0) {
+      say(session, "one");
+      answered(session, "one");
+      status(session, "idle");
+      cost(session);
+    }
+    say(session, "two");
+    session.hear({ type: "exit", exit: { kind: "signaled", signal: 9 } });
+    assertEquals(session.state().sent.map(({ text }) => text), ["two"]);
+    assertEquals(session.ending()?.kind, turns > 0 ? "closed" : "exited");
+  }
+});
+
+Deno.test("a child that goes in a turn takes only that turn with it", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  say(session, "two");
+  say(session, "three", { priority: "later" });
+  session.hear({ type: "exit", exit: { kind: "signaled", signal: 9 } });
+  const { sent, queue } = session.state();
+  assertEquals(session.ending()?.kind, "exited");
+  assertEquals([...sent, ...queue].map(({ text }) => text), ["two", "three"]);
+});
+
+Deno.test("what cannot be read ends all at once, whatever is under way", () => {
+  for (const begun of [false, true]) {
+    const session = rested();
+    if (begun) {
+      say(session, "one");
+      submit(session, "one");
+    }
+    session.hear({ type: "unreadable", reason: "it is no JSON" });
+    assertEquals(session.signals(), ["SIGTERM tree"]);
+    session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+    assertEquals(session.ending()?.kind, "unreadable");
+  }
+});
+
+Deno.test("requests that cannot be carried out are told so, by name", () => {
+  const session = rested();
+  for (
+    const [subtype, fields] of [["set_model", ["model"]], ["initialize", ["hooks"]], [
+      "initialize",
+      [],
+    ]] as const
+  ) {
+    session.hear({ type: "control", request: { id: subtype, subtype, fields } });
+  }
+  const responses = session.effects.filter((effect) => effect.type === "respond")
+    .map(({ response }) => response.subtype === "error" ? response.error : response.subtype);
+  assertEquals(responses, [
+    "Unsupported control request subtype: set_model",
+    'claude-print does not honour "hooks" yet',
+    "success",
+  ]);
+});

@@ -1,0 +1,352 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { claudeCommands, type CommandKind } from "../../../src/session/prompt/claude_commands.ts";
+import {
+  type Judgement,
+  judgePrompt,
+  type PromptFacts,
+} from "../../../src/session/prompt/judge_prompt.ts";
+
+const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"];
+/** Versions whose commands nobody has looked at. */
+const OTHER_VERSIONS = ["2.0.1", "2.1.250", "2.1.331", "9999.0.0"];
+const LITERAL = ["2.1.168", "2.1.197"];
+const NEWEST = "2.1.330";
+
+type Given = Partial<Omit<PromptFacts, "custom">> & {
+  readonly custom?: Readonly<Record<string, "invocable" | "model-only">>;
+};
+
+function judge(prompt: string, { custom = {}, ...facts }: Given = {}): Judgement {
+  return judgePrompt(prompt, {
+    version: NEWEST,
+    isPath: false,
+    disabled: false,
+    plugins: false,
+    mcpServers: false,
+    rendezvous: false,
+    custom: (name) => custom[name],
+    ...facts,
+  });
+}
+
+/** A judgement in a word: `text`, `verbatim`, `command`, the answer itself, or `refused`. */
+function verdict(prompt: string, given: Given = {}): string {
+  const judgement = judge(prompt, given);
+  switch (judgement.kind) {
+    case "send":
+      if (judgement.verbatim) return "verbatim";
+      return judgement.expands ? "command" : "text";
+    case "answer":
+      return judgement.text;
+    case "refuse":
+      return "refused";
+  }
+}
+
+function reason(prompt: string, given: Given = {}): string {
+  const judgement = judge(prompt, given);
+  assert(judgement.kind === "refuse", `${JSON.stringify(prompt)} is not refused`);
+  assert(judgement.suggestion !== "");
+  return judgement.message;
+}
+
+Deno.test("judgePrompt() lets no command of Claude Code's own through but those that make a prompt", () => {
+  for (const version of VERSIONS) {
+    for (const [name, kind] of claudeCommands(version).kinds) {
+      const expected: Record<CommandKind, string> = {
+        prompt: "command",
+        unavailable: `/${name} isn't available in this environment.`,
+        told: "command",
+        own: "refused",
+        personal: "refused",
+        gated: "refused",
+        absent: "refused",
+      };
+      for (
+        const prompt of [`/${name}`, `/${name} `, `/${name} x`, `/${name}\nx`, `/${name}\u3000x`]
+      ) {
+        assertEquals(verdict(prompt, { version }), expected[kind], `${version} ${prompt}`);
+      }
+    }
+  }
+});
+
+Deno.test("judgePrompt() lets /compact through, of which the transcript tells, but for its help", () => {
+  for (const version of ["2.1.197", NEWEST]) {
+    assertEquals(verdict("/compact", { version }), "command");
+    assertEquals(verdict("/compact", { version, custom: { compact: "invocable" } }), "refused");
+  }
+  assertEquals(verdict("/compact", { version: "2.1.168" }), "refused");
+  assertEquals(verdict("/compact --help"), "refused");
+});
+
+Deno.test("judgePrompt() answers nothing in the place of a version that nobody has measured", () => {
+  for (const version of OTHER_VERSIONS) {
+    for (const [name, kind] of claudeCommands(version).kinds) {
+      const expected = kind === "prompt" ? "command" : "refused";
+      assertEquals(verdict(`/${name} x`, { version }), expected, `${version} ${name}`);
+      assertEquals(
+        verdict(`/${name} x`, { version, custom: { [name]: "invocable" } }),
+        expected,
+        `${version} ${name} of the project`,
+      );
+    }
+    assertEquals(verdict("/mine", { version, custom: { mine: "invocable" } }), "command");
+    assertEquals(verdict("/mine own", { version, custom: { "mine:own": "invocable" } }), "refused");
+    assertEquals(verdict("/tmp is full", { version, isPath: true }), "refused");
+    assertEquals(verdict("/tmp/x is full", { version }), "text");
+  }
+});
+
+Deno.test("judgePrompt() never lets a file turn a command of Claude Code's own through", () => {
+  const dangerous = [
+    "logout",
+    "export",
+    "upgrade",
+    "bg",
+    "keybindings",
+    "cost",
+    "doctor",
+    "daemon",
+  ];
+  for (const version of VERSIONS) {
+    for (const name of dangerous) {
+      const custom = { [name]: "invocable", [`${name}:x`]: "invocable" } as const;
+      assertStringIncludes(
+        reason(`/${name} x`, { version, custom }),
+        "a custom command or skill has the name",
+      );
+    }
+    // Both are prompts.
+    assertEquals(verdict("/init", { version, custom: { init: "invocable" } }), "command");
+  }
+});
+
+Deno.test("judgePrompt() lets a skill or custom command through by its whole name", () => {
+  const custom = { mine: "invocable", "a:b": "invocable", "do.t": "invocable", h: "model-only" };
+  const given = { custom } as Given;
+  for (const version of VERSIONS) {
+    for (const prompt of ["/mine", "/mine --help", "/a:b x", "/a b x", "/do.t", "/mine\nx"]) {
+      assertEquals(verdict(prompt, { ...given, version }), "command", prompt);
+    }
+    for (const prompt of ["/Mine", "/min", "/a", "/a c", "/b"]) {
+      assertStringIncludes(reason(prompt, { ...given, version }), "there is no such command");
+    }
+    assertStringIncludes(reason("/h", { ...given, version }), "only be invoked by Claude");
+  }
+});
+
+Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
+  for (const version of VERSIONS) {
+    for (
+      const prompt of [
+        ...["hi /logout", "hi\n/logout", "!/logout", "@/logout", "#x", "exit now", "／logout"],
+        ...["//x", "/path/with/slashes", "/logout/", "/logout.", "/é x", "/foo, bar", "/* x */"],
+        ...["/logoutx (MCP)", " //x", "  /path/x", " / hi", "/log\\\nout"],
+      ]
+    ) {
+      assertEquals(verdict(prompt, { version }), "text", `${version} ${JSON.stringify(prompt)}`);
+    }
+    assertEquals(verdict("/tmp is full", { version, isPath: true }), "text");
+    for (const prompt of ["/", "/ hi", "/\nlogout", "/\u00a0logout"]) {
+      assertStringIncludes(reason(prompt, { version }), "a command without a name");
+    }
+    for (const prompt of ["/Logout", "/unknown x", "/5", "/a:b", "/mcp__s__p", "/_x"]) {
+      assertStringIncludes(reason(prompt, { version }), "there is no such command");
+    }
+    // The interactive program does not look whether it is a path.
+    assertEquals(verdict("/export x", { version, isPath: true }), "refused");
+    assertEquals(verdict("/logout (MCP)", { version }), "refused");
+  }
+  for (const prompt of ["/-x", "/:x"]) {
+    assertEquals(verdict(prompt), "text");
+    for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "refused");
+  }
+});
+
+Deno.test("judgePrompt() refuses the words by which Claude Code quits, white space around or not", () => {
+  for (const word of ["exit", "quit", ":q", ":q!", ":wq", ":wq!"]) {
+    for (const version of [...VERSIONS, ...OTHER_VERSIONS]) {
+      for (const prompt of [word, ` ${word}\n`, `\u3000${word}\t`]) {
+        assertEquals(
+          reason(prompt, { version, disabled: true }),
+          `Cannot send the prompt "${word}": the interactive Claude Code quits on this word`,
+        );
+      }
+    }
+  }
+  for (const prompt of ["exit now", "EXIT", "quit.", "q", "/x"]) {
+    assertEquals(verdict(prompt, { custom: { x: "invocable" } }) === "refused", false, prompt);
+  }
+});
+
+const BLANKS = [
+  " ",
+  "\t",
+  "\n",
+  " \n\t",
+  "\u00a0",
+  "\u3000",
+  "\u1680",
+  "\u2000",
+  "\u202f",
+  "\u205f",
+];
+
+Deno.test("judgePrompt() knows who skips white space before a slash", () => {
+  const custom = { mine: "invocable" } as const;
+  for (const blank of BLANKS) {
+    for (const command of ["/logout", "/cost x", "/init", "/mine", "/daemon"]) {
+      const prompt = blank + command;
+      assertStringIncludes(reason(prompt, { custom }), "skips the white space before it", prompt);
+      for (const version of LITERAL) assertEquals(verdict(prompt, { custom, version }), "text");
+    }
+    assertEquals(verdict(`${blank}/unknown x`), "text");
+    for (const version of ["2.1.250", "2.1.331"]) {
+      assertEquals(verdict(`${blank}/unknown x`, { version }), "refused");
+      assertEquals(verdict(`${blank}/path/x`, { version }), "text");
+    }
+  }
+  assertEquals(verdict(" /a:b", { plugins: true }), "refused");
+  assertEquals(verdict(" /mcp__s__p", { mcpServers: true }), "refused");
+});
+
+Deno.test("judgePrompt() refuses what becomes a command, or is not sent, by what 2.1.330 takes out", () => {
+  const hidden = [
+    "\u200b",
+    "\ufeff",
+    "\u00ad",
+    "\u0007",
+    "\u001f",
+    "\u0085",
+    "\u180e",
+    "\r",
+    "\v",
+    "\u3164",
+  ];
+  for (const character of hidden) {
+    for (
+      const prompt of [
+        ...[`${character}/logout`, ` ${character} /x`, `/log${character}out`, `/init${character}`],
+        ...[`/tmp/x ${character} y`, `/mine ${character} x`, `${character}!ls`],
+      ]
+    ) {
+      const given = { custom: { mine: "invocable" } } as const;
+      assertEquals(verdict(prompt, given), "refused", JSON.stringify(prompt));
+      assertEquals(verdict(prompt, { ...given, version: "2.1.250" }), "refused");
+    }
+    assertEquals(verdict(`hi ${character} /logout`), "text");
+  }
+  assertStringIncludes(reason("\u200b\u200b"), "would take U+200B");
+  assertStringIncludes(
+    reason(" ex\u200bit\ufeff"),
+    "would take U+200B (zero width space) out of it and quit",
+  );
+  assertEquals(verdict("ex\u200bit", { version: "2.1.197" }), "text");
+  for (const version of LITERAL) {
+    for (const prompt of ["\u200b/logout", "/log\u200bout", "\u0007/logout", "/\u200blogout"]) {
+      assertEquals(verdict(prompt, { version }), "text", JSON.stringify(prompt));
+    }
+  }
+});
+
+Deno.test("judgePrompt() knows which words make another command of one that makes a prompt", () => {
+  for (const prompt of ["/code-review ultra", "/review ULTRA\n5", "/code-review \t Ultra x"]) {
+    for (const version of VERSIONS) {
+      assertStringIncludes(reason(prompt, { version }), "in the cloud");
+    }
+  }
+  assertEquals(verdict("/code-review high ultra"), "command");
+  for (const prompt of ["/init --help", "/init  -h\n"]) {
+    assertStringIncludes(reason(prompt), "its own help");
+    for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "command");
+  }
+  assertEquals(verdict("/init --help me"), "command");
+});
+
+Deno.test("judgePrompt() leaves plugins and MCP servers to Claude Code where a name can be no other's", () => {
+  for (const version of VERSIONS) {
+    assertEquals(verdict("/p:c x", { version, plugins: true }), "command");
+    assertEquals(verdict("/p:logout", { version, plugins: true }), "command");
+    assertEquals(verdict("/s:p (MCP) x", { version, mcpServers: true }), "refused");
+  }
+  assertEquals(verdict("/mcp__s__p x", { mcpServers: true }), "command");
+  assertEquals(verdict("/mcp__s__p x", { mcpServers: true, version: "2.1.197" }), "refused");
+});
+
+Deno.test("judgePrompt() takes nothing for a command under --disable-slash-commands", () => {
+  const given = { disabled: true, custom: { mine: "invocable" } } as const;
+  for (const version of VERSIONS) {
+    assertEquals(
+      verdict("/logout x", { ...given, version }),
+      "/logout isn't available in this environment.",
+    );
+    for (const prompt of ["/init", "/mine", "/cost", "/unknown"]) {
+      assertStringIncludes(reason(prompt, { ...given, version }), "leaves no commands");
+    }
+    for (const prompt of [" /logout", "/path/x", "/é"]) {
+      assertEquals(verdict(prompt, { ...given, version }), "text");
+    }
+    assertEquals(verdict("/tmp x", { ...given, version, isPath: true }), "text");
+  }
+});
+
+Deno.test("judgePrompt() sends by the rendezvous socket what every other way in would alter", () => {
+  const given = { rendezvous: true, custom: { mine: "invocable" } } as const;
+  const verbatim = [
+    ...[
+      "/unknown x",
+      "/Logout",
+      "/",
+      "/ hi",
+      "/\nlogout",
+      " /logout",
+      "\t/mine",
+      "exit",
+      " quit\n",
+      ":q!",
+    ],
+    ...[
+      "\u200b/logout",
+      "/log\u200bout",
+      "ex\u200bit",
+      "a\u200bb",
+      "\u200b",
+      "\u0007!ls",
+      "/loops",
+    ],
+    'a <pasted_content id="abcd">\nb',
+  ];
+  for (const prompt of verbatim) {
+    for (const disabled of [false, true]) {
+      if (disabled && /^\s+\//u.test(prompt)) continue;
+      assertEquals(verdict(prompt, { ...given, disabled }), "verbatim", JSON.stringify(prompt));
+    }
+  }
+  assertEquals(verdict("/export x", { ...given, isPath: true }), "verbatim");
+  for (const prompt of ["hi", "//x", "/path/x", "!ls", "#x", "@x", "/é x"]) {
+    assertEquals(verdict(prompt, given), "text", prompt);
+  }
+  for (const prompt of ["/mine \u200b", "/cost", "/daemon", "/init --help"]) {
+    assertEquals(verdict(prompt, given), "refused", prompt);
+  }
+  for (const prompt of ["/cost", "/init", "/logout"]) {
+    const answer = `${prompt} isn't available in this environment.`;
+    assertEquals(verdict(prompt, { ...given, disabled: true }), answer);
+  }
+  assertEquals(verdict("/mine", { ...given, disabled: true }), "refused");
+  // Nobody has looked whether these have a command of that name.
+  assertEquals(verdict("/unknown x", { ...given, version: "2.1.331" }), "refused");
+  assertEquals(verdict(" /unknown x", { ...given, version: "2.1.331" }), "verbatim");
+  // Before 2.1.330 the socket takes a command for one.
+  for (const prompt of ["/ hi", "/unknown x"]) {
+    assertEquals(verdict(prompt, { ...given, version: "2.1.197" }), "refused");
+  }
+  assertEquals(verdict("exit", { ...given, version: "2.1.197" }), "verbatim");
+  assertEquals(verdict("exit", { ...given, version: "2.1.168" }), "refused");
+  assertEquals(verdict("a\u200bb", { ...given, version: "2.1.197" }), "text");
+});
+
+Deno.test("judgePrompt() names a long word by its beginning", () => {
+  assert(reason(`/${"x".repeat(1_000_000)}`).length < 200);
+});

@@ -1,0 +1,112 @@
+import { assertEquals } from "@std/assert";
+import { simulate, type Simulation } from "../simulation.ts";
+
+const DOWN = "\x1b[B";
+const ENTER = "\r";
+const ESCAPE = "\x1b";
+
+const TRUST = ["Security guide", "", " ❯ No, exit", "   Yes, I trust this folder", ""] as const;
+const TRUSTED = ["Security guide", "", "   No, exit", " ❯ Yes, I trust this folder", ""] as const;
+const BROKEN = [
+  "Files with errors are skipped entirely",
+  "",
+  " ❯ 1. Fix with Claude",
+  "   2. Exit and fix manually",
+  "   3. Continue without these settings",
+] as const;
+const PERMISSION = ["Do you want to proceed?", " ❯ 1. Yes", "   2. No"] as const;
+
+/** A session with a screen on which nothing moves any more. */
+function showing(...lines: readonly string[]): Simulation {
+  const session = simulate();
+  session.draw(...lines);
+  session.show("…");
+  session.wait(600);
+  return session;
+}
+
+function status(session: Simulation, name: string, waitingFor?: string): void {
+  session.hear({
+    type: "status",
+    status: name,
+    ...(waitingFor === undefined ? {} : { waitingFor }),
+  });
+}
+
+/** A session in the middle of a turn that asks for a permission. */
+function asking(...lines: readonly string[]): Simulation {
+  const session = simulate();
+  status(session, "busy");
+  session.draw(...lines, ...PERMISSION);
+  status(session, "waiting", "permission prompt");
+  return session;
+}
+
+Deno.test("a key that has not shown yet is not pressed again in haste", () => {
+  const session = showing(...TRUST);
+  session.wait(1900);
+  assertEquals(session.typed(), DOWN);
+  session.wait(600);
+  assertEquals(session.typed(), DOWN + DOWN);
+});
+
+Deno.test("the next dialog is answered as soon as it stands", () => {
+  const session = showing(...TRUST);
+  session.draw(...TRUSTED);
+  session.wait(300);
+  assertEquals(session.typed(), DOWN + ENTER);
+  session.wait(300);
+  session.draw(...BROKEN);
+  session.wait(300);
+  assertEquals(session.typed(), DOWN + ENTER + DOWN);
+});
+
+Deno.test("a permission is left to the hook for a while, and then denied", () => {
+  const session = asking();
+  session.wait(10_000);
+  assertEquals(session.typed(), "");
+  session.wait(1000);
+  assertEquals(session.typed(), ESCAPE);
+});
+
+Deno.test("a permission that the hook denies in time is not touched", () => {
+  const session = asking();
+  session.wait(9000);
+  session.draw("❯ ");
+  status(session, "busy");
+  session.wait(60_000);
+  assertEquals([session.typed(), session.signals()], ["", []]);
+});
+
+Deno.test("what blinks above a permission does not put its denial off", () => {
+  const session = asking("● Bash");
+  for (let blink = 0; blink < 11; blink++) {
+    session.wait(1000);
+    session.draw(blink % 2 === 0 ? "  Bash" : "● Bash", ...PERMISSION);
+  }
+  assertEquals(session.typed(), ESCAPE);
+});
+
+Deno.test("a quoted dialog is not answered, whatever the child says of itself", () => {
+  for (const name of ["busy", "idle", "waiting"]) {
+    const session = simulate();
+    session.draw(...TRUST);
+    status(session, name);
+    session.show("…");
+    session.wait(60_000);
+    assertEquals(session.typed(), "", name);
+  }
+});
+
+Deno.test("a dialog without an answer ends the run at once, by its name", () => {
+  const session = showing(
+    "Select login method:",
+    "",
+    " ❯ 1. Claude account with subscription",
+    "   2. Anthropic Console account",
+  );
+  session.hear({ type: "exit", exit: { kind: "signaled", signal: 15 } });
+  const ending = session.ending();
+  assertEquals(ending?.kind === "dialog" && ending.name, "login");
+  assertEquals(session.typed(), "");
+});

@@ -1,0 +1,454 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
+import { readChoices } from "../../../src/session/terminal/choices.ts";
+import {
+  type Dialog,
+  DIALOGS,
+  keysFor,
+  recogniseDialog,
+  remedyFor,
+} from "../../../src/session/terminal/dialogs.ts";
+import type { Screen } from "../../../src/session/terminal/screen.ts";
+import { type DialogRecording, readDialogRecordings } from "./dialog_recording.ts";
+import { eachScreen } from "./each_screen.ts";
+
+const CARET = "❯";
+const UP = "\x1b[A";
+const DOWN = "\x1b[B";
+const ENTER = "\r";
+const ESCAPE = "\x1b";
+
+/** One dialog as it stands: its name, its list with the caret, and the key that is pressed, if any. */
+type Stage = readonly [name: string, list: readonly string[], key?: string];
+
+const TRUST_OLD: Stage = [
+  "workspace trust",
+  ["❯ Yes, I trust this folder", "No, exit"],
+  ENTER,
+];
+const TRUST_NEW: readonly Stage[] = [
+  ["workspace trust", ["❯ No, exit", "Yes, I trust this folder"], DOWN],
+  ["workspace trust", ["No, exit", "❯ Yes, I trust this folder"], ENTER],
+];
+const KEY: readonly Stage[] = [
+  ["API key", ["Yes", "❯ No (recommended)"], UP],
+  ["API key", ["❯ Yes", "No (recommended)"], ENTER],
+];
+const BYPASS: readonly Stage[] = [
+  ["bypass permissions", ["❯ No, exit", "Yes, I accept"], DOWN],
+  ["bypass permissions", ["No, exit", "❯ Yes, I accept"], ENTER],
+];
+const INCLUDES_OLD: readonly Stage[] = [
+  [
+    "external includes",
+    ["❯ Yes, allow external imports", "No, disable external imports"],
+    DOWN,
+  ],
+  [
+    "external includes",
+    ["Yes, allow external imports", "❯ No, disable external imports"],
+    ENTER,
+  ],
+];
+const INCLUDES_NEW: Stage = [
+  "external includes",
+  ["❯ No, disable external imports", "Yes, allow external imports"],
+  ENTER,
+];
+const BROKEN: readonly Stage[] = [
+  [
+    "settings error",
+    ["❯ Fix with Claude", "Exit and fix manually", "Continue without these settings"],
+    DOWN,
+  ],
+  [
+    "settings error",
+    ["Fix with Claude", "❯ Exit and fix manually", "Continue without these settings"],
+    DOWN,
+  ],
+  [
+    "settings error",
+    ["Fix with Claude", "Exit and fix manually", "❯ Continue without these settings"],
+    ENTER,
+  ],
+];
+const PLAN: Stage = [
+  "plan approval",
+  ["❯ Yes, and use auto mode", "Yes, manually approve edits", "Tell Claude what to change"],
+  ESCAPE,
+];
+const THEMES = [
+  "Light mode",
+  "Dark mode (colorblind-friendly)",
+  "Light mode (colorblind-friendly)",
+  "Dark mode (ANSI colors only)",
+  "Light mode (ANSI colors only)",
+] as const;
+
+function permission(...list: readonly string[]): Stage {
+  return ["permission", list, ESCAPE];
+}
+
+const BASH_OLD = permission(
+  "❯ Yes",
+  "Yes, and always allow access to project/ from this project",
+  "No",
+);
+const BASH_NEW = permission(
+  "❯ Yes",
+  "Yes, and always allow access to /tmp/project from this project",
+  "Yes, and switch to auto mode",
+  "No",
+);
+
+/**
+ * What every recording shows, stage by stage as keys were typed; a choice may go on after the words given here. The
+ * older versions are 2.1.168 and 2.1.197, the newest is 2.1.330.
+ */
+const RECORDED: Readonly<
+  Record<string, { readonly old: readonly Stage[]; readonly latest: readonly Stage[] }>
+> = {
+  "workspace-trust": { old: [TRUST_OLD], latest: TRUST_NEW },
+  "workspace-trust-warnings": { old: [TRUST_OLD], latest: TRUST_NEW },
+  "added-directory": {
+    old: [],
+    latest: [
+      ["added directory", ["❯ No, exit", "Yes, add it"], DOWN],
+      ["added directory", ["No, exit", "❯ Yes, add it"], ENTER],
+    ],
+  },
+  "bypass-permissions": { old: BYPASS, latest: BYPASS },
+  "api-key": { old: KEY, latest: KEY },
+  "external-includes": { old: INCLUDES_OLD, latest: [INCLUDES_NEW] },
+  "settings-error": { old: BROKEN, latest: BROKEN },
+  "settings-warning": same(
+    "settings warning",
+    ["❯ Continue", "Fix with Claude", "Exit and fix manually"],
+    ENTER,
+  ),
+  "permission-bash": { old: [BASH_OLD], latest: [BASH_NEW] },
+  "permission-after-quote": { old: [BASH_OLD], latest: [BASH_NEW] },
+  "permission-bash-long": {
+    old: [
+      permission("❯ Yes", "Yes, and don't ask again for similar commands in /tmp/project", "No"),
+    ],
+    latest: [
+      permission(
+        "❯ Yes",
+        "Yes, and don't ask again for touch file-1, touch file-2, touch file-3,",
+        "Yes, and switch to auto mode",
+        "No",
+      ),
+    ],
+  },
+  "permission-edit": {
+    old: [permission("❯ Yes", "Yes, allow all edits during this session (shift+tab)", "No")],
+    latest: [
+      permission(
+        "❯ Yes",
+        "Yes, and switch to accept edits (auto-approve file edits and common file",
+        "No",
+      ),
+    ],
+  },
+  "permission-mcp-tool": {
+    old: [permission("❯ Yes", "Yes, and don't ask again for alpha - shout commands", "No")],
+    latest: [permission("❯ Yes", "Yes, and don't ask again for alpha — Shout commands", "No")],
+  },
+  "permission-webfetch": same("permission", [
+    "❯ Yes",
+    "Yes, and don't ask again for example.com",
+    "No, and tell Claude what to do differently (esc)",
+  ], ESCAPE),
+  "plan-approval": { old: [PLAN], latest: [PLAN] },
+  "plan-exit": {
+    old: [["plan approval", ["❯ Yes", "No"], ESCAPE]],
+    latest: [["plan approval", ["❯ Yes, and switch to default", "No"], ESCAPE]],
+  },
+  "question": same("question", ["❯ Red", "Blue", "Type something."], ESCAPE),
+  "question-several": same(
+    "question",
+    ["❯ [ ] Red", "[ ] Blue", "[ ] Type something"],
+    ESCAPE,
+  ),
+  "theme": {
+    old: [["first start", ["Auto (match terminal)", "❯ Dark mode ✔", ...THEMES]]],
+    latest: [["first start", ["❯ Auto (match terminal)", "Dark mode", ...THEMES]]],
+  },
+  "login": same("login", [
+    "❯ Claude account with subscription",
+    "Anthropic Console account",
+    "3rd-party platform",
+  ]),
+  "mcp-server": {
+    old: [["MCP server approval", [
+      "❯ Use this MCP server",
+      "Use this and all future MCP servers in this project",
+      "Continue without using this MCP server",
+    ]]],
+    latest: [["MCP server approval", [
+      "Use this MCP server",
+      "Use this and all future MCP servers in this project",
+      "❯ Continue without using this MCP server",
+    ]]],
+  },
+  "mcp-servers": same("MCP server approval", [
+    "❯ [✔] alpha",
+    "[✔] beta",
+    "[✔] gamma",
+    "[✔] delta",
+    "[✔] epsilon",
+  ]),
+  "configuration-error": {
+    old: [["configuration error", [
+      "❯ Exit and fix manually",
+      "Reset with default configuration",
+    ]]],
+    latest: [["configuration error", [
+      "❯ Exit and fix manually",
+      "Reset to default configuration",
+    ]]],
+  },
+  // 2.1.330 asks nothing after a rate limit.
+  "rate-limit": {
+    old: [["rate limit", ["❯ Stop and wait for limit to reset", "Upgrade your plan"]]],
+    latest: [],
+  },
+  "model-switch": same("model switch", ["❯ Yes, switch to Haiku", "No, go back"]),
+  "one-after-the-other": {
+    old: [TRUST_OLD, ...INCLUDES_OLD, ...KEY, ...BYPASS, ...BROKEN],
+    latest: [...TRUST_NEW, INCLUDES_NEW, ...KEY, ...BYPASS, ...BROKEN],
+  },
+  "answer": { old: [], latest: [] },
+  "answer-quoting": { old: [], latest: [] },
+  "prompt-quoting": { old: [], latest: [] },
+  "spinner": { old: [], latest: [] },
+};
+
+function same(
+  ...stage: Stage
+): { readonly old: readonly Stage[]; readonly latest: readonly Stage[] } {
+  return { old: [stage], latest: [stage] };
+}
+
+/** What the screen is taken for, whenever that may be: a screen is never two dialogs. */
+function dialogOn(screen: Screen): Dialog | undefined {
+  const dialogs = (["start", "later"] as const)
+    .map((when) => recogniseDialog(screen, { when }))
+    .filter((dialog) => dialog !== undefined);
+  assert(dialogs.length <= 1, dialogs.map(({ name }) => name).join());
+  return dialogs[0];
+}
+
+function keyOn(screen: Screen): string | undefined {
+  const dialog = dialogOn(screen);
+  return dialog && keysFor(dialog, readChoices(screen));
+}
+
+/** The escape sequences and characters of an output: only between them can the screen have changed. */
+function symbols(bytes: Uint8Array): readonly string[] {
+  // deno-lint-ignore no-control-regex
+  const symbol = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^\[\]])?|[^\x1b]/gsu;
+  return new TextDecoder().decode(bytes).match(symbol) ?? [];
+}
+
+for (const [name, { old, latest }] of Object.entries(RECORDED)) {
+  const recordings = readDialogRecordings(name);
+  const stagesOf = ({ version }: DialogRecording) => version === "2.1.330" ? latest : old;
+
+  Deno.test(`${name}: what stands on the recorded screens is read as it is, and answered`, async () => {
+    for (const recording of recordings) {
+      const stages = stagesOf(recording);
+      for (const index of recording.shown.keys()) {
+        const screen = await renderScreen(recording.shown.slice(0, index + 1), recording.size);
+        const what = `${recording.version} at ${recording.size.cols} columns, screen ${index + 1}`;
+        const [dialog, list = [], key] = stages[index] ?? [];
+        assertEquals(dialogOn(screen)?.name, dialog, what);
+        assertEquals(keyOn(screen), key, what);
+        const shown = readChoices(screen)
+          .map(({ text, selected }) => selected ? `${CARET} ${text}` : text);
+        assertEquals(shown.map((text, at) => text.slice(0, list[at]?.length)), list, what);
+      }
+      for (const [index, key] of recording.typed.entries()) assertEquals(key, stages[index]?.[2]);
+    }
+  });
+
+  Deno.test(`${name}: no part of a screen that is still being drawn leads to another key`, async () => {
+    for (const recording of recordings) {
+      const { shown, size, version } = recording;
+      const stages = stagesOf(recording);
+      const parts = shown.map(symbols);
+      const ends = parts.map((_, index) => parts.slice(0, index + 1).flat().length);
+      const wrong: string[] = [];
+      await eachScreen(parts.flat(), {
+        size,
+        see: ({ written, underCursor, screen }) => {
+          // Without the cursor on a caret nothing is a dialog, as a test below makes sure.
+          if (underCursor !== CARET) return;
+          const stage = ends.findIndex((end) => written <= end);
+          // A key is typed while the dialog that it was for still stands.
+          const expected = [stages[stage - 1], stages[stage]];
+          const shown = screen();
+          const [name, key] = [dialogOn(shown)?.name, keyOn(shown)];
+          if (key === undefined) return;
+          if (expected.some((each) => each?.[0] === name && each?.[2] === key)) return;
+          wrong.push(
+            `${JSON.stringify(key)} after ${written} symbols\n${shown.lines.join("\n")}`,
+          );
+        },
+      });
+      assertEquals(wrong, [], `${version} at ${size.cols} columns`);
+    }
+  });
+
+  Deno.test(`${name}: the screen is the same however the bytes are cut`, async () => {
+    for (const recording of recordings) {
+      const { shown, size } = recording;
+      const cut = shown.flatMap((bytes) => Array.from(bytes, (byte) => Uint8Array.of(byte)));
+      assertEquals(await renderScreen(cut, size), await renderScreen(shown, size));
+    }
+  });
+}
+
+Deno.test("rows of any length are read, though a recording made by hand may hold them", () => {
+  const lines = [`${" ".repeat(500_000)}x`, "❯ 1. Yes", `  2. No ${"─".repeat(500_000)}x`];
+  const choices = readChoices({ lines, cursor: { row: 2, col: 1 } });
+  assertEquals(choices.map(({ text }) => text.slice(0, 3)), ["Yes", "No "]);
+});
+
+Deno.test("every dialog of the table has been recorded, and every recording is looked at", () => {
+  const stages = Object.values(RECORDED).flatMap(({ old, latest }) => [...old, ...latest]);
+  const recorded = new Set(stages.map(([name]) => name));
+  assertEquals([...recorded].sort(), [...new Set(DIALOGS.map(({ name }) => name))].sort());
+  const folder = new URL("../../../fixtures/recordings/dialogs", import.meta.url);
+  const files = [...Deno.readDirSync(folder)].map((file) => file.name.replace(/\.jsonl$/u, ""));
+  assertEquals(files.sort(), Object.keys(RECORDED).sort());
+  for (const name of files) {
+    const seen = readDialogRecordings(name).map(({ version, size }) => `${version} ${size.cols}`);
+    // 2.1.168 and 2.1.197 add a directory without asking; only the smallest screen cannot hold a long command.
+    const versions = ["2.1.168", "2.1.197", "2.1.330"].slice(name === "added-directory" ? 2 : 0);
+    const widths = [80, 120, 220].slice(0, name === "permission-bash-long" ? 1 : 3);
+    const wanted = versions.flatMap((version) => widths.map((cols) => `${version} ${cols}`));
+    assertEquals(seen.sort(), wanted.sort(), name);
+  }
+});
+
+const TRUST = [
+  " Quick safety check: Is this a project you created or one you trust?",
+  "",
+  " Security guide",
+  "",
+] as const;
+
+/** A screen with the cursor on the last caret, or where it is said to be. */
+function drawn(lines: readonly string[], cursor?: Screen["cursor"]): Screen {
+  const row = lines.findLastIndex((line) => line.includes(CARET));
+  return { lines, cursor: cursor ?? { row: row + 1, col: (lines[row] ?? "").indexOf(CARET) + 1 } };
+}
+
+Deno.test("nothing is a dialog while the cursor is not on its caret", () => {
+  const lines = [...TRUST, " ❯ Yes, I trust this folder", "   No, exit"];
+  assertEquals(keyOn(drawn(lines)), ENTER);
+  for (const [row, line] of lines.entries()) {
+    for (let col = 0; col <= line.length; col++) {
+      if (line[col] === CARET) continue;
+      assertEquals(dialogOn(drawn(lines, { row: row + 1, col: col + 1 })), undefined);
+    }
+  }
+});
+
+Deno.test("a list with two carets has not been drawn to its end", () => {
+  const lines = [...TRUST, " ❯ Yes, I trust this folder", " ❯ No, exit"];
+  for (const row of [TRUST.length + 1, TRUST.length + 2]) {
+    const screen = drawn(lines, { row, col: 2 });
+    assertEquals(readChoices(screen), []);
+    assertEquals(keyOn(screen), undefined);
+  }
+});
+
+Deno.test("words above the rule do not make a dialog of another kind", () => {
+  const prompt = [" Do you want to proceed?", " ❯ 1. Yes", "   2. No (recommended)"];
+  const words = "Do you want to use this API key?";
+  const rule = "─".repeat(80);
+  assertEquals(dialogOn(drawn([words, rule, ...prompt])), undefined);
+  assertEquals(dialogOn(drawn([rule, words, "", ...prompt]))?.name, "API key");
+});
+
+Deno.test("a choice that only begins like the wanted one is not taken", () => {
+  const screen = drawn([
+    ...TRUST,
+    " ❯ Yes, I trust this folder and all others",
+    "   Yes, I trust this folder",
+    "   No, exit",
+  ]);
+  assertEquals(keyOn(screen), DOWN);
+  const only = drawn([...TRUST, " ❯ Yes, I trust this folder and all others", "   No, exit"]);
+  assertEquals(dialogOn(only), undefined);
+});
+
+Deno.test("a caret above another one is only text, though the cursor stands on it", () => {
+  const quoted = [...TRUST, " ❯ Yes, I trust this folder", "   No, exit"];
+  const cursor = { row: TRUST.length + 1, col: 2 };
+  assertEquals(keyOn(drawn(quoted, cursor)), ENTER);
+  assertEquals(keyOn(drawn([...quoted, "", "❯ "], cursor)), undefined);
+});
+
+Deno.test("once the child has a status, no dialog is answered with Enter", () => {
+  const screen = drawn([...TRUST, " ❯ Yes, I trust this folder", "   No, exit"]);
+  assertEquals(recogniseDialog(screen, { when: "later" }), undefined);
+  for (const { name, when, answer } of DIALOGS) {
+    if (when === "later") assert(answer.kind !== "choose", name);
+  }
+});
+
+Deno.test("the input box is no dialog", () => {
+  const box = drawn(["────", "❯ hello", "────", "  ? for shortcuts"]);
+  assertEquals(readChoices(box), []);
+  assertEquals(dialogOn(box), undefined);
+});
+
+Deno.test("readChoices() reads a list that nobody knows, wherever the cursor is", () => {
+  const lines = ["Something new?", "", "   Maybe", " ❯ Sure", "   Never", "", "Enter to confirm"];
+  for (const cursor of [undefined, { row: 1, col: 1 }]) {
+    assertEquals(readChoices(drawn(lines, cursor)), [
+      { text: "Maybe", selected: false },
+      { text: "Sure", selected: true },
+      { text: "Never", selected: false },
+    ]);
+  }
+});
+
+Deno.test("readChoices() leaves out what only stands between the choices", () => {
+  const screen = drawn([
+    " Which one?",
+    " ❯ 1. The first of them, whose words are many and go on",
+    "      in the next row",
+    "   Its description",
+    "   2. The second",
+    " ↑ 12 more lines",
+  ]);
+  assertEquals(readChoices(screen).map(({ text }) => text), [
+    "The first of them, whose words are many and go on",
+    "The second",
+  ]);
+});
+
+Deno.test("readChoices() reads a list in a frame, and one that scrolls", () => {
+  const framed = drawn(["╭────────╮", "│ ❯ Yes  │", "│   No   │", "╰────────╯"]);
+  assertEquals(readChoices(framed).map(({ text }) => text), ["Yes", "No"]);
+  const scrolled = drawn([" ↑ [✔] b", "   [✔] c", " ❯ [✔] d", " ↓ [✔] e"]);
+  assertEquals(readChoices(scrolled).map(({ text }) => text), ["[✔] b", "[✔] c", "[✔] d", "[✔] e"]);
+});
+
+Deno.test("every dialog of the table says why, and what to do where it has no answer", () => {
+  for (const { name, answer, because, offers, words } of DIALOGS) {
+    assert(because !== "" && words.length > 0 && offers.length > 0, name);
+    for (const word of words) assertEquals(word, word.replace(/\s/gu, ""));
+    // Of two choices that begin alike only the one that is meant may be taken.
+    for (const { source } of offers) assertMatch(source, /^\^/u);
+    if (answer.kind === "choose") assertMatch(answer.choice.source, /^\^.*\$$/u);
+    if (answer.kind === "none") assertMatch(answer.remedy, /^[A-Z][^\n]*[^.\n]$/u);
+    assertEquals(remedyFor(name), answer.kind === "none" ? answer.remedy : undefined);
+  }
+  assertEquals(remedyFor(undefined), undefined);
+});

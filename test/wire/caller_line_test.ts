@@ -1,0 +1,98 @@
+import { assertEquals } from "@std/assert";
+import { readCallerLine } from "../../src/wire/caller_line.ts";
+
+const read = (value: unknown) => readCallerLine(JSON.stringify(value));
+const user = (content: unknown, more = {}) =>
+  read({ type: "user", message: { role: "user", content }, ...more });
+
+Deno.test("readCallerLine() takes a message's text and blocks of text, and what else it says", () => {
+  assertEquals(user("hi"), { type: "user", text: "hi", content: "hi" });
+  const blocks = [{ type: "text", text: "a " }, { type: "text", text: "b" }];
+  assertEquals(user(blocks), { type: "user", text: "a \nb", content: blocks });
+  assertEquals(user("x", { uuid: "u", priority: "later", session_id: "other" }), {
+    type: "user",
+    text: "x",
+    content: "x",
+    uuid: "u",
+    priority: "later",
+  });
+  assertEquals(user("x", { uuid: 1, priority: "soon" }), { type: "user", text: "x", content: "x" });
+});
+
+Deno.test("readCallerLine() asks what Claude Code asks for nothing", () => {
+  for (const nothing of [undefined, null, "", []]) {
+    const line = user(nothing);
+    assertEquals(line?.type === "user" && [line.text, line.obstacle], ["(no content)", undefined]);
+  }
+});
+
+Deno.test("readCallerLine() names what a message holds that cannot be sent", () => {
+  const obstacle = (content: unknown, more = {}) => {
+    const line = user(content, more);
+    return line?.type === "user" ? line.obstacle : undefined;
+  };
+  assertEquals(
+    obstacle([{ type: "text", text: "x" }, { type: "image", source: {} }]),
+    'claude-print passes no "image" blocks on',
+  );
+  assertEquals(obstacle([5]), "one of its blocks is no object");
+  assertEquals(obstacle(5), "its content is neither text nor blocks");
+  assertEquals(
+    obstacle("x", { shouldQuery: false }),
+    "one that asks nothing of the model has no place in the interactive Claude Code",
+  );
+});
+
+Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be trusted", () => {
+  const nothing = ["", "  ", "[1]", "5", '"x"', '{"type":"frob"}', '{"type":"keep_alive"}', "{}"];
+  for (const line of nothing) assertEquals(readCallerLine(line), undefined, line);
+  const reasons = ["no json", '{"type":"user","mess', "null", '{"type":"user"}'].map((line) => {
+    const read = readCallerLine(line);
+    return read?.type === "unreadable" ? read.reason.replace(/\(.*/u, "") : read;
+  });
+  assertEquals(reasons, [
+    "Cannot read a line of stdin: it is no JSON ",
+    "Cannot read a line of stdin: it is no JSON ",
+    "Cannot read a line of stdin: it is null",
+    'Cannot read a line of stdin: the role of its message is undefined, not "user"',
+  ]);
+});
+
+Deno.test("readCallerLine() takes a request with the names of what it asks for", () => {
+  const control = (request: unknown) => read({ type: "control_request", request_id: "r", request });
+  assertEquals(control({ subtype: "interrupt" }), {
+    type: "control",
+    request: { id: "r", subtype: "interrupt", fields: [] },
+  });
+  const initialize = {
+    subtype: "initialize",
+    hooks: { Stop: [{ hookCallbackIds: ["h"] }] },
+    agents: {},
+    systemPrompt: [""],
+    promptSuggestions: false,
+  };
+  assertEquals(control(initialize), {
+    type: "control",
+    request: { id: "r", subtype: "initialize", fields: ["hooks"] },
+  });
+  assertEquals(control(undefined), {
+    type: "control",
+    request: { id: "r", subtype: "", fields: [] },
+  });
+  assertEquals(read({ type: "control_request", request: { subtype: "interrupt" } }), undefined);
+});
+
+Deno.test("readCallerLine() does not follow a line into any depth", () => {
+  const deep = `{"type":"control_request","request_id":"r","request":${"[".repeat(1e6)}`;
+  const line = readCallerLine(deep + "]".repeat(1e6) + "}");
+  assertEquals(
+    line?.type === "unreadable" && line.reason,
+    "Cannot read a line of stdin: it is nested too deeply",
+  );
+});
+
+Deno.test("readCallerLine() takes a line of 20 MB for what it is", () => {
+  const text = "x".repeat(20_000_000);
+  const line = user(text);
+  assertEquals(line?.type === "user" && line.text.length, text.length);
+});
