@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { forEachVersion } from "./for_each_version.ts";
+import { hold } from "./hold_conversation.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "fixtures", "mcp_server.ts");
 
@@ -29,3 +30,17 @@ forEachVersion(
     assertEquals(others, []);
   },
 );
+
+forEachVersion("so does that of a conversation's first message", async (real) => {
+  const tool = "mcp__loud__shout";
+  const { code, stdout, stderr } = await hold(real, async ({ say, heard }) => {
+    await say(`[[tool ${tool} {"text":"hello there"}]] [[say ok]]`);
+    await heard('"type":"result"');
+  }, [`--mcp-config=${CONFIG}`, `--allowedTools=${tool}`]);
+  assertEquals([code, stderr], [0, ""]);
+  assertStringIncludes(stdout, '"result":"ok"');
+  const [first, second] = real.api.turns;
+  const offered = first?.text.replaceAll(`[[tool ${tool}`, "");
+  assertStringIncludes(offered ?? "", tool, "the tool is on offer");
+  assertStringIncludes(second?.text ?? "", "HELLO THERE");
+});
