@@ -8,7 +8,7 @@ import { replayCast } from "./replay_cast.ts";
 import type { TapedFrame } from "./taped_frame.ts";
 
 /** What became of a recorded run when this program's machines were given its inputs again. */
-export interface Replay {
+export interface CassetteReplay {
   /** The frames of the recorded run as stream-json prints them, in order. */
   readonly frames: readonly TapedFrame[];
   /** The last result among them; absent when the recorded run printed none. */
@@ -28,12 +28,12 @@ export interface Replay {
  * @param folder what was given to `--record`
  * @throws {CassetteError} when the folder holds no cassette, or a damaged one
  */
-export function replayCassette(folder: string): Replay {
+export function replayCassette(folder: string): CassetteReplay {
   return replayRead(readCassette(folder));
 }
 
 /** Replays a cassette that was read already. */
-export function replayRead({ cast, tape }: Cassette): Replay {
+export function replayRead({ cast, tape }: Cassette): CassetteReplay {
   const { output } = cast.header.claude_print;
   const { ending, frames, differences } = replayCast(cast);
   const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;

@@ -1,6 +1,7 @@
 import { CliError } from "./cli_error.ts";
 import { resumptionOf } from "./resumption_of.ts";
-import type { OutputFormat, PermissionMode, RunRequest } from "./run_request.ts";
+import type { OutputFormat } from "../wire/output_writer.ts";
+import type { PermissionMode, RunRequest } from "./run_request.ts";
 import type { Tokens, Use } from "./tokenize.ts";
 
 const READING = "Cannot read the command line";

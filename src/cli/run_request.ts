@@ -1,5 +1,4 @@
-/** The shape of what a run prints, as `claude -p --output-format` names it. */
-export type OutputFormat = "text" | "json" | "stream-json";
+import type { OutputFormat } from "../wire/output_writer.ts";
 
 /** The permission modes that every supported Claude Code accepts on its command line. */
 export type PermissionMode =

@@ -1,4 +1,4 @@
-import type { OutputFormat } from "../cli/run_request.ts";
+import type { OutputFormat } from "../wire/output_writer.ts";
 import { createOutputWriter } from "../wire/output_writer.ts";
 import { print } from "./print.ts";
 import { reportFailure } from "./report_failure.ts";

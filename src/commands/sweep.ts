@@ -3,7 +3,7 @@ import { nameUnseen } from "../redaction/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
 import { places } from "../sandbox/folder/places.ts";
 import { requireProc } from "../sandbox/processes/require_proc.ts";
-import { sweep, type SweptFolder, type Verdict } from "../sandbox/folder/sweep.ts";
+import { sweep, type SweepVerdict, type SweptFolder } from "../sandbox/folder/sweep.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { print } from "./print.ts";
 import { reportJson } from "./report_json.ts";
@@ -30,7 +30,7 @@ function report(swept: readonly SweptFolder[], all: readonly string[]): string {
     const more = rescued === 0 ? "" : `, ${count(rescued, "file")} of its transcript rescued`;
     return nameUnseen(`${verdict.padEnd(9)}  ${path}: ${reason}${more}`);
   });
-  const verdicts: readonly Verdict[] = ["removed", "abandoned", "kept", "live", "foreign"];
+  const verdicts: readonly SweepVerdict[] = ["removed", "abandoned", "kept", "live", "foreign"];
   const counts = verdicts.flatMap((verdict) => {
     const { length } = swept.filter((folder) => folder.verdict === verdict);
     return length === 0 ? [] : [`${length} ${verdict}`];

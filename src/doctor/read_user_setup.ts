@@ -1,4 +1,5 @@
-import { isJsonObject, readOwnJsonObject } from "../sandbox/json_object.ts";
+import { readOwnJsonObject } from "../sandbox/read_json_object.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
 import { findLogin, type Login } from "../sandbox/child/login.ts";
 import { readSettings } from "../sandbox/child/read_settings.ts";
 import { settingSources } from "../sandbox/child/setting_sources.ts";

@@ -15,7 +15,7 @@ import {
   type RunProcesses,
 } from "../sandbox/processes/run_processes.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
-import { readJsonObject } from "../sandbox/json_object.ts";
+import { readJsonObject } from "../sandbox/read_json_object.ts";
 import {
   advance,
   type ConversationEffect,

@@ -84,7 +84,7 @@ export function reportTurns(
     (ending.kind === "settled" && ending.message.settled.kind === "local"
       ? ending.message.settled.version
       : undefined);
-  const verdict = checked(
+  const verdict = confirmed(
     verdictOf(ending, {
       ...options,
       command: message?.way === undefined ? undefined : message.command,
@@ -220,7 +220,7 @@ function wasKilled(exit: Exit | undefined): boolean {
 }
 
 /** Takes an answer back that belongs to no prompt of ours, cannot be read at all, or whose giver never ends. */
-function checked(
+function confirmed(
   verdict: Verdict,
   facts: {
     /** Those that are told now. */

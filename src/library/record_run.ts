@@ -7,7 +7,7 @@ import { createRecording, type Recording } from "../cassette/create_recording.ts
 import type { RunRequest } from "../cli/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import { createRedactor } from "../redaction/redact.ts";
-import { readJsonObject } from "../sandbox/json_object.ts";
+import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Input } from "../session/input.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../sandbox/json_object.ts";
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import { createSecretFinder } from "./find_secrets.ts";
 
 /** What stands where a secret stood. */

@@ -4,7 +4,7 @@ import type { ReportOptions } from "../frames/report.ts";
 import { mayHaveOtherStopHooks } from "../sandbox/child/other_stop_hooks.ts";
 import type { Settings } from "../sandbox/child/read_settings.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import type { JsonObject } from "../sandbox/json_object.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import { DENIAL_MESSAGE } from "../session/hook_answers.ts";
 import type { Limits } from "../session/limits.ts";
 import type { SessionOptions } from "../session/session_state.ts";

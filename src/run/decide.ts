@@ -1,6 +1,6 @@
 import type { RendezvousOptions } from "../driver/hands/rendezvous.ts";
 import { partsOf } from "../sandbox/folder/folder_parts.ts";
-import type { JsonObject } from "../sandbox/json_object.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { WayIn } from "../session/message.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
 import { absolutePath } from "./absolute_path.ts";

@@ -1,5 +1,5 @@
 import { type CustomCommand, findCustomCommand } from "../sandbox/child/custom_command.ts";
-import type { JsonObject } from "../sandbox/json_object.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import { pluginDirs } from "../sandbox/child/plugin_dirs.ts";
 import { judgePrompt } from "../session/prompt/judge_prompt.ts";
 import { slashWord } from "../session/prompt/slash_word.ts";

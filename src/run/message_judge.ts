@@ -1,4 +1,4 @@
-import type { JsonObject } from "../sandbox/json_object.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Message, SettledMessage } from "../session/message.ts";
 import { pasteRefusal } from "../session/terminal/paste.ts";

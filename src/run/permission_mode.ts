@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../sandbox/json_object.ts";
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { Settings, SettingsSource } from "../sandbox/child/read_settings.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import type { RunOrder } from "./run_order.ts";

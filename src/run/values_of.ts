@@ -1,4 +1,4 @@
-import type { JsonObject } from "../sandbox/json_object.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { Settings, SettingsSource } from "../sandbox/child/read_settings.ts";
 
 /** What settings hold, but for those of some sources. */

@@ -17,7 +17,7 @@ const RENDEZVOUS_MS = 10_000;
  * of the turn, the rest is the next one, all together. What goes in another way than by the socket waits until the
  * child rests, and so does what shall come after everything else.
  */
-export function handOn(state: SessionState): Step {
+export function handOver(state: SessionState): Step {
   if (state.ending !== undefined) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
@@ -30,7 +30,7 @@ export function handOn(state: SessionState): Step {
     case undefined: {
       if (!atRest) return stay(state);
       const ending = { kind: "settled", message: next } as const;
-      const after = handOn({ ...state, queue });
+      const after = handOver({ ...state, queue });
       const tickets = ticketsOf([next]);
       return act(after.state, [
         { type: "turn", ending, recorded: true, tickets },
@@ -38,7 +38,7 @@ export function handOn(state: SessionState): Step {
       ]);
     }
     case "stdin":
-      return handOn({ ...state, queue, sent: [...state.sent, next] });
+      return handOver({ ...state, queue, sent: [...state.sent, next] });
     case "paste":
       return atRest ? paste({ ...state, queue }, next) : stay(state);
     case "rendezvous": {

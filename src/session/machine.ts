@@ -1,6 +1,6 @@
 import type { Ending } from "./effect.ts";
 import { announced, awaitRest, finish, interrupt, settledEnding } from "./ending.ts";
-import { handOn } from "./handing_over.ts";
+import { handOver } from "./handing_over.ts";
 import type { Exit, Input } from "./input.ts";
 import { onClosed, onControl, onMessage, onUnreadable } from "./on_caller.ts";
 import { onDeadline } from "./on_deadline.ts";
@@ -37,7 +37,7 @@ export function step(state: SessionState, input: Input): Step {
         ? stay(state)
         : interrupt(state, announced(state) ?? { kind: "unheard" });
     case "reachable":
-      return handOn({ ...alive(state, input), reachable: true });
+      return handOver({ ...alive(state, input), reachable: true });
     case "message":
       return onMessage(alive(state, input), input.message);
     case "control":

@@ -2,7 +2,7 @@ import type { ControlRequest, ControlResponse } from "../wire/control.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import type { Effect } from "./effect.ts";
 import { abort, end } from "./ending.ts";
-import { handOn } from "./handing_over.ts";
+import { handOver } from "./handing_over.ts";
 import { enqueued, type Message } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, stay, type Step } from "./step.ts";
@@ -13,14 +13,14 @@ export function onMessage(state: SessionState, message: Message): Step {
   if (message.repeated) return stay(state);
   const next = { ...state, queue: enqueued(state.queue, message) };
   if (state.ending !== undefined) return stay(next);
-  return message.priority === "now" && state.phase === "working" ? abort(next) : handOn(next);
+  return message.priority === "now" && state.phase === "working" ? abort(next) : handOver(next);
 }
 
 /** There are no further messages: what has been sent is still answered. */
 export function onClosed(state: SessionState): Step {
   const next = { ...state, open: false };
   if (state.ending !== undefined) return stay(next);
-  return (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handOn(next);
+  return (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handOver(next);
 }
 
 /** What the caller sends cannot be understood: nothing that follows could be trusted, so that nothing is done any more. */

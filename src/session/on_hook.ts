@@ -2,7 +2,7 @@ import { backgroundTasksOf } from "./background_wait.ts";
 import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
 import { end, settledEnding } from "./ending.ts";
-import { handOn } from "./handing_over.ts";
+import { handOver } from "./handing_over.ts";
 import { DENIAL, STOP } from "./hook_answers.ts";
 import type { HookPayload } from "./input.ts";
 import { isTurnFailure } from "./is_turn_failure.ts";
@@ -139,7 +139,7 @@ function prompted(state: SessionState): Step {
     waits: false,
     completed: false,
   });
-  const further = handOn(next.state);
+  const further = handOver(next.state);
   return act(further.state, [...next.effects, ...further.effects]);
 }
 

@@ -1,7 +1,7 @@
 import { began, isSubmitted, ready } from "./beginning.ts";
 import type { Effect } from "./effect.ts";
 import { end } from "./ending.ts";
-import { handOn } from "./handing_over.ts";
+import { handOver } from "./handing_over.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { overOnRecord, overWhenCarriedOut } from "./turn_end.ts";
@@ -56,7 +56,7 @@ export function onStatus(
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
       const rests = usable.state.phase === "starting" && usable.state.sent.length === 0;
-      const handed = handOn(rests ? { ...usable.state, phase: "resting" } : usable.state);
+      const handed = handOver(rests ? { ...usable.state, phase: "resting" } : usable.state);
       return act(handed.state, [
         trace,
         ...usable.effects,

@@ -6,7 +6,7 @@ import {
 } from "./background_wait.ts";
 import { began } from "./beginning.ts";
 import { awaitRest, end, settledEnding } from "./ending.ts";
-import { handOn } from "./handing_over.ts";
+import { handOver } from "./handing_over.ts";
 import { claudeCommands } from "./prompt/claude_commands.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { type TranscriptSign, transcriptSign } from "./transcript_sign.ts";
@@ -46,7 +46,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   }
   if (entry.end === "completed" && state.background) {
     const waiting = awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
-    const next = handOn({ ...waiting.state, waits: true });
+    const next = handOver({ ...waiting.state, waits: true });
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
   if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
@@ -56,7 +56,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
   // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
   const turn = before.recorded ? [deadline("background")] : [];
-  const further = handOn(next.state);
+  const further = handOver(next.state);
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
 }
 

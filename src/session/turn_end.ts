@@ -2,7 +2,7 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { announces } from "./announces.ts";
 import type { Ending } from "./effect.ts";
 import { announced, end, settledEnding } from "./ending.ts";
-import { handOn, isLast } from "./handing_over.ts";
+import { handOver, isLast } from "./handing_over.ts";
 import { ticketsOf } from "./message.ts";
 import { NO_TURN, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
@@ -20,7 +20,7 @@ export function overTurn(
   if (isLast(state)) return end(state, ending);
   const { ending: _, ...rest } = state;
   const isNext = state.sent.length > 0;
-  const over = handOn({
+  const over = handOver({
     ...rest,
     ...NO_TURN,
     turns: state.turns + 1,

@@ -3,7 +3,7 @@ import { foreignNames } from "../../fixtures/foreign_names.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "../../src/cassette/cassette.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { compareFrames } from "../../src/cassette/compare_frames.ts";
-import { type Replay, replayRead } from "../../src/cassette/replay_cassette.ts";
+import { type CassetteReplay, replayRead } from "../../src/cassette/replay_cassette.ts";
 import { replayCast } from "../../src/cassette/replay_cast.ts";
 import type { AnyFrame } from "../../src/wire/frame.ts";
 import { cutAnew } from "./cut_anew.ts";
@@ -238,7 +238,7 @@ function isReport({ code, data }: CastEvent): boolean {
 }
 
 /** The one difference of a replay. */
-function only({ differences }: Replay): string {
+function only({ differences }: CassetteReplay): string {
   assertEquals(differences.length, 1, differences.join("\n"));
   return differences[0] ?? "";
 }

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { leftoversCheck } from "../../src/doctor/leftovers_check.ts";
-import type { SweptFolder, Verdict } from "../../src/sandbox/folder/sweep.ts";
+import type { SweepVerdict, SweptFolder } from "../../src/sandbox/folder/sweep.ts";
 
-const found = (path: string, verdict: Verdict): SweptFolder => ({
+const found = (path: string, verdict: SweepVerdict): SweptFolder => ({
   path,
   verdict,
   reason: "a reason",

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../src/sandbox/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../src/transcript/json_object.ts";
 import type { PreparedRun } from "../../src/run/prepare_run.ts";
 import { concurrently } from "../faults/concurrently.ts";
 import { forNewestVersion, REAL_VERSIONS } from "./for_each_version.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../src/sandbox/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../src/transcript/json_object.ts";
 import { projectSlug } from "../../src/transcript/project_slug.ts";
 import { isVersionAtLeast } from "../../src/wire/wire_keys.ts";
 import { forEachVersion } from "./for_each_version.ts";

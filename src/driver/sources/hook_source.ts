@@ -1,7 +1,7 @@
 import { LibcError } from "../../../ffi/errno.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/fd.ts";
 import { openFifo } from "../../../ffi/fifo.ts";
-import { readJsonObject } from "../../sandbox/json_object.ts";
+import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import { ANSWER_SUFFIX, ASKS, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
 import type { HookPayload } from "../../session/input.ts";
 

@@ -1,4 +1,4 @@
-import { readJsonObject } from "../../sandbox/json_object.ts";
+import { readJsonObject } from "../../sandbox/read_json_object.ts";
 
 /** What the child says of itself in `sessions/<pid>.json`. */
 export interface ChildStatus {

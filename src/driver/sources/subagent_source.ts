@@ -1,4 +1,4 @@
-import { readJsonObject } from "../../sandbox/json_object.ts";
+import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Subagent, SubagentLine } from "../../session/input.ts";
 import { parseEntry } from "../../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";

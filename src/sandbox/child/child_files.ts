@@ -1,6 +1,6 @@
 import type { FolderFile } from "../folder/folder_contents.ts";
 import type { FolderParts } from "../folder/folder_parts.ts";
-import type { JsonObject } from "../json_object.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import { type HookEvent, hookScript, hookSettings, statusLineSetting } from "./hooks.ts";
 import { runSettings } from "./run_settings.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json_object.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, readOwnJsonObject } from "../json_object.ts";
+import { readOwnJsonObject } from "../read_json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { Environment } from "../environment.ts";
 import type { UserConfig } from "../user_config.ts";
 

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, readJsonObject } from "../json_object.ts";
+import { readJsonObject } from "../read_json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { SettingSource } from "./setting_sources.ts";
 
 /**

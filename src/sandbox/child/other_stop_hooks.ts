@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /**
  * Whether a Stop hook other than ours may run, which may make the assistant go on after Stop.

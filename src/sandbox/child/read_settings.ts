@@ -1,4 +1,5 @@
-import { type JsonObject, readJsonObject } from "../json_object.ts";
+import { readJsonObject } from "../read_json_object.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import { mainCheckout } from "./main_checkout.ts";
 import type { SettingSource } from "./setting_sources.ts";
 import { areSoundSettings } from "./sound_settings.ts";

@@ -1,5 +1,5 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
-import { isJsonObject, type JsonObject } from "../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { SandboxError } from "../sandbox_error.ts";
 import { areSoundSettings } from "./sound_settings.ts";
 

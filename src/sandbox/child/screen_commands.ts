@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json_object.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** Settings that start a program to draw or to complete something on the screen, which print mode does not have. */
 const SCREEN_COMMANDS = ["statusLine", "subagentStatusLine", "fileSuggestion"];

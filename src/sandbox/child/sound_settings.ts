@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Values of `permissions.defaultMode`; "manual" is another name for "default". */
 const MODES: readonly unknown[] = [

@@ -34,13 +34,13 @@ export interface SweepOptions {
  * - `removed`: so it was, and the folder is gone
  * - `kept`: so it was, but something in it could not be rescued, or it could not be removed
  */
-export type Verdict = "live" | "foreign" | "abandoned" | "removed" | "kept";
+export type SweepVerdict = "live" | "foreign" | "abandoned" | "removed" | "kept";
 
 /** A folder that was found, and why it was treated as it was. */
 export interface SweptFolder {
   /** Where it was found; of one that was kept, where it is. */
   readonly path: string;
-  readonly verdict: Verdict;
+  readonly verdict: SweepVerdict;
   /** One clause, such as "its run was killed". */
   readonly reason: string;
   /** How many transcripts were brought home. */

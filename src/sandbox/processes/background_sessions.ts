@@ -1,5 +1,5 @@
 import { readRegularFile } from "../../../ffi/regular_file.ts";
-import { isJsonObject } from "../json_object.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
 import { readProcessStat } from "./process_stat.ts";
 
 /** The largest record of a process that is read, in bytes: they have less than a thousand. */

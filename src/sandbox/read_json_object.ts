@@ -1,12 +1,5 @@
 import { readRegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
-
-/** A JSON object of somebody else's making: nothing is known about its fields. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Whether a value is a JSON object, arrays and null aside. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 
 /** The largest file that is read, in bytes: whatever 16 MB of JSON become, memory has room for it. */
 const LIMIT = 16_000_000;
