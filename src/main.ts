@@ -9,8 +9,8 @@
  *
  * @module
  */
-import { print } from "./commands/print.ts";
-import { reportError } from "./commands/report_error.ts";
+import { print } from "./commands/report/print.ts";
+import { reportError } from "./commands/report/report_error.ts";
 import { parseArguments } from "./cli/parse_arguments.ts";
 import { UnsupportedFlagError } from "./cli/unsupported_flag_error.ts";
 
@@ -28,7 +28,7 @@ async function main(argv: readonly string[]): Promise<number> {
       const { handOn } = await import("./commands/hand_on.ts");
       handOn(argv, error);
     }
-    const { refuse } = await import("./commands/refuse.ts");
+    const { refuse } = await import("./commands/report/refuse.ts");
     return refuse(error, argv);
   }
   try {
@@ -49,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
         return 0;
       }
       case "run": {
-        const { run } = await import("./commands/run.ts");
+        const { run } = await import("./commands/run/run.ts");
         return await run(command.request, argv);
       }
       case "doctor": {
@@ -61,7 +61,7 @@ async function main(argv: readonly string[]): Promise<number> {
         return sweepCommand(command.options);
       }
       case "shim": {
-        const { shim } = await import("./commands/shim.ts");
+        const { shim } = await import("./commands/shim/shim.ts");
         return shim(command.options);
       }
       case "cassette": {

@@ -82,5 +82,8 @@ Deno.test("what is told on stderr goes through the one function that names what 
       Deno.readTextFileSync(new URL(path, ROOT)),
     )
   );
-  assertEquals(writers.toSorted(), ["src/commands/outlets.ts", "src/commands/watch_run.ts"]);
+  assertEquals(writers.toSorted(), [
+    "src/commands/report/outlets.ts",
+    "src/commands/watch/watch_run.ts",
+  ]);
 });

@@ -1,8 +1,8 @@
-import { replayCassette } from "../cassette/replay_cassette.ts";
+import { replayCassette } from "../cassette/replay/replay_cassette.ts";
 import type { CassetteOptions } from "../cli/parsed_arguments.ts";
 import type { Frame } from "../wire/frame.ts";
 import { createOutputWriter } from "../wire/output_writer.ts";
-import { print } from "./print.ts";
+import { print } from "./report/print.ts";
 
 /**
  * Replays or draws a recorded run.
@@ -25,7 +25,7 @@ export async function cassette({ action, dir }: CassetteOptions): Promise<number
     }
     case "svg": {
       const [{ readCassette }, { drawCassette }] = await Promise.all([
-        import("../cassette/read_cassette.ts"),
+        import("../cassette/read/read_cassette.ts"),
         import("../picture/draw_cassette.ts"),
       ]);
       print(Deno.stdout, await drawCassette(readCassette(dir)));

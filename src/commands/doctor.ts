@@ -16,18 +16,18 @@ import { readUserSetup } from "../doctor/read_user_setup.ts";
 import { renderCheck } from "../doctor/render_check.ts";
 import { reportStyle } from "../doctor/report_style.ts";
 import { skippedCheck } from "../doctor/skipped_check.ts";
-import { currentFolder } from "../run/current_folder.ts";
+import { currentFolder } from "../run/facts/current_folder.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
-import { places } from "../sandbox/folder/places.ts";
-import { placesFor } from "../sandbox/folder/places_for.ts";
+import { places } from "../sandbox/places/places.ts";
+import { placesFor } from "../sandbox/places/places_for.ts";
 import { requireSystem } from "../sandbox/processes/require_system.ts";
 import { sweep } from "../sandbox/folder/sweep.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
-import { delivered } from "./delivered.ts";
-import { Outlets } from "./outlets.ts";
-import { reportJson } from "./report_json.ts";
+import { delivered } from "./report/delivered.ts";
+import { Outlets } from "./report/outlets.ts";
+import { reportJson } from "./report/report_json.ts";
 
 /**
  * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.

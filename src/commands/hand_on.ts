@@ -1,6 +1,6 @@
 import { exec } from "../../ffi/exec.ts";
 import type { UnsupportedFlagError } from "../cli/unsupported_flag_error.ts";
-import { print } from "./print.ts";
+import { print } from "./report/print.ts";
 
 /**
  * Becomes the real claude, for a command line that the shim sent here and that asks for what only `claude -p` does; says

@@ -1,7 +1,7 @@
 import deno from "../../deno.json" with { type: "json" };
 import { claudeVersion } from "../driver/claude_version.ts";
 import { DriverError } from "../run/driver_error.ts";
-import { findClaude } from "../run/find_claude.ts";
+import { findClaude } from "../run/facts/find_claude.ts";
 
 /**
  * The line that `--version` prints, or with `short` the one of `-v`: exactly Claude Code's own, because the Agent

@@ -1,5 +1,5 @@
 import { claudeVersion } from "../driver/claude_version.ts";
-import { findClaude } from "../run/find_claude.ts";
+import { findClaude } from "../run/facts/find_claude.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { Check } from "./check.ts";
 import { claudeVerdict } from "./claude_verdict.ts";

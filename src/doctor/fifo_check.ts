@@ -1,8 +1,8 @@
 import { closeFd, readFd, writeFd } from "../../ffi/fd.ts";
 import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { Poller } from "../../ffi/poll.ts";
-import { removeEmpty } from "../sandbox/folder/remove_empty.ts";
-import { removeFolder } from "../sandbox/folder/remove_folder.ts";
+import { removeEmpty } from "../sandbox/remove_empty.ts";
+import { removeFolder } from "../sandbox/remove_folder.ts";
 import { makePrivateFolder } from "../sandbox/folder/make_private_folder.ts";
 import { bytesInWords } from "./bytes_in_words.ts";
 import type { Check } from "./check.ts";

@@ -1,7 +1,7 @@
 import type { Entry } from "../transcript/entry.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
-import { initFrame } from "./init_frame.ts";
+import { initFrame } from "./build/init_frame.ts";
 
 /** Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it. */
 export function begin(state: FramesState, version = state.version): Told {

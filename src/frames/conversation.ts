@@ -1,7 +1,7 @@
 import type { Effect as SessionEffect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { ticketsOf } from "../session/message.ts";
-import { step } from "../session/machine.ts";
+import { step } from "../session/machine/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
 import { lastMessages } from "../session/taking.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";

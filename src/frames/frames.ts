@@ -1,7 +1,7 @@
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { apiRetryFrame } from "./api_retry_frame.ts";
+import { apiRetryFrame } from "./build/api_retry_frame.ts";
 import { begin, beginTurn } from "./beginning.ts";
 import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import {
@@ -18,7 +18,7 @@ import { tellLongShells, untilLong } from "./long_shells.ts";
 import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
 import { tellTasks } from "./saying.ts";
-import { stopTasks } from "./task_frames.ts";
+import { stopTasks } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
 import type { Report, ReportOptions } from "./report.ts";
-import type { Tasks } from "./task_frames.ts";
+import type { Tasks } from "./build/task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
 export interface FramesOptions {

@@ -7,9 +7,9 @@ import { parseTaskNotification, type TaskNotification } from "../transcript/task
 import type { SubagentLine } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
 import { begin, beginTurn } from "./beginning.ts";
-import { preservedLines } from "./compact_metadata.ts";
+import { preservedLines } from "./build/compact_metadata.ts";
 import { isAheadOfSummary, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
-import { framesOfEntry } from "./frames_of_entry.ts";
+import { framesOfEntry } from "./build/frames_of_entry.ts";
 import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
 import { inOrder } from "./in_order.ts";
 import { forgetShells, noteShells } from "./long_shells.ts";
@@ -17,7 +17,7 @@ import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
 import { say, tellTasks } from "./saying.ts";
 import { tellTyped } from "./typed_compaction.ts";
-import { startTask, taskFramesOfEntry } from "./task_frames.ts";
+import { startTask, taskFramesOfEntry } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */

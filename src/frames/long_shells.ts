@@ -2,7 +2,7 @@ import type { AssistantEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { and, type FramesState, type Told, told, type WaitedShell } from "./frames_state.ts";
 import { tellTasks } from "./saying.ts";
-import { startTask } from "./task_frames.ts";
+import { startTask } from "./build/task_frames.ts";
 
 /** After so long `claude -p` of 2.1.197 and 2.1.330 tells of a shell in the foreground. */
 const LONG_SHELL_MS = 3000;

@@ -10,11 +10,11 @@ import type { Frame, ResultFrame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 import { costAtEnd, costSoFar } from "./cost_so_far.ts";
 import { type FramesState, listOf, type TurnEnd, withIds } from "./frames_state.ts";
-import { resultFrame } from "./result_frame.ts";
+import { resultFrame } from "./result/result_frame.ts";
 import { printedResults, runTurns } from "./results.ts";
-import { subagentStats } from "./subagent_stats.ts";
-import { type Problem, unfinishedProblem } from "./unfinished_problem.ts";
-import { type Verdict, verdictOf } from "./verdict.ts";
+import { subagentStats } from "./result/subagent_stats.ts";
+import { type Problem, unfinishedProblem } from "./result/unfinished_problem.ts";
+import { type Verdict, verdictOf } from "./result/verdict.ts";
 
 /** What has to be known of a run to say what became of it. */
 export interface ReportOptions {

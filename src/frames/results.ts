@@ -8,7 +8,7 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { costSoFar } from "./cost_so_far.ts";
 import { and, type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
 import { tellCompleted } from "./messages.ts";
-import { resultFrame } from "./result_frame.ts";
+import { resultFrame } from "./result/result_frame.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the

@@ -1,8 +1,8 @@
 import type { Frame } from "../wire/frame.ts";
 import { begin } from "./beginning.ts";
-import type { FrameContext } from "./frames_of_entry.ts";
+import type { FrameContext } from "./build/frames_of_entry.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { TaskStep } from "./task_frames.ts";
+import type { TaskStep } from "./build/task_frames.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */
 export function say(

@@ -3,7 +3,7 @@ import { begin, beginTurn } from "./beginning.ts";
 import { and, type FramesState, type Told, told, type TurnEnd, withIds } from "./frames_state.ts";
 import { tellCompleted, tellMessage } from "./messages.ts";
 import { reportTurns } from "./report.ts";
-import { unavailableFrame } from "./unavailable_frame.ts";
+import { unavailableFrame } from "./build/unavailable_frame.ts";
 
 /** Tells the result of a turn that the child outlives, all of whose lines have been told. */
 export function tellResult(state: FramesState, end: TurnEnd): Told {

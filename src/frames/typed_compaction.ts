@@ -2,7 +2,7 @@ import type { Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { sayStatus } from "./compaction.ts";
 import { and, type FramesState, type Told, told } from "./frames_state.ts";
 import { say } from "./saying.ts";
-import { unavailableFrame } from "./unavailable_frame.ts";
+import { unavailableFrame } from "./build/unavailable_frame.ts";
 
 /** What a failed command says, around which Claude Code puts a tag. */
 const OUTPUT = /^<local-command-std(?:out|err)>([\s\S]*)<\/local-command-std(?:out|err)>$/u;

@@ -1,5 +1,5 @@
-import { absolutePath } from "../run/absolute_path.ts";
-import { currentFolder } from "../run/current_folder.ts";
+import { absolutePath } from "../run/plan/absolute_path.ts";
+import { currentFolder } from "../run/facts/current_folder.ts";
 
 /**
  * The working directory that a program names, as a path from the root.

@@ -40,7 +40,7 @@ export interface Replay {
  */
 export async function replay(folder: string): Promise<Replay> {
   // Whoever only runs prompts needs nothing of it.
-  const { replayCassette } = await import("../cassette/replay_cassette.ts");
+  const { replayCassette } = await import("../cassette/replay/replay_cassette.ts");
   let replayed: ReturnType<typeof replayCassette>;
   try {
     replayed = replayCassette(folder);

@@ -1,6 +1,6 @@
 import { checkPrompt } from "../cli/check_prompt.ts";
-import { absolutePath } from "../run/absolute_path.ts";
-import { checkDelivery } from "../run/check_delivery.ts";
+import { absolutePath } from "../run/plan/absolute_path.ts";
+import { checkDelivery } from "../run/facts/check_delivery.ts";
 import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";
 import { unsweptWarnings } from "../run/unswept_warnings.ts";

@@ -1,4 +1,4 @@
-import { firstMessage } from "../cassette/cast_moments.ts";
+import { firstMessage } from "../cassette/replay/cast_moments.ts";
 import type { Cassette } from "../cassette/cassette.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
 import { textRow } from "./text_row.ts";

@@ -5,11 +5,11 @@ import type { Report } from "../frames/report.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { DriverError } from "./driver_error.ts";
-import { isKnownSession } from "./known_session.ts";
+import { isKnownSession } from "./facts/known_session.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
-import type { RunOrder } from "./run_order.ts";
+import type { RunOrder } from "./plan/run_order.ts";
 import { StoppedError } from "./stopped_error.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */

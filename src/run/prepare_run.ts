@@ -1,6 +1,6 @@
-import { folderOfRuns } from "../sandbox/folder/folder_of_runs.ts";
+import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { makeRunFolder } from "../sandbox/folder/make_run_folder.ts";
-import { places } from "../sandbox/folder/places.ts";
+import { places } from "../sandbox/places/places.ts";
 import { removeRunFolder } from "../sandbox/folder/remove_run_folder.ts";
 import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
@@ -10,17 +10,17 @@ import type { Entry } from "../transcript/entry.ts";
 import { claimThread } from "./claim_thread.ts";
 import { claudeVersion } from "../driver/claude_version.ts";
 import { earlierLines } from "./earlier_lines.ts";
-import { findSessions } from "./find_sessions.ts";
-import type { GatedPrompt } from "./gate_prompt.ts";
-import type { MessageJudge } from "./message_judge.ts";
-import { type Plan, plan } from "./plan.ts";
-import { readFacts, type RunFacts } from "./read_facts.ts";
-import { realPath } from "./real_path.ts";
+import { findSessions } from "./facts/find_sessions.ts";
+import type { MessageJudge } from "./facts/message_judge.ts";
+import { type Plan, plan } from "./plan/plan.ts";
+import { readFacts } from "./facts/read_facts.ts";
+import type { GatedPrompt, RunFacts } from "./plan/plan_facts.ts";
+import { realPath } from "./facts/real_path.ts";
 import { refuseKnownSession } from "./refuse_known_session.ts";
 import { requireShortPath } from "./require_short_path.ts";
-import type { RunOrder } from "./run_order.ts";
-import { sessionOf } from "./session_of.ts";
-import { valuesOf } from "./values_of.ts";
+import type { RunOrder } from "./plan/run_order.ts";
+import { sessionOf } from "./plan/session_of.ts";
+import { valuesOf } from "./plan/values_of.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -99,6 +99,6 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
 
 async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
-  const { messageJudge } = await import("./message_judge.ts");
+  const { messageJudge } = await import("./facts/message_judge.ts");
   return messageJudge(order, { ...facts, settings: valuesOf(facts.settings) });
 }

@@ -1,5 +1,5 @@
 import { SandboxError } from "../sandbox/sandbox_error.ts";
-import { isKnownSession } from "./known_session.ts";
+import { isKnownSession } from "./facts/known_session.ts";
 
 /**
  * Refuses a session that is there already: the sandbox knows no other sessions, so Claude Code itself would not notice

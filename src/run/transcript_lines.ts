@@ -1,5 +1,5 @@
 import { UnfitFileError } from "../../ffi/regular_file.ts";
-import { readTranscript } from "../sandbox/folder/read_transcript.ts";
+import { readTranscript } from "../sandbox/transcripts/read_transcript.ts";
 import { createLineSplitter } from "../transcript/line_splitter.ts";
 
 /** The complete lines of a transcript; none where there is none, or something else in its place. */

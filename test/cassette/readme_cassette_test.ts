@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawCassette } from "../../src/picture/draw_cassette.ts";
-import { readCassette } from "../../src/cassette/read_cassette.ts";
-import { replayCassette } from "../../src/cassette/replay_cassette.ts";
+import { readCassette } from "../../src/cassette/read/read_cassette.ts";
+import { replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
 import { foreignNames } from "../../fixtures/foreign_names.ts";
 
 const CASSETTE = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;

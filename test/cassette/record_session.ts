@@ -1,5 +1,5 @@
 import type { Cassette } from "../../src/cassette/cassette.ts";
-import { createRecording } from "../../src/cassette/create_recording.ts";
+import { createRecording } from "../../src/cassette/record/create_recording.ts";
 import { fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Prompt } from "../../src/session/message.ts";

@@ -82,7 +82,7 @@ Deno.test("the program does without what programs import", async () => {
     new TextDecoder().decode(stdout),
   );
   const paths = modules.map(({ specifier }) => specifier.slice(ROOT.href.length));
-  assertEquals(paths.includes("src/commands/run.ts"), true);
+  assertEquals(paths.includes("src/commands/run/run.ts"), true);
   assertEquals(
     paths.filter((path) => /^src\/library\/(?:mod|run|replay|converse)\.ts$/u.test(path)),
     [],

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { readCassette } from "../../src/cassette/read_cassette.ts";
+import { readCassette } from "../../src/cassette/read/read_cassette.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { startProgram } from "../start_program.ts";
 import { forNewestVersion } from "./for_each_version.ts";

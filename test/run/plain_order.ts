@@ -1,4 +1,4 @@
-import type { RunOrder } from "../../src/run/run_order.ts";
+import type { RunOrder } from "../../src/run/plan/run_order.ts";
 
 /** A run of which nothing special is asked. */
 export const PLAIN_ORDER: RunOrder = {

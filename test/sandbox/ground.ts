@@ -3,7 +3,7 @@ import type { Environment } from "../../src/sandbox/environment.ts";
 import type { FolderContents } from "../../src/sandbox/folder/folder_contents.ts";
 import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
 import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/make_run_folder.ts";
-import { places } from "../../src/sandbox/folder/places.ts";
+import { places } from "../../src/sandbox/places/places.ts";
 import { Sandbox } from "../../src/sandbox/folder/sandbox.ts";
 
 /** What a sandbox may be made of in a test; what is left out is as plain as can be. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../fixtures/messages_api.ts";
 import type { Reply } from "../../fixtures/reply_script.ts";
-import { folderOfRuns } from "../../src/sandbox/folder/folder_of_runs.ts";
+import { folderOfRuns } from "../../src/sandbox/places/folder_of_runs.ts";
 import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
 import { thisOwner } from "../../src/sandbox/folder/owner.ts";
 import { REAL_VERSIONS } from "../real/for_each_version.ts";

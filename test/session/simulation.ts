@@ -1,7 +1,7 @@
 import type { Effect } from "../../src/session/effect.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
 import type { Input } from "../../src/session/input.ts";
-import { step } from "../../src/session/machine.ts";
+import { step } from "../../src/session/machine/machine.ts";
 import {
   type SessionOptions,
   type SessionState,

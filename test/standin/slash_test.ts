@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { replayCassette } from "../../src/cassette/replay_cassette.ts";
+import { replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
 import { run } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "./stand_in.ts";

@@ -1,5 +1,5 @@
 import { readRegularFile } from "../../../ffi/regular_file.ts";
-import { namesIn } from "../folder/names_in.ts";
+import { namesIn } from "../names_in.ts";
 import { gitRoot } from "./git_root.ts";
 import { repositoryOf } from "./main_checkout.ts";
 

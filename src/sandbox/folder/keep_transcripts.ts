@@ -1,7 +1,7 @@
 import { partsOf } from "./folder_parts.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
-import { removeFolder } from "./remove_folder.ts";
+import { removeFolder } from "../remove_folder.ts";
 
 /**
  * Makes of the private folder of a run that is over what a later sweep brings home: its transcripts and whose they are,

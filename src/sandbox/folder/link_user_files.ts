@@ -1,5 +1,5 @@
-import { isThere } from "./is_there.ts";
-import { namesIn } from "./names_in.ts";
+import { isThere } from "../is_there.ts";
+import { namesIn } from "../names_in.ts";
 
 /**
  * Folders of the user's config dir that `claude -p` reads and a run only reads: linked, not copied. So are

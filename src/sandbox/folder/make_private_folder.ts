@@ -1,10 +1,10 @@
-import { folderOfRuns, makeFolderIn } from "./folder_of_runs.ts";
+import { folderOfRuns, makeFolderIn } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { type OwnedSession, type Owner, thisOwner, writeOwner } from "./owner.ts";
-import { parentOf } from "./parent_of.ts";
+import { parentOf } from "../parent_of.ts";
 import { privateFolderName } from "./private_folder.ts";
-import { removeEmpty } from "./remove_empty.ts";
-import { removeFolder } from "./remove_folder.ts";
+import { removeEmpty } from "../remove_empty.ts";
+import { removeFolder } from "../remove_folder.ts";
 
 /** How many characters of a folder's name nobody can guess. */
 const RANDOM_LENGTH = 8;

@@ -1,12 +1,12 @@
 import { absoluteDir } from "../absolute_dir.ts";
 import { SandboxError } from "../sandbox_error.ts";
 import { folderFailure } from "./folder_failure.ts";
-import { ForeignFolderError } from "./folder_of_runs.ts";
-import { isThere } from "./is_there.ts";
+import { ForeignFolderError } from "../places/folder_of_runs.ts";
+import { isThere } from "../is_there.ts";
 import { makePrivateFolder } from "./make_private_folder.ts";
 import { openFolder } from "./open_folder.ts";
 import type { Owner } from "./owner.ts";
-import { placesFor } from "./places_for.ts";
+import { placesFor } from "../places/places_for.ts";
 
 /** Where a run's private folder may be, and what is to come home from it. */
 export interface RunFolderOptions {

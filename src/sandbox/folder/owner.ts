@@ -1,7 +1,7 @@
 import { readRegularFile } from "../../../ffi/regular_file.ts";
 import { readProcFile, readProcLink } from "../../../ffi/proc.ts";
 import { partsOf } from "./folder_parts.ts";
-import type { ForwardOptions } from "./forward_transcripts.ts";
+import type { ForwardOptions } from "../transcripts/forward_transcripts.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { readProcessStat } from "../processes/process_stat.ts";
 

@@ -1,7 +1,7 @@
 import type { Owner } from "./owner.ts";
-import { parentOf } from "./parent_of.ts";
-import { removeEmpty } from "./remove_empty.ts";
-import { removeFolder } from "./remove_folder.ts";
+import { parentOf } from "../parent_of.ts";
+import { removeEmpty } from "../remove_empty.ts";
+import { removeFolder } from "../remove_folder.ts";
 
 /**
  * Removes a run's private folder, the folder of runs if there is no other run, and what the run left elsewhere.

@@ -1,17 +1,17 @@
 import { makeFifo } from "../../../ffi/fifo.ts";
 import { UnfitFileError } from "../../../ffi/regular_file.ts";
 import { SandboxError } from "../sandbox_error.ts";
-import { copySession } from "./copy_session.ts";
+import { copySession } from "../transcripts/copy_session.ts";
 import type { FolderContents } from "./folder_contents.ts";
 import { folderFailure } from "./folder_failure.ts";
 import { partsOf } from "./folder_parts.ts";
-import { type Forwarded, forwardTranscripts } from "./forward_transcripts.ts";
+import { type Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { linkUserFiles } from "./link_user_files.ts";
 import { type Owner, writeOwner } from "./owner.ts";
-import { parentOf } from "./parent_of.ts";
-import { removeEmpty } from "./remove_empty.ts";
-import { removeFolder } from "./remove_folder.ts";
+import { parentOf } from "../parent_of.ts";
+import { removeEmpty } from "../remove_empty.ts";
+import { removeFolder } from "../remove_folder.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
 import { takeFootholds } from "./take_footholds.ts";
 

@@ -1,6 +1,6 @@
 import { absoluteDir } from "../absolute_dir.ts";
 import { SandboxError } from "../sandbox_error.ts";
-import { folderOfRuns } from "./folder_of_runs.ts";
+import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { judgeOwner, type Owner, readOwner } from "./owner.ts";
 import { holdsFiles, parsePrivateFolderName, whyForeign } from "./private_folder.ts";

@@ -1,7 +1,7 @@
 import { absoluteDir } from "../absolute_dir.ts";
-import { folderOfRuns } from "./folder_of_runs.ts";
+import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
-import { forwardTranscripts } from "./forward_transcripts.ts";
+import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
 import {
@@ -11,8 +11,8 @@ import {
   privateFolderName,
   whyForeign,
 } from "./private_folder.ts";
-import { removeEmpty } from "./remove_empty.ts";
-import { removeFolder } from "./remove_folder.ts";
+import { removeEmpty } from "../remove_empty.ts";
+import { removeFolder } from "../remove_folder.ts";
 import { endRunProcesses } from "../processes/run_processes.ts";
 
 /** Where to look, and what may be done. */

@@ -1,4 +1,4 @@
-import { makeFolderIn } from "./folder_of_runs.ts";
+import { makeFolderIn } from "../places/folder_of_runs.ts";
 
 /**
  * Makes an empty folder in each of these folders of runs. As long as it is there, so is the folder of runs: in the place

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Poller } from "../../../ffi/poll.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
-import { isThere } from "../../../src/sandbox/folder/is_there.ts";
+import { isThere } from "../../../src/sandbox/is_there.ts";
 import { Ground } from "../ground.ts";
 
 const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { folderOfRuns } from "../../../src/sandbox/folder/folder_of_runs.ts";
+import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { SandboxError } from "../../../src/sandbox/sandbox_error.ts";
 import { Ground, type SandboxWish } from "../ground.ts";
 

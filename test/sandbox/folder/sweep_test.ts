@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { folderOfRuns } from "../../../src/sandbox/folder/folder_of_runs.ts";
+import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
 import { partsOf } from "../../../src/sandbox/folder/folder_parts.ts";
 import { keepTranscripts } from "../../../src/sandbox/folder/keep_transcripts.ts";
 import { type Owner, thisOwner, writeOwner } from "../../../src/sandbox/folder/owner.ts";

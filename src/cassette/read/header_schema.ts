@@ -1,0 +1,152 @@
+import { z } from "zod/mini";
+import type { ConversationOptions } from "../../frames/conversation.ts";
+import type { CastHeader } from "../cast.ts";
+import { sideSchema } from "./side_schema.ts";
+
+const milliseconds = z.number();
+
+const limits = {
+  timeoutMs: milliseconds,
+  startTimeoutMs: milliseconds,
+  deliveryTimeoutMs: milliseconds,
+  idleTimeoutMs: z.exactOptional(milliseconds),
+  drainTimeoutMs: milliseconds,
+  exitTimeoutMs: milliseconds,
+};
+
+const session = z.object({
+  conversation: z.exactOptional(z.literal(true)),
+  version: z.exactOptional(z.string()),
+  size: z.object({ rows: sideSchema, cols: sideSchema }),
+  ...limits,
+  backgroundCeilingMs: z.exactOptional(milliseconds),
+  maxTurns: z.exactOptional(z.number()),
+  mcpServers: z.exactOptional(z.number()),
+  otherStopHooks: z.boolean(),
+});
+
+/** What the first recordings hold of the prompt. */
+const way = { inject: z.enum(["stdin", "paste", "rendezvous"]), prompt: z.string() };
+
+const frames = z.object({
+  sessionId: z.string(),
+  cwd: z.string(),
+  permissionMode: z.string(),
+  apiKeySource: z.string(),
+  memoryPath: z.string(),
+  servedByAnthropic: z.boolean(),
+  denialMessages: z.array(z.string()),
+  seed: z.string(),
+  startedAt: z.number(),
+  before: z.exactOptional(
+    z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
+  ),
+  replay: z.exactOptional(z.literal(true)),
+  version: z.exactOptional(z.string()),
+  conversation: z.exactOptional(z.literal(true)),
+});
+
+const report = z.object({
+  limits: z.object(limits),
+  binary: z.string(),
+  credential: z.exactOptional(z.string()),
+  maxTurns: z.exactOptional(z.number()),
+  record: z.exactOptional(z.string()),
+});
+
+const cast = {
+  version: z.literal(2),
+  width: sideSchema,
+  height: sideSchema,
+  timestamp: z.number(),
+  env: z.object({ TERM: z.string() }),
+};
+
+const program = { version: z.string(), claude_version: z.exactOptional(z.string()) };
+
+const output = z.object({
+  format: z.enum(["text", "json", "stream-json"]),
+  verbose: z.boolean(),
+});
+
+/** The first line of a cast that this program recorded. */
+export const headerSchema: z.ZodMiniType<CastHeader> = z.union([
+  z.pipe(
+    z.object({
+      ...cast,
+      claude_print: z.object({
+        ...program,
+        output,
+        conversation: z.object({
+          session: z.extend(session, way),
+          frames,
+          report: z.extend(report, {
+            command: z.exactOptional(z.string()),
+            altered: z.exactOptional(z.string()),
+          }),
+        }),
+      }),
+    }),
+    z.transform(({ claude_print: { conversation, ...program }, ...cast }): CastHeader => {
+      const { session: { inject, prompt, ...session }, frames, report } = conversation;
+      const { command, altered, ...reporting } = report;
+      return {
+        ...cast,
+        claude_print: {
+          ...program,
+          conversation: { session, frames, report: reporting },
+          first: {
+            text: prompt,
+            way: inject,
+            ...(command === undefined ? {} : { command }),
+            ...(altered === undefined ? {} : { altered }),
+          },
+        },
+      };
+    }),
+  ),
+  z.object({
+    ...cast,
+    claude_print: z.object({
+      ...program,
+      output,
+      conversation: z.object({ session, frames, report }),
+    }),
+  }),
+  z.pipe(
+    z.object({
+      ...cast,
+      claude_print: z.object({ ...program, session: z.extend(session, way) }),
+    }),
+    z.transform(({ claude_print: { session, ...program }, ...cast }): CastHeader => {
+      const { inject, prompt, ...rest } = session;
+      return {
+        ...cast,
+        claude_print: {
+          ...program,
+          conversation: sessionOnly(rest),
+          first: { text: prompt, way: inject },
+        },
+      };
+    }),
+  ),
+]);
+
+/** What the first recordings hold is enough for the session machine; what the frames machine says of it means nothing. */
+function sessionOnly(session: ConversationOptions["session"]): ConversationOptions {
+  return {
+    session,
+    frames: {
+      sessionId: "",
+      cwd: "",
+      permissionMode: "default",
+      apiKeySource: "none",
+      memoryPath: "",
+      servedByAnthropic: false,
+      denialMessages: [],
+      seed: "",
+      startedAt: 0,
+    },
+    report: { limits: session, binary: "" },
+  };
+}

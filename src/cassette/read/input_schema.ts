@@ -1,0 +1,128 @@
+import { z } from "zod/mini";
+import { DEADLINE_NAMES } from "../../session/deadline_names.ts";
+import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
+import type { LineSummary, RecordedInput } from "../recorded_input.ts";
+import { sideSchema } from "./side_schema.ts";
+
+const SIGNALS = Object.keys(STOP_SIGNALS) as readonly StopSignal[];
+
+const place = z.object({ row: z.number(), col: z.number() });
+const exit = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("exited"), code: z.number() }),
+  z.object({
+    kind: z.literal("signaled"),
+    signal: z.number(),
+    name: z.exactOptional(z.string()),
+  }),
+]);
+
+/** Every field has to be here: one that is not would reach the session unchecked. */
+const LINE_SUMMARY = {
+  type: z.string(),
+  subtype: z.exactOptional(z.string()),
+  prompt: z.boolean(),
+  text: z.exactOptional(z.string()),
+  end: z.exactOptional(z.enum(["completed", "interrupted"])),
+  version: z.exactOptional(z.string()),
+  shellLimitMs: z.exactOptional(z.number()),
+  called: z.exactOptional(z.array(z.string())),
+  returned: z.exactOptional(z.array(z.string())),
+} satisfies Record<keyof LineSummary, z.ZodMiniType>;
+
+const line = z.record(z.string(), z.unknown());
+const subagent = z.object({
+  agentId: z.string(),
+  toolUseId: z.string(),
+  type: z.string(),
+  description: z.string(),
+});
+const retry = z.object({
+  attempt: z.number(),
+  maxRetries: z.number(),
+  delayMs: z.number(),
+  status: z.nullable(z.number()),
+});
+const remains = z.object({
+  cost: z.exactOptional(z.object({
+    totalUsd: z.number(),
+    apiDurationMs: z.number(),
+    modelUsage: z.record(z.string(), line),
+    // JSON has no undefined.
+    hasUnknownPrice: z.pipe(z.optional(z.boolean()), z.transform((value) => value)),
+  })),
+  version: z.exactOptional(z.string()),
+});
+
+const fields = {
+  text: z.string(),
+  uuid: z.exactOptional(z.string()),
+  ticket: z.exactOptional(z.string()),
+  priority: z.exactOptional(z.enum(["now", "next", "later"])),
+  content: z.exactOptional(z.unknown()),
+  repeated: z.exactOptional(z.literal(true)),
+};
+const message = z.union([
+  z.object({
+    ...fields,
+    way: z.enum(["stdin", "paste", "rendezvous"]),
+    command: z.exactOptional(z.string()),
+    altered: z.exactOptional(z.string()),
+  }),
+  z.object({
+    ...fields,
+    settled: z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("local"), text: z.string(), version: z.string() }),
+      z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
+    ]),
+  }),
+]);
+
+/** Any of them. */
+export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
+  z.object({ type: z.literal("transcript"), line }),
+  z.object({ type: z.literal("transcript"), entry: z.object(LINE_SUMMARY) }),
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("spawned") }),
+    z.object({ type: z.literal("message"), message }),
+    z.object({
+      type: z.literal("control"),
+      request: z.object({ id: z.string(), subtype: z.string(), fields: z.array(z.string()) }),
+    }),
+    z.object({ type: z.literal("unreadable"), reason: z.string() }),
+    z.object({ type: z.literal("closed") }),
+    z.object({ type: z.literal("cost"), totalUsd: z.number(), apiDurationMs: z.number() }),
+    z.object({
+      type: z.literal("hook"),
+      event: z.string(),
+      payload: z.record(z.string(), z.unknown()),
+      id: z.exactOptional(z.string()),
+      ranAt: z.exactOptional(z.number()),
+    }),
+    z.object({ type: z.literal("mcp"), begun: z.number(), done: z.number() }),
+    z.object({ type: z.literal("unheard") }),
+    z.object({ type: z.literal("reachable") }),
+    z.object({
+      type: z.literal("status"),
+      status: z.string(),
+      waitingFor: z.exactOptional(z.string()),
+      version: z.exactOptional(z.string()),
+    }),
+    z.object({ type: z.literal("earlier"), lines: z.array(line) }),
+    z.object({ type: z.literal("subagent"), subagent, line }),
+    z.object({ type: z.literal("read") }),
+    z.object({ type: z.literal("retry"), retry }),
+    z.object({ type: z.literal("shells"), ids: z.array(z.string()) }),
+    z.object({
+      type: z.literal("screen"),
+      screen: z.object({ lines: z.array(z.string()), cursor: place }),
+    }),
+    z.object({ type: z.literal("suspended"), ms: z.number() }),
+    z.object({ type: z.literal("signal"), signal: z.enum(SIGNALS) }),
+    z.object({
+      type: z.literal("resized"),
+      size: z.object({ rows: sideSchema, cols: sideSchema }),
+    }),
+    z.object({ type: z.literal("deadline"), name: z.enum(DEADLINE_NAMES) }),
+    z.object({ type: z.literal("exit"), exit, remains: z.exactOptional(remains) }),
+  ]),
+]);

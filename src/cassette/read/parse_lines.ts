@@ -1,0 +1,24 @@
+import { damagedLine } from "./damaged_line.ts";
+import { isTooDeep } from "../../wire/is_too_deep.ts";
+
+/**
+ * Reads a text that holds a JSON value a line.
+ *
+ * @param options.path the file, for errors
+ * @throws {CassetteError} when a line is no JSON or nested too deeply, or the last one was cut short
+ */
+export function parseLines(text: string, options: { readonly path: string }): readonly unknown[] {
+  const lines = text.split("\n");
+  const rest = lines.pop() ?? "";
+  if (rest !== "") throw damagedLine(lines.length + 1, { ...options, what: "it was cut short" });
+  return lines.map((line, index): unknown => {
+    if (isTooDeep(line)) {
+      throw damagedLine(index + 1, { ...options, what: "it is nested too deeply" });
+    }
+    try {
+      return JSON.parse(line);
+    } catch (cause) {
+      throw damagedLine(index + 1, { ...options, what: "it is not JSON", cause });
+    }
+  });
+}

@@ -1,0 +1,101 @@
+import { CassetteError } from "../cassette_error.ts";
+import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
+import { encodeCast } from "./encode_cast.ts";
+import { encodeTape } from "./encode_tape.ts";
+
+/** A folder that is free for one cassette. */
+export interface ClaimedFolder {
+  /**
+   * Makes the folder unless it exists, mode 0700.
+   *
+   * @throws {CassetteError} when it cannot be made
+   */
+  readonly make: () => void;
+  /**
+   * Writes the cassette before it returns, readable by nobody but the user.
+   *
+   * @throws {CassetteError} when it cannot be written
+   */
+  readonly save: (cassette: Cassette) => void;
+  /** Removes the folder if it was made for the cassette and holds nothing. */
+  readonly giveUp: () => void;
+}
+
+/**
+ * Looks whether a folder can take a recording: it may exist if it is empty.
+ *
+ * @throws {CassetteError} when it cannot
+ */
+export function claimFolder(folder: string): ClaimedFolder {
+  const failed = `Cannot record in ${folder}`;
+  let isOurs = false;
+  const exists = isEmptyFolder(folder, failed);
+  const parent = folder.replace(/(?<!\/)\/+$/u, "").replace(/[^/]+$/u, "");
+  if (!exists && !isFolder(parent === "" ? "." : parent)) {
+    throw new CassetteError(`${failed}: the folder above it does not exist`, {
+      suggestion: `Make it first: mkdir -p ${parent}`,
+    });
+  }
+  const write = (name: string, text: string) => {
+    try {
+      Deno.writeTextFileSync(`${folder}/${name}`, text, { mode: 0o600, createNew: true });
+    } catch (cause) {
+      throw new CassetteError(`Cannot write the recording: ${(cause as Error).message}`, {
+        suggestion: "Give --record a folder on a disk with room",
+        cause,
+      });
+    }
+  };
+  return {
+    make: () => {
+      if (exists) return;
+      try {
+        Deno.mkdirSync(folder, { mode: 0o700 });
+        isOurs = true;
+      } catch (cause) {
+        throw new CassetteError(`${failed}: ${(cause as Error).message}`, {
+          suggestion: "Give --record a new folder in one that is yours",
+          cause,
+        });
+      }
+    },
+    save: ({ cast, tape }) => {
+      write(CAST_FILE, encodeCast(cast));
+      write(TAPE_FILE, encodeTape(tape));
+    },
+    giveUp: () => {
+      if (!isOurs) return;
+      try {
+        Deno.removeSync(folder);
+      } catch {
+        // Somebody else put something there, or took it away.
+      }
+    },
+  };
+}
+
+/** False when there is no such folder. */
+function isEmptyFolder(folder: string, failed: string): boolean {
+  const suggestion = "Give --record a folder that does not exist yet, or an empty one";
+  let names: readonly Deno.DirEntry[];
+  try {
+    names = [...Deno.readDirSync(folder)];
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return false;
+    const isFile = cause instanceof Deno.errors.NotADirectory;
+    const why = isFile ? "it is not a folder" : (cause as Error).message;
+    throw new CassetteError(`${failed}: ${why}`, { suggestion, cause });
+  }
+  if (names.length > 0) {
+    throw new CassetteError(`${failed}: there is something in it`, { suggestion });
+  }
+  return true;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}

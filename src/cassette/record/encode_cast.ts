@@ -1,0 +1,10 @@
+import { jsonLine } from "../../wire/json_line.ts";
+import type { Cast } from "../cast.ts";
+
+/** A cast as the text of its file: a header and an event a line, times in seconds. */
+export function encodeCast({ header, events }: Cast): string {
+  const lines = events.map(({ at, code, data }) =>
+    jsonLine([Number((at / 1000).toFixed(6)), code, data])
+  );
+  return [jsonLine(header), ...lines, ""].join("\n");
+}

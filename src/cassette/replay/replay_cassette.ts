@@ -1,0 +1,51 @@
+import type { Ending } from "../../session/effect.ts";
+import type { ResultFrame } from "../../wire/frame.ts";
+import type { OutputKind } from "../../wire/output_writer.ts";
+import type { Cassette } from "../cassette.ts";
+import { compareFrames } from "./compare_frames.ts";
+import { readCassette } from "../read/read_cassette.ts";
+import { replayCast } from "./replay_cast.ts";
+import type { TapedFrame } from "../taped_frame.ts";
+
+/** What became of a recorded run when this program's machines were given its inputs again. */
+export interface CassetteReplay {
+  /** The frames of the recorded run as stream-json prints them, in order. */
+  readonly frames: readonly TapedFrame[];
+  /** The last result among them; absent when the recorded run printed none. */
+  readonly result?: ResultFrame;
+  /** How the recorded run printed them, if it says so. */
+  readonly output?: OutputKind;
+  /** How the run ends with this program; absent when the recording stops before that. */
+  readonly ending?: Ending;
+  /** Where this program acts otherwise than the recorded one did: one sentence each, empty when it does the same. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
+ * those do and say is compared with what was recorded.
+ *
+ * @param folder what was given to `--record`
+ * @throws {CassetteError} when the folder holds no cassette, or a damaged one
+ */
+export function replayCassette(folder: string): CassetteReplay {
+  return replayRead(readCassette(folder));
+}
+
+/** Replays a cassette that was read already. */
+export function replayRead({ cast, tape }: Cassette): CassetteReplay {
+  const { output } = cast.header.claude_print;
+  const { ending, frames, differences } = replayCast(cast);
+  const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;
+  return {
+    frames: tape,
+    ...(result === undefined ? {} : { result: result as ResultFrame }),
+    ...(ending === undefined ? {} : { ending }),
+    ...(output === undefined ? {} : { output }),
+    // A frame is compared as a line of JSON, which has no undefined.
+    differences: output === undefined ? differences : [
+      ...differences,
+      ...compareFrames(tape.map(({ frame }) => frame), JSON.parse(JSON.stringify(frames))),
+    ],
+  };
+}

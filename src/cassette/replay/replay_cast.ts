@@ -1,0 +1,78 @@
+import { advance, type ConversationEffect, startConversation } from "../../frames/conversation.ts";
+import type { Ending } from "../../session/effect.ts";
+import type { Frame } from "../../wire/frame.ts";
+import type { Cast } from "../cast.ts";
+import { castMoments } from "./cast_moments.ts";
+import { deedsOf, type OuterEffect } from "./deeds.ts";
+import { describeDifference } from "./describe_difference.ts";
+
+/** What the machines did with the inputs of a cast. */
+export interface CastReplay {
+  /** How the session ended; absent when the inputs stop before that. */
+  readonly ending?: Ending;
+  /** What was said. */
+  readonly frames: readonly Frame[];
+  /** One sentence for each moment at which something else was done than was recorded. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Gives a cast's inputs to the machines and compares what they do with what was recorded: keys, looks at the screen,
+ * signals, sizes, what became of the run and the end.
+ *
+ * Deadlines and screens are inputs as they were recorded: these machines are not asked when they want them. The result
+ * does not depend on how the terminal's output was cut into events.
+ */
+export function replayCast(cast: Cast): CastReplay {
+  const { conversation, output } = cast.header.claude_print;
+  let state = startConversation(conversation);
+  let ending: Ending | undefined;
+  const frames: Frame[] = [];
+  const differences: string[] = [];
+  for (const { at, inputs, deeds: recorded } of castMoments(cast)) {
+    const effects: ConversationEffect[] = [];
+    for (const input of inputs) {
+      const next = advance(state, input);
+      state = next.state;
+      effects.push(...next.effects);
+    }
+    for (const effect of effects) {
+      if (effect.type === "frame") frames.push(effect.frame);
+      if (effect.type === "end") ending ??= effect.ending;
+    }
+    // Before there was a record of how it printed, a run recorded nothing of what it said.
+    const now = deedsOf(
+      effects.flatMap((effect) =>
+        effect.type === "report" && output === undefined ? [] : outerEffect(effect)
+      ),
+    );
+    const difference = describeDifference(recorded, now);
+    if (difference !== undefined) differences.push(`At ${(at / 1000).toFixed(3)} s ${difference}`);
+  }
+  return { ...(ending === undefined ? {} : { ending }), frames, differences };
+}
+
+/** An effect as it is recorded, if it is. */
+function outerEffect(effect: ConversationEffect): readonly OuterEffect[] {
+  switch (effect.type) {
+    case "write":
+      return [{ type: "write", text: new TextDecoder().decode(effect.bytes) }];
+    case "deadline":
+    case "postpone":
+    case "trace":
+    case "frame":
+      return [];
+    case "report":
+      return [withoutResult(effect)];
+    default:
+      return [effect];
+  }
+}
+
+/** What became of a run, without its result, which is a frame. */
+export function withoutResult(
+  { report }: Extract<ConversationEffect, { readonly type: "report" }>,
+): OuterEffect {
+  const { result: _, ...rest } = report;
+  return { type: "report", report: rest } as OuterEffect;
+}

@@ -1,0 +1,59 @@
+import { fdStat } from "../../../ffi/fd.ts";
+import { Outlet } from "../../../ffi/outlet.ts";
+import { LibcUnavailableError } from "../../../ffi/platform.ts";
+import { print } from "./print.ts";
+import { visible } from "./visible.ts";
+
+const STDOUT = 1;
+const STDERR = 2;
+
+/** A stderr that nobody reads is told nothing more once it owes so many bytes. */
+const MOST_UNTOLD = 1024 * 1024;
+
+/**
+ * stdout and stderr of this program, written to without ever waiting for who reads them, so that signals and limits
+ * go on. What is not read yet is kept: of stdout everything, which is no more than the run has said.
+ *
+ * Where both are one terminal, pipe or socket, one outlet serves both, and all stays in order.
+ */
+export class Outlets implements Disposable {
+  /** Both absent where libc cannot be used: then nothing runs, and little is printed. */
+  readonly stdout: Outlet | undefined;
+  readonly stderr: Outlet | undefined;
+
+  constructor() {
+    try {
+      this.stdout = new Outlet(STDOUT);
+      // Two files on one path are written to at places of their own.
+      const { kind, id } = fdStat(STDOUT);
+      const isOne = kind !== "file" && id === fdStat(STDERR).id;
+      this.stderr = isOne ? this.stdout : new Outlet(STDERR);
+    } catch (error) {
+      if (!(error instanceof LibcUnavailableError)) throw error;
+    }
+  }
+
+  /** Both, or the one that serves both. */
+  get all(): readonly Outlet[] {
+    return [...new Set([this.stdout, this.stderr])].filter((outlet) => outlet !== undefined);
+  }
+
+  /** Prints a text on stdout, as it is. */
+  print(text: string): void {
+    if (this.stdout === undefined) print(Deno.stdout, text);
+    else this.stdout.write(text);
+  }
+
+  /** Tells a person something on stderr; a stderr that takes nothing is none of the run's business. */
+  tell(text: string): void {
+    if (this.stderr === undefined) print(Deno.stderr, text);
+    else if (this.stderr.pending < MOST_UNTOLD || this.stderr === this.stdout) {
+      this.stderr.write(visible(text));
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.stdout?.[Symbol.dispose]();
+    this.stderr?.[Symbol.dispose]();
+  }
+}

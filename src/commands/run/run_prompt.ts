@@ -1,0 +1,146 @@
+import type { PromptIo } from "../../cli/prompt_source.ts";
+import type { RunRequest } from "../../cli/run_request.ts";
+import { checkDelivery } from "../../run/facts/check_delivery.ts";
+import { currentFolder } from "../../run/facts/current_folder.ts";
+import { inTime } from "../../run/in_time.ts";
+import { performRun } from "../../run/perform_run.ts";
+import { prepareRun } from "../../run/prepare_run.ts";
+import type { StopSignals } from "../../driver/stop_signals.ts";
+import { Teardown } from "../../run/teardown.ts";
+import { unsweptWarnings } from "../../run/unswept_warnings.ts";
+import { callerEnvironment } from "../../sandbox/child/caller_environment.ts";
+import { createOutputWriter, type OutputWriter } from "../../wire/output_writer.ts";
+import type { Outlets } from "../report/outlets.ts";
+import { tellProblem } from "../report/tell_problem.ts";
+import { createTracer } from "./tracer.ts";
+import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
+
+/** What a run needs beside its request. */
+export interface PromptRunOptions {
+  /** Gets the prompt, once everything that could be wrong without it has been looked at. */
+  readonly readPrompt: (io: Pick<PromptIo, "inTime" | "warn">) => Promise<string>;
+  /** Takes a part of the output. */
+  readonly write: (text: string) => void;
+  /** What is flushed as long as the run waits, and where its failures and warnings are told. */
+  readonly outlets: Outlets;
+  readonly signals: StopSignals;
+  /** When the run began, as `performance.now()` tells time: `--timeout` counts from there. */
+  readonly startedAt: number;
+  /** What stands before each line that tells a failure or a warning on stderr. */
+  readonly label?: string;
+}
+
+/**
+ * One prompt through the interactive Claude Code, out as `claude -p` prints it.
+ *
+ * Whatever happens, `json` and `stream-json` end with a result object, and a failure names its cause on stderr.
+ *
+ * @returns the exit code
+ */
+export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
+  const { outlets, label } = options;
+  const writer = createOutputWriter(request.outputFormat, {
+    verbose: request.verbose,
+    write: options.write,
+  });
+  const crash = Promise.withResolvers<never>();
+  const warn = (text: string) => {
+    outlets.tell(`claude-print: ${label ?? ""}Warning: ${text}\n`);
+  };
+  // What is lost, or lies where nobody looks for it, is told to the quietest caller.
+  using teardown = new Teardown({ warn, onCrash: crash.reject });
+  try {
+    const running = carryOut(request, {
+      ...options,
+      warn: request.quiet ? () => {} : warn,
+      writer,
+      teardown,
+    });
+    return await Promise.race([running, crash.promise]);
+  } catch (error) {
+    const { reportFailure } = await import("../report/report_failure.ts");
+    return reportFailure(error, {
+      writer,
+      sessionId: request.sessionId,
+      label,
+      tell: (text) => outlets.tell(text),
+    });
+  }
+}
+
+async function carryOut(
+  request: RunRequest,
+  options: PromptRunOptions & {
+    readonly writer: OutputWriter;
+    readonly warn: (text: string) => void;
+    readonly teardown: Teardown;
+  },
+): Promise<number> {
+  const { writer, warn, teardown, outlets, signals, startedAt, label = "" } = options;
+  const env = callerEnvironment();
+  const { trace, loadRedactor, ...tracer } = await createTracer(request, {
+    env,
+    tell: (text) => outlets.tell(text),
+  });
+  const cwd = currentFolder();
+  const recorder = request.record === undefined
+    ? undefined
+    : (await import("../../library/record_run.ts")).recordRun(request.record, { env, request });
+  if (recorder !== undefined) teardown.keep(recorder.save);
+  using watcher = await watcherOf(request, { env, cwd });
+  const prompt = await options.readPrompt({
+    inTime: (wait, what) =>
+      inTime(wait, { what, startedAt, timeoutMs: request.timeoutMs, signals }),
+    warn,
+  });
+  const altered = await checkDelivery({ prompt, inject: request.inject });
+  const frames = request.outputFormat === "stream-json" ||
+    (request.outputFormat === "json" && request.verbose);
+  const prepared = await prepareRun({
+    ...request,
+    prompt,
+    cwd,
+    env,
+    startedAt,
+    frames,
+    retries: frames || watcher !== undefined,
+    altered,
+  });
+  teardown.own(prepared.sandbox);
+  if (prepared.gated.answer === undefined) recorder?.begin(prepared);
+  for (const warning of unsweptWarnings(prepared)) warn(warning);
+  tracer.prepared(prepared);
+  const report = await performRun(prepared, {
+    signals,
+    outlets: outlets.all,
+    emit: writer.frame,
+    onInput: (input) => {
+      recorder?.input(input);
+      watcher?.observe(input);
+    },
+    ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
+    trace,
+  });
+  if (teardown.crashed) return report.exitCode;
+  teardown.childEnded();
+  // What is printed now does not mix with what was there to look at.
+  watcher?.[Symbol.dispose]();
+  for (const frame of report.unprinted) writer.frame(frame);
+  writer.end();
+  await tellProblem(report, { label, quiet: request.quiet, outlets, loadRedactor });
+  if (report.warning !== undefined) warn(report.warning);
+  teardown.run();
+  trace(`exit code ${report.exitCode}`);
+  return report.exitCode;
+}
+
+/** Who looks on, which can only be somebody at a terminal; scripts do not even load it. */
+async function watcherOf(
+  request: RunRequest,
+  surroundings: Pick<WatchOptions, "env" | "cwd">,
+): Promise<RunWatcher | undefined> {
+  const isTerminal = { stdout: Deno.stdout.isTerminal(), stderr: Deno.stderr.isTerminal() };
+  if (!request.show && !isTerminal.stderr) return undefined;
+  const { watchRun } = await import("../watch/watch_run.ts");
+  return await watchRun(request, { ...surroundings, isTerminal });
+}

@@ -1,0 +1,80 @@
+import { followProgress, type Progress, PROGRESS_START } from "../../frames/progress.ts";
+import type { Input } from "../../session/input.ts";
+import { renderLiveLine } from "./render_live_line.ts";
+
+/** Where a live line is drawn: a terminal that is never waited for, as an `Outlet` is. */
+export interface LiveLineOutput {
+  /** What the terminal has not taken yet. */
+  readonly pending: number;
+  readonly write: (text: string) => void;
+  readonly flush: () => void;
+}
+
+/** What a live line needs to know of the world. */
+export interface LiveLineOptions {
+  readonly output: LiveLineOutput;
+  /** How long the run has taken, in milliseconds. */
+  readonly elapsedMs: () => number;
+  /** Width of the terminal, in character cells. */
+  readonly columns: () => number;
+  /** Whether the terminal is this program's to draw on. */
+  readonly isOurs: () => boolean;
+  readonly color: boolean;
+  readonly cwd: string;
+}
+
+/** Often enough for a clock of seconds, and for a tool to be named soon. */
+const REDRAW_MS = 250;
+const ERASE = "\r\x1b[K";
+
+/**
+ * One quiet line that says how far a run is, redrawn in place until it is disposed, and gone then.
+ *
+ * The cursor is left in the line's first column, so that a `^C` which the terminal echoes is erased with the line.
+ */
+export class LiveLine implements Disposable {
+  readonly #options: LiveLineOptions;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #progress: Progress = PROGRESS_START;
+  #shown = "";
+
+  constructor(options: LiveLineOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.draw(), REDRAW_MS);
+    // A run that is over does not wait for its line.
+    Deno.unrefTimer(this.#timer);
+  }
+
+  /** Takes the next sign of the run; it is seen when the line is drawn again. */
+  observe(sign: Input): void {
+    this.#progress = followProgress(this.#progress, sign);
+  }
+
+  /** Draws the line if it has changed. A terminal that still owes something of it gets nothing new. */
+  draw(): void {
+    const { output, color, cwd } = this.#options;
+    output.flush();
+    if (output.pending > 0) return;
+    if (!this.#options.isOurs()) {
+      // What a shell shows by now is not ours to erase.
+      this.#shown = "";
+      return;
+    }
+    const line = renderLiveLine(this.#progress, {
+      columns: this.#options.columns(),
+      elapsedMs: this.#options.elapsedMs(),
+      color,
+      cwd,
+    });
+    if (line === this.#shown) return;
+    output.write(`\r${line}\x1b[K\r`);
+    this.#shown = line;
+  }
+
+  /** Erases the line for good. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    if (this.#shown !== "" && this.#options.isOurs()) this.#options.output.write(ERASE);
+    this.#shown = "";
+  }
+}

@@ -1,0 +1,47 @@
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** Limits of a model in tokens; absent if not known. */
+export interface ModelLimits {
+  readonly contextWindow?: number;
+  readonly maxOutputTokens?: number;
+}
+
+const LARGE_WINDOW = 1_000_000;
+const SMALL_WINDOW = 200_000;
+
+/** Models with the small window by default since 2.1.330, where others have the large one. */
+const SMALL = /^claude-(opus-4-[56]|sonnet-4-[056]|haiku-4-5)(-\d{8})?$/;
+
+/** The models measured; of others nothing is said. */
+const MEASURED =
+  /^claude-(opus-4-[5-8]|sonnet-4-[056]|haiku-4-5|(opus|sonnet|haiku)-5-5|(opus|sonnet)-5|(fable|mythos)-5(-[12])?)(-\d{8})?$/;
+
+/**
+ * Tells the limits that `claude -p` prints for a model in `modelUsage`, which the TUI keeps to itself.
+ *
+ * Measured with Claude Code 2.1.197 and 2.1.330 on a subscription; the window belongs to the version as much as to the model: up to 2.1.197 it is large only
+ * with the suffix `[1m]`. `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is not considered: where the request itself
+ * is known, its `max_tokens` should be preferred.
+ *
+ * @param model the key of `modelUsage`
+ */
+export function modelLimits(model: string, version: string): ModelLimits {
+  const plain = model.replace(/\[1m\]$/, "");
+  if (!MEASURED.test(plain)) return {};
+  const recent = isVersionAtLeast(version, "2.1.330");
+  const large = plain !== model || (recent && !SMALL.test(plain));
+  return {
+    contextWindow: large ? LARGE_WINDOW : SMALL_WINDOW,
+    maxOutputTokens: recent ? recentOutput(plain) : earlierOutput(plain),
+  };
+}
+
+function recentOutput(model: string): number {
+  if (/^claude-((opus|sonnet|haiku)-5-5|(fable|mythos)-5-2)$/.test(model)) return 128_000;
+  if (/^claude-(opus-4-[678]|(opus|sonnet)-5|(fable|mythos)-5(-1)?)$/.test(model)) return 64_000;
+  return 32_000;
+}
+
+function earlierOutput(model: string): number {
+  return /^claude-(opus-4-[678]|(sonnet|fable|mythos)-5(-\d)?)$/.test(model) ? 64_000 : 32_000;
+}

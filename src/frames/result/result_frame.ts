@@ -1,0 +1,268 @@
+import type { Cost } from "../../transcript/cost.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { PermissionDenial } from "../../transcript/permission_denials.ts";
+import type { Turn } from "../../transcript/turn.ts";
+import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
+import { modelLimits } from "./model_limits.ts";
+import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
+import { printSentence } from "./print_sentence.ts";
+import { type SubagentStats, subagentStats } from "./subagent_stats.ts";
+import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+
+/** Everything a result is made of. */
+export interface ResultFacts {
+  readonly version: string;
+  readonly sessionId: string;
+  readonly uuid: string;
+  readonly outcome: Outcome;
+  /** The run's turns so far; the result is that of the last. Empty if the transcript is not readable. */
+  readonly turns: readonly Turn[];
+  /** How many results came before it; absent for as many as there are turns before its own. */
+  readonly index?: number;
+  /** The messages that it answers. */
+  readonly messages?: readonly { readonly uuid?: string }[];
+  /** Undefined if the child could not account for itself, as after SIGKILL. */
+  readonly cost?: Cost | undefined;
+  readonly permissionDenials?: readonly PermissionDenial[];
+  /** The answer as the Stop hook gave it, trimmed: the last resort if the transcript has none. */
+  readonly lastAssistantMessage?: string | undefined;
+  /** Set when the turn's text is an answer to another prompt than was sent: then there is no `result`. */
+  readonly isForeign?: true;
+  /** Milliseconds from the prompt to the end; preferred to what the transcript says. */
+  readonly durationMs?: number;
+  /** `max_tokens` of the requests by model, where the transcript tells. */
+  readonly maxOutputTokens?: ReadonlyMap<string, number>;
+  /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
+  readonly provider?: string;
+  /**
+   * What of `cost` no earlier result has told, which stream-json prints since 2.1.330; absent where it is not known
+   * or not printed.
+   */
+  readonly sinceLast?: "everything" | "nothing" | undefined;
+  /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
+  readonly subagents?: SubagentStats;
+}
+
+/**
+ * Builds the last frame of a turn as `claude -p` of the version prints it, plus `claude_version`.
+ *
+ * Never printed, because only the child's request loop knows them: `ttft_ms`, `ttft_stream_ms`,
+ * `time_to_request_ms`, `first_content_frame_ms`. `duration_ms` runs from the prompt's line to the
+ * last message's. Without a cost, `total_cost_usd` is missing, `modelUsage` is empty and
+ * `duration_api_ms` is 0, because readers insist on the key.
+ */
+export function resultFrame(facts: ResultFacts): ResultFrame {
+  const { outcome, version, cost } = facts;
+  const turn = facts.turns.at(-1);
+  const failure = failureOf(outcome);
+  const isError = exitCodeOf(outcome, turn?.error !== undefined) !== 0;
+  const apiError = failure === undefined && isError;
+  const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
+  const modelUsage = modelUsageOf(facts);
+
+  const fields = {
+    is_error: isError,
+    api_error_status: failure === undefined && outcome.kind !== "local"
+      ? turn?.error?.status ?? null
+      : undefined,
+    api_error_type: apiError ? turn?.error?.type : undefined,
+    api_error: apiError ? turn?.error?.apiError : undefined,
+    duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
+    // The request of a command counts for nothing since 2.1.330, though it is paid for.
+    duration_api_ms: outcome.kind === "local" && isVersionAtLeast(version, "2.1.330")
+      ? 0
+      : cost?.apiDurationMs ?? 0,
+    // At the limit the requests are counted, one more than there were; otherwise what came back.
+    num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
+    result: facts.isForeign ||
+        failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
+      ? undefined
+      : text,
+    errors: failure === undefined ? undefined : [failure.message],
+    stop_reason: turn?.stopReason ?? (outcome.kind === "answered" ? "end_turn" : null),
+    session_id: turn?.sessionId ?? facts.sessionId,
+    total_cost_usd: cost?.totalUsd,
+    usage: usageOf(facts, turn),
+    modelUsage,
+    permission_denials: facts.permissionDenials ?? [],
+    terminal_reason: terminalReason({ outcome, version, apiError, turn }),
+    fast_mode_state: "off",
+    fast_mode_disabled_reason: "sdk_opt_in_required",
+    origin: originOf(turn),
+    ...askedBy(facts.messages ?? []),
+    uuid: facts.uuid,
+    subagent_stats: facts.subagents ?? subagentStats(facts.turns),
+    safety_stops: turn?.refusals ?? 0,
+    queued_turn_count: 0,
+    local_command: outcome.kind === "local" ? outcome.command : undefined,
+    result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
+    model_usage_since_last_result: facts.sinceLast &&
+      (facts.sinceLast === "everything" ? modelUsage : {}),
+  };
+  return {
+    type: "result",
+    subtype: failure?.subtype ?? "success",
+    is_error: isError,
+    ...onlyWireKeys("result", fields, { version }),
+    num_turns: fields.num_turns,
+    session_id: fields.session_id,
+    claude_version: version,
+  };
+}
+
+/** How a turn ends in `claude -p` itself without a result, whatever was said before. */
+const UNANSWERED: readonly Outcome["kind"][] = ["error_max_turns", "error_during_execution"];
+
+function failureOf(
+  outcome: Outcome,
+): { readonly subtype: FailureSubtype; readonly message: string } | undefined {
+  switch (outcome.kind) {
+    case "answered":
+    case "failed":
+    case "local":
+      return undefined;
+    default:
+      return { subtype: outcome.kind, message: outcome.message };
+  }
+}
+
+function textOf(facts: ResultFacts, turn: Turn | undefined): string {
+  const { outcome, lastAssistantMessage } = facts;
+  if (outcome.kind === "local") return outcome.text;
+  if (failureOf(outcome) !== undefined) return turn?.textSoFar || (lastAssistantMessage ?? "");
+  // An answer in the transcript counts even if its text is empty: it ended on another block.
+  const isCut = turn?.unanswered === true && lastAssistantMessage !== undefined;
+  if (turn !== undefined && !isCut && (turn.answers > 0 || turn.error !== undefined)) {
+    return turn.error === undefined && outcome.kind === "failed" ? outcome.text : turn.text;
+  }
+  return outcome.kind === "failed" ? outcome.text : lastAssistantMessage ?? turn?.text ?? "";
+}
+
+const NO_USAGE: JsonObject = {
+  input_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens: 0,
+  output_tokens_details: { thinking_tokens: 0 },
+  server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+  service_tier: "standard",
+  cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
+  inference_geo: "",
+  iterations: [],
+  speed: "standard",
+  fallback_credit: null,
+};
+
+function usageOf(facts: ResultFacts, turn: Turn | undefined): Readonly<Record<string, unknown>> {
+  const usage = turn === undefined || turn.answers > 0
+    ? turn?.usage
+    : unwrittenUsage(turn, facts.cost);
+  return onlyWireKeys("usage", { ...NO_USAGE, ...usage }, { version: facts.version, extra: true });
+}
+
+/** An answer without any block leaves no line, but was paid for. */
+function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
+  const models = Object.values(cost?.modelUsage ?? {});
+  // The cost of a resumed session is not only this turn's.
+  if (models.length === 0 || turn.prompt === undefined || turn.prompt.parentUuid) return {};
+  const sum = (field: string) => {
+    const counts = models.map((usage) => usage[field]).filter((count) => typeof count === "number");
+    return counts.length === 0 ? undefined : counts.reduce((total, count) => total + count);
+  };
+  const written = {
+    ephemeral_1h_input_tokens: sum("cacheCreationEphemeral1hInputTokens"),
+    ephemeral_5m_input_tokens: sum("cacheCreationEphemeral5mInputTokens"),
+  };
+  return {
+    input_tokens: sum("inputTokens"),
+    cache_creation_input_tokens: sum("cacheCreationInputTokens"),
+    cache_read_input_tokens: sum("cacheReadInputTokens"),
+    output_tokens: sum("outputTokens"),
+    cache_creation: written.ephemeral_5m_input_tokens === undefined ? undefined : written,
+    inference_geo: undefined,
+  };
+}
+
+function modelUsageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
+  const { cost, version } = facts;
+  const models = Object.entries(cost?.modelUsage ?? {});
+  // With a price missing and several models, the child does not say whose it is.
+  const known = cost?.hasUnknownPrice === false ? "list" : undefined;
+  const costBasis = cost?.hasUnknownPrice === true && models.length === 1 ? "unknown" : known;
+  return Object.fromEntries(models.map(([model, usage]) => {
+    const plain = model.replace(/\[1m\]$/, "");
+    const limits = modelLimits(model, version);
+    const fields = {
+      ...usage,
+      contextWindow: limits.contextWindow,
+      maxOutputTokens: facts.maxOutputTokens?.get(plain) ?? limits.maxOutputTokens,
+      canonicalModel: plain.replace(/-\d{8}$/, ""),
+      provider: facts.provider ?? "firstParty",
+      costBasis,
+    };
+    return [model, onlyWireKeys("modelUsage", fields, { version, extra: true })];
+  }));
+}
+
+function terminalReason(
+  facts: {
+    readonly outcome: Outcome;
+    readonly version: string;
+    readonly apiError: boolean;
+    readonly turn: Turn | undefined;
+  },
+): string | undefined {
+  const { outcome, version, apiError, turn } = facts;
+  switch (outcome.kind) {
+    case "answered":
+    case "failed":
+      return apiError ? errorReason(turn, version) : "completed";
+    case "error_max_turns":
+      return "max_turns";
+    case "error_during_execution":
+    case "interrupted":
+      return turn?.end === "interrupted-tool" || isToolRunning(turn)
+        ? "aborted_tools"
+        : "aborted_streaming";
+    default:
+      return undefined;
+  }
+}
+
+/** What is to be changed about a request that failed has a name of its own in every version, the rest since 2.1.330. */
+function errorReason(turn: Turn | undefined, version: string): string {
+  if (turn?.error?.status === 413) return "image_error";
+  if (turn?.text.startsWith("Prompt is too long")) return "prompt_too_long";
+  return isVersionAtLeast(version, "2.1.330") ? "api_error" : "completed";
+}
+
+/** What 2.1.330 notes as the result of a Bash tool that the end of the run killed: SIGKILL or SIGTERM. */
+const KILLED = /^Exit code 1(?:37|43)\b/;
+
+function isToolRunning(turn: Turn | undefined): boolean {
+  if (turn === undefined) return false;
+  const done = new Set(
+    turn.toolResults.filter((result) => !KILLED.test(result.text)).map(({ toolUseId }) =>
+      toolUseId
+    ),
+  );
+  return turn.toolUses.some((use) => !done.has(use.id));
+}
+
+/** Whose messages an answer is to, as far as the caller gave them ids. */
+export function askedBy(
+  messages: readonly { readonly uuid?: string }[],
+): { readonly user_message_uuid?: string; readonly user_message_uuids?: readonly string[] } {
+  const uuids = messages.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
+  const last = uuids.at(-1);
+  return last === undefined ? {} : { user_message_uuid: last, user_message_uuids: uuids };
+}
+
+/** A turn that a background task started says so. */
+function originOf(turn: Turn | undefined): unknown {
+  const origin = turn?.prompt?.origin;
+  return typeof origin === "object" && origin !== null && "kind" in origin &&
+      origin.kind === "task-notification"
+    ? origin
+    : undefined;
+}

@@ -1,0 +1,85 @@
+import { parseTaskNotification } from "../../transcript/task_notification.ts";
+import type { Turn } from "../../transcript/turn.ts";
+
+/** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
+export interface SubagentStats {
+  readonly spawned: number;
+  /** What the model asked for in `run_in_background`. */
+  readonly requested: {
+    readonly background: number;
+    readonly foreground: number;
+    readonly unset: number;
+  };
+  readonly started_in_background: number;
+  readonly max_depth: number;
+  readonly spawned_by_subagents: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly killed: { readonly parent: number; readonly user: number; readonly system: number };
+  readonly refused: {
+    readonly depth_limit: number;
+    readonly concurrency_limit: number;
+    readonly budget: number;
+  };
+  readonly by_type: Readonly<Record<string, number>>;
+}
+
+/**
+ * Counts the subagents that the main conversation of a run started.
+ *
+ * Those that subagents started themselves, and refusals, are in no line of the main transcript and
+ * count 0.
+ *
+ * @param options.stopped how many were still at work when the run ended
+ */
+export function subagentStats(
+  turns: readonly Turn[],
+  { stopped = 0 }: { readonly stopped?: number } = {},
+): SubagentStats {
+  const uses = new Map(turns.flatMap((turn) => turn.toolUses).map((use) => [use.id, use]));
+  const requested = { background: 0, foreground: 0, unset: 0 };
+  const byType = new Map<string, number>();
+  let [spawned, background, completed, failed] = [0, 0, 0, 0];
+
+  for (const result of turns.flatMap((turn) => turn.toolResults)) {
+    const use = uses.get(result.toolUseId);
+    if (use?.name !== "Agent" && use?.name !== "Task") continue;
+    const launched = fieldsOf(result.entry.toolUseResult);
+    if (typeof launched.agentId !== "string") continue;
+    const input = fieldsOf(use.input);
+    spawned++;
+    if (input.run_in_background === true) requested.background++;
+    else if (input.run_in_background === false) requested.foreground++;
+    else requested.unset++;
+    if (launched.isAsync === true) background++;
+    if (launched.status === "completed") completed++;
+    if (launched.status === "failed") failed++;
+    const type = typeof launched.agentType === "string" ? launched.agentType : input.subagent_type;
+    const name = typeof type === "string" ? type : "general-purpose";
+    byType.set(name, (byType.get(name) ?? 0) + 1);
+  }
+  for (const turn of turns) {
+    const notification = parseTaskNotification(turn.prompt?.message.content);
+    const name = uses.get(notification?.toolUseId ?? "")?.name;
+    if (name !== "Agent" && name !== "Task") continue;
+    if (notification?.status === "completed") completed++;
+    if (notification?.status === "failed") failed++;
+  }
+
+  return {
+    spawned,
+    requested,
+    started_in_background: background,
+    max_depth: spawned > 0 ? 1 : 0,
+    spawned_by_subagents: 0,
+    completed,
+    failed,
+    killed: { parent: 0, user: 0, system: stopped },
+    refused: { depth_limit: 0, concurrency_limit: 0, budget: 0 },
+    by_type: Object.fromEntries(byType),
+  };
+}
+
+function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,60 @@
+import { DriverError } from "../driver_error.ts";
+import { isShim } from "./is_shim.ts";
+
+/**
+ * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our
+ * own shim.
+ *
+ * @throws {DriverError} when there is none or it cannot be executed
+ */
+export function findClaude(
+  options: {
+    readonly named: string | undefined;
+    readonly env: Readonly<Record<string, string>>;
+    readonly cwd: string;
+  },
+): string {
+  const { named, env, cwd } = options;
+  if (named !== undefined && named.includes("/")) {
+    const path = named.startsWith("/") ? named : `${cwd}/${named}`;
+    switch (executability(path)) {
+      case "yes":
+        return path;
+      case "no":
+        throw new DriverError(`Cannot start claude: "${named}" is not an executable file`, {
+          suggestion: `Make it executable: chmod +x "${named}"`,
+        });
+      case "missing":
+        throw new DriverError(`Cannot start claude: "${named}" does not exist`, {
+          suggestion: "Give --claude-binary the path of Claude Code's executable",
+        });
+    }
+  }
+  const name = named ?? "claude";
+  let blocked: string | undefined;
+  for (const dir of (env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(":")) {
+    const path = `${dir === "" ? cwd : dir.startsWith("/") ? dir : `${cwd}/${dir}`}/${name}`;
+    const found = executability(path);
+    if (found === "yes" && !isShim(path)) return path;
+    if (found === "no") blocked ??= path;
+  }
+  if (blocked !== undefined) {
+    throw new DriverError(`Cannot start claude: "${blocked}" is not an executable file`, {
+      suggestion: `Make it executable: chmod +x "${blocked}"`,
+    });
+  }
+  throw new DriverError(`Cannot start claude: "${name}" is not on PATH`, {
+    suggestion:
+      "Install Claude Code (npm install -g @anthropic-ai/claude-code) or name it with --claude-binary",
+  });
+}
+
+function executability(path: string): "yes" | "no" | "missing" {
+  try {
+    const { isFile, mode } = Deno.statSync(path);
+    return isFile && ((mode ?? 0) & 0o111) !== 0 ? "yes" : "no";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return error instanceof Deno.errors.PermissionDenied ? "no" : "missing";
+  }
+}

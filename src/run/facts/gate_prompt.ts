@@ -1,0 +1,75 @@
+import { type CustomCommand, findCustomCommand } from "../../sandbox/child/custom_command.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { pluginDirs } from "../../sandbox/child/plugin_dirs.ts";
+import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
+import { slashWord } from "../../session/prompt/slash_word.ts";
+import { DriverError } from "../driver_error.ts";
+import type { RunOrder } from "../plan/run_order.ts";
+import type { GatedPrompt } from "../plan/plan_facts.ts";
+
+/** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
+export const LONGEST_REPLY = 1_000_000;
+
+/** A version above all: of a program that does not name its own, nothing is known. */
+const UNKNOWN_VERSION = "9999.0.0";
+
+/**
+ * Lets a prompt through to a child, or not: what Claude Code's interactive program would carry out by itself never
+ * gets there.
+ *
+ * @throws {DriverError} when the prompt is refused
+ */
+export function gatePrompt(
+  options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded"> & {
+    readonly prompt: string;
+  },
+  facts: {
+    /** The version of Claude Code, if the executable names one. */
+    readonly version: string | undefined;
+    /** The user's config dir. */
+    readonly configDir: string;
+    /** All settings in force. */
+    readonly settings: readonly JsonObject[];
+    readonly mcpServers: number;
+  },
+): GatedPrompt {
+  const { prompt, cwd, forwarded } = options;
+  const { version = UNKNOWN_VERSION } = facts;
+  const absolute = (dir: string) => dir.startsWith("/") ? dir : `${cwd}/${dir}`;
+  const given = forwarded.flatMap((argument) =>
+    /^--plugin-dir(?:-no-mcp)?=(.*)$/su.exec(argument)?.[1] ?? []
+  );
+  const plugins = [...given.map(absolute), ...pluginDirs(facts.configDir, facts)];
+  const addDirs = options.addDirs.map(absolute);
+  const places = { cwd, configDir: facts.configDir, addDirs, plugins };
+  const found = new Map<string, CustomCommand | undefined>();
+  const judgement = judgePrompt(prompt, {
+    version,
+    custom: (name) => {
+      if (!found.has(name)) found.set(name, findCustomCommand(name, places));
+      return found.get(name);
+    },
+    isPath: isPath(slashWord(prompt)?.name ?? ""),
+    disabled: forwarded.includes("--disable-slash-commands"),
+    plugins: plugins.length > 0 || forwarded.some((argument) => argument.startsWith("--plugin-")),
+    mcpServers: facts.mcpServers > 0,
+    rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
+  });
+  switch (judgement.kind) {
+    case "send":
+      return { expands: judgement.expands, verbatim: judgement.verbatim === true };
+    case "answer":
+      return { expands: false, answer: { text: judgement.text, version } };
+    case "refuse":
+      throw new DriverError(judgement.message, { suggestion: judgement.suggestion });
+  }
+}
+
+/** Whether there is something of that name in the root folder: Claude Code looks no deeper either. */
+function isPath(name: string): boolean {
+  try {
+    return /^[\w:-]+$/u.test(name) && Deno.statSync(`/${name}`) !== undefined;
+  } catch {
+    return false;
+  }
+}

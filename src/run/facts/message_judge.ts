@@ -1,0 +1,85 @@
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { UserConfig } from "../../sandbox/user_config.ts";
+import type { Message, SettledMessage } from "../../session/message.ts";
+import { pasteRefusal } from "../../session/terminal/paste.ts";
+import { slashWord } from "../../session/prompt/slash_word.ts";
+import type { CallerLine } from "../../wire/caller_line.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { DriverError } from "../driver_error.ts";
+import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
+import { isPlain } from "./is_plain.ts";
+import type { RunOrder } from "../plan/run_order.ts";
+
+/** Says of a message of the caller how it reaches the child, if it does. */
+export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
+
+/** The first version whose socket takes every text for what it is; before, what looks like a command is one there. */
+const TAKES_ALL = "2.1.330";
+
+/** Judges the messages of a conversation, each of whose ids is good for one. */
+export function messageJudge(
+  order: RunOrder,
+  facts: {
+    readonly version: string | undefined;
+    readonly userConfig: UserConfig;
+    readonly settings: readonly JsonObject[];
+    readonly mcpServers: number;
+  },
+): MessageJudge {
+  const seen = new Set<string>();
+  const { version = "" } = facts;
+  const takesAll = isVersionAtLeast(version, TAKES_ALL);
+  return ({ text, content, uuid, ticket, priority, obstacle }) => {
+    const fields = {
+      text,
+      content,
+      ...(uuid === undefined ? {} : { uuid }),
+      ...(ticket === undefined ? {} : { ticket }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
+    };
+    if (uuid !== undefined) seen.add(uuid);
+    const refused = (message: string, suggestion: string): SettledMessage => ({
+      ...fields,
+      settled: { kind: "refused", message, suggestion },
+    });
+    if (obstacle !== undefined) {
+      return refused(`Cannot send the message: ${obstacle}`, "Send text, or the path of a file");
+    }
+    if (JSON.stringify(text).length > LONGEST_REPLY) {
+      return refused(
+        `Cannot send the message: it has ${text.length} characters, and Claude Code's socket takes some ${LONGEST_REPLY}`,
+        "Put the text into a file and name that file",
+      );
+    }
+    if (isPlain(text)) return { ...fields, way: "rendezvous" };
+    if (text.startsWith("!") && !takesAll) {
+      return refused(
+        `Cannot send the message: Claude Code ${version} would run what begins with "!" in a shell`,
+        "Put a word or a blank before it, or update Claude Code",
+      );
+    }
+    try {
+      const gated = gatePrompt({ ...order, prompt: text, inject: "stdin" }, {
+        version,
+        configDir: facts.userConfig.dir,
+        settings: facts.settings,
+        mcpServers: facts.mcpServers,
+      });
+      if (gated.answer !== undefined) {
+        return { ...fields, settled: { kind: "local", ...gated.answer } };
+      }
+      if (!gated.expands) return { ...fields, way: "rendezvous" };
+      const command = `/${slashWord(text)?.name ?? ""}`;
+      if (!takesAll) return { ...fields, way: "rendezvous", command };
+      const obstacle = pasteRefusal(text);
+      return obstacle === undefined ? { ...fields, way: "paste", command } : refused(
+        `Cannot type the command ${command}: ${obstacle}`,
+        "Leave such characters out of what follows the command",
+      );
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      return refused(error.message, error.suggestion ?? "");
+    }
+  };
+}

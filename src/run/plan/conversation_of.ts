@@ -1,0 +1,118 @@
+import type { ConversationOptions } from "../../frames/conversation.ts";
+import type { FramesOptions } from "../../frames/frames_state.ts";
+import type { ReportOptions } from "../../frames/report.ts";
+import { mayHaveOtherStopHooks } from "../../sandbox/child/other_stop_hooks.ts";
+import type { Settings } from "../../sandbox/child/read_settings.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
+import type { Limits } from "../../session/limits.ts";
+import type { SessionOptions } from "../../session/session_state.ts";
+import type { Decisions } from "./decide.ts";
+import type { PlanFacts } from "./plan_facts.ts";
+import type { RunOrder } from "./run_order.ts";
+import { valuesOf } from "./values_of.ts";
+
+/** The facts of a run, and what was decided from them. */
+interface Known {
+  readonly facts: PlanFacts;
+  readonly decided: Decisions;
+}
+
+/** What the machines are told of a run, but for the time of the start. */
+export function conversationOf(order: RunOrder, known: Known): ConversationOptions {
+  return {
+    session: sessionOptions(order, known),
+    frames: framesOptions(order, known),
+    report: reportOptions(order, known),
+  };
+}
+
+function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
+  const { mcpServers } = facts;
+  return {
+    ...byMessage(order, facts),
+    size: facts.terminalSize,
+    ...limitsOf(order),
+    ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
+    ...backgroundCeiling(order.env),
+    ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
+    ...(mcpServers === 0 ? {} : { mcpServers }),
+    otherStopHooks: mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
+      order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
+  };
+}
+
+/** What both machines are told of a run whose messages come as it goes on. */
+function byMessage(
+  { prompt }: RunOrder,
+  { version }: PlanFacts,
+): Pick<SessionOptions, "conversation" | "version"> {
+  if (prompt !== undefined) return {};
+  return { conversation: true, ...(version === undefined ? {} : { version }) };
+}
+
+function framesOptions(
+  order: RunOrder,
+  { facts, decided: { session, mode, memoryPath } }: Known,
+): FramesOptions {
+  const { env, cwd } = order;
+  return {
+    sessionId: session.id,
+    cwd,
+    permissionMode: mode,
+    apiKeySource: apiKeySource(env, valuesOf(facts.settings)),
+    memoryPath,
+    servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
+    denialMessages: [DENIAL_MESSAGE],
+    seed: facts.seed,
+    startedAt: facts.now,
+    ...(order.before === undefined ? {} : { before: order.before }),
+    ...(order.replayMessages ? { replay: true } : {}),
+    ...byMessage(order, facts),
+  };
+}
+
+function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): ReportOptions {
+  const { maxTurns, record } = order;
+  return {
+    limits: limitsOf(order),
+    binary,
+    ...(login.kind === "variable" ? { credential: login.name } : {}),
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(record === undefined ? {} : { record }),
+  };
+}
+
+function limitsOf(order: RunOrder): Limits {
+  return {
+    timeoutMs: order.timeoutMs,
+    startTimeoutMs: order.startTimeoutMs,
+    deliveryTimeoutMs: order.deliveryTimeoutMs,
+    ...(order.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: order.idleTimeoutMs }),
+    drainTimeoutMs: order.drainTimeoutMs,
+    exitTimeoutMs: order.exitTimeoutMs,
+  };
+}
+
+/** How long background tasks are waited for, in the variable that `claude -p` reads; it ignores other values. */
+function backgroundCeiling(env: Environment): Pick<SessionOptions, "backgroundCeilingMs"> {
+  const value = env["CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS"] ?? "";
+  return /^\d+$/u.test(value) ? { backgroundCeilingMs: Number(value) } : {};
+}
+
+/** All settings as far as hooks go: the user's hooks are not read. */
+function settingsOfHooks(settings: readonly Settings[]): readonly JsonObject[] {
+  return settings.map(({ source, values }) => {
+    if (source !== "user") return values;
+    const { hooks: _, ...others } = values;
+    return others;
+  });
+}
+
+function apiKeySource(env: Environment, settings: readonly JsonObject[]): string {
+  if (env["ANTHROPIC_API_KEY"]) return "ANTHROPIC_API_KEY";
+  return settings.some(({ apiKeyHelper }) => typeof apiKeyHelper === "string")
+    ? "apiKeyHelper"
+    : "none";
+}

@@ -1,0 +1,170 @@
+import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
+import type { ConversationOptions } from "../../frames/conversation.ts";
+import { childEnvironment } from "../../sandbox/child/child_environment.ts";
+import { childFiles } from "../../sandbox/child/child_files.ts";
+import type { HookEvent } from "../../sandbox/child/hooks.ts";
+import { withoutScreenCommands } from "../../sandbox/child/screen_commands.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { exposedRuns } from "../../sandbox/places/exposed_runs.ts";
+import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
+import { partsOf } from "../../sandbox/folder/folder_parts.ts";
+import type { Prompt } from "../../session/message.ts";
+import { slashWord } from "../../session/prompt/slash_word.ts";
+import { conversationOf } from "./conversation_of.ts";
+import { cutOf } from "./cut_of.ts";
+import { decide, type Decisions } from "./decide.ts";
+import type { PlanFacts } from "./plan_facts.ts";
+import type { RunOrder } from "./run_order.ts";
+import { valuesOf } from "./values_of.ts";
+
+/** Everything that a child is started with, and all that the machines are told. */
+export interface Plan {
+  readonly sessionId: string;
+  /** The mode in which the child begins, which is always named. */
+  readonly permissionMode: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+  /** What is put into the private folder. */
+  readonly contents: FolderContents;
+  /** The child's rendezvous socket, when the prompt goes in there. */
+  readonly rendezvous: RendezvousOptions | undefined;
+  /** The debug log that tells of retries, when somebody wants to hear of them. */
+  readonly retryLog: string | undefined;
+  /** The debug log that tells of connections to MCP servers, when the first request waits for some. */
+  readonly mcpLog: string | undefined;
+  /** What the machines are told, but for the time of the start. */
+  readonly conversation: ConversationOptions;
+  /** The run's only message; absent where messages come as the run goes on. */
+  readonly message: Prompt | undefined;
+}
+
+/** Tools that ask a person: `claude -p` does not offer them either. */
+const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
+
+/**
+ * Decides all that a run is started with. Nothing is read or made here: no clock, no file, no environment but the
+ * caller's in the order, no random number.
+ *
+ * @throws {DriverError} when there is no session, or no part of it, that can be gone on with as it was asked for
+ */
+export function plan(order: RunOrder, facts: PlanFacts): Plan {
+  const decided = decide(order, facts);
+  const { session, mode, isGated, log, rendezvous } = decided;
+  const { settingsPath, configDir, tempDir } = partsOf(facts.folder);
+  return {
+    sessionId: session.id,
+    permissionMode: mode,
+    args: argsOf(order, { ...decided, settingsPath }),
+    env: childEnvironment(order.env, {
+      configDir,
+      tempDir,
+      userConfig: facts.userConfig,
+      scheduledTasks: facts.scheduledTasks,
+      rendezvous,
+      logLevel: logLevel(decided),
+    }),
+    contents: contentsOf(order, { facts, decided }),
+    rendezvous,
+    retryLog: order.retries ? log : undefined,
+    mcpLog: isGated ? log : undefined,
+    conversation: conversationOf(order, { facts, decided }),
+    message: messageOf(order, { facts, decided }),
+  };
+}
+
+function messageOf(
+  { prompt: text, altered }: RunOrder,
+  { facts: { gated }, decided: { inject } }: {
+    readonly facts: PlanFacts;
+    readonly decided: Decisions;
+  },
+): Prompt | undefined {
+  return text === undefined ? undefined : {
+    text,
+    way: inject,
+    ...(gated.expands ? { command: `/${slashWord(text)?.name ?? ""}` } : {}),
+    ...(altered === undefined ? {} : { altered }),
+  };
+}
+
+function argsOf(
+  order: RunOrder,
+  { session, mode, log, settingsPath }: Decisions & { readonly settingsPath: string },
+): readonly string[] {
+  const { resumed } = session;
+  // A session that the caller names is named among the forwarded arguments.
+  const isOwn = order.sessionId === undefined && session.id !== resumed;
+  return [
+    `--permission-mode=${mode}`,
+    `--disallowedTools=${HIDDEN_TOOLS}`,
+    ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
+    `--settings=${settingsPath}`,
+    ...(isOwn ? [`--session-id=${session.id}`] : []),
+    ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
+    ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
+    ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
+  ];
+}
+
+/** What the debug log has to tell: of connections to MCP servers, else only of failures; a caller's is the caller's. */
+function logLevel({ isGated, callerLog, log }: Decisions): "debug" | "warn" | undefined {
+  if (isGated) return "debug";
+  return log !== callerLog ? "warn" : undefined;
+}
+
+function contentsOf(
+  order: RunOrder,
+  { facts, decided }: { readonly facts: PlanFacts; readonly decided: Decisions },
+): FolderContents {
+  const { folder, folders, writable, settings, secret, userConfig } = facts;
+  const { session, inject, isGated, memoryPath, userSettings } = decided;
+  const parts = partsOf(folder);
+  const shortened = cutOf(order, facts);
+  const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
+  return {
+    files: childFiles(parts, {
+      secret,
+      hooks: hooksFor(order, decided),
+      held: [
+        ...(isGated ? ["SessionStart" as const] : []),
+        // What has come meanwhile is a turn of its own, after the cost of this one is known.
+        ...(order.prompt === undefined ? ["Stop" as const] : []),
+      ],
+      userClaudeJson: facts.userClaudeJson,
+      userSettings,
+      callerSettings: withoutScreenCommands(
+        facts.callerSettings,
+        valuesOf(settings, { without: ["user", "flags"] }),
+      ),
+      memoryPath,
+      folders,
+      exposed,
+      apiKey: order.env["ANTHROPIC_API_KEY"],
+      ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
+      asksCost: order.prompt === undefined,
+    }),
+    ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
+    secret,
+    exposed,
+    userConfigDir: userConfig.dir,
+    ...(session.resumed === undefined ? {} : { resume: session.resumed }),
+    ...(shortened === undefined ? {} : { shortened }),
+    isNewSession: session.isNew,
+  };
+}
+
+/** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
+function hooksFor(
+  { frames, altered, maxTurns }: RunOrder,
+  { inject, isGated }: Decisions,
+): readonly HookEvent[] {
+  return [
+    "Stop",
+    "StopFailure",
+    "PermissionRequest",
+    ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
+    ...(frames || isGated ? ["SessionStart" as const] : []),
+    ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
+    ...(maxTurns === undefined ? [] : ["PostToolBatch" as const]),
+  ];
+}

@@ -1,0 +1,66 @@
+import type { FramesOptions } from "../../frames/frames_state.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import type { Limits } from "../../session/limits.ts";
+
+/** A session to go on with, of which more has to be known than its id. */
+export interface Resumption {
+  /** Whether it is the latest of the working directory, if there is any: then the rest is without effect. */
+  readonly latest: boolean;
+  /** Id or title of the session; empty when it was left out. */
+  readonly named?: string;
+  /** The uuid of the last message that is kept; absent for all of it. */
+  readonly upTo?: string;
+  /** The uuid of the prompt whose turn is all that may be left out. */
+  readonly dropsTurn?: string;
+}
+
+/** One run as it was asked for. */
+export interface RunOrder extends Limits {
+  /** Its prompt; undefined where messages come as the run goes on. */
+  readonly prompt: string | undefined;
+  /** What was told and paid before, by another child of the same conversation. */
+  readonly before?: NonNullable<FramesOptions["before"]>;
+  /** Whether messages are printed again once Claude Code has taken them. */
+  readonly replayMessages?: boolean;
+  readonly env: Environment;
+  /** The working directory. */
+  readonly cwd: string;
+  /** When the run began, as `performance.now()` tells time: its limit counts from there; absent for now. */
+  readonly startedAt?: number;
+  readonly claudeBinary?: string;
+  readonly inject: "stdin" | "paste";
+  /** The caller's `--settings`: JSON or a file's path. */
+  readonly settings?: string;
+  readonly permissionMode?: string;
+  /** The caller's `--setting-sources`. */
+  readonly settingSources?: string;
+  readonly dangerouslySkipPermissions: boolean;
+  readonly disallowedTools: readonly string[];
+  readonly addDirs: readonly string[];
+  readonly mcpConfigs: readonly string[];
+  readonly strictMcpConfig: boolean;
+  readonly sessionId?: string;
+  /** The id of the session to resume as it is. */
+  readonly resume?: string;
+  /** A session that has to be looked up, or is resumed in part; without effect beside `resume`. */
+  readonly resumption?: Resumption;
+  readonly forkSession: boolean;
+  readonly persistSession: boolean;
+  /** Most requests to the model; absent for no limit. */
+  readonly maxTurns?: number;
+  /** Whether a debug log is wanted, and where; without a place it goes where Claude Code keeps them. */
+  readonly debug: boolean;
+  readonly debugFile?: string;
+  /** Further arguments for Claude Code, as they are. */
+  readonly forwarded: readonly string[];
+  /** Whether frames are printed, which begin with the session's model. */
+  readonly frames: boolean;
+  /** The folder for a recording of the run; the run itself is the same with and without. */
+  readonly record?: string;
+  /** Whether somebody wants to hear of requests that are made again: that takes a debug log. */
+  readonly retries: boolean;
+  /** Whether the last screen is wanted with every failure. */
+  readonly trace: boolean;
+  /** The first character of the prompt that Claude Code may take out, in words: then its delivery is to be proved. */
+  readonly altered?: string | undefined;
+}

@@ -1,0 +1,53 @@
+import { removeEmpty } from "../remove_empty.ts";
+import { SandboxError } from "../sandbox_error.ts";
+
+/**
+ * The folder that holds the private folders of all of this user's runs in a place. It is one, so that a run can keep
+ * its tools away from all others by its name, those included that do not run yet.
+ */
+export function folderOfRuns(place: string): string {
+  return `${place}/claude-print-${Deno.uid()}`;
+}
+
+/** The folder of runs is another user's, who may have come first: its name can be guessed. */
+export class ForeignFolderError extends SandboxError {
+  constructor(runs: string) {
+    super(`Cannot create a private folder: ${runs} belongs to somebody else`, {
+      suggestion: "Remove it, or set TMPDIR to a folder of your own",
+    });
+  }
+}
+
+/** How often a folder is made in a folder of runs that other runs remove whenever it is empty. */
+const TRIES = 100;
+
+/**
+ * Makes a folder in a folder of runs, and that itself if need be.
+ *
+ * @returns its path
+ * @throws {ForeignFolderError} when somebody else has put something in the place of the folder of runs
+ */
+export function makeFolderIn(runs: string, name: string): string {
+  for (let tries = 1;; tries++) {
+    try {
+      Deno.mkdirSync(runs, { mode: 0o700 });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+    try {
+      claim(runs);
+      Deno.mkdirSync(`${runs}/${name}`, { mode: 0o700 });
+      return `${runs}/${name}`;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound && tries < TRIES) continue;
+      if (!(error instanceof ForeignFolderError)) removeEmpty(runs);
+      throw error;
+    }
+  }
+}
+
+function claim(runs: string): void {
+  const { isDirectory, uid, mode } = Deno.lstatSync(runs);
+  if (!isDirectory || uid !== Deno.uid()) throw new ForeignFolderError(runs);
+  if (((mode ?? 0) & 0o777) !== 0o700) Deno.chmodSync(runs, 0o700);
+}

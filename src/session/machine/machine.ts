@@ -1,0 +1,122 @@
+import type { Ending } from "../effect.ts";
+import { announced, awaitRest, finish, interrupt, settledEnding } from "../ending.ts";
+import { handOver } from "../handing_over.ts";
+import type { Exit, Input } from "../input.ts";
+import { onClosed, onControl, onMessage, onUnreadable } from "./on_caller.ts";
+import { onDeadline } from "./on_deadline.ts";
+import { onHook } from "./on_hook.ts";
+import { onServers } from "./on_servers.ts";
+import { onScreen } from "./on_screen.ts";
+import { onSignal } from "./on_signal.ts";
+import { onStatus } from "./on_status.ts";
+import { onTerminal } from "./on_terminal.ts";
+import { onTranscript } from "./on_transcript.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
+import { onPriced } from "../turn_end.ts";
+
+/** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
+export function step(state: SessionState, input: Input): Step {
+  if (state.phase === "ended") return stay(state);
+  if (state.phase === "reading") return onLateInput(state, input);
+  switch (input.type) {
+    case "spawned":
+      return act({ ...state, lifeAt: input.at }, [
+        ...(state.options.conversation ? [] : [deadline("timeout", state.options.timeoutMs)]),
+        deadline("start", state.options.startTimeoutMs),
+        deadline("silence", state.options.idleTimeoutMs),
+      ]);
+    case "terminal":
+      return onTerminal(alive(state, input), input.bytes);
+    case "hook":
+      return onHook(alive(state, input), input);
+    case "mcp":
+      return onServers(alive(state, input), input);
+    case "unheard":
+      return state.phase === "ending" || state.phase === "interrupting"
+        ? stay(state)
+        : interrupt(state, announced(state) ?? { kind: "unheard" });
+    case "reachable":
+      return handOver({ ...alive(state, input), reachable: true });
+    case "message":
+      return onMessage(alive(state, input), input.message);
+    case "control":
+      return onControl(alive(state, input), input.request);
+    case "closed":
+      return onClosed(alive(state, input));
+    case "unreadable":
+      return onUnreadable(state, input.reason);
+    case "cost":
+      return onCost(alive(state, input));
+    case "status":
+      return onStatus(alive(state, input), input);
+    case "transcript":
+      return onTranscript(alive(state, input), input.entry);
+    case "screen":
+      return onScreen(state, input);
+    case "signal":
+      return onSignal(state, input.signal);
+    case "suspended":
+      return onSuspended(state, input.ms);
+    case "resized":
+      return act({ ...state, size: input.size }, [{ type: "resize", size: input.size }]);
+    case "deadline":
+      return onDeadline(state, input);
+    case "exit":
+      return onExit(state, input.exit);
+    case "earlier":
+    case "subagent":
+    case "read":
+    case "retry":
+    case "shells":
+      return stay(state);
+    default:
+      return input satisfies never;
+  }
+}
+
+/** Whoever was stopped is not late: nothing has lasted longer for it but the run. */
+function onSuspended(state: SessionState, ms: number): Step {
+  const { screen, keyAt, shellsOnlySince } = state;
+  return act({
+    ...state,
+    lifeAt: state.lifeAt + ms,
+    ...(screen === undefined ? {} : { screen: { ...screen, since: screen.since + ms } }),
+    ...(keyAt === undefined ? {} : { keyAt: keyAt + ms }),
+    ...(shellsOnlySince === undefined ? {} : { shellsOnlySince: shellsOnlySince + ms }),
+  }, [{ type: "postpone", byMs: ms }]);
+}
+
+/** A sign of life, which the `silence` deadline looks at when it fires. */
+function alive(state: SessionState, { at }: { readonly at: number }): SessionState {
+  return { ...state, lifeAt: at };
+}
+
+function onExit(state: SessionState, exit: Exit): Step {
+  // A Stop that still waited for the idle status was the last one after all.
+  // What it was sent and has not taken is for the next child, if this one was any good.
+  const isUnasked = (state.phase === "resting" || state.phase === "entered") &&
+    state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
+  const ending: Ending = state.ending ?? settledEnding(state) ??
+    (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
+  return awaitRest({ ...state, phase: "reading", ending, exit });
+}
+
+/** The child tells what it has cost: after the announced end of a turn, what the turn has. */
+function onCost(state: SessionState): Step {
+  return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
+}
+
+/** What is heard once the child is gone: nothing but the rest of its transcript matters. */
+function onLateInput(state: SessionState, input: Input): Step {
+  switch (input.type) {
+    case "transcript":
+      return onTranscript(state, input.entry);
+    case "deadline":
+      return input.name === "record" ? finish(state) : stay(state);
+    case "signal":
+      return finish(state);
+    default:
+      return stay(state);
+  }
+}

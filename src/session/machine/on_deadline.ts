@@ -1,0 +1,89 @@
+import { backgroundTasksOf } from "../background_wait.ts";
+import { enterAgain } from "../beginning.ts";
+import { abort, announced, end, interrupt, remind } from "../ending.ts";
+import { releaseHeld } from "./on_servers.ts";
+import type { DeadlineName } from "../deadline_names.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
+import { currentPrompt } from "../taking.ts";
+import { onPriced, overInAnyCase, overTurn } from "../turn_end.ts";
+
+/** Something took as long as it may. */
+export function onDeadline(
+  state: SessionState,
+  { name, at }: { readonly name: DeadlineName; readonly at: number },
+): Step {
+  if (name === "exit") return state.phase === "ending" ? remind(state) : stay(state);
+  if (state.phase === "ending") return stay(state);
+  switch (name) {
+    case "timeout":
+      return interrupt(state, announced(state) ?? { kind: "timeout" });
+    case "start":
+      return end(state, { kind: "not-started", silent: !state.heard });
+    case "delivery":
+      return end(state, { kind: "not-taken" });
+    case "silence":
+      return onSilence(state, at);
+    case "interrupt":
+      if (state.phase === "interrupting") return end(state, state.ending);
+      if (state.phase !== "aborting") return stay(state);
+      return state.status?.status === "idle" ? overTurn(state, { kind: "aborted" }) : abort(state);
+    case "look":
+    case "echo":
+      return act(state, [{ type: "look" }]);
+    case "enter":
+      return state.phase === "entered" ? enterAgain(state) : stay(state);
+    case "rendezvous":
+      return state.phase === "resting" && !state.reachable
+        ? end(state, { kind: "unreachable" })
+        : stay(state);
+    case "servers":
+      return releaseHeld(state);
+    case "idle":
+      if (state.background) return stay(state);
+      // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
+      if (state.completed) return overTurn(state, { kind: "answered", stop: {} });
+      // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own.
+      return state.prompted || isCommand(state)
+        ? overTurn({ ...state, taken: [...state.taken, ...state.sent], sent: [] }, {
+          kind: "idle",
+          prompted: state.prompted,
+        })
+        : stay(state);
+    case "background": {
+      const { background, backgroundStop: stop } = state;
+      return state.phase === "working" && background && stop !== undefined
+        ? end(state, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) })
+        : stay(state);
+    }
+    case "drain":
+      return overInAnyCase(state);
+    case "cost":
+      return onPriced(state);
+    case "record":
+    case "init":
+    case "shells":
+    case "compaction":
+      return stay(state);
+    default:
+      return name satisfies never;
+  }
+}
+
+/** A tool at work, or a task in the background, is not silence, however long it takes. */
+function onSilence(state: SessionState, at: number): Step {
+  const { idleTimeoutMs } = state.options;
+  if (idleTimeoutMs === undefined) return stay(state);
+  const busy = state.tools.size > 0 || state.background || state.phase === "resting";
+  const quietMs = busy ? 0 : at - state.lifeAt;
+  return quietMs < idleTimeoutMs
+    ? act(state, [deadline("silence", idleTimeoutMs - quietMs)])
+    : interrupt(state, announced(state) ?? { kind: "silent" });
+}
+
+/** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */
+function isCommand(state: SessionState): boolean {
+  const prompt = currentPrompt(state);
+  return prompt !== undefined && (prompt.way !== "rendezvous" || prompt.command !== undefined) &&
+    prompt.text.trimStart().startsWith("/");
+}

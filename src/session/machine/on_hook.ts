@@ -1,0 +1,160 @@
+import { backgroundTasksOf } from "../background_wait.ts";
+import { began, isSubmitted, ready } from "../beginning.ts";
+import type { Effect } from "../effect.ts";
+import { end, settledEnding } from "../ending.ts";
+import { handOver } from "../handing_over.ts";
+import { DENIAL, STOP } from "../hook_answers.ts";
+import type { HookPayload } from "../input.ts";
+import { isTurnFailure } from "../is_turn_failure.ts";
+import { holdForServers } from "./on_servers.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
+import { currentPrompt, take, takeFirst } from "../taking.ts";
+import { overAtOnce, overTurn } from "../turn_end.ts";
+import { overWhenPriced, overWhenSettled } from "../waits.ts";
+
+/** A hook of ours runs: the turn is under way, or over. Whoever asks is answered, whatever becomes of the turn. */
+export function onHook(
+  state: SessionState,
+  { event, payload, id }: {
+    readonly event: string;
+    readonly payload: HookPayload;
+    readonly id?: string;
+  },
+): Step {
+  if (id !== undefined && isHeld(state, event)) {
+    const next = takeHook(state, event, payload);
+    const held = holdForServers(next.state, id);
+    return act(held.state, [...next.effects, ...held.effects]);
+  }
+  const counted = event === "PostToolBatch" ? countRequest(state, payload) : state;
+  // The first recordings hold only the call at the limit, and not what the limit was.
+  const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
+  const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
+  if (id === undefined) return next;
+  if (event === "Stop" && goesOn(next.state)) {
+    return act({ ...next.state, stopHook: id }, [...next.effects, overWhenPriced()]);
+  }
+  const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
+  const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+  return act(next.state, [answer, ...next.effects]);
+}
+
+/** Whether the child goes on by itself after the Stop that was just heard, before what the turn cost is known. */
+function goesOn({ options, phase, sent, background }: SessionState): boolean {
+  return options.conversation === true &&
+    (phase === "settling" ? sent.length > 0 : phase === "working" && background);
+}
+
+/** Whether the child has yet to connect to its MCP servers. */
+function isHeld(state: SessionState, event: string): boolean {
+  return event === "SessionStart" && state.options.mcpServers !== undefined &&
+    state.phase === "starting" && !state.ready;
+}
+
+/** Counts the requests of the turn; subagents make requests of their own. */
+function countRequest(state: SessionState, payload: HookPayload): SessionState {
+  return payload["agent_id"] === undefined ? { ...state, requests: state.requests + 1 } : state;
+}
+
+/** What a hook says of the turn; `limit` stands for the tools after which there may be no further request. */
+function takeHook(state: SessionState, event: string, payload: HookPayload): Step {
+  if (state.phase === "ending") return stay(state);
+  if (state.phase === "interrupting") {
+    // The turn was over before Escape arrived, or because of it.
+    const isOver = event === "Stop" || isTurnFailure(event, payload);
+    return isOver ? end(state, state.ending) : stay(state);
+  }
+  if (state.ending !== undefined) return stay(state);
+  const trace: Effect = { type: "trace", text: `hook ${event}` };
+  switch (event) {
+    case "Stop": {
+      if (!isSubmitted(state)) return act(state, [trace]);
+      // With tasks in the background another turn follows, and another Stop.
+      if (backgroundTasksOf(payload).length > 0) {
+        // A task in the background starts a turn of its own.
+        const working = began({ ...state, background: true, backgroundStop: payload, requests: 0 });
+        return act(working.state, [trace, ...working.effects]);
+      }
+      const settling: SessionState = {
+        ...takeFirst(state),
+        phase: "settling",
+        stop: payload,
+        background: false,
+        priced: false,
+      };
+      const over = overAtOnce(settling);
+      return over === undefined
+        ? act(settling, settle(state, trace))
+        : act(over.state, [trace, ...over.effects]);
+    }
+    case "StopFailure":
+      if (!isTurnFailure(event, payload)) return act(state, [trace]);
+      return act(
+        { ...takeFirst(state), phase: "settling", failure: payload, priced: false },
+        settle(state, trace),
+      );
+    case "limit":
+      // No Stop follows it (2.1.168 to 2.1.330).
+      return act(
+        { ...takeFirst(state), phase: "settling", limited: true, priced: false },
+        settle(state, trace),
+      );
+    case "UserPromptSubmit": {
+      const text = payload["prompt"];
+      const next = takePrompt(state, text);
+      return act(next.state, [trace, ...next.effects]);
+    }
+    default: {
+      // Any hook of the turn proves that it is under way; SessionStart comes before it.
+      const next = event === "SessionStart" ? ready(state) : began(state);
+      return act(next.state, [trace, ...next.effects]);
+    }
+  }
+}
+
+/** The child takes a prompt: one of ours, or one that tells the model of a task that ended in the background. */
+function takePrompt(before: SessionState, text: unknown): Step {
+  const taken = take(before, text);
+  if (taken === undefined) {
+    const current = currentPrompt(before);
+    const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
+      text !== current.text && !text.startsWith("<task-notification>");
+    return isForeign ? end(before, { kind: "undelivered", taken: text }) : prompted(before);
+  }
+  // The child goes on with what it has in its queue by itself.
+  const over = settledEnding(before) ??
+    (before.phase === "aborting" ? { kind: "aborted" } as const : undefined);
+  if (over === undefined || before.phase === "working") return prompted(taken);
+  const ended = overTurn(before, over, { recorded: false });
+  const next = prompted(take(ended.state, text) ?? ended.state);
+  return act(next.state, [...ended.effects, ...next.effects]);
+}
+
+function prompted(state: SessionState): Step {
+  const next = began({
+    ...state,
+    prompted: true,
+    background: false,
+    waits: false,
+    completed: false,
+  });
+  const further = handOver(next.state);
+  return act(further.state, [...next.effects, ...further.effects]);
+}
+
+/** What is waited for once a hook has announced the end. */
+function settle(state: SessionState, trace: Effect): readonly Effect[] {
+  return [
+    trace,
+    deadline("start"),
+    deadline("delivery"),
+    deadline("look"),
+    deadline("idle"),
+    // Another Stop hook may make the child go on.
+    state.options.otherStopHooks
+      ? deadline("drain", state.options.drainTimeoutMs)
+      : overWhenSettled(state.options),
+    ...(state.options.conversation ? [overWhenPriced()] : []),
+  ];
+}

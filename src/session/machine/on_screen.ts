@@ -1,0 +1,89 @@
+import { enter, extendStart } from "../beginning.ts";
+import { type Choice, readChoices } from "../terminal/choices.ts";
+import { type Dialog, keysFor, recogniseDialog } from "../terminal/dialogs.ts";
+import { end } from "../ending.ts";
+import { ECHO_START, seeEcho } from "../terminal/paste.ts";
+import { compactText, isBlank, type Screen } from "../terminal/screen.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step, write } from "../step.ts";
+import { currentPrompt } from "../taking.ts";
+import { lookWhenQuiet } from "../waits.ts";
+
+/** Time between a key in a dialog and the next look at it. */
+const DIALOG_LOOK_MS = 300;
+/** How long a screen with choices may stand unrecognised before it ends the run. */
+const UNKNOWN_DIALOG_MS = 3000;
+/** How long a key may show no effect before it is pressed again: a second one in haste would hit the dialog that follows. */
+const KEY_AGAIN_MS = 2000;
+/** Bound on keys in dialogs: no known one needs more. */
+const MAX_DIALOG_KEYS = 20;
+
+/** The screen as a person would see it: a dialog, a paste, or nothing to do. */
+export function onScreen(
+  state: SessionState,
+  { at, screen }: { readonly at: number; readonly screen: Screen },
+): Step {
+  if (state.phase === "ending" || state.phase === "interrupting") return stay(state);
+  const dialog = recogniseDialog(screen, { when: state.status === undefined ? "start" : "later" });
+  const choices = readChoices(screen);
+  const text = compactText(screen);
+  // What stands above a dialog may blink on, as a tool's name does in 2.1.168 and 2.1.197.
+  const asks = choices.length > 0 ? JSON.stringify([dialog?.name, choices]) : text;
+  const since = state.screen?.asks === asks ? state.screen.since : at;
+  const next: SessionState = { ...state, screen: { screen, asks, since } };
+  if (dialog !== undefined && mayBeDialog(next)) return answerDialog(next, { at, dialog, choices });
+  if (choices.length > 0 && mayBeDialog(next)) {
+    return at - since >= UNKNOWN_DIALOG_MS
+      ? end(next, { kind: "dialog", screen })
+      : act(next, [deadline("look", DIALOG_LOOK_MS)]);
+  }
+  if (next.phase === "pasted") {
+    const { echoed } = seeEcho(ECHO_START, {
+      visible: new TextEncoder().encode(text),
+      prompt: currentPrompt(next)?.text ?? "",
+    });
+    return echoed ? enter(next) : end(next, { kind: "undelivered" });
+  }
+  if (next.phase === "starting" && next.status === undefined) {
+    return act(next, [lookWhenQuiet()]);
+  }
+  if (next.status?.status === "waiting") {
+    return at - since >= UNKNOWN_DIALOG_MS && !isBlank(screen)
+      ? end(next, { kind: "dialog", screen })
+      : act(next, [lookWhenQuiet()]);
+  }
+  return stay(next);
+}
+
+/** Choices on the screen are a dialog unless the child says it is idle or busy: a reply may look like a list. */
+function mayBeDialog(state: SessionState): boolean {
+  return state.status === undefined || state.status.status === "waiting";
+}
+
+function answerDialog(
+  state: SessionState,
+  { at, dialog, choices }: {
+    readonly at: number;
+    readonly dialog: Dialog;
+    readonly choices: readonly Choice[];
+  },
+): Step {
+  const { screen, since } = state.screen as NonNullable<SessionState["screen"]>;
+  const patienceMs = (dialog.patienceMs ?? 0) - (at - since);
+  if (patienceMs > 0) return act(state, [deadline("look", patienceMs)]);
+  const keys = keysFor(dialog, choices);
+  if (keys === undefined || state.dialogKeys >= MAX_DIALOG_KEYS) {
+    return end(state, { kind: "dialog", name: dialog.name, screen });
+  }
+  const { keyAt } = state;
+  const reacted = keyAt === undefined || since > keyAt;
+  if (!reacted && at - keyAt < KEY_AGAIN_MS) {
+    return act(state, [deadline("look", DIALOG_LOOK_MS)]);
+  }
+  return act({ ...state, dialogKeys: state.dialogKeys + 1, keyAt: at }, [
+    write(keys),
+    deadline("look", DIALOG_LOOK_MS),
+    ...(reacted ? extendStart(state) : []),
+    { type: "trace", text: `dialog "${dialog.name}": ${JSON.stringify(keys)}` },
+  ]);
+}

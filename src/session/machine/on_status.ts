@@ -1,0 +1,81 @@
+import { began, isSubmitted, ready } from "../beginning.ts";
+import type { Effect } from "../effect.ts";
+import { end } from "../ending.ts";
+import { handOver } from "../handing_over.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
+import { overOnRecord, overWhenCarriedOut } from "../turn_end.ts";
+import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../waits.ts";
+
+/** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
+const RECORDED_MS = 300;
+
+/** The child says whether it is idle, busy, or waits for somebody. */
+export function onStatus(
+  state: SessionState,
+  { status, waitingFor, version = state.version }: {
+    readonly status: string;
+    readonly waitingFor?: string;
+    readonly version?: string;
+  },
+): Step {
+  const next: SessionState = {
+    ...state,
+    ...(version === undefined ? {} : { version }),
+    status: { status, ...(waitingFor === undefined ? {} : { waitingFor }) },
+  };
+  if (state.phase === "ending") return stay(next);
+  if (state.phase === "interrupting" || state.phase === "aborting") {
+    // What there was of an answer gets into the transcript a moment after the child is idle.
+    return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
+  }
+  const trace: Effect = {
+    type: "trace",
+    text: `status ${status}${waitingFor === undefined ? "" : ` (${waitingFor})`}`,
+  };
+  switch (status) {
+    case "busy": {
+      // While settling, busy is what the child still is: only idle, or another hook of the turn, decides.
+      if (state.phase === "settling" || !isOnStdin(state)) {
+        const taken = ready(next);
+        return act(taken.state, [trace, ...taken.effects, deadline("idle")]);
+      }
+      const working = began(next);
+      // A permission that a hook denied made the child wait for a moment: nothing to look at any more.
+      return act(working.state, [trace, ...working.effects, deadline("idle"), deadline("look")]);
+    }
+    case "idle": {
+      if (state.phase === "settling") {
+        const over = overOnRecord(next);
+        return over === undefined
+          ? act(next, [trace, overWhenRecorded(state.options)])
+          : act(over.state, [trace, ...over.effects]);
+      }
+      const over = overWhenCarriedOut(next);
+      if (over !== undefined) return act(over.state, [trace, ...over.effects]);
+      // The input box is there, so no start-up dialog is in the way.
+      const usable = ready(next);
+      const rests = usable.state.phase === "starting" && usable.state.sent.length === 0;
+      const handed = handOver(rests ? { ...usable.state, phase: "resting" } : usable.state);
+      return act(handed.state, [
+        trace,
+        ...usable.effects,
+        deadline("look"),
+        ...handed.effects,
+        ...(isSubmitted(next) ? [overWhenIdle()] : []),
+      ]);
+    }
+    case "waiting":
+      // A failed request may put a menu on the screen, as a rate limit does: nobody has to choose any more.
+      return state.phase === "settling" && state.failure !== undefined
+        ? end(next, { kind: "failed", failure: state.failure })
+        : act(next, [trace, deadline("idle"), lookWhenQuiet()]);
+    default:
+      return act(next, [trace]);
+  }
+}
+
+/** Whether the child finds its prompt on its stdin: then it is busy with that. */
+function isOnStdin({ sent, taken }: SessionState): boolean {
+  return [...sent, ...taken].some(({ way }) => way === "stdin");
+}

@@ -1,0 +1,53 @@
+import type { Effect } from "../effect.ts";
+import { enter } from "../beginning.ts";
+import { paste } from "../handing_over.ts";
+import { PASTE_MODE, seeEcho } from "../terminal/paste.ts";
+import { answerProbes } from "../terminal/probes.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, type Step, write } from "../step.ts";
+import { currentPrompt } from "../taking.ts";
+import { scanTerminal } from "../terminal/terminal_scanner.ts";
+import { lookWhenQuiet } from "../waits.ts";
+
+/** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
+export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
+  const { state: scanner, tokens } = scanTerminal(state.scanner, bytes);
+  const effects: Effect[] = [];
+  const cursor = state.screen?.screen.cursor;
+  const replies = answerProbes(tokens, {
+    size: state.size,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  if (replies !== "") effects.push(write(replies));
+  if (!state.heard && !state.ready) {
+    effects.push(deadline("start", state.options.startTimeoutMs));
+  }
+  let next: SessionState = { ...state, scanner, heard: true };
+  if (next.phase === "starting") {
+    if (next.status === undefined) effects.push(lookWhenQuiet());
+    const ready = tokens.some((token) =>
+      token.kind === "csi" && token.final === "h" && token.parameters.startsWith(PASTE_MODE)
+    );
+    const [first, ...queue] = next.queue;
+    if (ready && first?.way === "paste") {
+      const pasted = paste({ ...next, queue }, first);
+      next = pasted.state;
+      effects.push(...pasted.effects);
+    }
+  } else if (next.phase === "pasted") {
+    for (const token of tokens) {
+      if (token.kind !== "text" || next.phase !== "pasted") continue;
+      const { state: echo, echoed } = seeEcho(next.echo, {
+        visible: token.bytes,
+        prompt: currentPrompt(next)?.text ?? "",
+      });
+      next = { ...next, echo };
+      if (echoed) {
+        const entered = enter(next);
+        next = entered.state;
+        effects.push(...entered.effects);
+      }
+    }
+  }
+  return act(next, effects);
+}

@@ -1,0 +1,118 @@
+import {
+  backgroundTasksOf,
+  backgroundWaitMs,
+  DEFAULT_BACKGROUND_CEILING_MS,
+  isShellsOnly,
+} from "../background_wait.ts";
+import { began } from "../beginning.ts";
+import { awaitRest, end, settledEnding } from "../ending.ts";
+import { handOver } from "../handing_over.ts";
+import { claudeCommands } from "../prompt/claude_commands.ts";
+import type { Entry } from "../../transcript/entry.ts";
+import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
+import { slashWord } from "../prompt/slash_word.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
+import { currentPrompt, takeLine } from "../taking.ts";
+import { overOnRecord, overTurn, overWhenCarriedOut } from "../turn_end.ts";
+import { overWhenIdle } from "../waits.ts";
+
+/** A line of the transcript: what runs, what is on record, and whether the turn is over. */
+export function onTranscript(before: SessionState, line: Entry): Step {
+  const entry = transcriptSign(line);
+  const version = before.version ?? (line.type === "other" ? undefined : line.version);
+  const known: SessionState = {
+    ...before,
+    ...(version === undefined ? {} : { version }),
+    tools: toolsAfter(before.tools, entry),
+  };
+  const asked = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
+  if (entry.prompt && asked?.isNews && known.phase === "settling") {
+    // The child goes on with what it has in its queue, and the hook that says so has not been heard yet.
+    const over = overTurn(known, settledEnding(known) ?? { kind: "aborted" }, { recorded: false });
+    const next = onTranscript(over.state, line);
+    return act(next.state, [...over.effects, ...next.effects]);
+  }
+  const isLate = known.late && (!entry.prompt || asked?.isLate === true);
+  const state = onRecord({ ...asked?.state ?? known, late: isLate }, { line, entry });
+  if (state.phase === "ending") return stay(state);
+  if (state.phase === "reading") return awaitRest(state);
+  if (state.phase === "interrupting") {
+    return entry.end === undefined ? stay(state) : end(state, state.ending);
+  }
+  if (state.late) return stay(state);
+  if (state.phase === "aborting" && entry.end === "interrupted") {
+    return overTurn(state, { kind: "aborted" });
+  }
+  if (entry.end === "completed" && state.background) {
+    const waiting = awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
+    const next = handOver({ ...waiting.state, waits: true });
+    return act(next.state, [...waiting.effects, ...next.effects]);
+  }
+  if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
+  if (!entry.prompt) return overWhenCarriedOut(state) ?? stay(state);
+  const next = began({ ...state, prompted: true });
+  // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
+  const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
+  // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
+  const turn = before.recorded ? [deadline("background")] : [];
+  const further = handOver(next.state);
+  return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
+}
+
+/** What a line puts on record of the turn. */
+function onRecord(
+  before: SessionState,
+  { line, entry }: { readonly line: Entry; readonly entry: TranscriptSign },
+): SessionState {
+  if (before.late) return before;
+  return {
+    ...before,
+    answered: (before.answered && !entry.prompt) || line.type === "assistant",
+    recorded: before.recorded || entry.prompt,
+    carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before)),
+    answer: entry.text ?? before.answer,
+    completed: entry.end === "completed" || (before.completed && entry.isSystem),
+    ...(entry.shellLimitMs === undefined
+      ? {}
+      : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),
+  };
+}
+
+/** Whether the prompt is a command whose output ends the turn. */
+function isTold(state: SessionState): boolean {
+  const { version = "" } = state;
+  const name = slashWord(currentPrompt(state)?.text ?? "")?.name ?? "";
+  return claudeCommands(version).kinds.get(name) === "told";
+}
+
+/**
+ * Bounds the wait for background tasks once the transcript says that the turn is over: the order of its lines tells a
+ * turn's own prompt from the next one, which the time of the Stop hook does not.
+ */
+function awaitBackground(state: SessionState, version: string): Step {
+  const { backgroundStop = {}, shellsOnlySince: since, ...rest } = state;
+  const tasks = backgroundTasksOf(backgroundStop);
+  const shellsOnlySince = isShellsOnly(tasks) ? since ?? state.lifeAt : undefined;
+  const waitMs = backgroundWaitMs({
+    tasks,
+    version,
+    ceilingMs: state.options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS,
+    shellLimitMs: state.shellLimitMs,
+    shellsOnlyMs: shellsOnlySince === undefined ? 0 : state.lifeAt - shellsOnlySince,
+  });
+  return act({
+    ...rest,
+    backgroundStop,
+    ...(shellsOnlySince === undefined ? {} : { shellsOnlySince }),
+  }, [deadline("background", waitMs)]);
+}
+
+/** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */
+function toolsAfter(
+  tools: ReadonlySet<string>,
+  { called, returned }: TranscriptSign,
+): ReadonlySet<string> {
+  if (called.length === 0 && returned.length === 0) return tools;
+  return new Set([...tools, ...called]).difference(new Set(returned));
+}

@@ -1,0 +1,143 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
+import { CassetteError } from "../../../src/cassette/cassette_error.ts";
+import { encodeCast } from "../../../src/cassette/record/encode_cast.ts";
+import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
+import { recordSession } from "../record_session.ts";
+
+const { header } = recordSession([{ at: 0, type: "spawned" }]).cast;
+const parse = (text: string) => parseCast(text, { path: "run/child.cast" });
+
+/** What the error says about a cast whose second line is this. */
+function complaint(line: string, { first = JSON.stringify(header) } = {}): string {
+  const error = assertThrows(() => parse(`${first}\n${line}\n`), CassetteError);
+  assertEquals(
+    error.suggestion,
+    "Record the run again with --record, or restore the file from a copy",
+  );
+  assertEquals(error.exitCode, 2);
+  return error.message;
+}
+
+Deno.test("a cast is written and read again without loss", () => {
+  const text = fc.string({ unit: "grapheme" });
+  const event = fc.record({
+    step: fc.nat({ max: 10_000_000_000 }),
+    event: fc.oneof(
+      fc.record({ code: fc.constantFrom("o" as const, "i" as const, "m" as const), data: text }),
+      fc.record({ code: fc.constant("r" as const), data: fc.constantFrom("80x24", "1x1") }),
+      fc.record({
+        code: fc.constant("h" as const),
+        data: text.map((status) => JSON.stringify({ type: "status", status })),
+      }),
+      fc.record({ code: fc.constant("d" as const), data: fc.constant('{"type":"look"}') }),
+    ),
+  });
+  fc.assert(fc.property(fc.array(event), (steps) => {
+    let micros = 0;
+    const events = steps.map(({ step, event }): CastEvent => {
+      micros += step;
+      return { at: micros / 1000, ...event };
+    });
+    const cast: Cast = { header, events };
+    assertEquals(parse(encodeCast(cast)), cast);
+  }));
+});
+
+Deno.test("times are kept to the microsecond, in seconds as players want them", () => {
+  const cast: Cast = { header, events: [{ at: 1234.5678, code: "o", data: "\u2028" }] };
+  const [, line] = encodeCast(cast).split("\n");
+  assertEquals(line, '[1.234568,"o","\\u2028"]');
+  assertEquals(parse(encodeCast(cast)).events[0]?.at, 1234.568);
+});
+
+Deno.test("events with a code of somebody else are left out", () => {
+  assertEquals(parse(`${JSON.stringify(header)}\n[0.5, "q", "?"]\n`).events, []);
+});
+
+Deno.test("a damaged cast is refused by the line", () => {
+  assertEquals(complaint("[1, "), "Cannot read line 2 of run/child.cast: it is not JSON");
+  assertEquals(
+    complaint('{"a":1}'),
+    "Cannot read line 2 of run/child.cast: it is no event of a cast",
+  );
+  assertEquals(
+    complaint('[2,"o","b"]\n[1,"o","a"]'),
+    "Cannot read line 3 of run/child.cast: it is earlier than the line before",
+  );
+  assertEquals(
+    complaint('[1,"r","wide"]'),
+    "Cannot read line 2 of run/child.cast: it names no size of a terminal",
+  );
+  for (
+    const input of [
+      { type: "deadline", name: "lunch" },
+      { type: "transcript", entry: { type: "assistant", prompt: false, text: 1 } },
+    ]
+  ) {
+    assertEquals(
+      complaint(JSON.stringify([1, "h", JSON.stringify(input)])).replace(/\(.*/, ""),
+      "Cannot read line 2 of run/child.cast: it is no input of a session ",
+    );
+  }
+  for (const data of ["nonsense", '{"type":"end"}', '{"type":"kill"}']) {
+    assertEquals(
+      complaint(JSON.stringify([1, "d", data])),
+      "Cannot read line 2 of run/child.cast: it is no effect of a session",
+    );
+  }
+});
+
+Deno.test("what no run has is refused: a terminal of a million columns, times and nesting without end", () => {
+  const problem = (event: unknown) =>
+    complaint(JSON.stringify(event)).replace("Cannot read line 2 of run/child.cast: ", "");
+  assertEquals(problem([1, "r", "1001x24"]), "it names no size of a terminal");
+  assertEquals(problem([1, "r", "80x9999"]), "it names no size of a terminal");
+  const resized = { type: "resized", size: { rows: 24, cols: 1e9 } };
+  assertEquals(
+    problem([1, "h", JSON.stringify(resized)]),
+    "it is no input of a session (size.cols: a terminal has at most 1000)",
+  );
+  assertEquals(problem([1e300, "o", ""]), "it is later than any run lasts");
+  assertEquals(problem([-1, "o", ""]), "it is earlier than the line before");
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  assertEquals(problem([1, "d", `{"type":"look","a":${deep}}`]), "it is nested too deeply");
+  assertEquals(
+    problem([1, "h", `{"type":"hook","event":"Stop","payload":{"[\\"[":${deep}}}`]),
+    "it is nested too deeply",
+  );
+  assertEquals(
+    complaint(`[1,"o",${deep}]`),
+    "Cannot read line 2 of run/child.cast: it is nested too deeply",
+  );
+  // Brackets in a text are no nesting.
+  assertEquals(
+    parse(`${JSON.stringify(header)}\n[1,"o","\\"${"[".repeat(1000)}"]\n`).events.length,
+    1,
+  );
+  for (const [width, height] of [[10_000, 10_000], [1001, 24], [80, 1e300], [0.5, 24]]) {
+    const first = JSON.stringify({ ...header, width, height });
+    assertEquals(
+      complaint("[]", { first }).replace(/\(.*/, ""),
+      "Cannot read line 1 of run/child.cast: it is no header ",
+    );
+  }
+});
+
+Deno.test("a cast that was cut short is refused", () => {
+  const error = assertThrows(() => parse(`${JSON.stringify(header)}\n[1, "o"`), CassetteError);
+  assertEquals(error.message, "Cannot read line 2 of run/child.cast: it was cut short");
+  assertThrows(() => parse(""), CassetteError, "line 1 of run/child.cast: the header is missing");
+});
+
+Deno.test("a cast of another program is refused", () => {
+  assertEquals(
+    complaint("[]", { first: '{"version": 2, "width": 80, "height": 24}' }),
+    "Cannot read line 1 of run/child.cast: it was not recorded by claude-print",
+  );
+  assertEquals(
+    complaint("[]", { first: JSON.stringify({ ...header, width: 0 }) }).replace(/\(.*/, ""),
+    "Cannot read line 1 of run/child.cast: it is no header ",
+  );
+});

@@ -1,0 +1,60 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { CassetteError } from "../../../src/cassette/cassette_error.ts";
+import { claimFolder } from "../../../src/cassette/record/claim_folder.ts";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { recordSession } from "../record_session.ts";
+
+const cassette = recordSession([{ at: 0.5, type: "spawned" }]);
+
+async function inTempFolder(test: (path: string) => void | Promise<void>): Promise<void> {
+  const path = await Deno.makeTempDir();
+  try {
+    await test(path);
+  } finally {
+    await Deno.remove(path, { recursive: true });
+  }
+}
+
+Deno.test("claimFolder() makes a folder and files that are the user's alone", () =>
+  inTempFolder((path) => {
+    const folder = `${path}/run/`;
+    const claimed = claimFolder(folder);
+    claimed.make();
+    claimed.save(cassette);
+    const mode = (name: string) => ((Deno.statSync(`${folder}/${name}`).mode ?? 0) & 0o777);
+    assertEquals([mode(""), mode("child.cast"), mode("tape.jsonl")], [0o700, 0o600, 0o600]);
+    assertEquals(readCassette(folder), cassette);
+    assertThrows(() => claimed.save(cassette), CassetteError, "Cannot write the recording: ");
+  }));
+
+Deno.test("claimFolder() takes an empty folder, and gives up only one of its own", () =>
+  inTempFolder((path) => {
+    const own = claimFolder(`${path}/new`);
+    own.make();
+    own.giveUp();
+    assertEquals([...Deno.readDirSync(path)], []);
+    const theirs = claimFolder(path);
+    theirs.make();
+    theirs.giveUp();
+    assertEquals(Deno.statSync(path).isDirectory, true);
+  }));
+
+Deno.test("claimFolder() refuses a folder with something in it, a file, and a place that is not there", () =>
+  inTempFolder((path) => {
+    Deno.writeTextFileSync(`${path}/file`, "");
+    const refused = (folder: string) => {
+      const { message, suggestion } = assertThrows(() => claimFolder(folder), CassetteError);
+      return [message.replaceAll(path, ""), suggestion.replaceAll(path, "")];
+    };
+    const suggestion = "Give --record a folder that does not exist yet, or an empty one";
+    assertEquals(refused(path), ["Cannot record in : there is something in it", suggestion]);
+    assertEquals(refused(`${path}/file`), [
+      "Cannot record in /file: it is not a folder",
+      suggestion,
+    ]);
+    assertEquals(refused(`${path}/none/run`), [
+      "Cannot record in /none/run: the folder above it does not exist",
+      "Make it first: mkdir -p /none/",
+    ]);
+    assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), ["file"]);
+  }));

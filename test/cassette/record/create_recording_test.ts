@@ -1,0 +1,179 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Cassette } from "../../../src/cassette/cassette.ts";
+import { firstMessage } from "../../../src/cassette/replay/cast_moments.ts";
+import { createRecording } from "../../../src/cassette/record/create_recording.ts";
+import { encodeCast } from "../../../src/cassette/record/encode_cast.ts";
+import { encodeTape } from "../../../src/cassette/record/encode_tape.ts";
+import { recordedInput } from "../../../src/cassette/recorded_input.ts";
+import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
+import { createRedactor } from "../../../src/redaction/redact.ts";
+import type { Input } from "../../../src/session/input.ts";
+import { readRecording } from "../../session/recording.ts";
+import { conversationOptions } from "../../frames/conversation_options.ts";
+import { recordSession } from "../record_session.ts";
+
+const encoder = new TextEncoder();
+const SECRET = "sk-ant-api03-0123456789abcdefghij";
+const { text: redact } = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
+
+const output = ({ cast }: Cassette): string =>
+  cast.events.filter(({ code }) => code === "o").map(({ data }) => data).join("");
+
+const inputs = ({ cast }: Cassette): readonly unknown[] =>
+  cast.events.filter(({ code }) => code === "h").map(({ data }) => JSON.parse(data));
+
+const written = ({ cast, tape }: Cassette): string => encodeCast(cast) + encodeTape(tape);
+
+/** Output in chunks that end at the given bytes. */
+function chunks(text: string, ends: readonly number[]): readonly Input[] {
+  const bytes = encoder.encode(text);
+  const cuts = [...new Set(ends.map((end) => end % bytes.length))].sort((a, b) => a - b);
+  return [0, ...cuts].map((from, index): Input => ({
+    at: index + 1,
+    type: "terminal",
+    bytes: bytes.slice(from, cuts[index]),
+  }));
+}
+
+Deno.test("createRecording() keeps every input, its time and what was done about it", () => {
+  const all = readRecording("2.1.330-trust");
+  const recorded = recordSession(all);
+  const { header, events } = recorded.cast;
+  assertEquals([header.version, header.width, header.height], [2, 220, 50]);
+  assertEquals(header.timestamp, 1_700_000_000);
+  assertEquals(header.env, { TERM: "xterm-256color" });
+  const [message, closed, ...rest] = inputs(recorded);
+  assertEquals([message, closed], [
+    { type: "message", message: { text: "hello there", way: "stdin" } },
+    { type: "closed" },
+  ]);
+  const others = all.filter(({ type }) => type !== "terminal");
+  assertEquals(
+    rest,
+    others.map((input) => recordedInput(input as Parameters<typeof recordedInput>[0])),
+  );
+  assertEquals(
+    events.filter(({ code }) => code === "h").map(({ at }) => at),
+    [0, 0, ...others.map(({ at }) => at)],
+  );
+  assertEquals(events.findLast(({ code }) => code === "x")?.data, "143");
+  const typed = events.filter(({ code }) => code === "i").map(({ data }) => data);
+  assertEquals(typed.filter((keys) => keys !== "\x1b[?6c"), ["\x1b[B", "\r"]);
+  assertEquals(
+    events.filter(({ code }) => code === "m").map(({ data }) => data),
+    ["prompt taken", "turn over", "exit"],
+  );
+});
+
+Deno.test("createRecording() has nothing to say before the first input", () => {
+  const recording = createRecording({
+    version: "1",
+    conversation: conversationOptions(),
+    output: { format: "text", verbose: false },
+    term: "",
+    redact,
+  });
+  assertEquals(recording.cassette(), undefined);
+});
+
+Deno.test("createRecording() keeps characters whole, wherever a chunk ends", () => {
+  const text = "é日本👩‍💻\x1b[1m●\ufeff";
+  fc.assert(fc.property(fc.array(fc.nat()), (ends) => {
+    assertEquals(output(recordSession(chunks(text, ends))), text);
+  }));
+});
+
+Deno.test("createRecording() takes out a secret of the output, wherever a chunk ends", () => {
+  const text = `Key: ${SECRET} and swordfish-42.\r\n`;
+  fc.assert(fc.property(fc.array(fc.nat()), (ends) => {
+    const recorded = recordSession(chunks(text, ends), { redact });
+    assertEquals(output(recorded), "Key: [redacted] and [redacted].\r\n");
+  }));
+});
+
+Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens and frames", () => {
+  const prompt = `Is ${SECRET} a key?`;
+  const screen = {
+    lines: [`Is sword`, `fish-42 the password?`, `{"api_key": "${SECRET}"}`, "❯ 1. Yes", "  2. No"],
+    cursor: { row: 4, col: 1 },
+  };
+  const recorded = recordSession([
+    { at: 1, type: "spawned" },
+    { at: 2, type: "terminal", bytes: encoder.encode("\x1b[?2004h") },
+    {
+      at: 3,
+      type: "hook",
+      event: "UserPromptSubmit",
+      payload: { prompt, nested: [{ access_token: "abcdefgh12" }], [SECRET]: 1 },
+    },
+    { at: 4, type: "status", status: "waiting" },
+    { at: 5, type: "screen", screen },
+    { at: 4000, type: "screen", screen },
+    { at: 4001, type: "exit", exit: { kind: "exited", code: 143 } },
+  ], {
+    redact,
+    message: { way: "paste", text: prompt },
+    frames: [{
+      type: "assistant",
+      message: { id: "m", model: "m", content: [{ type: "text", text: `It is ${SECRET}` }] },
+      parent_tool_use_id: null,
+      session_id: "s",
+    }],
+  });
+  const text = written(recorded);
+  for (const secret of [SECRET, "0123456789abcdef", "fish-42", "abcdefgh12"]) {
+    assert(!text.includes(secret), `${secret} in ${text}`);
+  }
+  assertEquals(firstMessage(recorded.cast)?.text, "Is [redacted] a key?");
+  assertEquals(
+    recorded.cast.events.find(({ code }) => code === "i")?.data,
+    "\x1b[200~Is [redacted] a key?\x1b[201~",
+  );
+  const [, , , , , shown] = inputs(recorded) as { screen: typeof screen }[];
+  assertEquals(shown?.screen.lines, [
+    "Is [redacted]",
+    " the password?",
+    '{"api_key": "[redacted]"}',
+    "❯ 1. Yes",
+    "  2. No",
+  ]);
+  const { ending, differences } = replayCast(recorded.cast);
+  assertEquals([ending?.kind, differences], ["dialog", []]);
+});
+
+/** Output, made of a unit, on which an expression or a search that begins anew everywhere never ends. */
+const ENDLESS: readonly (readonly [unit: string, before: string, behind: string])[] = [
+  ["a.", "", ""],
+  ["eyJaaaaaaaa-", "", ""],
+  ["-----BEGIN PRIVATE KEY-----\n", "", ""],
+  ["\x1b[0", "", ""],
+  ["[redacted]sk-ant-12345678 ", "", ""],
+  // What follows a secret is like the secret itself.
+  [
+    "x",
+    "-----BEGIN PRIVATE KEY-----",
+    `-----END PRIVATE KEY-----b${"x".repeat(200_000)}\nsk-ant-12345678`,
+  ],
+];
+
+Deno.test("createRecording() takes out the secrets of any output, and comes to an end", () => {
+  for (const [unit, before, behind] of ENDLESS) {
+    const text = before + unit.repeat(400_000 / unit.length) + `${behind}\n${SECRET}`;
+    const pieces = text.match(/[^]{1,20}/gu) ?? [];
+    const recorded = recordSession([
+      { at: 0, type: "spawned" },
+      ...pieces.map((piece, at): Input => ({ at, type: "terminal", bytes: encoder.encode(piece) })),
+      { at: pieces.length, type: "hook", event: "Stop", payload: { text } },
+      { at: pieces.length, type: "exit", exit: { kind: "exited", code: 0 } },
+    ], { redact });
+    assert(!written(recorded).includes("0123456789abc"), unit);
+  }
+});
+
+Deno.test("createRecording() leaves a recording without secrets as it is", () => {
+  for (const name of ["2.1.168-hello", "2.1.197-trust", "2.1.330-paste"]) {
+    const all = readRecording(name);
+    assertEquals(recordSession(all, { redact }), recordSession(all));
+  }
+});

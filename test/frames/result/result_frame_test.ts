@@ -1,0 +1,140 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Cost } from "../../../src/transcript/cost.ts";
+import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
+import { turnsOf } from "../../../src/transcript/turn.ts";
+import { resultFrame } from "../../../src/frames/result/result_frame.ts";
+import { readRecording } from "../../transcript/recording.ts";
+
+const FACTS = {
+  version: "2.1.330",
+  sessionId: "the-session",
+  uuid: "an-id",
+  outcome: { kind: "answered" },
+  turns: [],
+} as const;
+
+const COST: Cost = {
+  totalUsd: 0.5,
+  apiDurationMs: 12,
+  modelUsage: { "claude-opus-5-5": { inputTokens: 1, costUSD: 0.5 }, "other": { inputTokens: 2 } },
+  hasUnknownPrice: true,
+};
+
+function linesOf(...lines: readonly object[]): readonly Entry[] {
+  return lines.map((line) => parseEntry(JSON.stringify(line))).filter((entry) =>
+    entry !== undefined
+  );
+}
+
+Deno.test("resultFrame: tells of a command that was carried out what claude -p does", () => {
+  const outcome = { kind: "local", text: "", command: "compact" } as const;
+  const told = ["2.1.197", "2.1.330"].map((version) => {
+    const result = resultFrame({ ...FACTS, version, outcome, cost: COST });
+    assertEquals([result.result, result.num_turns, result.stop_reason], ["", 0, null]);
+    assert(!("terminal_reason" in result) && !("api_error_status" in result));
+    return [result["local_command"], result.duration_api_ms, result.total_cost_usd];
+  });
+  assertEquals(told, [[undefined, 12, 0.5], ["compact", 0, 0.5]]);
+});
+
+Deno.test("resultFrame: names a failure of this program and keeps what text there is", () => {
+  const turns = turnsOf(readRecording("2.1.197/blocks").entries);
+  for (const kind of ["timeout", "internal_error", "assistant_error"] as const) {
+    const outcome = { kind, message: "It failed" };
+    const whole = resultFrame({ ...FACTS, version: "2.1.197", outcome, turns });
+    assertEquals([whole.subtype, whole.is_error, whole.errors], [kind, true, ["It failed"]]);
+    assertEquals(whole.result, "Third block, the last.\n");
+    assert(!("terminal_reason" in whole) && !("api_error_status" in whole));
+
+    const empty = resultFrame({ ...FACTS, outcome });
+    assertEquals([empty.subtype, empty.num_turns, "result" in empty], [kind, 0, false]);
+    assertEquals(empty.session_id, "the-session");
+  }
+});
+
+Deno.test("resultFrame: tells an interrupt during a tool from one during an answer", () => {
+  const prompt = { type: "user", uuid: "p", message: { content: "Hi" } };
+  const answer = (content: readonly object[]) =>
+    turnsOf(linesOf(prompt, { type: "assistant", message: { id: "a", model: "m", content } }));
+  const outcome = { kind: "interrupted", signal: "SIGINT", message: "Interrupted" } as const;
+  const reason = (content: readonly object[]) =>
+    resultFrame({ ...FACTS, outcome, turns: answer(content) }).terminal_reason;
+  assertEquals(reason([{ type: "text", text: "So" }]), "aborted_streaming");
+  assertEquals(reason([{ type: "tool_use", id: "t", name: "Bash" }]), "aborted_tools");
+});
+
+Deno.test("resultFrame: falls back on the Stop hook's text only without an answer", () => {
+  const turns = turnsOf(readRecording("2.1.197/endthink").entries);
+  const lastAssistantMessage = "From the hook";
+  assertEquals(resultFrame({ ...FACTS, lastAssistantMessage }).result, "From the hook");
+  assertEquals(resultFrame({ ...FACTS, lastAssistantMessage, turns }).result, "");
+});
+
+Deno.test("resultFrame: tells a StopFailure that the transcript does not show", () => {
+  const outcome = { kind: "failed", error: "rate_limit", text: "Slow down" } as const;
+  const result = resultFrame({ ...FACTS, outcome });
+  assertEquals([result.subtype, result.is_error, result.result], ["success", true, "Slow down"]);
+  assertEquals([result.api_error_status, result.terminal_reason], [null, "api_error"]);
+});
+
+Deno.test("resultFrame: holds an answer back that is one to another prompt", () => {
+  const outcome = { kind: "internal_error", message: "Changed" } as const;
+  const turns = turnsOf(linesOf({
+    type: "assistant",
+    message: { id: "a", model: "m", content: [{ type: "text", text: "Hi" }], usage: {} },
+  }));
+  assertEquals(resultFrame({ ...FACTS, outcome, turns }).result, "Hi");
+  assertEquals(resultFrame({ ...FACTS, outcome, turns, isForeign: true }).result, undefined);
+});
+
+Deno.test("resultFrame: leaves the cost out if it is not known", () => {
+  const result = resultFrame(FACTS);
+  assert(!("total_cost_usd" in result));
+  assertEquals([result.duration_api_ms, result.modelUsage], [0, {}]);
+});
+
+Deno.test("resultFrame: says no basis of a price that it cannot attribute", () => {
+  assertEquals(resultFrame({ ...FACTS, cost: COST }).modelUsage, {
+    "claude-opus-5-5": {
+      inputTokens: 1,
+      costUSD: 0.5,
+      contextWindow: 1_000_000,
+      maxOutputTokens: 128_000,
+      canonicalModel: "claude-opus-5-5",
+      provider: "firstParty",
+    },
+    other: { inputTokens: 2, canonicalModel: "other", provider: "firstParty" },
+  });
+});
+
+Deno.test("resultFrame: prefers the requests' own limit and the caller's times", () => {
+  const result = resultFrame({
+    ...FACTS,
+    cost: { ...COST, modelUsage: { "claude-opus-4-8[1m]": {} } },
+    maxOutputTokens: new Map([["claude-opus-4-8", 7]]),
+    provider: "bedrock",
+    durationMs: 99,
+  });
+  assertEquals(result.duration_ms, 99);
+  assertEquals(result.modelUsage, {
+    "claude-opus-4-8[1m]": {
+      contextWindow: 1_000_000,
+      maxOutputTokens: 7,
+      canonicalModel: "claude-opus-4-8",
+      provider: "bedrock",
+      costBasis: "unknown",
+    },
+  });
+});
+
+Deno.test("resultFrame: passes on usage fields that are not known yet", () => {
+  const message = { id: "a", model: "m", content: [], usage: { input_tokens: 1, new_tokens: 2 } };
+  const turns = turnsOf(linesOf({ type: "assistant", message }, {
+    type: "assistant",
+    message: { ...message, id: "b" },
+  }));
+  const { usage } = resultFrame({ ...FACTS, version: "2.1.197", turns });
+  assert(typeof usage === "object" && usage !== null && "new_tokens" in usage);
+  assertEquals(usage.new_tokens, 4);
+  assert(!("fallback_credit" in usage));
+});

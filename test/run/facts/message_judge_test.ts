@@ -1,0 +1,68 @@
+import { assertEquals } from "@std/assert";
+import { messageJudge } from "../../../src/run/facts/message_judge.ts";
+import { PLAIN_ORDER } from "../plain_order.ts";
+
+const FACTS = {
+  userConfig: { dir: "/none", claudeJson: "/none.json", loginDir: "/none" },
+  settings: [],
+  mcpServers: 0,
+};
+
+/** How texts reach a child of a version, in words. */
+function ways(version: string, texts: readonly string[]): readonly string[] {
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version });
+  return texts.map((text) => {
+    const message = judge({ type: "user", text, content: text });
+    if (message.way !== undefined) {
+      return message.command === undefined ? message.way : `${message.way} ${message.command}`;
+    }
+    const { settled } = message;
+    return settled.kind === "local" ? settled.text : settled.message;
+  });
+}
+
+const PLAIN = ["hello", "  indented", "# not a comment", "@file", "tab\there ", "back\\", "x\r\ny"];
+
+Deno.test("a message goes to the socket as it is", () => {
+  for (const version of ["2.1.197", "2.1.330"]) {
+    assertEquals(ways(version, PLAIN), PLAIN.map(() => "rendezvous"), version);
+    assertEquals(ways(version, ["exit", "x".repeat(500_000)]), ["rendezvous", "rendezvous"]);
+  }
+});
+
+Deno.test("what a version would run is told by name, and is text for the other", () => {
+  assertEquals(ways("2.1.330", ["!ls", "/frob x", "/ hi"]), [
+    "rendezvous",
+    "rendezvous",
+    "rendezvous",
+  ]);
+  const [shell, unknown] = ways("2.1.197", ["!ls", "/frob x"]);
+  assertEquals([shell, unknown], [
+    'Cannot send the message: Claude Code 2.1.197 would run what begins with "!" in a shell',
+    'Cannot send "/frob": there is no such command',
+  ]);
+});
+
+Deno.test("a command is typed where the socket takes it for text", () => {
+  assertEquals(ways("2.1.330", ["/init", "/init a\tb"]), [
+    "paste /init",
+    "Cannot type the command /init: the control character U+0009 at offset 7 would be taken as a key",
+  ]);
+  assertEquals(ways("2.1.197", ["/init"]), ["rendezvous /init"]);
+  assertEquals(ways("2.1.330", ["/login"]), ["/login isn't available in this environment."]);
+});
+
+Deno.test("a message that is too long for the socket is told so", () => {
+  assertEquals(ways("2.1.330", ["x\n".repeat(500_000)]), [
+    "Cannot send the message: it has 1000000 characters, and Claude Code's socket takes some 1000000",
+  ]);
+});
+
+Deno.test("an id is good for one message", () => {
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const repeated = ["a", "b", "a", undefined, undefined].map((uuid) =>
+    judge({ type: "user", text: "x", content: "x", ...(uuid === undefined ? {} : { uuid }) })
+      .repeated
+  );
+  assertEquals(repeated, [undefined, undefined, true, undefined, undefined]);
+});

@@ -1,0 +1,121 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import { DriverError } from "../../../src/run/driver_error.ts";
+import { readFacts } from "../../../src/run/facts/read_facts.ts";
+import type { RunOrder } from "../../../src/run/plan/run_order.ts";
+import { PLAIN_ORDER } from "../plain_order.ts";
+
+/** An order in a home of its own, with a Claude Code that only tells its version and counts how often it did. */
+async function ordered(home: ThrowawayHome, more: Partial<RunOrder> = {}): Promise<RunOrder> {
+  const claudeBinary = `${home.path}/claude`;
+  const script = `#!/bin/sh\necho asked >> '${home.path}/asked'\necho '2.1.197 (Claude Code)'\n`;
+  await Deno.writeTextFile(claudeBinary, script, { mode: 0o755 });
+  return { ...PLAIN_ORDER, env: home.env, cwd: home.project, claudeBinary, ...more };
+}
+
+async function timesAsked(home: ThrowawayHome): Promise<number> {
+  const text = await Deno.readTextFile(`${home.path}/asked`).catch(() => "");
+  return text.split("\n").length - 1;
+}
+
+async function write(path: string, json: unknown): Promise<void> {
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await Deno.writeTextFile(path, JSON.stringify(json));
+}
+
+const naming = (defaultMode: string) => ({ permissions: { defaultMode } });
+
+Deno.test("readFacts() asks for the version where something hangs on it, and once", async () => {
+  const askedFor = async (
+    more: Partial<RunOrder>,
+    lay: (home: ThrowawayHome) => Promise<void> = async () => {},
+  ) => {
+    await using home = await makeThrowawayHome();
+    await lay(home);
+    const { version } = await readFacts(await ordered(home, more));
+    return [version, await timesAsked(home)];
+  };
+  const project = (mode: string) => ({ project }: ThrowawayHome) =>
+    write(`${project}/.claude/settings.json`, naming(mode));
+  assertEquals(await askedFor({}), [undefined, 0]);
+  assertEquals(await askedFor({}, project("acceptEdits")), [undefined, 0]);
+  assertEquals(await askedFor({}, project("bypassPermissions")), ["2.1.197", 1]);
+  assertEquals(await askedFor({ permissionMode: "plan" }, project("bypassPermissions")), [
+    undefined,
+    0,
+  ]);
+  assertEquals(await askedFor({ prompt: "ümlaut" }), ["2.1.197", 1]);
+  assertEquals(await askedFor({ altered: "a tab" }), ["2.1.197", 1]);
+  assertEquals(await askedFor({ prompt: "ümlaut" }, project("bypassPermissions")), ["2.1.197", 1]);
+});
+
+Deno.test("readFacts() refuses --resume-drops-turn where Claude Code lacks it", async () => {
+  await using home = await makeThrowawayHome();
+  const resumption = { latest: false, named: "s", upTo: "m", dropsTurn: "t" };
+  await assertRejects(
+    async () => await readFacts(await ordered(home, { resumption })),
+    DriverError,
+    "Cannot honour --resume-drops-turn: Claude Code 2.1.197 lacks it",
+  );
+});
+
+Deno.test("readFacts() reads the settings that --setting-sources leaves, and the caller's", async () => {
+  await using home = await makeThrowawayHome();
+  const { config, project } = home;
+  await write(`${config}/settings.json`, naming("plan"));
+  await write(`${project}/.claude/settings.json`, naming("acceptEdits"));
+  await write(`${home.path}/caller.json`, { model: "opus" });
+  const sourcesOf = async (more: Partial<RunOrder>) => {
+    const { settings, callerSettings } = await readFacts(await ordered(home, more));
+    return [settings.map(({ source }) => source), callerSettings];
+  };
+  assertEquals(await sourcesOf({}), [["user", "project", "flags"], {}]);
+  assertEquals(await sourcesOf({ settingSources: "user", settings: "../caller.json" }), [
+    ["user", "flags"],
+    { model: "opus" },
+  ]);
+});
+
+Deno.test("readFacts() names folders as they are without links, where they are there", async () => {
+  await using home = await makeThrowawayHome();
+  const { path, project } = home;
+  for (const dir of [`${project}/.git`, `${project}/inner`, `${path}/added`]) Deno.mkdirSync(dir);
+  Deno.symlinkSync(`${path}/added`, `${path}/link`);
+  const { root, folders, writable, mcpServers, scheduledTasks } = await readFacts(
+    await ordered(home, { cwd: `${project}/inner`, addDirs: ["../../link", "missing"] }),
+  );
+  const added = [`${path}/added`, `${project}/inner/missing`];
+  assertEquals(root, project);
+  assertEquals(folders, [`${project}/inner`, project, ...added]);
+  assertEquals(writable, [`${project}/inner`, ...added]);
+  assertEquals([mcpServers, scheduledTasks], [0, false]);
+});
+
+Deno.test("readFacts() counts a run's time from its start", async () => {
+  await using home = await makeThrowawayHome();
+  const leftOf = async (more: Partial<RunOrder>) =>
+    (await readFacts(await ordered(home, more))).timeLeftMs;
+  assertEquals(await leftOf({ startedAt: performance.now() - 100_000 }), 0);
+  const startedAt = performance.now() + 1e9;
+  assertEquals(await leftOf({ startedAt }) > 9e8, true);
+});
+
+Deno.test("readFacts() tells first what is to be mended first", async () => {
+  await using home = await makeThrowawayHome({ loggedIn: false });
+  const claude = `${home.path}/claude`;
+  const silenced = JSON.stringify({ enabledPlugins: { p: true } });
+  await write(`${home.project}/.claude/settings.json`, { disableAllHooks: true });
+  const wrong = { settings: silenced, prompt: "/nonesuch", claudeBinary: `${home.path}/none` };
+  const refusal = async (more: Partial<RunOrder>) => {
+    const order = await ordered(home, { ...wrong, ...more });
+    return (await assertRejects(() => readFacts(order), Error)).message;
+  };
+  const begins = async (more: Partial<RunOrder>, text: string) =>
+    assertEquals((await refusal(more)).slice(0, text.length), text);
+  await begins({}, "Cannot start claude");
+  await begins({ claudeBinary: claude, settings: "{" }, "Cannot parse --settings");
+  await begins({ claudeBinary: claude }, 'Cannot honour "disableAllHooks" in this folder');
+  await begins({ claudeBinary: claude, settings: "{}" }, "Cannot log in to Claude");
+  const env = { ...home.env, ANTHROPIC_API_KEY: "key" };
+  await begins({ claudeBinary: claude, settings: "{}", env }, 'Cannot send "/nonesuch"');
+});

@@ -1,0 +1,686 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { DriverError } from "../../../src/run/driver_error.ts";
+import { type Plan, plan } from "../../../src/run/plan/plan.ts";
+import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
+import type { RunOrder } from "../../../src/run/plan/run_order.ts";
+import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+import { DENIAL_MESSAGE } from "../../../src/session/hook_answers.ts";
+import { PLAIN_ORDER } from "../plain_order.ts";
+
+const FRESH = "11111111-1111-4111-8111-111111111111";
+const NAMED = "22222222-2222-4222-8222-222222222222";
+const EARLIER = "33333333-3333-4333-8333-333333333333";
+const FOLDER = "/tmp/claude-print-1/7-8-00000000";
+
+const FACTS: PlanFacts = {
+  binary: "/bin/claude",
+  version: undefined,
+  userConfig: { dir: "/u/.claude", claudeJson: "/u/.claude.json", loginDir: "/u/.claude" },
+  userClaudeJson: undefined,
+  callerSettings: {},
+  settings: [],
+  login: { kind: "helper" },
+  mcpServers: 0,
+  gated: { expands: false },
+  root: "/w",
+  folders: ["/w/inner", "/w"],
+  writable: ["/w/inner"],
+  scheduledTasks: false,
+  terminalSize: { rows: 50, cols: 220 },
+  timeLeftMs: 59_000,
+  freshId: FRESH,
+  seed: "44444444-4444-4444-8444-444444444444",
+  found: {},
+  folder: FOLDER,
+  runs: ["/tmp/claude-print-1", "/var/tmp/claude-print-1"],
+  secret: "s3cret",
+  now: 1_700_000_000_000,
+};
+
+/** An order and facts, as far as they are not those above, and what is seen of the plan for them. */
+interface Row {
+  readonly order?: Partial<RunOrder>;
+  readonly facts?: Partial<PlanFacts>;
+  readonly is: unknown;
+}
+
+const planOf = ({ order, facts }: Omit<Row, "is"> = {}): Plan =>
+  plan({ ...PLAIN_ORDER, ...order }, { ...FACTS, ...facts });
+
+const argsOf = ({ args }: Plan, flag: string): readonly string[] =>
+  args.filter((each) => each.startsWith(`${flag}=`)).map((each) => each.slice(flag.length + 1));
+
+/** The text of a file below the private folder. */
+const fileOf = ({ contents }: Plan, name: string): string | undefined =>
+  contents.files.find(({ path }) => path === `${FOLDER}/${name}`)?.text;
+
+const settingsOf = (planned: Plan) => JSON.parse(fileOf(planned, "own/settings.json") ?? "");
+
+/** The debug log: where the child is told to write it, how much, and who reads it. */
+const logOf = (planned: Plan) => ({
+  argument: argsOf(planned, "--debug-file")[0],
+  level: planned.env["CLAUDE_CODE_DEBUG_LOG_LEVEL"],
+  retries: planned.retryLog,
+  mcp: planned.mcpLog,
+});
+
+/** The session: its id, how it and the one it goes on with are named to the child, whose transcript is copied in, and whether it must not be known. */
+const sessionOf = (planned: Plan) => ({
+  id: planned.sessionId,
+  argument: argsOf(planned, "--session-id")[0],
+  resumed: argsOf(planned, "--resume"),
+  copied: planned.contents.resume,
+  isNew: planned.contents.isNewSession,
+});
+
+const from = (source: Settings["source"], values: Settings["values"]): Settings => ({
+  source,
+  values,
+});
+
+/** A test for each rule: what is seen of a plan, and what it is for each row. Files and the environment are out of reach. */
+function rule(
+  name: string,
+  { see, rows }: {
+    readonly see: (planned: Plan) => unknown;
+    readonly rows: Readonly<Record<string, Row>>;
+  },
+): void {
+  Deno.test({
+    name: `plan(): ${name}`,
+    permissions: "none",
+    fn: () => {
+      for (const [what, { is, ...row }] of Object.entries(rows)) {
+        const planned = planOf(row);
+        assertEquals(see(planned), is, what);
+        assertEquals(planOf(row), planned, `${what}: the same again`);
+      }
+    },
+  });
+}
+
+rule("the arguments are those of the recipe, in their order", {
+  see: ({ args }) => args,
+  rows: {
+    "nothing asked for": {
+      is: [
+        "--permission-mode=default",
+        "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode",
+        `--settings=${FOLDER}/own/settings.json`,
+        `--session-id=${FRESH}`,
+      ],
+    },
+    "flags of the caller's, and a log of ours": {
+      order: {
+        disallowedTools: ["WebFetch,Edit", "X"],
+        forwarded: ["--model=opus", "--append-system-prompt=Be brief. --now"],
+        retries: true,
+      },
+      is: [
+        "--permission-mode=default",
+        "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode",
+        "--disallowedTools=WebFetch,Edit",
+        "--disallowedTools=X",
+        `--settings=${FOLDER}/own/settings.json`,
+        `--session-id=${FRESH}`,
+        "--model=opus",
+        "--append-system-prompt=Be brief. --now",
+        `--debug-file=${FOLDER}/own/debug.log`,
+      ],
+    },
+  },
+});
+
+const projectBypasses = [
+  from("project", { permissions: { defaultMode: "bypassPermissions" } }),
+];
+
+rule("the permission mode is named, to the child and in frames", {
+  see: (planned) => [
+    planned.permissionMode,
+    ...argsOf(planned, "--permission-mode"),
+    planned.conversation.frames.permissionMode,
+  ],
+  rows: {
+    "nobody names one": { is: ["default", "default", "default"] },
+    "the caller does": { order: { permissionMode: "plan" }, is: ["plan", "plan", "plan"] },
+    "permissions are skipped": {
+      order: { permissionMode: "plan", dangerouslySkipPermissions: true },
+      is: ["bypassPermissions", "bypassPermissions", "bypassPermissions"],
+    },
+    "settings do": {
+      facts: { settings: [from("project", { permissions: { defaultMode: "acceptEdits" } })] },
+      is: ["acceptEdits", "acceptEdits", "acceptEdits"],
+    },
+    "a project bypasses, and the version is not known": {
+      facts: { settings: projectBypasses },
+      is: ["default", "default", "default"],
+    },
+    "a project bypasses, and the version lets it": {
+      facts: { settings: projectBypasses, version: "2.1.197" },
+      is: ["bypassPermissions", "bypassPermissions", "bypassPermissions"],
+    },
+    "a session on the web": {
+      order: { env: { CLAUDE_CODE_REMOTE: "true" } },
+      facts: { settings: [from("user", { permissions: { defaultMode: "dontAsk" } })] },
+      is: ["default", "default", "default"],
+    },
+  },
+});
+
+const ALWAYS = ["Stop", "StopFailure", "PermissionRequest"];
+
+rule("hooks are registered where something hangs on them", {
+  see: (planned) => Object.keys(settingsOf(planned).hooks),
+  rows: {
+    "text on stdin": { is: ALWAYS },
+    "frames begin with the session": {
+      order: { frames: true },
+      is: [...ALWAYS, "PreCompact", "PostCompact", "SessionStart"],
+    },
+    "MCP servers are waited for": { facts: { mcpServers: 1 }, is: [...ALWAYS, "SessionStart"] },
+    "a paste is to be seen taken": {
+      order: { inject: "paste" },
+      is: [...ALWAYS, "UserPromptSubmit"],
+    },
+    "so is what goes to the socket": {
+      facts: { gated: { expands: false, verbatim: true } },
+      is: [...ALWAYS, "UserPromptSubmit"],
+    },
+    "so is a prompt that may be altered": {
+      order: { altered: "a zero width space" },
+      is: [...ALWAYS, "UserPromptSubmit"],
+    },
+    "turns are counted": { order: { maxTurns: 3 }, is: [...ALWAYS, "PostToolBatch"] },
+    "all of it": {
+      order: { frames: true, inject: "paste", maxTurns: 3 },
+      is: [
+        ...ALWAYS,
+        "PreCompact",
+        "PostCompact",
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolBatch",
+      ],
+    },
+  },
+});
+
+rule("the hooks have one secret with who listens to them, and frames know what they deny with", {
+  see: (planned) => [
+    planned.contents.secret,
+    fileOf(planned, "own/hook")?.includes("'s3cret'"),
+    planned.conversation.frames.denialMessages,
+  ],
+  rows: { "in every run": { is: ["s3cret", true, [DENIAL_MESSAGE]] } },
+});
+
+rule("the prompt goes in on stdin, by a paste, or by the socket", {
+  see: (planned) => ({
+    inject: planned.message?.way,
+    stdin: planned.contents.stdinPath,
+    file: fileOf(planned, "own/prompt"),
+    rendezvous: planned.rendezvous,
+    socket: planned.env["CLAUDE_BG_RENDEZVOUS_SOCK"],
+    auth: planned.env["CLAUDE_BG_RV_AUTH"],
+  }),
+  rows: {
+    "as usual": {
+      is: {
+        inject: "stdin",
+        stdin: `${FOLDER}/own/prompt`,
+        file: "hello there",
+        rendezvous: undefined,
+        socket: undefined,
+        auth: undefined,
+      },
+    },
+    "a paste is wanted": {
+      order: { inject: "paste" },
+      is: {
+        inject: "paste",
+        stdin: undefined,
+        file: undefined,
+        rendezvous: undefined,
+        socket: undefined,
+        auth: undefined,
+      },
+    },
+    "it stays as it is only there": {
+      facts: { gated: { expands: false, verbatim: true } },
+      is: {
+        inject: "rendezvous",
+        stdin: undefined,
+        file: undefined,
+        rendezvous: { path: `${FOLDER}/own/rv.sock`, secret: "s3cret" },
+        socket: `${FOLDER}/own/rv.sock`,
+        auth: "s3cret",
+      },
+    },
+  },
+});
+
+const own = { id: FRESH, argument: FRESH, resumed: [], copied: undefined, isNew: false };
+const goesOn = {
+  id: EARLIER,
+  argument: undefined,
+  resumed: [EARLIER],
+  copied: EARLIER,
+  isNew: false,
+};
+const fork = { ...goesOn, id: FRESH, argument: FRESH };
+
+rule("a session is the run's own, named, resumed, or a fork", {
+  see: sessionOf,
+  rows: {
+    "its own": { is: own },
+    // The caller's flags name it to the child.
+    named: {
+      order: { sessionId: NAMED, forwarded: [`--session-id=${NAMED}`] },
+      is: { ...own, id: NAMED, argument: NAMED, isNew: true },
+    },
+    resumed: { order: { resume: EARLIER }, is: goesOn },
+    "resumed again, after its child has died": {
+      order: { resume: EARLIER, resumption: { latest: true }, forwarded: [`--resume=${EARLIER}`] },
+      facts: { found: { latest: NAMED } },
+      is: goesOn,
+    },
+    "a fork": { order: { resume: EARLIER, forkSession: true }, is: fork },
+    "a fork that is named": {
+      order: { resume: EARLIER, forkSession: true, sessionId: NAMED },
+      is: { ...goesOn, id: NAMED, isNew: true },
+    },
+    "the latest": {
+      order: { resumption: { latest: true } },
+      facts: { found: { latest: EARLIER } },
+      is: goesOn,
+    },
+    "a fork of the latest": {
+      order: { resumption: { latest: true }, forkSession: true },
+      facts: { found: { latest: EARLIER } },
+      is: fork,
+    },
+    "the latest, whatever else is named": {
+      order: { resumption: { latest: true, named: NAMED, upTo: "m" } },
+      facts: { found: { latest: EARLIER } },
+      is: goesOn,
+    },
+    "no latest": { order: { resumption: { latest: true } }, is: own },
+    "no latest, but a named one": {
+      order: { resumption: { latest: true, named: EARLIER } },
+      facts: { found: { named: [EARLIER] } },
+      is: goesOn,
+    },
+    "no latest to fork, and an id": {
+      order: { resumption: { latest: true }, forkSession: true, sessionId: NAMED },
+      is: { ...own, id: NAMED, argument: undefined, isNew: true },
+    },
+    "one with a title": {
+      order: { resumption: { latest: false, named: "Title" } },
+      facts: { found: { named: [EARLIER] } },
+      is: goesOn,
+    },
+  },
+});
+
+/** A prompt and its answer, and a second prompt. */
+const SPOKEN = [
+  { type: "user", uuid: "p1", parentUuid: null, message: { content: "one" } },
+  { type: "assistant", uuid: "a1", parentUuid: "p1", message: { id: "m1", content: [] } },
+  { type: "user", uuid: NAMED, parentUuid: "a1", message: { content: "two" } },
+].map((line) => `${JSON.stringify(line)}\n`);
+
+const TRANSCRIPT = { path: `-w/${EARLIER}.jsonl`, text: SPOKEN.join("") };
+
+const upTo = (message: string, more: { readonly dropsTurn?: string } = {}) => ({
+  order: { resumption: { latest: false, named: EARLIER, upTo: message, ...more } },
+  facts: { found: { named: [EARLIER], transcript: TRANSCRIPT } },
+});
+
+rule("a transcript is shortened to the message up to which it is resumed", {
+  see: (planned) => [sessionOf(planned), planned.contents.shortened?.text],
+  rows: {
+    "all of it": { order: { resume: EARLIER }, is: [goesOn, undefined] },
+    "a part": { ...upTo("a1"), is: [goesOn, SPOKEN.slice(0, 2).join("")] },
+    "all but a turn": {
+      ...upTo("a1", { dropsTurn: NAMED }),
+      is: [goesOn, SPOKEN.slice(0, 2).join("")],
+    },
+    "all of it, after its child has died": {
+      ...upTo("a1"),
+      order: { ...upTo("a1").order, resume: EARLIER },
+      is: [goesOn, undefined],
+    },
+    "not the latest": {
+      order: { resumption: { latest: true, named: NAMED, upTo: "a1" } },
+      facts: { found: { latest: EARLIER } },
+      is: [goesOn, undefined],
+    },
+    // The sandbox tells that there is none.
+    "no transcript": {
+      ...upTo("a1"),
+      facts: { found: { named: [EARLIER] } },
+      is: [goesOn, undefined],
+    },
+  },
+});
+
+Deno.test("plan(): a session that is not there, or not in parts, is refused", () => {
+  const titled = (named: readonly string[]) => ({
+    order: { resumption: { latest: false, named: "Title" } },
+    facts: { found: { named } },
+  });
+  const refusals: readonly (readonly [Omit<Row, "is">, string])[] = [
+    [
+      titled([]),
+      'Cannot resume a session: "Title" is neither a session id nor the title of a session here',
+    ],
+    [
+      titled([EARLIER, NAMED]),
+      'Cannot resume a session: 2 sessions have the title "Title"',
+    ],
+    [upTo("x"), 'Cannot honour --resume-session-at: the session has no message "x"'],
+    [
+      upTo("p1"),
+      'Cannot honour --resume-session-at: the message "p1" is not the end of an answer, and the interactive Claude Code adds to what ends elsewhere',
+    ],
+    [
+      upTo("a1", { dropsTurn: FRESH }),
+      `Cannot honour --resume-drops-turn: more than the turn "${FRESH}" would be left out: the first of it is the user line ${NAMED}`,
+    ],
+  ];
+  for (const [row, message] of refusals) {
+    assertEquals(assertThrows(() => planOf(row), DriverError).message, message);
+  }
+});
+
+const none = { argument: undefined, level: undefined, retries: undefined, mcp: undefined };
+const ours = `${FOLDER}/own/debug.log`;
+const users = `/u/.claude/debug/${FRESH}.txt`;
+
+rule("a debug log is there for whoever reads it, and says no more than is read", {
+  see: logOf,
+  rows: {
+    "nobody does": { is: none },
+    "retries are told": {
+      order: { retries: true },
+      is: { ...none, argument: ours, level: "warn", retries: ours },
+    },
+    "MCP servers are waited for": {
+      facts: { mcpServers: 2 },
+      is: { ...none, argument: ours, level: "debug", mcp: ours },
+    },
+    "the caller does": { order: { debug: true }, is: { ...none, argument: users } },
+    "the caller does, in a resumed session": {
+      order: { debug: true, resume: EARLIER },
+      is: { ...none, argument: `/u/.claude/debug/${EARLIER}.txt` },
+    },
+    "the caller does, and retries are told": {
+      order: { debug: true, retries: true },
+      is: { ...none, argument: users, retries: users },
+    },
+    // The caller's flags name it to the child.
+    "the caller names a file": { order: { debugFile: "d.log" }, is: none },
+    "the caller names a file, and all is told": {
+      order: { debugFile: "d.log", retries: true },
+      facts: { mcpServers: 1 },
+      is: { ...none, level: "debug", retries: "/w/inner/d.log", mcp: "/w/inner/d.log" },
+    },
+    "the caller names a file from the root": {
+      order: { debugFile: "/d.log", retries: true },
+      is: { ...none, retries: "/d.log" },
+    },
+    "the caller has a level": {
+      order: { env: { CLAUDE_CODE_DEBUG_LOG_LEVEL: "error" }, debugFile: "/d.log" },
+      is: { ...none, level: "error" },
+    },
+  },
+});
+
+rule("the first request waits for MCP servers where there are some", {
+  see: (planned) => [
+    planned.conversation.session.mcpServers,
+    settingsOf(planned).hooks.SessionStart?.[0].hooks[0].command.endsWith(" asks"),
+  ],
+  rows: {
+    "there are none": { is: [undefined, undefined] },
+    "there are none, and frames are wanted": { order: { frames: true }, is: [undefined, false] },
+    "there are two": { facts: { mcpServers: 2 }, is: [2, true] },
+  },
+});
+
+const waiting = (value: string): Partial<RunOrder> => ({
+  env: { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: value },
+});
+
+rule("background tasks are waited for as long as claude -p would", {
+  see: ({ conversation }) => conversation.session.backgroundCeilingMs,
+  rows: {
+    "the usual time": { is: undefined },
+    "a time of the caller's": { order: waiting("1500"), is: 1500 },
+    "no limit": { order: waiting("0"), is: 0 },
+    "no time": { order: waiting("-1"), is: undefined },
+    "no whole time": { order: waiting("1.5"), is: undefined },
+    "nothing": { order: waiting(""), is: undefined },
+  },
+});
+
+const hooking = (event: string) => ({ hooks: { [event]: [] } });
+
+rule("Stop is the end at once only where no other hook may make the turn go on", {
+  see: ({ conversation }) => conversation.session.otherStopHooks,
+  rows: {
+    "nobody has one": { is: false },
+    "the user's are not read": { facts: { settings: [from("user", hooking("Stop"))] }, is: false },
+    "the user's plugins are": {
+      facts: { settings: [from("user", { enabledPlugins: { p: true } })] },
+      is: true,
+    },
+    "the project has one": { facts: { settings: [from("project", hooking("Stop"))] }, is: true },
+    "the project has another": {
+      facts: { settings: [from("project", hooking("PreToolUse"))] },
+      is: false,
+    },
+    "the caller has one": { facts: { settings: [from("flags", hooking("Stop"))] }, is: true },
+    "an agent may have one": { order: { forwarded: ["--agent=a"] }, is: true },
+    "agents may have one": { order: { forwarded: ["--agents={}"] }, is: true },
+    "a plugin may have one": { order: { forwarded: ["--plugin-dir=p"] }, is: true },
+  },
+});
+
+rule("limits are the order's, of which the session has what is left", {
+  see: ({ conversation: { session, report } }) => [
+    [session.timeoutMs, session.startTimeoutMs, session.deliveryTimeoutMs],
+    [session.drainTimeoutMs, session.exitTimeoutMs, session.idleTimeoutMs, session.maxTurns],
+    [report.limits.timeoutMs, report.limits.idleTimeoutMs, report.maxTurns],
+  ],
+  rows: {
+    "those that always are": {
+      is: [[59_000, 1000, 2000], [3000, 4000, undefined, undefined], [
+        60_000,
+        undefined,
+        undefined,
+      ]],
+    },
+    "all there are": {
+      order: { idleTimeoutMs: 5000, maxTurns: 3 },
+      is: [[59_000, 1000, 2000], [3000, 4000, 5000, 3], [60_000, 5000, 3]],
+    },
+  },
+});
+
+const remembering = (path: unknown) => ({ autoMemoryDirectory: path });
+
+rule("memory stays where it is", {
+  see: (planned) => [
+    planned.conversation.frames.memoryPath,
+    settingsOf(planned).autoMemoryDirectory,
+  ],
+  rows: {
+    "that of the repository": {
+      is: ["/u/.claude/projects/-w/memory/", "/u/.claude/projects/-w/memory/"],
+    },
+    "where the user wants it": {
+      facts: { settings: [from("user", remembering("/m/"))] },
+      is: ["/m/", "/m/"],
+    },
+    "where the caller wants it": {
+      facts: { callerSettings: remembering("/c/"), settings: [from("user", remembering("/m/"))] },
+      is: ["/c/", "/c/"],
+    },
+    "a project has no say": {
+      facts: { settings: [from("project", remembering("/p/"))] },
+      is: ["/u/.claude/projects/-w/memory/", "/u/.claude/projects/-w/memory/"],
+    },
+    "the user names no path": {
+      facts: { settings: [from("user", remembering(1))] },
+      is: ["/u/.claude/projects/-w/memory/", "/u/.claude/projects/-w/memory/"],
+    },
+  },
+});
+
+rule("frames say whose key it is, failures which variable", {
+  see: ({ conversation: { frames, report } }) => [frames.apiKeySource, report.credential],
+  rows: {
+    "a login": {
+      facts: {
+        login: {
+          kind: "stored",
+          subscription: "max",
+          expiresAt: undefined,
+          refreshable: true,
+          refreshableUntil: undefined,
+        },
+      },
+      is: ["none", undefined],
+    },
+    "a variable": {
+      order: { env: { ANTHROPIC_API_KEY: "k" } },
+      facts: { login: { kind: "variable", name: "ANTHROPIC_API_KEY" } },
+      is: ["ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"],
+    },
+    "a helper": {
+      facts: { settings: [from("user", { apiKeyHelper: "/bin/key" })] },
+      is: ["apiKeyHelper", undefined],
+    },
+  },
+});
+
+rule("the environment is the caller's, moved into the private folder", {
+  see: ({ env }) => [
+    env["PATH"],
+    env["CLAUDE_CONFIG_DIR"],
+    env["CLAUDE_CODE_TMPDIR"],
+    env["CLAUDE_SECURESTORAGE_CONFIG_DIR"],
+    env["CLAUDE_CODE_DISABLE_CRON"],
+    env["CLAUDECODE"],
+  ],
+  rows: {
+    "as usual": {
+      is: ["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", undefined, undefined],
+    },
+    "the project has prompts of its own": {
+      facts: { scheduledTasks: true },
+      is: ["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", "1", undefined],
+    },
+    "within Claude Code": {
+      order: { env: { PATH: "/bin", CLAUDECODE: "1" } },
+      is: ["/bin", `${FOLDER}/.claude`, `${FOLDER}/tmp`, "/u/.claude", undefined, undefined],
+    },
+  },
+});
+
+rule("the caller's settings go on, less what draws on a screen", {
+  see: (planned) => {
+    const { model, statusLine, hooks } = settingsOf(planned);
+    return [model, statusLine?.command, hooks.Stop.length];
+  },
+  rows: {
+    "there are none": { is: [undefined, undefined, 1] },
+    "model, hooks and status line": {
+      facts: {
+        callerSettings: { model: "opus", statusLine: { command: "s" }, hooks: { Stop: [{}] } },
+      },
+      is: ["opus", "", 2],
+    },
+    "a project's status line": {
+      facts: { settings: [from("project", { statusLine: { command: "s" } })] },
+      is: [undefined, "", 1],
+    },
+    "the user's is not handed on in the first place": {
+      facts: { settings: [from("user", { statusLine: { command: "s" } })] },
+      is: [undefined, undefined, 1],
+    },
+  },
+});
+
+rule("the user's own files are handed on as far as they are the child's", {
+  see: (planned) => [
+    fileOf(planned, ".claude/settings.json"),
+    JSON.parse(fileOf(planned, ".claude/.claude.json") ?? "").userID,
+    JSON.parse(fileOf(planned, ".claude/.claude.json") ?? "").customApiKeyResponses?.approved,
+    Object.keys(JSON.parse(fileOf(planned, ".claude/.claude.json") ?? "").projects),
+    planned.contents.userConfigDir,
+  ],
+  rows: {
+    "there are none": { is: [undefined, undefined, undefined, ["/w/inner", "/w"], "/u/.claude"] },
+    "settings, a user and a key": {
+      order: { env: { ANTHROPIC_API_KEY: "key" } },
+      facts: {
+        settings: [from("user", { model: "opus", hooks: {} })],
+        userClaudeJson: { userID: "me" },
+        folders: ["/w", "/w", "/added"],
+      },
+      is: ['{"model":"opus"}', "me", ["key"], ["/w", "/added"], "/u/.claude"],
+    },
+  },
+});
+
+rule("folders of runs that tools may write to are closed, but for what the run works in", {
+  see: (planned) => [planned.contents.exposed, settingsOf(planned).permissions.deny.length / 2],
+  rows: {
+    "tools write elsewhere": { is: [[], 1] },
+    "tools write everywhere": {
+      facts: { writable: ["/"] },
+      is: [["/var/tmp/claude-print-1"], 2],
+    },
+    "the run is in the temp folder of another one": {
+      facts: {
+        writable: ["/"],
+        folders: ["/var/tmp/claude-print-1/5-6-00000000/tmp"],
+      },
+      is: [[], 1],
+    },
+  },
+});
+
+rule("the machines are told whose run it is", {
+  see: ({ conversation: { frames, report, session }, message }) => [
+    [frames.sessionId, frames.cwd, frames.seed, frames.startedAt, frames.servedByAnthropic],
+    [message?.text, message?.command, message?.altered, report.record, report.binary],
+    [session.conversation, session.size],
+  ],
+  rows: {
+    "a prompt": {
+      is: [
+        [FRESH, "/w/inner", FACTS.seed, FACTS.now, true],
+        ["hello there", undefined, undefined, undefined, "/bin/claude"],
+        [undefined, { rows: 50, cols: 220 }],
+      ],
+    },
+    "a command, recorded, with a proxy between": {
+      order: {
+        prompt: "/mine a b",
+        env: { ANTHROPIC_BASE_URL: "http://localhost" },
+        altered: "a tab",
+        record: "/r",
+      },
+      facts: { gated: { expands: true } },
+      is: [
+        [FRESH, "/w/inner", FACTS.seed, FACTS.now, false],
+        ["/mine a b", "/mine", "a tab", "/r", "/bin/claude"],
+        [undefined, { rows: 50, cols: 220 }],
+      ],
+    },
+  },
+});

@@ -1,0 +1,754 @@
+import { assert, assertEquals } from "@std/assert";
+import { DENIAL, STOP } from "../../../src/session/hook_answers.ts";
+import { simulate, type Simulation } from "../simulation.ts";
+import {
+  answer,
+  called,
+  COMPLETED,
+  INTERRUPTED,
+  line,
+  PROMPT,
+  returned,
+} from "../../transcript/lines.ts";
+
+const EXIT = { type: "exit", exit: { kind: "exited", code: 143 } } as const;
+const stop = (
+  payload: Record<string, unknown> = {},
+) => ({ type: "hook", event: "Stop", payload } as const);
+const status = (
+  name: string,
+  waitingFor?: string,
+) => ({
+  type: "status",
+  status: name,
+  ...(waitingFor === undefined ? {} : { waitingFor }),
+} as const);
+Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  session.hear(answer("hi"));
+  session.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  assertEquals(session.ending(), undefined);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "answered", stop: { last_assistant_message: "hi" } });
+});
+
+Deno.test("a version that loses no line is told to go at Stop, if nothing can follow", () => {
+  const begun = (version: string, options: Parameters<typeof simulate>[0] = {}) => {
+    const session = simulate(options);
+    session.hear({ ...status("idle"), version });
+    session.hear(PROMPT);
+    session.hear(status("busy"));
+    return session;
+  };
+  const session = begun("2.1.330");
+  session.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  // Its lines come with its end.
+  session.hear(EXIT);
+  assertEquals(session.ending(), undefined);
+  session.hear(answer("hi"));
+  assertEquals(session.ending()?.kind, "answered");
+  const others = [begun("2.1.197"), begun("2.1.330", { otherStopHooks: true })];
+  for (const other of others) {
+    other.hear(stop({ last_assistant_message: "hi" }));
+    assertEquals(other.signals(), []);
+  }
+  const background = begun("2.1.330");
+  background.hear(stop({ background_tasks: [{ id: "b1", type: "shell" }] }));
+  assertEquals(background.signals(), []);
+  const failed = begun("2.1.330");
+  failed.hear({ type: "hook", event: "StopFailure", payload: {} });
+  assertEquals(failed.signals(), []);
+});
+
+Deno.test("the hook that stops a turn at its limit is the end once the child is idle", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  session.hear({ type: "hook", event: "PostToolBatch", payload: {} });
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  assertEquals(session.effects.some((effect) => effect.type === "kill" && effect.tree), false);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "max-turns" });
+});
+
+Deno.test("Stop with tasks in the background is not the end, nor is being idle meanwhile", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(stop({ background_tasks: [{ id: "b1", type: "shell", status: "running" }] }));
+  session.hear(status("idle"));
+  session.wait(60_000);
+  assertEquals(session.signals(), []);
+  session.hear({
+    type: "hook",
+    event: "UserPromptSubmit",
+    payload: { prompt: "<task-notification>" },
+  });
+  session.hear(stop({ background_tasks: [] }));
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("with other Stop hooks about, Stop counts once the child is idle", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(PROMPT);
+  session.hear(stop());
+  session.hear(status("busy"));
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("another Stop hook that makes the assistant go on takes the Stop back", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop({ n: 1 }));
+  session.hear({ type: "hook", event: "PermissionRequest", payload: {} });
+  session.wait(60_000);
+  assertEquals(session.signals(), []);
+  session.hear(stop({ n: 2, stop_hook_active: true }));
+  session.hear(status("idle"));
+  session.hear(EXIT);
+  assertEquals(session.ending(), undefined, "the transcript may still have something to say");
+  session.wait(2000);
+  assertEquals(session.ending(), { kind: "answered", stop: { n: 2, stop_hook_active: true } });
+});
+
+Deno.test("a turn ends once the child is idle and its prompt and answer are on record, in any order", () => {
+  const idle = status("idle");
+  const text = answer("It is on record.");
+  const orders = [[idle, PROMPT, text], [idle, text, PROMPT], [PROMPT, idle, text]] as const;
+  for (const order of [...orders, ...orders.map((inputs) => inputs.toReversed())]) {
+    for (const name of ["Stop", "StopFailure"]) {
+      const session = simulate();
+      session.hear(status("busy"));
+      session.hear(answer("I shall look."));
+      session.hear({
+        type: "hook",
+        event: name,
+        payload: { last_assistant_message: "I shall look.\n\nIt is on record." },
+      });
+      for (const input of order) {
+        assertEquals(session.signals(), []);
+        session.hear(input);
+      }
+      assertEquals(session.signals(), ["SIGTERM"]);
+    }
+  }
+});
+
+Deno.test("a turn whose end is on record ended, whatever its answer was, and no turn before it counts", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(COMPLETED);
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "<task>" } });
+  session.hear(stop({ last_assistant_message: "told otherwise" }));
+  session.hear(status("idle"));
+  assertEquals(session.signals(), []);
+  session.hear(COMPLETED);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("an idle child whose turn does not get on record is not waited for long", () => {
+  const session = simulate({ otherStopHooks: true, drainTimeoutMs: 60_000 });
+  session.hear(stop({ last_assistant_message: "lost" }));
+  session.wait(20_000);
+  session.hear(status("idle"));
+  session.wait(1499);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("a Stop whose idle status never comes is taken for the end after a while", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop());
+  session.wait(10_000);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+const FAILURE = { type: "hook", event: "StopFailure", payload: { error: "rate_limit" } } as const;
+
+Deno.test("StopFailure ends the turn once the child is idle", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(FAILURE);
+  assertEquals(session.signals(), []);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "failed", failure: { error: "rate_limit" } });
+});
+
+Deno.test("StopFailure of an agent beside the turn ends nothing, and its summary is no prompt", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear({ type: "hook", event: "PreCompact", payload: { trigger: "auto" } });
+  session.hear({ ...FAILURE, payload: { ...FAILURE.payload, agent_id: "a" } });
+  session.wait(30_000);
+  assertEquals(session.signals(), []);
+  session.hear(line({ type: "system", subtype: "compact_boundary", version: "2.1.197" }));
+  session.hear(line({ type: "user", isCompactSummary: true, message: { content: "So far" } }));
+  session.hear(answer("Done"));
+  session.hear(stop({ last_assistant_message: "Done" }));
+  session.hear(status("idle"));
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+/** The lines that Claude Code leaves of a command that it has carried out by itself. */
+const COMMAND = line({
+  type: "user",
+  message: { content: "<command-name>/compact</command-name>" },
+});
+const OUTPUTS = [
+  line({ type: "user", message: { content: "<local-command-stdout>Done</local-command-stdout>" } }),
+  line({ type: "system", subtype: "local_command" }),
+];
+
+Deno.test("the output of a typed /compact ends the turn once the child is idle, without a hook", () => {
+  for (const output of OUTPUTS) {
+    const early = simulate({ prompt: "/compact x" });
+    const late = simulate({ prompt: "/compact" });
+    for (const session of [early, late]) {
+      session.hear({ ...status("idle"), version: "2.1.330" });
+      session.hear(status("busy"));
+      session.hear(COMMAND);
+    }
+    early.hear(output);
+    assertEquals(early.signals(), []);
+    early.hear(status("idle"));
+    late.hear(status("idle"));
+    assertEquals(late.signals(), []);
+    late.hear(output);
+    for (const session of [early, late]) {
+      assertEquals(session.signals(), ["SIGTERM"]);
+      session.hear(EXIT);
+      assertEquals(session.ending(), { kind: "answered", stop: {} });
+    }
+  }
+});
+
+Deno.test("the output of a command ends no other turn", () => {
+  for (const prompt of ["hello there", "/init"]) {
+    const session = simulate({ prompt });
+    session.hear({ ...status("busy"), version: "2.1.330" });
+    session.hear(PROMPT);
+    for (const output of OUTPUTS) session.hear(output);
+    session.hear(status("idle"));
+    assertEquals(session.signals(), []);
+  }
+});
+
+Deno.test("StopFailure ends the turn though a menu waits on the screen", () => {
+  const session = simulate();
+  session.hear(FAILURE);
+  session.hear(status("waiting", "dialog open"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("a child that does not become idle after the end was announced is not waited for long", () => {
+  for (const announcement of [stop(), FAILURE]) {
+    const session = simulate();
+    session.hear(announcement);
+    session.wait(3999);
+    assertEquals(session.signals(), []);
+    session.wait(1);
+    assertEquals(session.signals(), ["SIGTERM"]);
+  }
+});
+
+Deno.test("a child that ends right after StopFailure has failed", () => {
+  const session = simulate();
+  session.hear(FAILURE);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "failed");
+});
+
+Deno.test("a child that ends before Stop ends the session with its status", () => {
+  const session = simulate();
+  session.hear({ type: "exit", exit: { kind: "exited", code: 1 } });
+  assertEquals(session.ending(), { kind: "exited", exit: { kind: "exited", code: 1 } });
+});
+
+Deno.test("a child that ends right after a Stop that was still settling has answered", () => {
+  const session = simulate({ otherStopHooks: true });
+  session.hear(stop({ n: 1 }));
+  session.hear(EXIT);
+  session.wait(2000);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("a child that never says anything is given up at the start deadline", () => {
+  const session = simulate({ startTimeoutMs: 5000 });
+  session.wait(4999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "not-started", silent: true });
+});
+
+Deno.test("a turn under way knows no start deadline, only the wall clock", () => {
+  const session = simulate({ startTimeoutMs: 5000, timeoutMs: 100_000 });
+  session.hear(status("busy"));
+  session.wait(99_999);
+  assertEquals(session.typed(), "");
+  session.wait(1);
+  assertEquals(session.typed(), "\x1b");
+  session.hear(INTERRUPTED);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "timeout" });
+});
+
+Deno.test("a turn under way is stopped with Escape, and its text so far waited for", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals([session.typed(), session.signals()], ["\x1b", []]);
+  session.hear(status("idle"));
+  session.wait(299);
+  assertEquals(session.signals(), []);
+  session.hear(INTERRUPTED);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
+});
+
+Deno.test("a child that does not heed Escape is gone within 3 s of the first signal", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.wait(60_000);
+  const at = session.now();
+  session.hear({ type: "signal", signal: "SIGTERM" });
+  session.wait(3000);
+  assertEquals(session.signals().slice(0, 3), ["SIGTERM tree", "SIGTERM", "SIGKILL tree"]);
+  const killed = session.effects.findIndex((effect) =>
+    effect.type === "kill" && effect.signal === "SIGKILL"
+  );
+  assert(killed > 0 && session.now() === at + 3000);
+});
+
+Deno.test("a second signal during Escape kills at once", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGINT" });
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals(session.signals(), ["SIGKILL tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
+});
+
+Deno.test("an answer that was complete before Escape ends the run all the same", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGINT" });
+  session.hear(stop());
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
+Deno.test("silence ends a turn, but neither bytes, a running tool nor a task in the background do", () => {
+  const session = simulate({ idleTimeoutMs: 1000 });
+  session.hear(status("busy"));
+  for (let time = 0; time < 5; time++) {
+    session.wait(900);
+    session.show(".");
+  }
+  session.hear(called("t1", "t2"));
+  session.wait(3_000_000);
+  session.hear(returned("t1"));
+  session.wait(500_000);
+  assertEquals(session.typed(), "");
+  session.hear(returned("t2"));
+  session.hear(stop({ background_tasks: [{ id: "b" }] }));
+  session.wait(50_000);
+  assertEquals(session.typed(), "");
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
+  session.wait(2000);
+  assertEquals(session.typed(), "\x1b");
+  session.wait(1000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "silent" });
+});
+
+Deno.test("silence does not count while this program was stopped", () => {
+  const session = simulate({ idleTimeoutMs: 1000 });
+  session.hear(status("busy"));
+  session.wait(900);
+  // What was stopped for so long has its deadlines put off by the driver; the clock went on.
+  session.sleep(60_000);
+  session.wait(900);
+  assertEquals(session.typed(), "\x1b");
+  const lively = simulate({ idleTimeoutMs: 1000 });
+  lively.hear(status("busy"));
+  lively.wait(900);
+  lively.sleep(60_000);
+  lively.wait(90);
+  assertEquals(lively.typed(), "");
+  lively.show(".");
+  lively.wait(990);
+  assertEquals(lively.typed(), "");
+});
+
+Deno.test("the session's modules can be imported when they are needed", async () => {
+  const modules = ["", "machine/", "terminal/", "prompt/"].flatMap((room) =>
+    [...Deno.readDirSync(new URL(`../../../src/session/${room}`, import.meta.url))]
+      .filter(({ isFile }) => isFile).map(({ name }) => `${room}${name}`)
+  );
+  for (const name of modules) {
+    const module = await import(`../../../src/session/${name}`);
+    assertEquals("then" in module, false, name);
+  }
+});
+
+Deno.test("each limit names its own stage", () => {
+  const mute = simulate({ startTimeoutMs: 1000 });
+  mute.wait(1000);
+  mute.hear(EXIT);
+  assertEquals(mute.ending(), { kind: "not-started", silent: true });
+  const unready = simulate({ startTimeoutMs: 1000 });
+  unready.wait(900);
+  unready.show("a first byte starts the limit anew");
+  unready.wait(999);
+  assertEquals(unready.signals(), []);
+  unready.wait(1);
+  unready.hear(EXIT);
+  assertEquals(unready.ending(), { kind: "not-started", silent: false });
+  const deaf = simulate({ startTimeoutMs: 1000, deliveryTimeoutMs: 5000 });
+  deaf.hear(status("idle"));
+  deaf.wait(5000);
+  deaf.hear(EXIT);
+  assertEquals(deaf.ending(), { kind: "not-taken" });
+  const stubborn = simulate({ exitTimeoutMs: 700 });
+  stubborn.hear(PROMPT);
+  stubborn.hear(stop());
+  stubborn.hear(status("idle"));
+  stubborn.wait(699);
+  assertEquals(stubborn.signals(), ["SIGTERM"]);
+  stubborn.wait(1);
+  assertEquals(stubborn.signals(), ["SIGTERM", "SIGKILL tree"]);
+  const busy = simulate({ otherStopHooks: true, drainTimeoutMs: 7000 });
+  busy.hear(stop());
+  busy.wait(6999);
+  assertEquals(busy.signals(), []);
+  busy.wait(1);
+  assertEquals(busy.signals(), ["SIGTERM"]);
+});
+
+Deno.test("an end that only the transcript tells is an answer", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  session.hear(COMPLETED);
+  session.hear(status("idle"));
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "answered", stop: {} });
+});
+
+Deno.test("a new size of the user's terminal is passed on to the child's", () => {
+  const session = simulate();
+  session.hear({ type: "resized", size: { rows: 24, cols: 80 } });
+  assertEquals(session.effects.at(-1), { type: "resize", size: { rows: 24, cols: 80 } });
+});
+
+Deno.test("a child that ignores SIGTERM is reminded, then killed, and one that hangs in the kernel is given up", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(stop());
+  session.hear(status("idle"));
+  session.wait(999);
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.wait(4000);
+  const reminded = Array.from({ length: 1 + 4 }, () => "SIGTERM");
+  assertEquals(session.signals(), reminded);
+  session.wait(1);
+  assertEquals(session.signals(), [...reminded, "SIGKILL tree"]);
+  session.wait(60_000);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("the first signal stops the child and its tools, the second kills them", () => {
+  const session = simulate();
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+  session.hear({ type: "signal", signal: "SIGINT" });
+  assertEquals(session.signals(), ["SIGTERM tree", "SIGKILL tree"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
+});
+
+Deno.test("a signal after the answer does not lose it", () => {
+  for (const last of [[stop()], [stop(), status("idle")]]) {
+    const session = simulate();
+    for (const input of last) session.hear(input);
+    session.hear({ type: "signal", signal: "SIGTERM" });
+    assertEquals(session.signals(), ["SIGTERM"]);
+    session.hear(EXIT);
+    session.wait(2000);
+    assertEquals(session.ending()?.kind, "answered");
+  }
+});
+
+Deno.test("a prompted child that is idle without a hook has ended its turn", () => {
+  const session = simulate();
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  session.wait(10_000);
+  session.hear(status("idle"));
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "idle", prompted: true });
+});
+
+Deno.test("a command that Claude Code carries out by itself ends when the child is idle", () => {
+  const session = simulate({ prompt: "/nonsense" });
+  session.hear(status("idle"));
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "idle", prompted: false });
+});
+
+Deno.test("a prompt that is in the transcript of a child that stayed idle is no turn", () => {
+  const session = simulate({ prompt: "/" });
+  session.hear(status("idle"));
+  session.wait(100);
+  session.hear(PROMPT);
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "idle");
+});
+
+Deno.test("an idle child whose start hooks take long keeps the time the delivery deadline gives", () => {
+  const session = simulate({ startTimeoutMs: 10_000, deliveryTimeoutMs: 60_000 });
+  session.hear(status("idle"));
+  session.wait(50_000);
+  assertEquals(session.signals(), []);
+  session.hear(status("busy"));
+  session.wait(50_000);
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a dialog is answered one key at a time, each after a look", () => {
+  const session = simulate();
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.show("…");
+  session.wait(600);
+  assertEquals(session.typed(), "\x1b[A");
+  session.draw("Security guide", "", " ❯ Yes, I trust this folder", "   No, exit", "");
+  session.wait(300);
+  assertEquals(session.typed(), "\x1b[A\r");
+  session.draw("❯ ");
+  session.hear(status("busy"));
+  session.wait(10_000);
+  assertEquals(session.typed(), "\x1b[A\r");
+});
+
+Deno.test("a dialog that does not react ends the run after a bounded number of keys", () => {
+  const session = simulate();
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.show("…");
+  session.wait(60_000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "dialog");
+  assertEquals(session.typed(), "\x1b[A".repeat(20));
+});
+
+Deno.test("an unknown dialog ends the run without a key", () => {
+  const session = simulate();
+  session.draw("Shall we?", "", " ❯ 1. Now", "   2. Later", "");
+  session.show("…");
+  session.wait(600 + 3000 + 300);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "dialog");
+  assertEquals(session.typed(), "");
+});
+
+Deno.test("a child that waits on a screen without choices ends the run", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.draw("Something covers the input box");
+  session.hear(status("waiting", "dialog open"));
+  session.wait(10_000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "dialog");
+});
+
+Deno.test("a list in an answer is no dialog while the child is busy", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.draw("Pick one:", "", " ❯ 1. Now", "   2. Later", "");
+  session.show("…");
+  session.wait(100_000);
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a paste waits for the input box, its echo and the proof of its delivery", () => {
+  const session = simulate({ inject: "paste" });
+  session.show("\x1b[?1004h");
+  assertEquals(session.typed(), "");
+  session.show("\x1b[?2004h");
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~");
+  session.show("❯ hello");
+  session.show(" there");
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r");
+  session.wait(600);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r\r");
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hello there" } });
+  session.wait(10_000);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r\r");
+  session.hear(stop());
+  session.hear(EXIT);
+  session.wait(2000);
+  assertEquals(session.ending()?.kind, "answered");
+});
+
+Deno.test("a Stop before the paste was submitted belongs to something else", () => {
+  const session = simulate({ inject: "paste" });
+  session.hear(stop());
+  session.show("\x1b[?2004h");
+  session.hear(stop());
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a paste whose echo was missed is found on the screen", () => {
+  const session = simulate({ inject: "paste" });
+  session.show("\x1b[?2004h");
+  session.draw("❯ hello there");
+  session.wait(3000);
+  assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r");
+});
+
+Deno.test("a paste that never shows ends the run without Enter", () => {
+  const session = simulate({ inject: "paste" });
+  session.show("\x1b[?2004h");
+  session.draw("❯ ");
+  session.wait(3000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "undelivered" });
+  assertEquals(session.typed().includes("\r"), false);
+});
+
+Deno.test("a prompt that was taken as another text ends the run", () => {
+  for (const inject of ["stdin", "paste"] as const) {
+    const session = simulate({ inject, prompt: "x\u200by" });
+    session.show("\x1b[?2004h");
+    session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "xy" } });
+    session.hear(EXIT);
+    assertEquals(session.ending(), { kind: "undelivered", taken: "xy" });
+  }
+});
+
+Deno.test("unknown hooks, statuses and transcript lines change nothing but prove life", () => {
+  const session = simulate({ startTimeoutMs: 1000 });
+  session.hear({ type: "hook", event: "SomethingNew", payload: {} });
+  session.hear(status("dreaming"));
+  session.hear(line({ type: "something-new" }));
+  session.wait(100_000);
+  assertEquals(session.signals(), []);
+});
+
+Deno.test("a dialog is looked at, though the line that tells of its turn is read after it", () => {
+  for (const sign of [PROMPT, { type: "hook", event: "UserPromptSubmit", payload: {} } as const]) {
+    const session = simulate();
+    session.hear(status("idle"));
+    session.hear(status("waiting", "permission prompt"));
+    session.hear(sign);
+    session.draw("Allow this?", "❯ 1. Yes", "  2. No");
+    session.wait(10_000);
+    assert(session.effects.some(({ type }) => type === "look"));
+    assertEquals(session.signals().length > 0 || session.typed() !== "", true);
+  }
+});
+
+const asks = (event: string, payload: Record<string, unknown> = {}, id = "7") =>
+  ({ type: "hook", event, payload, id }) as const;
+
+const answers = (session: Simulation) =>
+  session.effects.filter((effect) => effect.type === "answer").map(({ id, reply }) => [id, reply]);
+
+Deno.test("whoever needs a permission is refused, whatever becomes of the turn", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear(asks("PermissionRequest"));
+  assertEquals(answers(session), [["7", DENIAL]]);
+  session.hear({ type: "signal", signal: "SIGTERM" });
+  session.hear(asks("PermissionRequest", {}, "8"));
+  session.hear(INTERRUPTED);
+  session.hear(asks("PermissionRequest", {}, "9"));
+  assertEquals(answers(session).map(([id]) => id), ["7", "8", "9"]);
+});
+
+Deno.test("a turn is stopped after as many requests as it may make", () => {
+  const session = simulate({ maxTurns: 2 });
+  session.hear(status("busy"));
+  const batch = (payload = {}) => session.hear(asks("PostToolBatch", payload));
+  batch();
+  batch({ agent_id: "a1" });
+  session.hear(stop({ background_tasks: [{ id: "b" }] }));
+  batch();
+  assertEquals(answers(session).map(([, reply]) => reply), [undefined, undefined, undefined]);
+  batch();
+  assertEquals(answers(session).at(-1), ["7", STOP]);
+  session.hear(PROMPT);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "max-turns" });
+});
+
+Deno.test("the first request waits for MCP servers, and not for ever", () => {
+  const connecting = simulate({ mcpServers: 2 });
+  connecting.hear(asks("SessionStart"));
+  connecting.hear({ type: "mcp", begun: 1, done: 1 });
+  connecting.wait(1000);
+  connecting.hear({ type: "mcp", begun: 2, done: 2 });
+  connecting.wait(199);
+  assertEquals(answers(connecting), []);
+  connecting.wait(1);
+  assertEquals(answers(connecting), [["7", undefined]]);
+  const hanging = simulate({ mcpServers: 1 });
+  hanging.hear(asks("SessionStart"));
+  hanging.wait(1999);
+  assertEquals(answers(hanging), []);
+  hanging.wait(1);
+  assertEquals(answers(hanging), [["7", undefined]]);
+  hanging.hear({ type: "mcp", begun: 1, done: 1 });
+  hanging.wait(5000);
+  assertEquals(answers(hanging).length, 1);
+  // What a compaction or another session starts is not the first request.
+  hanging.hear(asks("SessionStart", {}, "8"));
+  assertEquals(answers(hanging).length, 2);
+});
+
+Deno.test("hooks that cannot tell what they have to end the turn, unless its end is known", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "unheard" });
+  session.hear({ type: "unheard" });
+  session.hear(INTERRUPTED);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "unheard" });
+  const told = simulate();
+  told.hear(status("busy"));
+  told.hear(stop());
+  told.hear({ type: "unheard" });
+  told.hear(EXIT);
+  told.wait(2000);
+  assertEquals(told.ending()?.kind, "answered");
+});
+
+Deno.test("a dialog that does not react is not given the time to start anew", () => {
+  const session = simulate({ startTimeoutMs: 4000 });
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.show("…");
+  session.wait(12_000);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "not-started");
+});
