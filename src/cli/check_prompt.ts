@@ -1,4 +1,4 @@
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 
 /**
  * The longest prompt that Claude Code takes from stdin, in UTF-16 code units: 10 MiB worth in

@@ -1,4 +1,4 @@
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import { isCommandName } from "./command_names.ts";
 import { FLAGS } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";

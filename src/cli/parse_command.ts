@@ -1,4 +1,4 @@
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import type { CommandName } from "./command_names.ts";
 import { COMMAND_SHAPES } from "./command_shapes.ts";
 import type { CassetteOptions, ParsedArguments, Shell, ShimOptions } from "./parsed_arguments.ts";

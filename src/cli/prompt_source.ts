@@ -1,5 +1,5 @@
 import { checkPrompt, MAX_PROMPT_LENGTH, promptTooLong } from "./check_prompt.ts";
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import { decodePrompt } from "./decode_prompt.ts";
 import type { RunRequest } from "./run_request.ts";
 

@@ -1,4 +1,4 @@
-import type { CliError } from "./cli_error.ts";
+import type { CliError } from "../cli_error.ts";
 import type { Refusal } from "./flags.ts";
 import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
 

@@ -1,4 +1,4 @@
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import { resumptionOf } from "./resumption_of.ts";
 import type { OutputFormat } from "../wire/output_writer.ts";
 import type { PermissionMode, RunRequest } from "./run_request.ts";

@@ -1,4 +1,4 @@
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
 import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
 

@@ -1,4 +1,4 @@
-import { CliError } from "./cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import { findFlag, type Flag } from "./flags.ts";
 import { refusalError } from "./refusal_error.ts";
 

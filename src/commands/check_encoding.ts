@@ -1,6 +1,6 @@
 import { LibcError } from "../../ffi/errno.ts";
 import { readProcStrings } from "../../ffi/proc.ts";
-import { CliError } from "../cli/cli_error.ts";
+import { CliError } from "../cli_error.ts";
 
 const REPLACEMENT = "\uFFFD";
 

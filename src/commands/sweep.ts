@@ -13,7 +13,7 @@ import { reportJson } from "./report/report_json.ts";
  * summary, or one JSON array.
  *
  * @returns the exit code: 2 if something could not be removed
- * @throws {SandboxError} when no config dir of the user's is known, or `/proc` is not there
+ * @throws {CliError} when no config dir of the user's is known, or `/proc` is not there
  */
 export function sweepCommand({ dryRun, json }: SweepOptions): number {
   const env = callerEnvironment();

@@ -1,13 +1,13 @@
 import deno from "../../deno.json" with { type: "json" };
 import { claudeVersion } from "../driver/claude_version.ts";
-import { DriverError } from "../run/driver_error.ts";
+import { CliError } from "../cli_error.ts";
 import { findClaude } from "../run/facts/find_claude.ts";
 
 /**
  * The line that `--version` prints, or with `short` the one of `-v`: exactly Claude Code's own, because the Agent
  * SDKs run `-v` and read the version from it.
  *
- * @throws {DriverError} with `short`, when there is no Claude Code
+ * @throws {CliError} with `short`, when there is no Claude Code
  */
 export async function versionLine(options: {
   readonly short: boolean;
@@ -20,7 +20,7 @@ export async function versionLine(options: {
     const binary = findClaude({ named: options.claudeBinary, env, cwd: Deno.cwd() });
     version = await claudeVersion(binary, env);
     if (version === undefined) {
-      problem = new DriverError(`Cannot use "${binary}": it is not Claude Code`, {
+      problem = new CliError(`Cannot use "${binary}": it is not Claude Code`, {
         suggestion: "Name Claude Code's executable with --claude-binary",
       });
     }

@@ -7,7 +7,7 @@ import { claudeVerdict } from "./claude_verdict.ts";
 /**
  * Whether there is a Claude Code that the program can drive: the one that a run would start.
  *
- * @throws {DriverError} when there is none
+ * @throws {CliError} when there is none
  */
 export async function claudeCheck(options: {
   readonly named: string | undefined;

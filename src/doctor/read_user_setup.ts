@@ -17,7 +17,7 @@ export interface UserSetup {
 /**
  * Reads the user's setup from the environment, the user's config dir and the project's settings.
  *
- * @throws {SandboxError} when there is no telling where the config dir is
+ * @throws {CliError} when there is no telling where the config dir is
  */
 export async function readUserSetup(
   { env, cwd }: { readonly env: Environment; readonly cwd: string },

@@ -22,7 +22,7 @@ const ARGUMENTS = ["--no-session-persistence", "--timeout", "120", "--start-time
  *
  * Of the run nothing stays: its transcript is not brought home.
  *
- * @throws {DriverError} or {SandboxError} when the run cannot be prepared
+ * @throws {CliError} when the run cannot be prepared
  */
 export async function runCheck(options: {
   readonly claudeBinary: string | undefined;

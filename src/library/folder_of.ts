@@ -4,7 +4,7 @@ import { currentFolder } from "../run/facts/current_folder.ts";
 /**
  * The working directory that a program names, as a path from the root.
  *
- * @throws {DriverError} when there is none to work in
+ * @throws {CliError} when there is none to work in
  */
 export function folderOf(cwd: string | undefined): string {
   if (cwd?.startsWith("/")) return cwd;

@@ -27,9 +27,7 @@ export interface HoldOptions
  * A recording is that of its first child.
  *
  * @returns the exit code, which is that of the last turn
- * @throws {DriverError} when a child cannot be had
- * @throws {SandboxError} when there is no login, or no place for a child
- * @throws {CassetteError} when there is no place for the recording
+ * @throws {CliError} when there is no login, a child cannot be had, or there is no place for one or for the recording
  */
 export async function holdConversation(
   request: RunRequest,

@@ -1,4 +1,4 @@
-import { CliError } from "../cli/cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import { parseArguments } from "../cli/parse_arguments.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 

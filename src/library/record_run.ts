@@ -1,7 +1,7 @@
 import { parse } from "@std/jsonc/parse";
 import deno from "../../deno.json" with { type: "json" };
 import { readRegularFile } from "../../ffi/regular_file.ts";
-import { CassetteError } from "../cassette/cassette_error.ts";
+import { CliError } from "../cli_error.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
 import type { RunRequest } from "../cli/run_request.ts";
@@ -20,7 +20,7 @@ export interface RunRecorder {
   /**
    * Begins with a run that is about to be started.
    *
-   * @throws {CassetteError} when the folder cannot be made
+   * @throws {CliError} when the folder cannot be made
    */
   readonly begin: (prepared: PreparedRun) => void;
   readonly input: (input: Input) => void;
@@ -36,7 +36,7 @@ export interface RunRecorder {
 /**
  * Takes the folder for the cassette of a run that is yet to be prepared.
  *
- * @throws {CassetteError} when the folder holds something, or there is no place for it
+ * @throws {CliError} when the folder holds something, or there is no place for it
  */
 export function recordRun(
   folder: string,
@@ -81,7 +81,7 @@ export function recordRun(
         return undefined;
       } catch (error) {
         // Whatever it is, the run still has to be torn down.
-        return error instanceof CassetteError
+        return error instanceof CliError
           ? error.message
           : `Cannot write the recording: ${(error as Error).message}`;
       }

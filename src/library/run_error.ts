@@ -1,7 +1,4 @@
-import { CassetteError } from "../cassette/cassette_error.ts";
-import { CliError } from "../cli/cli_error.ts";
-import { DriverError } from "../run/driver_error.ts";
-import { SandboxError } from "../sandbox/sandbox_error.ts";
+import { asCliError, CliError } from "../cli_error.ts";
 
 /**
  * What kept a run from starting: a flag or a prompt that cannot be honoured, no Claude Code, no login, no folder to
@@ -49,10 +46,10 @@ export class RunError extends Error {
 }
 
 /** The error that a caller gets: what a user can act on becomes a `RunError`, anything else is passed on as it is. */
-export function asRunError(error: unknown): unknown {
-  const isKnown = error instanceof CliError || error instanceof DriverError ||
-    error instanceof SandboxError || error instanceof CassetteError;
-  if (!isKnown) return error;
-  const exitCode = "exitCode" in error ? error.exitCode : 2;
-  return new RunError(error.message, { exitCode, suggestion: error.suggestion, cause: error });
+export function asRunError(thrown: unknown): unknown {
+  if (thrown instanceof RunError) return thrown;
+  const error = asCliError(thrown);
+  if (!(error instanceof CliError)) return error;
+  const { message, exitCode, suggestion } = error;
+  return new RunError(message, { exitCode, suggestion, cause: error });
 }

@@ -1,4 +1,4 @@
-import { CassetteError } from "../cassette/cassette_error.ts";
+import { CliError } from "../cli_error.ts";
 import { CELL, drawRow } from "./draw_row.ts";
 import type { Film } from "./film.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
@@ -20,7 +20,7 @@ const CHILD_LABEL = "what claude-print drives behind it: the interactive Claude 
  * Draws a film as one SVG that moves by CSS alone: no script, nothing loaded. Where motion is not wanted, or not
  * possible, it shows its end.
  *
- * @throws {CassetteError} when it would be too large for anything that shows it
+ * @throws {CliError} when it would be too large for anything that shows it
  */
 export function drawSvg(film: Film): string {
   const rows = new Map<string, string>();
@@ -43,7 +43,7 @@ export function drawSvg(film: Film): string {
       rows.set(drawn, id);
       size += drawn.length;
       if (size > MOST_CHARACTERS) {
-        throw new CassetteError("Cannot draw the recording: its picture would be too large", {
+        throw new CliError("Cannot draw the recording: its picture would be too large", {
           suggestion: "Record a run that draws less, or in a smaller terminal",
         });
       }

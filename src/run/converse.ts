@@ -4,7 +4,7 @@ import type { SessionRun } from "../driver/run_session.ts";
 import type { Report } from "../frames/report.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
-import { DriverError } from "./driver_error.ts";
+import { CliError } from "../cli_error.ts";
 import { isKnownSession } from "./facts/known_session.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
@@ -39,7 +39,7 @@ export interface ConverseOptions extends SessionWatcher {
  * Holds a conversation: a child, and another one that goes on with its session for what is said after it has died.
  *
  * @returns the exit code, which is that of the last turn
- * @throws {DriverError} when a child cannot be had
+ * @throws {CliError} when a child cannot be had
  */
 export async function converse(order: RunOrder, options: ConverseOptions): Promise<number> {
   const { caller, signals, onReport, onPrepared, onChildEnded, emit = () => {} } = options;
@@ -91,7 +91,7 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
   function afterDeath({ sessionId, userConfig }: PreparedRun): RunOrder | undefined {
     const hasLeft = hasAnswered || isKnownSession(sessionId, userConfig.dir);
     if (hasLeft && !order.persistSession) {
-      throw new DriverError("Cannot go on with the conversation: its session is not kept", {
+      throw new CliError("Cannot go on with the conversation: its session is not kept", {
         suggestion: "Leave out --no-session-persistence",
       });
     }

@@ -8,7 +8,7 @@ import type { RunReport } from "./run_report.ts";
  * Starts the child, follows it to its end and says what became of the turn. Where an answer is known without a child,
  * that is what became of it.
  *
- * @throws {DriverError} when the pseudo-terminal or the child cannot be had
+ * @throws {CliError} when the pseudo-terminal or the child cannot be had
  */
 export async function performRun(
   prepared: PreparedRun,

@@ -7,7 +7,7 @@ import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Report } from "../frames/report.ts";
 import type { Input } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
-import { DriverError } from "./driver_error.ts";
+import { CliError } from "../cli_error.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 
 /** Who looks on while a child lives, and what else is attended to. */
@@ -29,7 +29,7 @@ export interface SessionWatcher {
  *
  * @param options.begin what is said before there is a child
  * @param options.caller says what comes after that
- * @throws {DriverError} when the pseudo-terminal or the child cannot be had
+ * @throws {CliError} when the pseudo-terminal or the child cannot be had
  */
 export async function performSession(
   prepared: PreparedRun,
@@ -57,21 +57,21 @@ export async function performSession(
 function driverError(
   error: LibcError,
   { binary, options: { cwd } }: PreparedRun,
-): DriverError {
+): CliError {
   if (error.path === cwd) {
     const why = error.code === "ENOENT" ? "it no longer exists" : error.description;
-    return new DriverError(`Cannot work in ${error.path}: ${why}`, {
+    return new CliError(`Cannot work in ${error.path}: ${why}`, {
       suggestion: "Change to a folder that exists and that you may enter: cd ~",
       cause: error,
     });
   }
   if (error.call === "posix_spawnp" && error.errno === ERRNO.EAGAIN) {
-    return new DriverError("Cannot start claude: there are as many processes as there may be", {
+    return new CliError("Cannot start claude: there are as many processes as there may be", {
       suggestion: "End some, or raise the limit: ulimit -u, or that of the container",
       cause: error,
     });
   }
-  return new DriverError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
+  return new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
     suggestion: error.path === binary
       ? `Look whether it starts by itself: "${binary}" --version`
       : "Look at what claude-print doctor says of pty and fifo, and at the limits: ulimit -a",

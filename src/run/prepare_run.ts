@@ -43,8 +43,8 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
 /**
  * Reads what there is to know, makes the run's private folder, plans the run and fills the folder.
  *
- * @throws {DriverError} when there is no claude to start, or the prompt is a command that it must not get
- * @throws {SandboxError} when there is no login, something that every system has is missing, or the sandbox cannot be built
+ * @throws {CliError} when there is no claude to start, no login, a prompt that must not go in, something that every
+ * system has is missing, or the folder cannot be had
  */
 export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   const facts = await readFacts(order);

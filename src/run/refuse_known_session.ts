@@ -1,4 +1,4 @@
-import { SandboxError } from "../sandbox/sandbox_error.ts";
+import { CliError } from "../cli_error.ts";
 import { isKnownSession } from "./facts/known_session.ts";
 
 /**
@@ -6,11 +6,11 @@ import { isKnownSession } from "./facts/known_session.ts";
  * that the id is taken.
  *
  * @param configDir the user's config dir
- * @throws {SandboxError} when there is a transcript of it
+ * @throws {CliError} when there is a transcript of it
  */
 export function refuseKnownSession(sessionId: string, configDir: string): void {
   if (!isKnownSession(sessionId, configDir)) return;
-  throw new SandboxError(`Cannot begin the session ${sessionId}: its id is already in use`, {
+  throw new CliError(`Cannot begin the session ${sessionId}: its id is already in use`, {
     suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
   });
 }

@@ -1,19 +1,17 @@
+import { CliError } from "../cli_error.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 
 /** A run was stopped before it had a child: its time was up, or a signal came. */
-export class StoppedError extends Error {
+export class StoppedError extends CliError {
   override readonly name = "StoppedError";
+  /** What a result says of it. */
   readonly outcome: Outcome;
-  readonly exitCode: number;
-  readonly suggestion?: string;
 
   constructor(
     outcome: Outcome & { readonly message: string },
     options: { readonly suggestion?: string } = {},
   ) {
-    super(outcome.message);
+    super(outcome.message, { ...options, exitCode: exitCodeOf(outcome, false) });
     this.outcome = outcome;
-    this.exitCode = exitCodeOf(outcome, false);
-    if (options.suggestion !== undefined) this.suggestion = options.suggestion;
   }
 }

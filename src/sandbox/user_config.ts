@@ -1,6 +1,6 @@
 import type { Environment } from "./environment.ts";
 import { pathVariable } from "./path_variable.ts";
-import { SandboxError } from "./sandbox_error.ts";
+import { CliError } from "../cli_error.ts";
 
 /** Where the user's own Claude Code keeps its things. */
 export interface UserConfig {
@@ -20,7 +20,7 @@ export const USER_CONFIG_VARIABLE = "CLAUDE_PRINT_USER_CONFIG_DIR";
  *
  * `CLAUDE_SECURESTORAGE_CONFIG_DIR` moves the login alone; empty, it means `.claude` in the home folder.
  *
- * @throws {SandboxError} when neither variable nor a home folder is known, or it is not UTF-8
+ * @throws {CliError} when neither variable nor a home folder is known, or it is not UTF-8
  */
 export function locateUserConfig(env: Environment): UserConfig {
   const configured = pathVariable(env, USER_CONFIG_VARIABLE) ??
@@ -29,7 +29,7 @@ export function locateUserConfig(env: Environment): UserConfig {
   const isHomeNeeded = configured === "" || storage === "";
   const home = isHomeNeeded ? pathVariable(env, "HOME") : undefined;
   if (configured === "" && (home === undefined || home === "")) {
-    throw new SandboxError("Cannot find the login of Claude Code: HOME is not set", {
+    throw new CliError("Cannot find the login of Claude Code: HOME is not set", {
       suggestion: "Set HOME, or CLAUDE_CONFIG_DIR to the config dir of Claude Code",
     });
   }

@@ -1,5 +1,5 @@
 import { assertEquals, assertInstanceOf } from "@std/assert";
-import { CliError } from "../../src/cli/cli_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 
 Deno.test("CliError exits with 2 and has neither suggestion nor cause unless given", () => {
   const error = new CliError("Cannot start");

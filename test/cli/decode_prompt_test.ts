@@ -1,6 +1,6 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { CliError } from "../../src/cli/cli_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 import { decodePrompt } from "../../src/cli/decode_prompt.ts";
 
 function errorOf(bytes: readonly number[]): CliError {

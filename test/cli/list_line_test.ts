@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { CliError } from "../../src/cli/cli_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 import { parseListLine } from "../../src/cli/list_line.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
 

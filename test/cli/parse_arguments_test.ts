@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import fc from "fast-check";
-import { CliError } from "../../src/cli/cli_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 import { findFlag, FLAGS } from "../../src/cli/flags.ts";
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
 import type { RunRequest } from "../../src/cli/run_request.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { CliError } from "../../src/cli/cli_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 import { type PromptIo, readPrompt, STDIN_PATIENCE_MS } from "../../src/cli/prompt_source.ts";
 
 type Source = {

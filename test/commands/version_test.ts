@@ -3,7 +3,7 @@ import deno from "../../deno.json" with { type: "json" };
 import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import { versionLine } from "../../src/commands/version.ts";
-import { DriverError } from "../../src/run/driver_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 import { NOWHERE } from "../nowhere.ts";
 
 /** Calls `test` with the path of a stand-in. */
@@ -37,7 +37,7 @@ Deno.test("versionLine() does not take something else for Claude Code", async ()
     );
     await assertRejects(
       () => versionLine({ short: true, claudeBinary }),
-      DriverError,
+      CliError,
       `Cannot use "${claudeBinary}": it is not Claude Code`,
     );
   });
@@ -46,7 +46,7 @@ Deno.test("versionLine() does not take something else for Claude Code", async ()
 Deno.test("versionLine() in short fails without any Claude Code", async () => {
   await assertRejects(
     () => versionLine({ short: true, claudeBinary: NOWHERE }),
-    DriverError,
+    CliError,
     `Cannot start claude: "${NOWHERE}" does not exist`,
   );
 });

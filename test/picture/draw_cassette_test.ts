@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cassette } from "../../src/cassette/cassette.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
-import { CassetteError } from "../../src/cassette/cassette_error.ts";
+import { CliError } from "../../src/cli_error.ts";
 import { drawCassette } from "../../src/picture/draw_cassette.ts";
 import { drawSvg } from "../../src/picture/draw_svg.ts";
 import { recordSession } from "../cassette/record_session.ts";
@@ -193,7 +193,7 @@ Deno.test("a picture that nothing could show is refused", () => {
   const film = { title: "", description: "", cols: 1, shellRows: 1, childRows: 1, frames };
   assertThrows(
     () => drawSvg(film),
-    CassetteError,
+    CliError,
     "Cannot draw the recording: its picture would be too large",
   );
 });

@@ -1,5 +1,5 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { SandboxError } from "../../src/sandbox/sandbox_error.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { CliError } from "../../src/cli_error.ts";
 import { locateUserConfig } from "../../src/sandbox/user_config.ts";
 
 Deno.test("locateUserConfig() finds the config dir in the home folder", () => {
@@ -42,6 +42,6 @@ Deno.test("locateUserConfig() looks through the sandbox of a run that started th
 });
 
 Deno.test("locateUserConfig() says what to set when there is no home", () => {
-  const error = assertThrows(() => locateUserConfig({}), SandboxError, "HOME is not set");
-  assertEquals(error.suggestion.includes("CLAUDE_CONFIG_DIR"), true);
+  const error = assertThrows(() => locateUserConfig({}), CliError, "HOME is not set");
+  assertStringIncludes(error.suggestion ?? "", "CLAUDE_CONFIG_DIR");
 });

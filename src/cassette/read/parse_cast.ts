@@ -21,7 +21,7 @@ const eventSchema = z.tuple([z.number(), z.string(), z.string()]);
  * Reads the text of a cast's file.
  *
  * @param options.path the file, for errors
- * @throws {CassetteError} when a line is not what it has to be, with its number
+ * @throws {CliError} when a line is not what it has to be, with its number
  */
 export function parseCast(text: string, options: { readonly path: string }): Cast {
   const { path } = options;

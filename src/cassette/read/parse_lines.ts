@@ -5,7 +5,7 @@ import { isTooDeep } from "../../wire/is_too_deep.ts";
  * Reads a text that holds a JSON value a line.
  *
  * @param options.path the file, for errors
- * @throws {CassetteError} when a line is no JSON or nested too deeply, or the last one was cut short
+ * @throws {CliError} when a line is no JSON or nested too deeply, or the last one was cut short
  */
 export function parseLines(text: string, options: { readonly path: string }): readonly unknown[] {
   const lines = text.split("\n");

@@ -12,7 +12,7 @@ const tapedFrameSchema = z.object({
  * Reads the text of a tape's file.
  *
  * @param options.path the file, for errors
- * @throws {CassetteError} when a line is no frame with its time, with the line's number
+ * @throws {CliError} when a line is no frame with its time, with the line's number
  */
 export function parseTape(
   text: string,

@@ -1,5 +1,5 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
-import { CassetteError } from "../cassette_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
 import { parseCast } from "./parse_cast.ts";
 import { parseTape } from "./parse_tape.ts";
@@ -10,7 +10,7 @@ const LIMIT = 500_000_000;
 /**
  * Reads a cassette from its folder.
  *
- * @throws {CassetteError} when a file is missing or damaged
+ * @throws {CliError} when a file is missing or damaged
  */
 export function readCassette(folder: string): Cassette {
   const castPath = `${folder}/${CAST_FILE}`;
@@ -26,7 +26,7 @@ function readText(path: string): string {
     const isMissing = cause instanceof Deno.errors.NotFound;
     if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
     const why = isMissing ? "it does not exist" : cause.reason;
-    throw new CassetteError(`Cannot read ${path}: ${why}`, {
+    throw new CliError(`Cannot read ${path}: ${why}`, {
       suggestion: "Name the folder that a run was given with --record",
       cause,
     });

@@ -1,4 +1,4 @@
-import { CassetteError } from "../cassette_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
 import { encodeCast } from "./encode_cast.ts";
 import { encodeTape } from "./encode_tape.ts";
@@ -8,13 +8,13 @@ export interface ClaimedFolder {
   /**
    * Makes the folder unless it exists, mode 0700.
    *
-   * @throws {CassetteError} when it cannot be made
+   * @throws {CliError} when it cannot be made
    */
   readonly make: () => void;
   /**
    * Writes the cassette before it returns, readable by nobody but the user.
    *
-   * @throws {CassetteError} when it cannot be written
+   * @throws {CliError} when it cannot be written
    */
   readonly save: (cassette: Cassette) => void;
   /** Removes the folder if it was made for the cassette and holds nothing. */
@@ -24,7 +24,7 @@ export interface ClaimedFolder {
 /**
  * Looks whether a folder can take a recording: it may exist if it is empty.
  *
- * @throws {CassetteError} when it cannot
+ * @throws {CliError} when it cannot
  */
 export function claimFolder(folder: string): ClaimedFolder {
   const failed = `Cannot record in ${folder}`;
@@ -32,7 +32,7 @@ export function claimFolder(folder: string): ClaimedFolder {
   const exists = isEmptyFolder(folder, failed);
   const parent = folder.replace(/(?<!\/)\/+$/u, "").replace(/[^/]+$/u, "");
   if (!exists && !isFolder(parent === "" ? "." : parent)) {
-    throw new CassetteError(`${failed}: the folder above it does not exist`, {
+    throw new CliError(`${failed}: the folder above it does not exist`, {
       suggestion: `Make it first: mkdir -p ${parent}`,
     });
   }
@@ -40,7 +40,7 @@ export function claimFolder(folder: string): ClaimedFolder {
     try {
       Deno.writeTextFileSync(`${folder}/${name}`, text, { mode: 0o600, createNew: true });
     } catch (cause) {
-      throw new CassetteError(`Cannot write the recording: ${(cause as Error).message}`, {
+      throw new CliError(`Cannot write the recording: ${(cause as Error).message}`, {
         suggestion: "Give --record a folder on a disk with room",
         cause,
       });
@@ -53,7 +53,7 @@ export function claimFolder(folder: string): ClaimedFolder {
         Deno.mkdirSync(folder, { mode: 0o700 });
         isOurs = true;
       } catch (cause) {
-        throw new CassetteError(`${failed}: ${(cause as Error).message}`, {
+        throw new CliError(`${failed}: ${(cause as Error).message}`, {
           suggestion: "Give --record a new folder in one that is yours",
           cause,
         });
@@ -84,10 +84,10 @@ function isEmptyFolder(folder: string, failed: string): boolean {
     if (cause instanceof Deno.errors.NotFound) return false;
     const isFile = cause instanceof Deno.errors.NotADirectory;
     const why = isFile ? "it is not a folder" : (cause as Error).message;
-    throw new CassetteError(`${failed}: ${why}`, { suggestion, cause });
+    throw new CliError(`${failed}: ${why}`, { suggestion, cause });
   }
   if (names.length > 0) {
-    throw new CassetteError(`${failed}: there is something in it`, { suggestion });
+    throw new CliError(`${failed}: there is something in it`, { suggestion });
   }
   return true;
 }

@@ -26,7 +26,7 @@ export interface CassetteReplay {
  * those do and say is compared with what was recorded.
  *
  * @param folder what was given to `--record`
- * @throws {CassetteError} when the folder holds no cassette, or a damaged one
+ * @throws {CliError} when the folder holds no cassette, or a damaged one
  */
 export function replayCassette(folder: string): CassetteReplay {
   return replayRead(readCassette(folder));

@@ -2,6 +2,7 @@ import { SIGNALS } from "../../../ffi/signals.ts";
 import { awaitReaders } from "../../run/await_readers.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import type { Outlets } from "./outlets.ts";
+import { problemText } from "./report_error.ts";
 
 /** Exit code of a program that could not say what it had to. */
 const UNWRITTEN = 2;
@@ -35,15 +36,15 @@ export async function delivered(
   const isHeard = stderr.pending === 0;
   if (lost > 0) {
     stdout.drop();
-    outlets.tell(
-      `claude-print: Cannot deliver the output: nobody reads it, and ${lost} bytes are lost\n` +
-        "  Read stdout to its end, or give the reader more time with --timeout SECONDS\n",
-    );
+    outlets.tell(problemText({
+      message: `Cannot deliver the output: nobody reads it, and ${lost} bytes are lost`,
+      suggestion: "Read stdout to its end, or give the reader more time with --timeout SECONDS",
+    }));
   } else if (stdout.end !== undefined && stdout.end !== "unread") {
-    outlets.tell(
-      `claude-print: Cannot write the output: ${stdout.end.description}\n` +
-        "  Send stdout to a file on a disk with room, or to a program that reads it\n",
-    );
+    outlets.tell(problemText({
+      message: `Cannot write the output: ${stdout.end.description}`,
+      suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
+    }));
     exitCode = UNWRITTEN;
   }
   if (isHeard) await awaitReaders(told, signals);

@@ -1,4 +1,4 @@
-import { CliError } from "../../cli/cli_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { visible } from "./visible.ts";
 
 const encoder = new TextEncoder();

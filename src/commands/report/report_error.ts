@@ -1,9 +1,18 @@
-import { deniedError } from "./denied_error.ts";
+import { asCliError, CliError } from "../../cli_error.ts";
 import { print } from "./print.ts";
 
+/** How stderr tells of what went wrong: a line that names it, and one that says what to do about it. */
+export function problemText(
+  { message, suggestion }: { readonly message: string; readonly suggestion?: string | undefined },
+  { label = "" }: { readonly label?: string | undefined } = {},
+): string {
+  const told = `claude-print: ${label}${message}\n`;
+  return suggestion === undefined ? told : `${told}  ${suggestion}\n`;
+}
+
 /**
- * Tells a failure on stderr: one line that names it, one that says what to do. An error without a suggestion is
- * a mistake of this program and comes with its stack.
+ * Tells a failure on stderr: one line that names it, one that says what to do. An error that no user can act on is a
+ * mistake of this program and comes with its stack.
  *
  * @param options.label what stands before the message
  * @param options.tell prints a text on stderr
@@ -16,17 +25,13 @@ export function reportError(
     readonly tell?: (text: string) => void;
   } = {},
 ): number {
-  const error = deniedError(thrown);
-  const { suggestion, exitCode } = error as {
-    readonly suggestion?: unknown;
-    readonly exitCode?: unknown;
-  };
+  const error = asCliError(thrown);
   const message = error instanceof Error ? error.message : String(error);
-  if (typeof suggestion === "string") {
-    tell(`claude-print: ${label}${message}\n  ${suggestion}\n`);
-  } else {
-    tell(`claude-print: ${label}${message}\n`);
-    if (error instanceof Error && exitCode === undefined) tell(`${error.stack}\n`);
+  if (error instanceof CliError) {
+    tell(problemText(error, { label }));
+    return error.exitCode;
   }
-  return typeof exitCode === "number" ? exitCode : 2;
+  tell(problemText({ message }, { label }));
+  if (error instanceof Error) tell(`${error.stack}\n`);
+  return 2;
 }

@@ -1,7 +1,7 @@
+import { asCliError } from "../../cli_error.ts";
 import { StoppedError } from "../../run/stopped_error.ts";
 import type { OutputWriter } from "../../wire/output_writer.ts";
 import { resultFrame } from "../../frames/result/result_frame.ts";
-import { deniedError } from "./denied_error.ts";
 import { reportError } from "./report_error.ts";
 
 /**
@@ -18,7 +18,7 @@ export function reportFailure(
     readonly tell?: (text: string) => void;
   },
 ): number {
-  const error = deniedError(thrown);
+  const error = asCliError(thrown);
   const exitCode = reportError(error, options);
   options.writer.frame(resultFrame({
     version: "unknown",

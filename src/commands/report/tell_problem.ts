@@ -1,6 +1,7 @@
 import type { Redactor } from "../../redaction/redact.ts";
 import type { RunReport } from "../../run/run_report.ts";
 import type { Outlets } from "./outlets.ts";
+import { problemText } from "./report_error.ts";
 
 /** Exit code of a run whose output nobody reads any more: it ends as quietly as a program that SIGPIPE ends. */
 const ABANDONED = 141;
@@ -16,8 +17,7 @@ export async function tellProblem(
   },
 ): Promise<void> {
   if (problem === undefined || exitCode === ABANDONED || (quiet && exitCode === 0)) return;
-  outlets.tell(`claude-print: ${label}${problem.message}\n`);
-  if (problem.suggestion !== undefined) outlets.tell(`  ${problem.suggestion}\n`);
+  outlets.tell(problemText(problem, { label }));
   if (screen === undefined) return;
   const { visibleScreen } = await import("../../redaction/visible_screen.ts");
   const rows = visibleScreen(screen, await loadRedactor());

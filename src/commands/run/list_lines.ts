@@ -1,5 +1,5 @@
 import { TextLineStream } from "@std/streams/text-line-stream";
-import { CliError } from "../../cli/cli_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { inputFileError, MAX_PROMPT_BYTES } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 

@@ -1,5 +1,5 @@
 import { checkPrompt } from "../../cli/check_prompt.ts";
-import { CliError } from "../../cli/cli_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { parseListLine } from "../../cli/list_line.ts";
 import { parseArguments } from "../../cli/parse_arguments.ts";
 import { joinPrompt } from "../../cli/prompt_source.ts";

@@ -1,7 +1,6 @@
-import { CliError } from "../../cli/cli_error.ts";
+import { CliError } from "../../cli_error.ts";
 import type { ShimOptions } from "../../cli/parsed_arguments.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
-import { DriverError } from "../../run/driver_error.ts";
 import { findClaude } from "../../run/facts/find_claude.ts";
 import { isShim } from "../../run/facts/is_shim.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
@@ -100,7 +99,7 @@ function inspect(path: string): { readonly claude?: string; readonly problem?: s
   try {
     claude = findClaude({ named: undefined, env, cwd: currentFolder() });
   } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
+    if (!(error instanceof CliError)) throw error;
     return { problem: `off: ${error.message}` };
   }
   const folder = folderOf(path);

@@ -1,5 +1,5 @@
 import { windowSize } from "../../../ffi/window_size.ts";
-import { CliError } from "../../cli/cli_error.ts";
+import { CliError } from "../../cli_error.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import type { Input } from "../../session/input.ts";
 import type { LiveLine } from "./live_line.ts";

@@ -1,19 +1,19 @@
 import { pasteRefusal } from "../../session/terminal/paste.ts";
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 
 /**
  * Looks for what would keep a prompt from reaching the model as it is.
  *
  * @returns the first character that Claude Code may change, in words; plain ASCII is never looked at
- * @throws {DriverError} when a paste would not deliver the prompt
+ * @throws {CliError} when a paste would not deliver the prompt
  */
 export async function checkDelivery(
   { prompt, inject }: Pick<RunOrder, "inject"> & { readonly prompt: string },
 ): Promise<string | undefined> {
   const refusal = inject === "paste" ? pasteRefusal(prompt) : undefined;
   if (refusal !== undefined) {
-    throw new DriverError(`Cannot paste the prompt: ${refusal}`, {
+    throw new CliError(`Cannot paste the prompt: ${refusal}`, {
       suggestion: "Leave out --inject paste: on stdin every prompt goes in as it is",
     });
   }

@@ -1,10 +1,10 @@
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 
 /**
  * The working directory.
  *
  * @param suggestion what to do where there is none to work in
- * @throws {DriverError} when it has been removed, has a name that is not UTF-8, or lies where no path leads
+ * @throws {CliError} when it has been removed, has a name that is not UTF-8, or lies where no path leads
  */
 export function currentFolder(suggestion = "Change to another folder: cd ~"): string {
   const attempt = "Cannot work in the current folder";
@@ -19,9 +19,9 @@ export function currentFolder(suggestion = "Change to another folder: cd ~"): st
       : cause instanceof Error
       ? cause.message
       : String(cause);
-    throw new DriverError(`${attempt}: ${why}`, { suggestion, cause });
+    throw new CliError(`${attempt}: ${why}`, { suggestion, cause });
   }
   if (path.startsWith("/")) return path;
   // getcwd(3) puts "(unreachable)" before the path of a folder outside of the process's root.
-  throw new DriverError(`${attempt}: no path leads to it from "/"`, { suggestion });
+  throw new CliError(`${attempt}: no path leads to it from "/"`, { suggestion });
 }

@@ -1,11 +1,11 @@
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { isShim } from "./is_shim.ts";
 
 /**
  * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our
  * own shim.
  *
- * @throws {DriverError} when there is none or it cannot be executed
+ * @throws {CliError} when there is none or it cannot be executed
  */
 export function findClaude(
   options: {
@@ -21,11 +21,11 @@ export function findClaude(
       case "yes":
         return path;
       case "no":
-        throw new DriverError(`Cannot start claude: "${named}" is not an executable file`, {
+        throw new CliError(`Cannot start claude: "${named}" is not an executable file`, {
           suggestion: `Make it executable: chmod +x "${named}"`,
         });
       case "missing":
-        throw new DriverError(`Cannot start claude: "${named}" does not exist`, {
+        throw new CliError(`Cannot start claude: "${named}" does not exist`, {
           suggestion: "Give --claude-binary the path of Claude Code's executable",
         });
     }
@@ -39,11 +39,11 @@ export function findClaude(
     if (found === "no") blocked ??= path;
   }
   if (blocked !== undefined) {
-    throw new DriverError(`Cannot start claude: "${blocked}" is not an executable file`, {
+    throw new CliError(`Cannot start claude: "${blocked}" is not an executable file`, {
       suggestion: `Make it executable: chmod +x "${blocked}"`,
     });
   }
-  throw new DriverError(`Cannot start claude: "${name}" is not on PATH`, {
+  throw new CliError(`Cannot start claude: "${name}" is not on PATH`, {
     suggestion:
       "Install Claude Code (npm install -g @anthropic-ai/claude-code) or name it with --claude-binary",
   });

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 import { pluginDirs } from "../../sandbox/child/plugin_dirs.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import type { GatedPrompt } from "../plan/plan_facts.ts";
 
@@ -17,7 +17,7 @@ const UNKNOWN_VERSION = "9999.0.0";
  * Lets a prompt through to a child, or not: what Claude Code's interactive program would carry out by itself never
  * gets there.
  *
- * @throws {DriverError} when the prompt is refused
+ * @throws {CliError} when the prompt is refused
  */
 export function gatePrompt(
   options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded"> & {
@@ -61,7 +61,7 @@ export function gatePrompt(
     case "answer":
       return { expands: false, answer: { text: judgement.text, version } };
     case "refuse":
-      throw new DriverError(judgement.message, { suggestion: judgement.suggestion });
+      throw new CliError(judgement.message, { suggestion: judgement.suggestion });
   }
 }
 

@@ -5,7 +5,7 @@ import { pasteRefusal } from "../../session/terminal/paste.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import type { CallerLine } from "../../wire/caller_line.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
 import { isPlain } from "./is_plain.ts";
 import type { RunOrder } from "../plan/run_order.ts";
@@ -78,7 +78,7 @@ export function messageJudge(
         "Leave such characters out of what follows the command",
       );
     } catch (error) {
-      if (!(error instanceof DriverError)) throw error;
+      if (!(error instanceof CliError)) throw error;
       return refused(error.message, error.suggestion ?? "");
     }
   };

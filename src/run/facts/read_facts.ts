@@ -15,7 +15,7 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { absolutePath } from "../plan/absolute_path.ts";
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./is_plain.ts";
 import { realPath } from "./real_path.ts";
@@ -27,8 +27,8 @@ import type { RunFacts } from "../plan/plan_facts.ts";
 /**
  * Finds claude, the login and the settings, in an order in which what is told first is what has to be mended first.
  *
- * @throws {DriverError} when there is no claude to start, or the prompt is a command that it must not get
- * @throws {SandboxError} when there is no login, or something that every system has is missing
+ * @throws {CliError} when there is no claude to start, the prompt is a command that it must not get, there is no login,
+ * or something that every system has is missing
  * @throws {UnfitFileError} when something else stands where a file of the user's should be
  */
 export async function readFacts(order: RunOrder): Promise<RunFacts> {
@@ -106,7 +106,7 @@ const GUARDS = "2.1.330";
 
 function requireGuard(version: string | undefined): void {
   if (version !== undefined && isVersionAtLeast(version, GUARDS)) return;
-  throw new DriverError(
+  throw new CliError(
     `Cannot honour --resume-drops-turn: Claude Code ${version ?? "of an unknown version"} lacks it`,
     { suggestion: `Update Claude Code to ${GUARDS} or later, or leave it out` },
   );
@@ -114,7 +114,7 @@ function requireGuard(version: string | undefined): void {
 
 function requireConversation(version: string | undefined): void {
   if (version !== undefined && isVersionAtLeast(version, CONVERSES)) return;
-  throw new DriverError(
+  throw new CliError(
     `Cannot hold a conversation with Claude Code ${
       version ?? "of an unknown version"
     }: it needs ${CONVERSES} or later`,

@@ -45,7 +45,7 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
  * Decides all that a run is started with. Nothing is read or made here: no clock, no file, no environment but the
  * caller's in the order, no random number.
  *
- * @throws {DriverError} when there is no session, or no part of it, that can be gone on with as it was asked for
+ * @throws {CliError} when there is no session, or no part of it, that can be gone on with as it was asked for
  */
 export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const decided = decide(order, facts);

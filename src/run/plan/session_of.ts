@@ -1,4 +1,4 @@
-import { DriverError } from "../driver_error.ts";
+import { CliError } from "../../cli_error.ts";
 import type { FoundSessions } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -17,7 +17,7 @@ export interface RunSession {
  *
  * @param options.freshId the id of a session of its own
  * @param options.found the sessions that were looked for
- * @throws {DriverError} when no session has the name that was looked for, or several have it
+ * @throws {CliError} when no session has the name that was looked for, or several have it
  */
 export function sessionOf(
   order: Pick<RunOrder, "sessionId" | "resume" | "resumption" | "forkSession">,
@@ -40,13 +40,13 @@ function namedSession(
   if (resumption?.named === undefined) return undefined;
   const [id, ...more] = named;
   if (id === undefined) {
-    throw new DriverError(
+    throw new CliError(
       `Cannot resume a session: "${resumption.named}" is neither a session id nor the title of a session here`,
       { suggestion: "Use --resume <id>, with the session_id of an earlier json result" },
     );
   }
   if (more.length > 0) {
-    throw new DriverError(
+    throw new CliError(
       `Cannot resume a session: ${named.length} sessions have the title "${resumption.named}"`,
       { suggestion: `Use --resume with the id of one of them: ${named.join(", ")}` },
     );

@@ -1,6 +1,6 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { areSoundSettings } from "./sound_settings.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
@@ -10,7 +10,7 @@ const MAX_BYTES = 2_000_000;
  * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed.
  *
  * @param options.cwd the folder from which a relative path leads to the file
- * @throws {SandboxError} when it is no JSON object or the file cannot be read
+ * @throws {CliError} when it is no JSON object or the file cannot be read
  */
 export async function parseCallerSettings(
   value: string,
@@ -27,7 +27,7 @@ export async function parseCallerSettings(
       const isMissing = cause instanceof Deno.errors.NotFound;
       if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
       const why = isMissing ? "there is no such file" : cause.reason;
-      throw new SandboxError(`Cannot read ${what}: ${why}`, {
+      throw new CliError(`Cannot read ${what}: ${why}`, {
         suggestion: "Give --settings a JSON object or the path of a file that holds one",
         cause,
       });
@@ -38,18 +38,18 @@ export async function parseCallerSettings(
   try {
     parsed = parse(text);
   } catch (cause) {
-    throw new SandboxError(`Cannot parse ${what}: ${(cause as Error).message}`, {
+    throw new CliError(`Cannot parse ${what}: ${(cause as Error).message}`, {
       suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
       cause,
     });
   }
   if (!isJsonObject(parsed)) {
-    throw new SandboxError(`Cannot use ${what}: it holds no JSON object`, {
+    throw new CliError(`Cannot use ${what}: it holds no JSON object`, {
       suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
     });
   }
   if (parsed["disableAllHooks"] === true) {
-    throw new SandboxError(
+    throw new CliError(
       `Cannot honour "disableAllHooks" in ${what}: hooks tell when a turn ends`,
       {
         suggestion: "Remove it; your own hooks are not read anyway",
@@ -58,7 +58,7 @@ export async function parseCallerSettings(
   }
   // Hooks of ours stand beside it, and Claude Code would drop them too.
   if (!areSoundSettings(parsed)) {
-    throw new SandboxError(`Cannot use ${what}: its "permissions" name no permission mode`, {
+    throw new CliError(`Cannot use ${what}: its "permissions" name no permission mode`, {
       suggestion: `Give "defaultMode" a mode of claude --help, for example "default"`,
     });
   }

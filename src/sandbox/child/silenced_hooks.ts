@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 
 /**
  * Refuses a run in which hooks would come to life that somebody has silenced with `disableAllHooks`: hooks of ours tell
@@ -9,7 +9,7 @@ import { SandboxError } from "../sandbox_error.ts";
  *
  * @param settings every settings object that applies to the run
  * @param options.hooked those of them whose hooks are read
- * @throws {SandboxError} when there is such a hook
+ * @throws {CliError} when there is such a hook
  */
 export function refuseSilencedHooks(
   settings: readonly JsonObject[],
@@ -19,7 +19,7 @@ export function refuseSilencedHooks(
   const waking = hooked.some(({ hooks }) => isFilled(hooks)) ||
     settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
   if (!waking) return;
-  throw new SandboxError(
+  throw new CliError(
     'Cannot honour "disableAllHooks" in this folder: claude-print needs hooks of its own, and others would run with them',
     { suggestion: "Remove the hooks and plugins that it silences, or use claude -p" },
   );

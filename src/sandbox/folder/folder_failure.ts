@@ -1,5 +1,5 @@
 import { ERRNO } from "../../../ffi/errno.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 
 /**
  * What is told of a private folder that could not be made or filled.
@@ -10,8 +10,8 @@ import { SandboxError } from "../sandbox_error.ts";
 export function folderFailure(
   action: string,
   { suggestion, cause }: { readonly suggestion: string; readonly cause: unknown },
-): SandboxError {
-  return new SandboxError(`${action}: ${reason(cause)}`, {
+): CliError {
+  return new CliError(`${action}: ${reason(cause)}`, {
     suggestion: remedy(cause) ?? suggestion,
     cause,
   });

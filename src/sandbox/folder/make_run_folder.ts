@@ -1,5 +1,5 @@
 import { absoluteDir } from "../absolute_dir.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { folderFailure } from "./folder_failure.ts";
 import { ForeignFolderError } from "../places/folder_of_runs.ts";
 import { isThere } from "../is_there.ts";
@@ -24,7 +24,7 @@ export interface RunFolderOptions {
  * Makes the private folder of a run in `TMPDIR`, or where the run's tools cannot write if they can write there. Nobody
  * else can read it, and there is nothing in it but whose it is.
  *
- * @throws {SandboxError} when it cannot be made
+ * @throws {CliError} when it cannot be made
  */
 export function makeRunFolder({ places, session, ...reach }: RunFolderOptions): Owner {
   const [tmp] = places;
@@ -36,7 +36,7 @@ export function makeRunFolder({ places, session, ...reach }: RunFolderOptions): 
         : { session: { ...session, configDir: absoluteDir(session.configDir) } }),
     });
   } catch (cause) {
-    if (cause instanceof SandboxError) throw cause;
+    if (cause instanceof CliError) throw cause;
     throw folderFailure(`Cannot create a private folder in ${tmp}`, {
       suggestion: "Set TMPDIR to a folder you can write to",
       cause,
@@ -75,7 +75,7 @@ function makeInFirst(
 function refuseOpenFolder(tmp: string): void {
   const open = openFolder(tmp);
   if (open === undefined) return;
-  throw new SandboxError(
+  throw new CliError(
     `Cannot create a private folder in ${tmp}: every user can rename what is in ${open}`,
     { suggestion: `Set its sticky bit: chmod +t ${open}, or set TMPDIR to a folder of your own` },
   );

@@ -1,6 +1,6 @@
 import { makeFifo } from "../../../ffi/fifo.ts";
 import { UnfitFileError } from "../../../ffi/regular_file.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { copySession } from "../transcripts/copy_session.ts";
 import type { FolderContents } from "./folder_contents.ts";
 import { folderFailure } from "./folder_failure.ts";
@@ -41,7 +41,7 @@ export class Sandbox implements Disposable {
    * Fills a folder that `makeRunFolder` made, and removes it when it cannot be filled.
    *
    * @param options.places the places where other runs may have their private folders
-   * @throws {SandboxError} when it cannot be filled, another run has the session, or the one to resume does not exist
+   * @throws {CliError} when it cannot be filled, another run has the session, or the one to resume does not exist
    * @throws {UnfitFileError} when something else stands where a transcript to resume should be
    */
   constructor(
@@ -83,7 +83,7 @@ export class Sandbox implements Disposable {
       }
     } catch (cause) {
       this[Symbol.dispose]();
-      if (cause instanceof SandboxError || cause instanceof UnfitFileError) throw cause;
+      if (cause instanceof CliError || cause instanceof UnfitFileError) throw cause;
       throw folderFailure(`Cannot fill the private folder ${this.path}`, {
         suggestion: `Look for free space and permissions in ${
           parentOf(parentOf(this.path))
@@ -109,7 +109,7 @@ export class Sandbox implements Disposable {
       before: this.#owner,
       places,
     });
-    throw new SandboxError(`Cannot resume the session "${resume}": it has no transcript`, {
+    throw new CliError(`Cannot resume the session "${resume}": it has no transcript`, {
       suggestion: holder === undefined
         ? `Look for its id in ${userConfigDir}/projects`
         : adviceOn(holder),

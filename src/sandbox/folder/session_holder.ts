@@ -1,5 +1,5 @@
 import { absoluteDir } from "../absolute_dir.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { judgeOwner, type Owner, readOwner } from "./owner.ts";
@@ -57,14 +57,14 @@ function isBefore(owner: Owner, other: Owner): boolean {
  * the id is taken.
  *
  * @param owner whose session it is to be; without one there is nothing to refuse
- * @throws {SandboxError} when another run has it, or had it and could not bring it home
+ * @throws {CliError} when another run has it, or had it and could not bring it home
  */
 export function refuseHeldSession(owner: Owner, places: readonly string[]): void {
   if (owner.session === undefined) return;
   const { id, configDir } = owner.session;
   const holder = findSessionHolder(id, { configDir, before: owner, places });
   if (holder === undefined) return;
-  throw new SandboxError(`Cannot begin the session ${id}: its id is already in use`, {
+  throw new CliError(`Cannot begin the session ${id}: its id is already in use`, {
     suggestion: `${adviceOn(holder)}, or give another --session-id`,
   });
 }

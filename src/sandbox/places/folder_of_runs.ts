@@ -1,5 +1,5 @@
 import { removeEmpty } from "../remove_empty.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 
 /**
  * The folder that holds the private folders of all of this user's runs in a place. It is one, so that a run can keep
@@ -10,7 +10,7 @@ export function folderOfRuns(place: string): string {
 }
 
 /** The folder of runs is another user's, who may have come first: its name can be guessed. */
-export class ForeignFolderError extends SandboxError {
+export class ForeignFolderError extends CliError {
   constructor(runs: string) {
     super(`Cannot create a private folder: ${runs} belongs to somebody else`, {
       suggestion: "Remove it, or set TMPDIR to a folder of your own",

@@ -4,7 +4,7 @@ import type { Environment } from "../environment.ts";
 /**
  * The folder in which runs have their private folders: `TMPDIR`, as for Claude Code itself.
  *
- * @throws {SandboxError} when it is not UTF-8
+ * @throws {CliError} when it is not UTF-8
  */
 export function tempDir(env: Environment): string {
   return pathVariable(env, "TMPDIR") || "/tmp";

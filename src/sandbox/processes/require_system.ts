@@ -1,13 +1,13 @@
 import { LibcError } from "../../../ffi/errno.ts";
 import { readProcFile } from "../../../ffi/proc.ts";
 import { requireProc } from "./require_proc.ts";
-import { SandboxError } from "../sandbox_error.ts";
+import { CliError } from "../../cli_error.ts";
 
 /**
  * Sees to it that what every run builds on is there, which is not so in every container and chroot: `/proc`,
  * `/dev/null`, and a shell for hooks and the guard.
  *
- * @throws {SandboxError} when one of them is missing
+ * @throws {CliError} when one of them is missing
  */
 export function requireSystem(): void {
   requireProc();
@@ -15,13 +15,13 @@ export function requireSystem(): void {
     readProcFile("/dev/null");
   } catch (cause) {
     if (!(cause instanceof LibcError)) throw cause;
-    throw new SandboxError(`Cannot use /dev/null: ${cause.description}`, {
+    throw new CliError(`Cannot use /dev/null: ${cause.description}`, {
       suggestion: "Make it anew: mknod -m 666 /dev/null c 1 3",
       cause,
     });
   }
   if (isProgram("/bin/sh")) return;
-  throw new SandboxError("Cannot run hooks: /bin/sh is not there, or no program", {
+  throw new CliError("Cannot run hooks: /bin/sh is not there, or no program", {
     suggestion: "Install a shell, such as dash or busybox",
   });
 }

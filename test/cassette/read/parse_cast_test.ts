@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
-import { CassetteError } from "../../../src/cassette/cassette_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { encodeCast } from "../../../src/cassette/record/encode_cast.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { recordSession } from "../record_session.ts";
@@ -11,7 +11,7 @@ const parse = (text: string) => parseCast(text, { path: "run/child.cast" });
 
 /** What the error says about a cast whose second line is this. */
 function complaint(line: string, { first = JSON.stringify(header) } = {}): string {
-  const error = assertThrows(() => parse(`${first}\n${line}\n`), CassetteError);
+  const error = assertThrows(() => parse(`${first}\n${line}\n`), CliError);
   assertEquals(
     error.suggestion,
     "Record the run again with --record, or restore the file from a copy",
@@ -126,9 +126,9 @@ Deno.test("what no run has is refused: a terminal of a million columns, times an
 });
 
 Deno.test("a cast that was cut short is refused", () => {
-  const error = assertThrows(() => parse(`${JSON.stringify(header)}\n[1, "o"`), CassetteError);
+  const error = assertThrows(() => parse(`${JSON.stringify(header)}\n[1, "o"`), CliError);
   assertEquals(error.message, "Cannot read line 2 of run/child.cast: it was cut short");
-  assertThrows(() => parse(""), CassetteError, "line 1 of run/child.cast: the header is missing");
+  assertThrows(() => parse(""), CliError, "line 1 of run/child.cast: the header is missing");
 });
 
 Deno.test("a cast of another program is refused", () => {

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { CassetteError } from "../../../src/cassette/cassette_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { encodeTape } from "../../../src/cassette/record/encode_tape.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
 
@@ -24,7 +24,7 @@ Deno.test("a damaged tape is refused by the line", () => {
       [`${good}${good}[]\n`, "line 3 of run/tape.jsonl: it is no frame with its time"],
     ] as const
   ) {
-    const error = assertThrows(() => parseTape(text, options), CassetteError);
+    const error = assertThrows(() => parseTape(text, options), CliError);
     assertEquals(error.message, `Cannot read ${what}`);
   }
 });

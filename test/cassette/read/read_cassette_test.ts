@@ -1,13 +1,13 @@
 import { assertThrows } from "@std/assert";
 import { makeFifo } from "../../../ffi/fifo.ts";
-import { CassetteError } from "../../../src/cassette/cassette_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 
 Deno.test("readCassette() says what is no recording, and waits for none", () => {
   const folder = Deno.makeTempDirSync();
   const read = () => readCassette(folder);
-  assertThrows(read, CassetteError, `Cannot read ${folder}/child.cast: it does not exist`);
+  assertThrows(read, CliError, `Cannot read ${folder}/child.cast: it does not exist`);
   makeFifo(`${folder}/child.cast`);
-  assertThrows(read, CassetteError, `Cannot read ${folder}/child.cast: it is no regular file`);
+  assertThrows(read, CliError, `Cannot read ${folder}/child.cast: it is no regular file`);
   Deno.removeSync(folder, { recursive: true });
 });

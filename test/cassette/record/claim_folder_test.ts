@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { CassetteError } from "../../../src/cassette/cassette_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { claimFolder } from "../../../src/cassette/record/claim_folder.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { recordSession } from "../record_session.ts";
@@ -24,7 +24,7 @@ Deno.test("claimFolder() makes a folder and files that are the user's alone", ()
     const mode = (name: string) => ((Deno.statSync(`${folder}/${name}`).mode ?? 0) & 0o777);
     assertEquals([mode(""), mode("child.cast"), mode("tape.jsonl")], [0o700, 0o600, 0o600]);
     assertEquals(readCassette(folder), cassette);
-    assertThrows(() => claimed.save(cassette), CassetteError, "Cannot write the recording: ");
+    assertThrows(() => claimed.save(cassette), CliError, "Cannot write the recording: ");
   }));
 
 Deno.test("claimFolder() takes an empty folder, and gives up only one of its own", () =>
@@ -43,8 +43,8 @@ Deno.test("claimFolder() refuses a folder with something in it, a file, and a pl
   inTempFolder((path) => {
     Deno.writeTextFileSync(`${path}/file`, "");
     const refused = (folder: string) => {
-      const { message, suggestion } = assertThrows(() => claimFolder(folder), CassetteError);
-      return [message.replaceAll(path, ""), suggestion.replaceAll(path, "")];
+      const { message, suggestion } = assertThrows(() => claimFolder(folder), CliError);
+      return [message.replaceAll(path, ""), suggestion?.replaceAll(path, "")];
     };
     const suggestion = "Give --record a folder that does not exist yet, or an empty one";
     assertEquals(refused(path), ["Cannot record in : there is something in it", suggestion]);

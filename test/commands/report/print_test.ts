@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { CliError } from "../../../src/cli/cli_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { print } from "../../../src/commands/report/print.ts";
 
 /** A stream that takes some bytes a write, or throws; when its turns are over it takes everything. */

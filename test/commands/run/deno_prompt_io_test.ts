@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { CliError } from "../../../src/cli/cli_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { denoPromptIo } from "../../../src/commands/run/deno_prompt_io.ts";
 import { readPrompt } from "../../../src/cli/prompt_source.ts";
 

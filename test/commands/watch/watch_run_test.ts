@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CliError } from "../../../src/cli/cli_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { watchRun } from "../../../src/commands/watch/watch_run.ts";
 
 const REQUEST = { show: false, quiet: false, trace: false, outputFormat: "text" } as const;

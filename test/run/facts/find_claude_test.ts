@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { DriverError } from "../../../src/run/driver_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { findClaude } from "../../../src/run/facts/find_claude.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
@@ -38,10 +38,10 @@ Deno.test("findClaude() says why there is none", () => {
   const { dir, remove } = ground();
   const find = (named: string | undefined, path: string) => () =>
     findClaude({ named, env: { PATH: path }, cwd: dir });
-  assertThrows(find(undefined, NOWHERE), DriverError, '"claude" is not on PATH');
-  assertThrows(find(undefined, `${dir}/plain`), DriverError, "is not an executable file");
-  assertThrows(find("./missing", ""), DriverError, '"./missing" does not exist');
-  assertThrows(find("plain/claude", ""), DriverError, "is not an executable file");
-  assertThrows(find(`${dir}/bin`, ""), DriverError, "is not an executable file");
+  assertThrows(find(undefined, NOWHERE), CliError, '"claude" is not on PATH');
+  assertThrows(find(undefined, `${dir}/plain`), CliError, "is not an executable file");
+  assertThrows(find("./missing", ""), CliError, '"./missing" does not exist');
+  assertThrows(find("plain/claude", ""), CliError, "is not an executable file");
+  assertThrows(find(`${dir}/bin`, ""), CliError, "is not an executable file");
   remove();
 });

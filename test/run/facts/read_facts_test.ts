@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
-import { DriverError } from "../../../src/run/driver_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { readFacts } from "../../../src/run/facts/read_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
@@ -54,7 +54,7 @@ Deno.test("readFacts() refuses --resume-drops-turn where Claude Code lacks it", 
   const resumption = { latest: false, named: "s", upTo: "m", dropsTurn: "t" };
   await assertRejects(
     async () => await readFacts(await ordered(home, { resumption })),
-    DriverError,
+    CliError,
     "Cannot honour --resume-drops-turn: Claude Code 2.1.197 lacks it",
   );
 });

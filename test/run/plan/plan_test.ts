@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { DriverError } from "../../../src/run/driver_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
@@ -390,7 +390,7 @@ Deno.test("plan(): a session that is not there, or not in parts, is refused", ()
     ],
   ];
   for (const [row, message] of refusals) {
-    assertEquals(assertThrows(() => planOf(row), DriverError).message, message);
+    assertEquals(assertThrows(() => planOf(row), CliError).message, message);
   }
 });
 

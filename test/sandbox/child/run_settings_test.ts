@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeFifo } from "../../../ffi/fifo.ts";
 import { parseCallerSettings, runSettings } from "../../../src/sandbox/child/run_settings.ts";
-import { SandboxError } from "../../../src/sandbox/sandbox_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };
@@ -23,39 +23,39 @@ Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async 
 Deno.test("parseCallerSettings() says what is wrong", async () => {
   await assertRejects(
     () => parseCallerSettings("{nonsense", HERE),
-    SandboxError,
+    CliError,
     "Cannot parse --settings",
   );
   await assertRejects(
     () => parseCallerSettings(NOWHERE, HERE),
-    SandboxError,
+    CliError,
     `Cannot read the settings file "${NOWHERE}"`,
   );
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, "[1]");
   await assertRejects(
     () => parseCallerSettings(file, HERE),
-    SandboxError,
+    CliError,
     "it holds no JSON object",
   );
   await Deno.remove(file);
   makeFifo(file);
   await assertRejects(
     () => parseCallerSettings(file, HERE),
-    SandboxError,
+    CliError,
     `Cannot read the settings file "${file}": it is no regular file`,
   );
   await Deno.remove(file);
   for (const permissions of [null, { defaultMode: null }, { defaultMode: "Plan" }]) {
     await assertRejects(
       () => parseCallerSettings(JSON.stringify({ permissions }), HERE),
-      SandboxError,
+      CliError,
       'Cannot use --settings: its "permissions" name no permission mode',
     );
   }
   await assertRejects(
     () => parseCallerSettings('{"disableAllHooks":true}', HERE),
-    SandboxError,
+    CliError,
     '"disableAllHooks"',
   );
 });

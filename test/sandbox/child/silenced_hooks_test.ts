@@ -1,5 +1,5 @@
 import { assertThrows } from "@std/assert";
-import { SandboxError } from "../../../src/sandbox/sandbox_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { refuseSilencedHooks } from "../../../src/sandbox/child/silenced_hooks.ts";
 
 const silent = { disableAllHooks: true };
@@ -10,7 +10,7 @@ Deno.test("refuseSilencedHooks() refuses to wake hooks that somebody silenced", 
   for (const [settings, read] of [[[silent, hooked], [hooked]], [[silent, plugged], []]] as const) {
     assertThrows(
       () => refuseSilencedHooks(settings, { hooked: read }),
-      SandboxError,
+      CliError,
       '"disableAllHooks"',
     );
   }

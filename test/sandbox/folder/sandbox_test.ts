@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
-import { SandboxError } from "../../../src/sandbox/sandbox_error.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { Ground, type SandboxWish } from "../ground.ts";
 
 const mode = (path: string) => ((Deno.lstatSync(path).mode ?? 0) & 0o777).toString(8);
@@ -64,7 +64,7 @@ Deno.test("Sandbox goes elsewhere where somebody else has taken the name of the 
   }
   const error = assertThrows(
     () => ground.sandbox({ env, folders: ["/"], writable: ["/"] }),
-    SandboxError,
+    CliError,
   );
   assertEquals(error.message, `Cannot create a private folder: ${runs} belongs to somebody else`);
   assertEquals([...Deno.readDirSync(ground.user)], []);
@@ -109,7 +109,7 @@ Deno.test("Sandbox says that a session to resume is not there, and leaves nothin
   using ground = new Ground();
   assertThrows(
     () => ground.sandbox({ resume: "nope" }),
-    SandboxError,
+    CliError,
     'Cannot resume the session "nope"',
   );
   assertEquals([...Deno.readDirSync(ground.tmp)], []);
@@ -119,7 +119,7 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
   using ground = new Ground();
   const begin = (more: SandboxWish = {}) => ground.sandbox({ isNewSession: true, ...more });
   const adviceOn = (more: SandboxWish = {}) => {
-    const error = assertThrows(() => begin(more), SandboxError);
+    const error = assertThrows(() => begin(more), CliError);
     return `${error.message}. ${error.suggestion}`;
   };
   const inUse = "Cannot begin the session s1: its id is already in use";
@@ -155,7 +155,7 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
 Deno.test("Sandbox says that TMPDIR cannot be used", () => {
   using ground = new Ground();
   const env = { TMPDIR: `${ground.path}/missing` };
-  const error = assertThrows(() => ground.sandbox({ env }), SandboxError);
+  const error = assertThrows(() => ground.sandbox({ env }), CliError);
   assertEquals(error.message, `Cannot create a private folder in ${env.TMPDIR}: no such folder`);
   assertEquals(error.suggestion, "Set TMPDIR to a folder you can write to");
 });

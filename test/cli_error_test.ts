@@ -1,14 +1,14 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
-import { CliError } from "../../../src/cli/cli_error.ts";
-import { deniedError } from "../../../src/commands/report/denied_error.ts";
+import { UnfitFileError } from "../ffi/regular_file.ts";
+import { asCliError, CliError } from "../src/cli_error.ts";
 
 function told(message: string): CliError {
-  const error = deniedError(new Deno.errors.NotCapable(message));
+  const error = asCliError(new Deno.errors.NotCapable(message));
   assertInstanceOf(error, CliError);
   return error;
 }
 
-Deno.test("deniedError() says what is lacking, without the compiler's flags", () => {
+Deno.test("asCliError() says what is lacking, without the compiler's flags", () => {
   const folder = told(
     'Requires all access to "/dev/shm/a, b", specify the required permissions during compilation ' +
       "using `deno compile --allow-all`",
@@ -24,7 +24,18 @@ Deno.test("deniedError() says what is lacking, without the compiler's flags", ()
   assertEquals(told("?").message, "Cannot go on: this program was not given a permission");
 });
 
-Deno.test("deniedError() leaves other errors alone", () => {
+Deno.test("asCliError() knows the errors of libc's room by their suggestions", () => {
+  const cause = new UnfitFileError("/a", { reason: "it is no regular file" });
+  const error = asCliError(cause);
+  assertInstanceOf(error, CliError);
+  assertEquals(
+    [error.message, error.suggestion, error.exitCode, error.cause],
+    [cause.message, cause.suggestion, 2, cause],
+  );
+  assertEquals(asCliError(error), error);
+});
+
+Deno.test("asCliError() leaves other errors alone", () => {
   const error = new Deno.errors.PermissionDenied("no");
-  assertEquals(deniedError(error), error);
+  assertEquals(asCliError(error), error);
 });

@@ -1,0 +1,61 @@
+/**
+ * A failure that a user can act on: one line that names the failed action, and what to do instead.
+ *
+ * `message` names the action first, in the active voice, without a full stop. `suggestion` says what to do about it; it
+ * is absent where the user did it, as with a signal. `exitCode` is 2 unless given: this program or its environment failed.
+ */
+export class CliError extends Error {
+  override readonly name: string = "CliError";
+  readonly exitCode: number;
+  readonly suggestion?: string;
+
+  constructor(
+    message: string,
+    options: {
+      readonly exitCode?: number;
+      readonly suggestion?: string;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.exitCode = options.exitCode ?? 2;
+    if (options.suggestion !== undefined) this.suggestion = options.suggestion;
+  }
+}
+
+/** The program as a package; without these flags the folder it is started in could put another in its place. */
+const WITH_ALL_ACCESS = "deno run -A --no-config --no-lock jsr:@claude-print/cli";
+
+/**
+ * An error as a user is told of it, if a user can act on it: errors of libc's room, which imports nothing and is known by
+ * its suggestions, and permissions that this program was not given. Any other error as it is: a mistake of this program.
+ */
+export function asCliError(error: unknown): unknown {
+  if (error instanceof CliError || !(error instanceof Error)) return error;
+  if (error instanceof Deno.errors.NotCapable) return deniedError(error);
+  const { suggestion, exitCode } = error as {
+    readonly suggestion?: unknown;
+    readonly exitCode?: unknown;
+  };
+  if (typeof suggestion !== "string") return error;
+  return new CliError(error.message, {
+    suggestion,
+    ...(typeof exitCode === "number" ? { exitCode } : {}),
+    cause: error,
+  });
+}
+
+/**
+ * The executable has a list of permissions. It is complete but for `/dev`, `/proc` and `/sys`, whose files Deno opens
+ * only to a program that has every permission.
+ */
+function deniedError(error: Error): CliError {
+  const [, lacking = "a permission"] =
+    /^Requires (.+?)(?:, (?:specify|run) |$)/u.exec(error.message) ?? [];
+  return new CliError(`Cannot go on: this program was not given ${lacking}`, {
+    suggestion: /"\/(?:dev|proc|sys)\//u.test(lacking)
+      ? `Use folders outside of /dev, /proc and /sys, or run ${WITH_ALL_ACCESS}`
+      : `Run ${WITH_ALL_ACCESS}, and report this line`,
+    cause: error,
+  });
+}
