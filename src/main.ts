@@ -12,7 +12,7 @@
 import { print } from "./commands/report/print.ts";
 import { reportError } from "./commands/report/report_error.ts";
 import { parseArguments } from "./cli/parse_arguments.ts";
-import { UnsupportedFlagError } from "./cli/unsupported_flag_error.ts";
+import { UnsupportedFlagError } from "./cli/refusal_error.ts";
 
 /** Runs a command line and returns its exit code. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -35,11 +35,11 @@ async function main(argv: readonly string[]): Promise<number> {
     switch (command.kind) {
       case "help": {
         if (command.command !== undefined) {
-          const { commandHelp } = await import("./cli/command_help.ts");
+          const { commandHelp } = await import("./cli/help/command_help.ts");
           print(Deno.stdout, commandHelp(command.command));
           return 0;
         }
-        const { helpText } = await import("./cli/help.ts");
+        const { helpText } = await import("./cli/help/help.ts");
         print(Deno.stdout, helpText());
         return 0;
       }
@@ -69,12 +69,12 @@ async function main(argv: readonly string[]): Promise<number> {
         return await cassette(command.options);
       }
       case "completion": {
-        const { completion } = await import("./cli/completion.ts");
+        const { completion } = await import("./cli/help/completion.ts");
         print(Deno.stdout, completion(command.shell));
         return 0;
       }
       case "man": {
-        const { manPage } = await import("./cli/man_page.ts");
+        const { manPage } = await import("./cli/help/man_page.ts");
         print(Deno.stdout, manPage());
         return 0;
       }

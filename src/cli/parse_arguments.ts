@@ -2,10 +2,9 @@ import { CliError } from "../cli_error.ts";
 import { isCommandName } from "./command_names.ts";
 import { FLAGS } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
-import { refusalError } from "./refusal_error.ts";
+import { refusalError, UnsupportedFlagError } from "./refusal_error.ts";
 import { requestOf } from "./request_of.ts";
 import { tokenize, type Tokens } from "./tokenize.ts";
-import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
 
 const READING = "Cannot read the command line";
 const ALL_FLAGS = '"claude-print --help" lists all flags';

@@ -1,6 +1,8 @@
-import type { CliError } from "../cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import type { Refusal } from "./flags.ts";
-import { UnsupportedFlagError } from "./unsupported_flag_error.ts";
+
+/** A flag that this program does not honour, or does not know: `claude -p` itself may. */
+export class UnsupportedFlagError extends CliError {}
 
 /** Why a flag, or one of its values, cannot be honoured. */
 export function refusalError(what: string, refusal: Refusal): CliError {

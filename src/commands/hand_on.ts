@@ -1,5 +1,5 @@
 import { exec } from "../../ffi/exec.ts";
-import type { UnsupportedFlagError } from "../cli/unsupported_flag_error.ts";
+import type { UnsupportedFlagError } from "../cli/refusal_error.ts";
 import { print } from "./report/print.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
-import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/environment.ts";
 import { places } from "../sandbox/places/places.ts";
 import { requireProc } from "../sandbox/processes/require_proc.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../sandbox/folder/sweep.ts";

@@ -1,5 +1,4 @@
-import type { Check } from "./check.ts";
-import { skippedCheck } from "./skipped_check.ts";
+import { type Check, skippedCheck } from "./check.ts";
 
 const DEFAULT_URL = "https://api.anthropic.com";
 

@@ -23,3 +23,20 @@ export interface Check {
   /** The same for machines: names, versions, milliseconds, bytes. */
   readonly data: Readonly<Record<string, unknown>>;
 }
+
+/** The check that an error ended: its message, and what it suggests if it does. */
+export function failedCheck(name: CheckName, error: unknown): Check {
+  const { suggestion } = error as { readonly suggestion?: unknown };
+  return {
+    name,
+    ok: false,
+    detail: error instanceof Error ? error.message : String(error),
+    ...(typeof suggestion === "string" ? { suggestion } : {}),
+    data: {},
+  };
+}
+
+/** A check that was not made, and why. */
+export function skippedCheck(name: CheckName, why: string): Check {
+  return { name, ok: true, skipped: true, detail: why, data: {} };
+}

@@ -4,7 +4,7 @@ import { Poller } from "../../ffi/poll.ts";
 import { removeEmpty } from "../sandbox/remove_empty.ts";
 import { removeFolder } from "../sandbox/remove_folder.ts";
 import { makePrivateFolder } from "../sandbox/folder/make_private_folder.ts";
-import { bytesInWords } from "./bytes_in_words.ts";
+import { bytesInWords } from "./in_words.ts";
 import type { Check } from "./check.ts";
 
 /** Room a run should find for its transcript and its logs, in bytes. */

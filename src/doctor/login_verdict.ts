@@ -1,8 +1,6 @@
-import type { Login } from "../sandbox/child/login.ts";
-import { noLoginError } from "../sandbox/child/no_login_error.ts";
-import type { Check } from "./check.ts";
-import { durationInWords } from "./duration_in_words.ts";
-import { failedCheck } from "./failed_check.ts";
+import { type Login, noLoginError } from "../sandbox/child/login.ts";
+import { type Check, failedCheck } from "./check.ts";
+import { durationInWords } from "./in_words.ts";
 import type { UserSetup } from "./read_user_setup.ts";
 
 /**

@@ -1,6 +1,5 @@
 import { type Platform, platformProblem } from "../../ffi/platform.ts";
-import type { Check } from "./check.ts";
-import { failedCheck } from "./failed_check.ts";
+import { type Check, failedCheck } from "./check.ts";
 
 /** Whether the program can run on this platform at all. */
 export function platformCheck(platform: Platform): Check {

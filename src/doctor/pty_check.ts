@@ -5,8 +5,7 @@ import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../ffi/proces
 import { openPty } from "../../ffi/pty.ts";
 import { spawn } from "../../ffi/spawn.ts";
 import { DEFAULT_WINDOW_SIZE } from "../../ffi/window_size.ts";
-import type { Check } from "./check.ts";
-import { failedCheck } from "./failed_check.ts";
+import { type Check, failedCheck } from "./check.ts";
 
 const SHELL = "/bin/sh";
 const EXIT_CODE = 7;

@@ -1,8 +1,7 @@
 import { readOwnJsonObject } from "../sandbox/read_json_object.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { findLogin, type Login } from "../sandbox/child/login.ts";
-import { readSettings } from "../sandbox/child/read_settings.ts";
-import { settingSources } from "../sandbox/child/setting_sources.ts";
+import { readSettings, settingSources } from "../sandbox/child/read_settings.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 

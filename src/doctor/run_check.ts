@@ -9,8 +9,7 @@ import type { Environment } from "../sandbox/environment.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { Check } from "./check.ts";
 import { clockInput, RUN_CLOCK_START } from "./run_clock.ts";
-import { runVerdict } from "./run_verdict.ts";
-import { sessionFacts } from "./session_facts.ts";
+import { runVerdict, sessionFacts } from "./run_verdict.ts";
 
 const PROMPT = "Reply with one word: ready";
 

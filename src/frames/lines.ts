@@ -1,22 +1,27 @@
-import { isCommandText } from "../transcript/command_text.ts";
+import { isCommandText } from "../transcript/turn.ts";
 import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { isResumption } from "../transcript/resumption.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
-import type { SubagentLine } from "../session/input.ts";
+import type { Subagent, SubagentLine } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
 import { begin, beginTurn } from "./beginning.ts";
 import { preservedLines } from "./build/compact_metadata.ts";
-import { isAheadOfSummary, isBoundary, isEnd, isSummary, tellOutcome } from "./compaction.ts";
+import {
+  isAheadOfSummary,
+  isBoundary,
+  isEnd,
+  isSummary,
+  tellOutcome,
+  tellTyped,
+} from "./compaction.ts";
 import { framesOfEntry } from "./build/frames_of_entry.ts";
 import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
-import { inOrder } from "./in_order.ts";
 import { forgetShells, noteShells } from "./long_shells.ts";
 import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
 import { say, tellTasks } from "./saying.ts";
-import { tellTyped } from "./typed_compaction.ts";
 import { startTask, taskFramesOfEntry } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
 
@@ -255,4 +260,37 @@ function notificationIn(entry: Entry): TaskNotification | undefined {
   return entry.type === "user" && entry.isSidechain !== true && entry.meaning === "prompt"
     ? parseTaskNotification(entry.message.content)
     : undefined;
+}
+
+/** A line of the session's own transcript, or of a subagent's. */
+interface WrittenLine {
+  readonly entry: Entry;
+  readonly subagent?: Subagent;
+}
+
+/**
+ * Puts lines that were written to several transcripts meanwhile into the order of their times. Those of one transcript
+ * stay as they are; one without a time belongs to the one before it.
+ */
+export function inOrder(
+  own: readonly Entry[],
+  subagents: readonly SubagentLine[],
+): readonly WrittenLine[] {
+  const lines = own.map((entry) => ({ entry }));
+  if (subagents.length === 0) return lines;
+  return [...timed(lines), ...timed(subagents)].sort((one, other) => one.time - other.time)
+    .map(({ line }) => line);
+}
+
+function timed(
+  lines: readonly WrittenLine[],
+): readonly { readonly line: WrittenLine; readonly time: number }[] {
+  let latest = 0;
+  return lines.map((line) => {
+    const { entry } = line;
+    const stamp = entry.type === "other" ? entry.line.timestamp : entry.timestamp;
+    const time = typeof stamp === "string" ? Date.parse(stamp) : NaN;
+    latest = Math.max(latest, Number.isNaN(time) ? 0 : time);
+    return { line, time: latest };
+  });
 }

@@ -1,8 +1,7 @@
 import type { ContentBlock, Entry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
-import { isTurnFailure } from "../session/is_turn_failure.ts";
+import { type Input, isTurnFailure } from "../session/input.ts";
 import { transcriptSign } from "../session/transcript_sign.ts";
-import type { Input } from "../session/input.ts";
 
 /** A tool that has been called and has not returned. */
 export interface RunningTool {

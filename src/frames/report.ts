@@ -1,5 +1,5 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
-import type { Limits } from "../session/limits.ts";
+import type { Limits } from "../session/session_state.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { type Cost, costOfEntries } from "../transcript/cost.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";

@@ -1,9 +1,19 @@
 import type { SettledMessage } from "../session/message.ts";
 import { begin, beginTurn } from "./beginning.ts";
-import { and, type FramesState, type Told, told, type TurnEnd, withIds } from "./frames_state.ts";
-import { tellCompleted, tellMessage } from "./messages.ts";
-import { reportTurns } from "./report.ts";
+import {
+  and,
+  type FramesOptions,
+  type FramesState,
+  startFrames,
+  type Told,
+  told,
+  type TurnEnd,
+  withIds,
+} from "./frames_state.ts";
+import { awaitMessage, tellCompleted, tellMessage } from "./messages.ts";
+import { type Report, type ReportOptions, reportTurns } from "./report.ts";
 import { unavailableFrame } from "./build/unavailable_frame.ts";
+import type { Frame } from "../wire/frame.ts";
 
 /** Tells the result of a turn that the child outlives, all of whose lines have been told. */
 export function tellResult(state: FramesState, end: TurnEnd): Told {
@@ -46,4 +56,17 @@ function tellSettled(
       }));
     return told(next, [made]);
   });
+}
+
+/** What is printed for a message that needs no child, and what became of it. */
+export function answerFrames(
+  message: SettledMessage,
+  options: { readonly frames: FramesOptions; readonly report: ReportOptions },
+): { readonly frames: readonly Frame[]; readonly report: Report } {
+  const { state } = awaitMessage(startFrames(options.frames, options.report), message);
+  const { frames, state: { reports } } = tellResult(state, {
+    ending: { kind: "settled", message },
+    at: 0,
+  });
+  return { frames, report: reports[0] as Report };
 }

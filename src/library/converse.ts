@@ -3,7 +3,7 @@ import { ProgramCaller } from "../driver/sources/program_caller.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { StoppedError } from "../run/stopped_error.ts";
 import { Teardown } from "../run/teardown.ts";
-import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/environment.ts";
 import { messageLine } from "../wire/caller_line.ts";
 import type { ContentBlock, Frame } from "../wire/frame.ts";
 import { awaitedResults } from "./awaited_results.ts";

@@ -6,7 +6,7 @@ import { prepareRun } from "../run/prepare_run.ts";
 import { unsweptWarnings } from "../run/unswept_warnings.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
-import { callerEnvironment } from "../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../sandbox/environment.ts";
 import type { Frame } from "../wire/frame.ts";
 import { folderOf } from "./folder_of.ts";
 import { frameQueue } from "./frame_queue.ts";

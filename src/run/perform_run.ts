@@ -3,6 +3,8 @@ import type { Report } from "../frames/report.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { RunReport } from "./run_report.ts";
+import { answerFrames } from "../frames/turn_result.ts";
+import type { SettledMessage } from "../session/message.ts";
 
 /**
  * Starts the child, follows it to its end and says what became of the turn. Where an answer is known without a child,
@@ -17,7 +19,6 @@ export async function performRun(
   const { message, gated } = prepared;
   if (message === undefined) throw new Error("A run of one prompt has a prompt");
   if (gated.answer !== undefined) {
-    const { answerRun } = await import("./answer_run.ts");
     const { text } = message;
     return answerRun(prepared, { text, settled: { kind: "local", ...gated.answer } });
   }
@@ -38,4 +39,16 @@ export async function screenFor(
 ): Promise<readonly string[] | undefined> {
   const isFailure = problem !== undefined && exitCode !== 0;
   return showScreen || (isFailure && trace) ? (await lastScreen()).lines : undefined;
+}
+
+/** A run without a child: what `claude -p` says to the prompt is known, and asks no model. */
+function answerRun(prepared: PreparedRun, message: SettledMessage): RunReport {
+  const { frames, report } = answerFrames(message, prepared.conversation);
+  return {
+    ...report,
+    unprinted: frames,
+    ...(prepared.options.record === undefined
+      ? {}
+      : { warning: "There is no recording: this answer needs no child" }),
+  };
 }

@@ -6,21 +6,24 @@ import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
 import type { Settings } from "../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
-import type { Entry } from "../transcript/entry.ts";
-import { claimThread } from "./claim_thread.ts";
+import { type Entry, parseEntry } from "../transcript/entry.ts";
 import { claudeVersion } from "../driver/claude_version.ts";
-import { earlierLines } from "./earlier_lines.ts";
 import { findSessions } from "./facts/find_sessions.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
 import { type Plan, plan } from "./plan/plan.ts";
 import { readFacts } from "./facts/read_facts.ts";
 import type { GatedPrompt, RunFacts } from "./plan/plan_facts.ts";
 import { realPath } from "./facts/real_path.ts";
-import { refuseKnownSession } from "./refuse_known_session.ts";
-import { requireShortPath } from "./require_short_path.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { sessionOf } from "./plan/session_of.ts";
 import { valuesOf } from "./plan/values_of.ts";
+import { UnfitFileError } from "../../ffi/regular_file.ts";
+import { readTranscript } from "../sandbox/transcripts/read_transcript.ts";
+import { createLineSplitter } from "../transcript/line_splitter.ts";
+import { Poller } from "../../ffi/poll.ts";
+import { CliError } from "../cli_error.ts";
+import { isKnownSession } from "./facts/known_session.ts";
+import { MAX_SOCKET_PATH } from "../../ffi/unix_socket.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -101,4 +104,59 @@ async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge |
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/message_judge.ts");
   return messageJudge(order, { ...facts, settings: valuesOf(facts.settings) });
+}
+
+/** The lines of the session that was copied into a sandbox, those of its subagents aside. */
+function earlierLines(
+  { configDir, resumed }: Pick<Sandbox, "configDir" | "resumed">,
+): readonly Entry[] {
+  return [...resumed.keys()].filter((path) => /^[^/]+\/[^/]+\.jsonl$/u.test(path))
+    .flatMap((path) => transcriptLines(`${configDir}/projects/${path}`))
+    .map(parseEntry).filter((entry) => entry !== undefined);
+}
+
+/** The complete lines of a transcript; none where there is none, or something else in its place. */
+function transcriptLines(path: string): readonly string[] {
+  try {
+    return createLineSplitter().push(readTranscript(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Has Deno make the thread that waits for the child. It aborts the program when it cannot have one, and then there must
+ * be no folder yet; a thread that it has it keeps for 10 s.
+ */
+async function claimThread(): Promise<void> {
+  using poller = new Poller();
+  await poller.wait([], 0);
+}
+
+/**
+ * Refuses a session that is there already: the sandbox knows no other sessions, so Claude Code itself would not notice
+ * that the id is taken.
+ *
+ * @param configDir the user's config dir
+ * @throws {CliError} when there is a transcript of it
+ */
+function refuseKnownSession(sessionId: string, configDir: string): void {
+  if (!isKnownSession(sessionId, configDir)) return;
+  throw new CliError(`Cannot begin the session ${sessionId}: its id is already in use`, {
+    suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
+  });
+}
+
+/**
+ * Sees to it that a socket can be at a path.
+ *
+ * @throws {CliError} when the path is too long for that
+ */
+function requireShortPath(path: string): void {
+  if (new TextEncoder().encode(path).length <= MAX_SOCKET_PATH) return;
+  throw new CliError(
+    "Cannot deliver the prompt as it is: the private folder's path is longer than a socket's may be",
+    { suggestion: "Set TMPDIR to a folder with a shorter path, or change the prompt's beginning" },
+  );
 }

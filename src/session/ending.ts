@@ -1,4 +1,3 @@
-import { announces } from "./announces.ts";
 import type { Effect, Ending } from "./effect.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
@@ -145,4 +144,12 @@ export function announced(state: SessionState): Ending | undefined {
   return state.phase === "settling" && !state.options.otherStopHooks
     ? settledEnding(state)
     : undefined;
+}
+
+/**
+ * Whether the `last_assistant_message` of a hook's payload is a text of the transcript, or ends in it: an answer of
+ * several blocks has a line for each, and Claude Code trims what it announces.
+ */
+export function announces(message: string, text: string): boolean {
+  return text.trim() !== "" && message.trim().endsWith(text.trim());
 }

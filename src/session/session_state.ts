@@ -1,6 +1,5 @@
 import type { Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
-import type { Limits } from "./limits.ts";
 import type { Message, Prompt } from "./message.ts";
 import { ECHO_START, type EchoState } from "./terminal/paste.ts";
 import type { Screen } from "./terminal/screen.ts";
@@ -203,4 +202,20 @@ export function startSession(options: SessionOptions): SessionState {
     kills: 0,
     exitLeftMs: 0,
   };
+}
+
+/** How long each stage of a run may take, in milliseconds. */
+export interface Limits {
+  /** The wall clock for the whole run. */
+  readonly timeoutMs: number;
+  /** How long to wait for the child to be ready for the prompt. */
+  readonly startTimeoutMs: number;
+  /** How long from there to the prompt being taken. */
+  readonly deliveryTimeoutMs: number;
+  /** How long there may be no sign of life; absent for as long as the wall clock allows. */
+  readonly idleTimeoutMs?: number;
+  /** How long the child may take to be idle once a hook announced the end. */
+  readonly drainTimeoutMs: number;
+  /** How long the child may take to end once it was told to. */
+  readonly exitTimeoutMs: number;
 }

@@ -1,7 +1,6 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { announces } from "./announces.ts";
+import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Ending } from "./effect.ts";
-import { announced, end, settledEnding } from "./ending.ts";
 import { handOver, isLast } from "./handing_over.ts";
 import { ticketsOf } from "./message.ts";
 import { NO_TURN, type SessionState } from "./session_state.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { z } from "zod/mini";
 import { CAST_FILE } from "../../src/cassette/cassette.ts";
-import { encodeCast } from "../../src/cassette/record/encode_cast.ts";
+import { encodeCast } from "../../src/cassette/record/encode_cassette.ts";
 import { findTool } from "../find_tool.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { RECORDED_RUNS } from "./recorded_runs.ts";

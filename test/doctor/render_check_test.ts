@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Check } from "../../src/doctor/check.ts";
-import { renderCheck } from "../../src/doctor/render_check.ts";
+import { renderCheck, reportStyle } from "../../src/doctor/render_check.ts";
 
 const PLAIN = { unicode: true, colour: false, columns: Infinity };
 const GOOD: Check = { name: "pty", ok: true, detail: "a shell ran", data: {} };
@@ -57,4 +57,28 @@ Deno.test("renderCheck() shows no control characters", () => {
     named,
     "✓ pty        in /tmp/<U+3164><U+2800><U+FE0F><U+E0100><U+00A0>x\n",
   );
+});
+
+Deno.test("reportStyle() takes the first locale variable that is not empty", () => {
+  const unicode = (env: Record<string, string>) => reportStyle({ env, columns: undefined }).unicode;
+  assertEquals(unicode({ LANG: "C.UTF-8" }), true);
+  assertEquals(unicode({ LANG: "en_GB.utf8", LC_CTYPE: "", LC_ALL: "" }), true);
+  assertEquals(unicode({ LANG: "en_GB.UTF-8", LC_CTYPE: "C" }), false);
+  assertEquals(unicode({ LANG: "C", LC_CTYPE: "C", LC_ALL: "de_DE.UTF-8" }), true);
+  assertEquals(unicode({}), false);
+});
+
+Deno.test("reportStyle() has colour on a terminal, unless it is not wanted", () => {
+  const colour = (columns: number | undefined, env: Record<string, string> = {}) =>
+    reportStyle({ env, columns }).colour;
+  assertEquals(colour(80), true);
+  assertEquals(colour(undefined), false);
+  assertEquals(colour(80, { NO_COLOR: "1" }), false);
+  assertEquals(colour(80, { NO_COLOR: "" }), true);
+  assertEquals(colour(80, { TERM: "dumb" }), false);
+});
+
+Deno.test("reportStyle() knows the width of a terminal, and of nothing else", () => {
+  assertEquals(reportStyle({ env: {}, columns: 80 }).columns, 80);
+  assertEquals(reportStyle({ env: {}, columns: undefined }).columns, Infinity);
 });

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { runVerdict } from "../../src/doctor/run_verdict.ts";
+import { runVerdict, sessionFacts } from "../../src/doctor/run_verdict.ts";
 import type { RunReport } from "../../src/run/run_report.ts";
+import { parseEntry } from "../../src/transcript/entry.ts";
 
 const REPORT: RunReport = {
   unprinted: [],
@@ -83,4 +84,23 @@ Deno.test("runVerdict() tells the API's error where the answer is one", () => {
   const result = { ...REPORT.result, is_error: true, result: "API Error: 529 Overloaded" };
   const failed = runVerdict({ ...GOOD, report: { ...REPORT, result, exitCode: 1 } });
   assertEquals([failed.ok, failed.detail], [false, "API Error: 529 Overloaded"]);
+});
+
+const entriesOf = (text: string) =>
+  text.trim().split("\n").map(parseEntry).filter((entry) => entry !== undefined);
+
+const FOLDER = new URL("../../fixtures/transcripts/", import.meta.url);
+
+for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
+  Deno.test(`sessionFacts() finds entrypoint and model in a transcript of ${version}`, () => {
+    const path = new URL(`${version}/plain/transcript.jsonl`, FOLDER);
+    const { entrypoint, model } = sessionFacts(entriesOf(Deno.readTextFileSync(path)));
+    assertEquals(entrypoint, "cli");
+    assertEquals(model?.startsWith("claude-"), true);
+  });
+}
+
+Deno.test("sessionFacts() of other lines are unknown", () => {
+  const lines = '{"type":"mode","entrypoint":"mcp"}\n{"type":"user"\nno JSON';
+  assertEquals(sessionFacts(entriesOf(lines)), { entrypoint: undefined, model: undefined });
 });

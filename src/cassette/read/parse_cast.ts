@@ -1,12 +1,10 @@
 import { z } from "zod/mini";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 import type { Cast, CastCode, CastEvent } from "../cast.ts";
-import { damagedLine } from "./damaged_line.ts";
-import { effectSchema } from "./effect_schema.ts";
+import { damagedLine, parseLines } from "./parse_lines.ts";
 import { headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
 import { isTooDeep } from "../../wire/is_too_deep.ts";
-import { parseLines } from "./parse_lines.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
 /** Codes of the first recordings, one of which has another meaning by now. */
@@ -101,3 +99,20 @@ function issueOf({ issues: [issue] }: z.core.$ZodError): string {
   const place = issue?.path.join(".") ?? "";
   return place === "" ? issue?.message ?? "" : `${place}: ${issue?.message}`;
 }
+
+/** An effect of the session machine as an event of a cast holds it. */
+const effectSchema: z.ZodMiniType<
+  { readonly type: "look" | "answer" | "deliver" | "kill" | "list-shells" | "report" | "end" }
+> = z
+  .discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("look") }),
+    z.looseObject({ type: z.literal("answer"), id: z.string() }),
+    z.looseObject({ type: z.literal("deliver"), prompt: z.string() }),
+    z.looseObject({ type: z.literal("kill"), signal: z.string(), tree: z.boolean() }),
+    z.looseObject({ type: z.literal("list-shells") }),
+    z.looseObject({
+      type: z.literal("report"),
+      report: z.looseObject({ exitCode: z.number() }),
+    }),
+    z.looseObject({ type: z.literal("end"), ending: z.looseObject({ kind: z.string() }) }),
+  ]);

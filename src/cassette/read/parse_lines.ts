@@ -1,5 +1,5 @@
-import { damagedLine } from "./damaged_line.ts";
 import { isTooDeep } from "../../wire/is_too_deep.ts";
+import { CliError } from "../../cli_error.ts";
 
 /**
  * Reads a text that holds a JSON value a line.
@@ -20,5 +20,16 @@ export function parseLines(text: string, options: { readonly path: string }): re
     } catch (cause) {
       throw damagedLine(index + 1, { ...options, what: "it is not JSON", cause });
     }
+  });
+}
+
+/** The error for a line of a cassette's file that is not what it has to be; `what` is wrong with it. */
+export function damagedLine(
+  line: number,
+  options: { readonly path: string; readonly what: string; readonly cause?: unknown },
+): CliError {
+  return new CliError(`Cannot read line ${line} of ${options.path}: ${options.what}`, {
+    suggestion: "Record the run again with --record, or restore the file from a copy",
+    cause: options.cause,
   });
 }

@@ -1,6 +1,5 @@
 import { z } from "zod/mini";
-import { damagedLine } from "./damaged_line.ts";
-import { parseLines } from "./parse_lines.ts";
+import { damagedLine, parseLines } from "./parse_lines.ts";
 import type { TapedFrame } from "../taped_frame.ts";
 
 const tapedFrameSchema = z.object({

@@ -1,7 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
-import { encodeCast } from "./encode_cast.ts";
-import { encodeTape } from "./encode_tape.ts";
+import { encodeCast, encodeTape } from "./encode_cassette.ts";
 
 /** A folder that is free for one cassette. */
 export interface ClaimedFolder {

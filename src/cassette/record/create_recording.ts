@@ -1,7 +1,6 @@
 import type { ConversationEffect, ConversationOptions } from "../../frames/conversation.ts";
-import { isTurnFailure } from "../../session/is_turn_failure.ts";
+import { type Input, isTurnFailure } from "../../session/input.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
-import type { Input } from "../../session/input.ts";
 import { encodePaste } from "../../session/terminal/paste.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";

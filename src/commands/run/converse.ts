@@ -4,7 +4,7 @@ import type { RunRequest } from "../../cli/run_request.ts";
 import { holdConversation } from "../../library/hold_conversation.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { callerEnvironment } from "../../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
 import type { Outlets } from "../report/outlets.ts";
 import { tellProblem } from "../report/tell_problem.ts";

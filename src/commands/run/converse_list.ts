@@ -11,7 +11,7 @@ import type { TurnReport } from "../../run/converse.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { StoppedError } from "../../run/stopped_error.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { callerEnvironment } from "../../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
 import { messageLine } from "../../wire/caller_line.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
 import { delivered } from "../report/delivered.ts";

@@ -8,7 +8,7 @@ import { prepareRun } from "../../run/prepare_run.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { unsweptWarnings } from "../../run/unswept_warnings.ts";
-import { callerEnvironment } from "../../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
 import { createOutputWriter, type OutputWriter } from "../../wire/output_writer.ts";
 import type { Outlets } from "../report/outlets.ts";
 import { tellProblem } from "../report/tell_problem.ts";

@@ -4,7 +4,7 @@ import { currentFolder } from "../../run/facts/current_folder.ts";
 import { findClaude } from "../../run/facts/find_claude.ts";
 import { isShim } from "../../run/facts/is_shim.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
-import { callerEnvironment } from "../../sandbox/child/caller_environment.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
 import { print } from "../report/print.ts";
 import { shimScript } from "./shim_script.ts";
 

@@ -1,3 +1,4 @@
+import { readProcFile } from "../../../ffi/proc.ts";
 import { followProgress, type Progress, PROGRESS_START } from "../../frames/progress.ts";
 import type { Input } from "../../session/input.ts";
 import { renderLiveLine } from "./render_live_line.ts";
@@ -76,5 +77,22 @@ export class LiveLine implements Disposable {
     clearInterval(this.#timer);
     if (this.#shown !== "" && this.#options.isOurs()) this.#options.output.write(ERASE);
     this.#shown = "";
+  }
+}
+
+/**
+ * Whether this program has its terminal to itself: a shell that started it with `&` shows its own prompt there.
+ *
+ * True without a controlling terminal, where there is no shell to be in the way of (proc_pid_stat(5): `pgrp` and
+ * `tpgid`).
+ */
+export function isInForeground(): boolean {
+  try {
+    const stat = new TextDecoder().decode(readProcFile("/proc/self/stat"));
+    // The command's name in parentheses may hold anything; the rest follows its last parenthesis.
+    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return foreground === "-1" || foreground === group;
+  } catch {
+    return true;
   }
 }

@@ -95,10 +95,9 @@ function liveLine({ env, cwd }: WatchOptions): RunWatcher {
   let line: LiveLine | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const begin = async () => {
-    const [{ Outlet }, { LiveLine }, { isInForeground }] = await Promise.all([
+    const [{ Outlet }, { isInForeground, LiveLine }] = await Promise.all([
       import("../../../ffi/outlet.ts"),
       import("./live_line.ts"),
-      import("./is_in_foreground.ts"),
     ]);
     if (stack.disposed) return;
     line = stack.use(

@@ -1,6 +1,5 @@
 import { HeadlessTerminal } from "../../session/terminal/headless_terminal.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
-import { screenOf } from "./screen_of.ts";
 
 /** Several times what all kept output of an honest child takes, and a fifth of a second. */
 const MOST_WORK = 20_000_000;
@@ -13,4 +12,16 @@ export async function renderScreen(
   using terminal = await HeadlessTerminal.open(size);
   await terminal.draw(chunks, { work: MOST_WORK });
   return screenOf(terminal);
+}
+
+/** What a headless terminal shows. */
+export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): Screen {
+  const { active } = terminal.buffer;
+  return {
+    lines: Array.from(
+      { length: terminal.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+    ),
+    cursor: { row: active.cursorY + 1, col: active.cursorX + 1 },
+  };
 }

@@ -17,7 +17,6 @@ import type {
   UserFrame,
 } from "../../wire/frame.ts";
 import { compactMetadata } from "./compact_metadata.ts";
-import { compactionOutput } from "./compaction_output.ts";
 import { printSentence } from "../result/print_sentence.ts";
 import { askedBy } from "../result/result_frame.ts";
 import { systemFrame } from "./system_frame.ts";
@@ -332,4 +331,14 @@ function resultBlocks(entry: UserEntry): readonly ContentBlock[] {
 
 function defined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Escape sequences of a terminal's colours, and the advice on a key that `claude -p` does not have. */
+// deno-lint-ignore no-control-regex
+const COLOURS = /\x1b\[[\d;]*m/gu;
+const ADVICE = /\(ctrl\+o to see full summary\)\n?/u;
+
+/** The output of a typed /compact as `claude -p` prints it, from that of the interactive Claude Code. */
+function compactionOutput(output: string): string {
+  return output.replace(COLOURS, "").replace(ADVICE, "");
 }

@@ -1,11 +1,10 @@
 import { namesIn } from "../../sandbox/names_in.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
-import { worktreesOf } from "../../sandbox/child/worktrees_of.ts";
+import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import { UnfitFileError } from "../../../ffi/regular_file.ts";
 import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
-import { sessionKind } from "../../transcript/session_kind.ts";
-import { isSameTitle, sessionTitle } from "../../transcript/session_title.ts";
+import { isSameTitle, sessionKind, sessionTitle } from "../../transcript/session_description.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";

@@ -1,6 +1,9 @@
-import { type CustomCommand, findCustomCommand } from "../../sandbox/child/custom_command.ts";
+import {
+  type CustomCommand,
+  findCustomCommand,
+  pluginDirs,
+} from "../../sandbox/child/custom_command.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
-import { pluginDirs } from "../../sandbox/child/plugin_dirs.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import { CliError } from "../../cli_error.ts";

@@ -1,13 +1,11 @@
 import { claudeVersion } from "../../driver/claude_version.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
-import { gitRoot } from "../../sandbox/child/git_root.ts";
-import { findLogin } from "../../sandbox/child/login.ts";
+import { gitRoot } from "../../sandbox/child/git_repository.ts";
+import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
 import { countMcpServers } from "../../sandbox/child/mcp_servers.ts";
-import { noLoginError } from "../../sandbox/child/no_login_error.ts";
-import { readSettings } from "../../sandbox/child/read_settings.ts";
+import { readSettings, settingSources } from "../../sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
-import { settingSources } from "../../sandbox/child/setting_sources.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/silenced_hooks.ts";
 import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";

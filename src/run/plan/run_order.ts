@@ -1,6 +1,6 @@
 import type { FramesOptions } from "../../frames/frames_state.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import type { Limits } from "../../session/limits.ts";
+import type { Limits } from "../../session/session_state.ts";
 
 /** A session to go on with, of which more has to be known than its id. */
 export interface Resumption {

@@ -2,6 +2,7 @@ import { readOwnJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { Environment } from "../environment.ts";
 import type { UserConfig } from "../user_config.ts";
+import { CliError } from "../../cli_error.ts";
 
 /** What Claude Code logs in with. Of secrets it says only where they are. */
 export type Login =
@@ -81,4 +82,11 @@ export function findLogin(options: {
 
 function isFilled(value: unknown): value is string {
   return typeof value === "string" && value !== "";
+}
+
+/** Claude Code has nothing to log in with. */
+export function noLoginError({ loginDir }: UserConfig): CliError {
+  return new CliError(`Cannot log in to Claude: there is no login in ${loginDir}`, {
+    suggestion: "Run: claude /login, or set CLAUDE_CODE_OAUTH_TOKEN or ANTHROPIC_API_KEY",
+  });
 }

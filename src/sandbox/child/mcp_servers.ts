@@ -1,6 +1,6 @@
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import type { SettingSource } from "./setting_sources.ts";
+import type { SettingSource } from "./read_settings.ts";
 
 /**
  * How many MCP servers a run will start, as far as its configuration tells; plugins may add others.

@@ -1,8 +1,23 @@
 import { readJsonObject } from "../read_json_object.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
-import { mainCheckout } from "./main_checkout.ts";
-import type { SettingSource } from "./setting_sources.ts";
-import { areSoundSettings } from "./sound_settings.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { mainCheckout } from "./git_repository.ts";
+
+/** A source of settings that `--setting-sources` may leave out. */
+export type SettingSource = "user" | "project" | "local";
+
+const ALL: readonly SettingSource[] = ["user", "project", "local"];
+
+/**
+ * What `--setting-sources` lets Claude Code read: settings, and of MCP servers the user's, those of `.mcp.json` and
+ * those that the user added to a project, in this order (2.1.197 and 2.1.330).
+ *
+ * @param value names with commas between them; everything when the flag was not given
+ */
+export function settingSources(value: string | undefined): ReadonlySet<SettingSource> {
+  if (value === undefined) return new Set(ALL);
+  const names = value.split(",").map((name) => name.trim());
+  return new Set(ALL.filter((source) => names.includes(source)));
+}
 
 /** Whose settings they are: the user's, a project's two files, those of `--settings`, or an administrator's. */
 export type SettingsSource = SettingSource | "flags" | "managed";
@@ -68,4 +83,19 @@ function managedFiles(): readonly string[] {
     // Most machines have none.
   }
   return [`${MANAGED}/managed-settings.json`, ...added.map((name) => `${folder}/${name}`)];
+}
+
+/** Values of `permissions.defaultMode`; "manual" is another name for "default". */
+const MODES: readonly unknown[] = [
+  ...["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"],
+  undefined,
+];
+
+/**
+ * Whether Claude Code takes settings for what they say of the permission mode: with a mode that there is not it drops all
+ * that stands beside it too (2.1.197 and 2.1.330).
+ */
+export function areSoundSettings({ permissions }: JsonObject): boolean {
+  if (permissions === undefined) return true;
+  return isJsonObject(permissions) && MODES.includes(permissions["defaultMode"]);
 }

@@ -1,7 +1,7 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { CliError } from "../../cli_error.ts";
-import { areSoundSettings } from "./sound_settings.ts";
+import { areSoundSettings } from "./read_settings.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
 const MAX_BYTES = 2_000_000;

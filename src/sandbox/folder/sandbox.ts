@@ -7,13 +7,14 @@ import { folderFailure } from "./folder_failure.ts";
 import { partsOf } from "./folder_parts.ts";
 import { type Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
-import { linkUserFiles } from "./link_user_files.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { parentOf } from "../parent_of.ts";
 import { removeEmpty } from "../remove_empty.ts";
 import { removeFolder } from "../remove_folder.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
-import { takeFootholds } from "./take_footholds.ts";
+import { isThere } from "../is_there.ts";
+import { namesIn } from "../names_in.ts";
+import { makeFolderIn } from "../places/folder_of_runs.ts";
 
 /** The private folder of one run, filled: the child's config dir, our settings and hooks, the prompt, a temp folder. */
 export class Sandbox implements Disposable {
@@ -148,4 +149,47 @@ export class Sandbox implements Disposable {
     for (const each of [this.path, ...this.#footholds]) removeEmpty(parentOf(each));
     if (this.#owner.litter !== undefined) removeEmpty(this.#owner.litter);
   }
+}
+
+/**
+ * Folders of the user's config dir that `claude -p` reads and a run only reads: linked, not copied. So are
+ * `CLAUDE.md` and the other Markdown files beside it, which it may include.
+ */
+const LINKED_FOLDERS = [
+  "agents",
+  "commands",
+  "output-styles",
+  "plugins",
+  "routines",
+  "rules",
+  "skills",
+  "workflows",
+];
+
+/** Links what the user wrote for Claude Code into the config dir of a run. */
+function linkUserFiles(from: string, to: string): void {
+  for (const name of namesIn(from)) {
+    const linked = LINKED_FOLDERS.includes(name) || name.endsWith(".md");
+    if (!linked || !isThere(`${from}/${name}`)) continue;
+    Deno.symlinkSync(Deno.realPathSync(`${from}/${name}`), `${to}/${name}`);
+  }
+}
+
+/**
+ * Makes an empty folder in each of these folders of runs. As long as it is there, so is the folder of runs: in the place
+ * of one that is missing Claude Code's Bash sandbox puts a file, so that other runs could not make it (2.1.197 and
+ * 2.1.330).
+ *
+ * @param name what to call it: a private folder's name, as they stand beside those
+ * @returns their paths
+ */
+function takeFootholds(exposed: readonly string[], name: string): readonly string[] {
+  return exposed.flatMap((runs) => {
+    try {
+      return [makeFolderIn(runs, name)];
+    } catch {
+      // Where this user can make no folder, no run of this user's can.
+      return [];
+    }
+  });
 }

@@ -1,6 +1,6 @@
 import { absoluteDir } from "../absolute_dir.ts";
-import { tempDir } from "./temp_dir.ts";
 import type { Environment } from "../environment.ts";
+import { pathVariable } from "../path_variable.ts";
 
 /** Where temporary files may go on every Linux. */
 const COMMON = ["/tmp", "/var/tmp"];
@@ -14,4 +14,13 @@ export function places(env: Environment): readonly [string, ...string[]] {
   const first = absoluteDir(tempDir(env));
   const others = [...(runtimeDir.startsWith("/") ? [runtimeDir] : []), ...COMMON].map(absoluteDir);
   return [first, ...new Set(others.filter((place) => place !== first))];
+}
+
+/**
+ * The folder in which runs have their private folders: `TMPDIR`, as for Claude Code itself.
+ *
+ * @throws {CliError} when it is not UTF-8
+ */
+function tempDir(env: Environment): string {
+  return pathVariable(env, "TMPDIR") || "/tmp";
 }

@@ -1,5 +1,13 @@
 import type { Ending } from "../effect.ts";
-import { announced, awaitRest, finish, interrupt, settledEnding } from "../ending.ts";
+import {
+  announced,
+  awaitRest,
+  clearedDeadlines,
+  finish,
+  interrupt,
+  kill,
+  settledEnding,
+} from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import type { Exit, Input } from "../input.ts";
 import { onClosed, onControl, onMessage, onUnreadable } from "./on_caller.ts";
@@ -7,13 +15,13 @@ import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
 import { onServers } from "./on_servers.ts";
 import { onScreen } from "./on_screen.ts";
-import { onSignal } from "./on_signal.ts";
 import { onStatus } from "./on_status.ts";
 import { onTerminal } from "./on_terminal.ts";
 import { onTranscript } from "./on_transcript.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { onPriced } from "../turn_end.ts";
+import type { StopSignal } from "../../wire/stop_signal.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
@@ -118,5 +126,22 @@ function onLateInput(state: SessionState, input: Input): Step {
       return finish(state);
     default:
       return stay(state);
+  }
+}
+
+/** Somebody asks this program to stop. */
+function onSignal(state: SessionState, signal: StopSignal): Step {
+  switch (state.phase) {
+    case "interrupting": {
+      // A second signal means now.
+      const ending = state.ending ?? { kind: "interrupted", signal };
+      const killed = kill({ ...state, phase: "ending", ending }, "SIGKILL");
+      return act(killed.state, [...clearedDeadlines(), ...killed.effects]);
+    }
+    case "ending":
+      // Teardown after any other ending is bounded and goes on.
+      return state.ending?.kind === "interrupted" ? kill(state, "SIGKILL") : stay(state);
+    default:
+      return interrupt(state, announced(state) ?? { kind: "interrupted", signal });
   }
 }

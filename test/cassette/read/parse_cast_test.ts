@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { encodeCast } from "../../../src/cassette/record/encode_cast.ts";
+import { encodeCast } from "../../../src/cassette/record/encode_cassette.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { recordSession } from "../record_session.ts";
 

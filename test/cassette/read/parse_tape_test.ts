@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { encodeTape } from "../../../src/cassette/record/encode_tape.ts";
+import { encodeTape } from "../../../src/cassette/record/encode_cassette.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
 
 const options = { path: "run/tape.jsonl" };

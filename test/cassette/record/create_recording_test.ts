@@ -1,10 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { assert, assertEquals } from "@std/assert";
 import type { Cassette } from "../../../src/cassette/cassette.ts";
 import { firstMessage } from "../../../src/cassette/replay/cast_moments.ts";
 import { createRecording } from "../../../src/cassette/record/create_recording.ts";
-import { encodeCast } from "../../../src/cassette/record/encode_cast.ts";
-import { encodeTape } from "../../../src/cassette/record/encode_tape.ts";
+import { encodeCast, encodeTape } from "../../../src/cassette/record/encode_cassette.ts";
 import { recordedInput } from "../../../src/cassette/recorded_input.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
-import { encodeCast } from "../../../src/cassette/record/encode_cast.ts";
+import { encodeCast } from "../../../src/cassette/record/encode_cassette.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import type { Prompt } from "../../../src/session/message.ts";

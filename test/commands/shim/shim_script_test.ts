@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { FLAGS } from "../../../src/cli/flags.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
-import { UnsupportedFlagError } from "../../../src/cli/unsupported_flag_error.ts";
+import { UnsupportedFlagError } from "../../../src/cli/refusal_error.ts";
 import { shimScript } from "../../../src/commands/shim/shim_script.ts";
 import { findTool, lackOf } from "../../find_tool.ts";
 import { startProgram } from "../../start_program.ts";

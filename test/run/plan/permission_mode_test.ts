@@ -1,12 +1,15 @@
-import { assertEquals } from "@std/assert";
 import measured from "../../../fixtures/permission_modes.json" with { type: "json" };
 import { layPermissionCell, PERMISSION_CELLS } from "../../../fixtures/permission_cells.ts";
+import { assertEquals } from "@std/assert";
 import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 import { permissionMode } from "../../../src/run/plan/permission_mode.ts";
-import { readSettings, type Settings } from "../../../src/sandbox/child/read_settings.ts";
+import {
+  readSettings,
+  type Settings,
+  settingSources,
+} from "../../../src/sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts";
-import { settingSources } from "../../../src/sandbox/child/setting_sources.ts";
 
 /** Only root can give files to another user. */
 const CELLS = PERMISSION_CELLS.filter(({ foreign }) => foreign === undefined || Deno.uid() === 0);

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../../ffi/fifo.ts";
-import { findCustomCommand } from "../../../src/sandbox/child/custom_command.ts";
-import { pluginDirs } from "../../../src/sandbox/child/plugin_dirs.ts";
+import { findCustomCommand, pluginDirs } from "../../../src/sandbox/child/custom_command.ts";
 
 /** A folder with files in it, each named by its path, that is gone after the test. */
 async function folderWith(

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { countMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
-import { settingSources } from "../../../src/sandbox/child/setting_sources.ts";
+import { settingSources } from "../../../src/sandbox/child/read_settings.ts";
 
 Deno.test("countMcpServers() counts each name once, from every source that is read", () => {
   const root = Deno.makeTempDirSync();

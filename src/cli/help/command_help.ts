@@ -1,0 +1,69 @@
+import type { CommandName } from "../command_names.ts";
+import { COMMAND_SHAPES, commandUsage } from "../command_shapes.ts";
+
+const HELP_COLUMN = 31;
+
+/** What is said beside usage and flags, at most 80 columns wide. */
+const TEXTS: Readonly<
+  Record<CommandName, { readonly description: string; readonly closing?: string }>
+> = {
+  doctor: {
+    description: `Looks whether runs will work here: a line for each thing that they need, with
+what to do if it is not well.`,
+    closing: `Exit codes:
+  0    all is well
+  2    something is not`,
+  },
+  sweep: {
+    description: `Brings home the transcripts that runs could not, as on a full disk, and removes
+what runs left behind that were killed or lost power. A run that is alive is
+never touched.`,
+  },
+  shim: {
+    description: `Puts a program "claude" into a folder of PATH that sends print-mode calls (-p,
+or the stream-json that the Agent SDKs speak) through claude-print, and hands
+everything else, untouched, to the real claude that comes later on PATH.`,
+    closing: `What claude-print refuses is handed on too, with a warning on stderr.
+CLAUDE_PRINT_SHIM=off in the environment hands everything to the real claude.`,
+  },
+  cassette: {
+    description: `Works with what a run recorded with --record <folder>.
+
+replay feeds the recorded run to this claude-print, prints the frames of its
+output, and says on stderr where this claude-print would act otherwise.
+svg prints the recorded terminal as an animated SVG picture.
+
+A cassette is a folder with two files: child.cast, which "asciinema play" shows
+too, and tape.jsonl with the frames. Keys and tokens are taken out; the prompt,
+the answers and all that stood on Claude Code's screen are in it.`,
+    closing: `Exit codes of replay:
+  0    this claude-print does what the recorded one did
+  1    it does something else
+  2    the cassette cannot be read`,
+  },
+  completion: {
+    description: `Prints the completions of the command line for a shell.
+
+  bash   eval "$(claude-print completion bash)" in ~/.bashrc
+  zsh    claude-print completion zsh > _claude-print, in a folder of $fpath
+  fish   claude-print completion fish | source, in ~/.config/fish/config.fish`,
+  },
+  man: {
+    description: `Prints the manual page; read it with: claude-print man | man -l -`,
+  },
+};
+
+/** The text of `claude-print doctor --help` and its like, at most 80 columns wide. */
+export function commandHelp(command: CommandName): string {
+  const { description, closing } = TEXTS[command];
+  const flags = COMMAND_SHAPES[command].flags.map(({ name, placeholder, help }) =>
+    `  ${name} ${placeholder}`.padEnd(HELP_COLUMN) + help
+  );
+  const parts = [
+    `Usage: ${commandUsage(command).join(`\n${" ".repeat(7)}`)}`,
+    description,
+    ...(flags.length > 0 ? [`Flags:\n${flags.join("\n")}`] : []),
+    ...(closing === undefined ? [] : [closing]),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}

@@ -1,0 +1,54 @@
+import { COMMAND_NAMES } from "../command_names.ts";
+import { COMMAND_SHAPES } from "../command_shapes.ts";
+import { type Flag, FLAGS } from "../flags.ts";
+import { MANUAL } from "./manual.ts";
+import { wrapWords } from "./wrap_words.ts";
+
+const HELP_COLUMN = 31;
+
+/** The text of `claude-print --help`: made from the table of flags, at most 80 columns wide. */
+export function helpText(): string {
+  const shown = FLAGS.filter((flag) => !flag.hidden);
+  const rows = (...classes: readonly Flag["class"][]) =>
+    shown.filter((flag) => classes.includes(flag.class)).map(row).join("\n");
+  const refused = (sort: "not yet" | "cannot") =>
+    wrapWords(
+      shown
+        .filter((flag) => flag.class === "refused" && flag.refusal.sort === sort)
+        .map((flag) => [flag.name, ...flag.aliases].join("/")),
+      { indent: 2 },
+    );
+  return [
+    `Usage: ${MANUAL.usage.join(`\n${" ".repeat(7)}`)}\n       claude-print <command> [...]`,
+    ...MANUAL.introduction.map((paragraph) => wrapWords(paragraph.split(" "), { indent: 0 })),
+    `Commands ("claude-print <command> --help" says more):\n${
+      table(COMMAND_NAMES.map((name) => [name, COMMAND_SHAPES[name].summary]), { column: 14 })
+    }`,
+    `Flags of its own:\n${rows("own")}`,
+    `Flags about the output:\n${rows("output")}`,
+    `Flags for Claude Code:\n${rows("forwarded", "merged")}`,
+    `Not supported yet (exit code 2; use claude -p):\n${refused("not yet")}`,
+    `Without meaning here (exit code 2):\n${refused("cannot")}`,
+    `Exit codes:\n${table(MANUAL.exitCodes, { column: 9 })}`,
+    `Environment:\n${table(MANUAL.environment, { column: 28 })}`,
+    `Examples:\n${MANUAL.examples.map((line) => `  ${line}\n`).join("")}`,
+  ].join("\n\n");
+}
+
+/** Rows of two columns, the second of which begins at `column`. */
+function table(
+  rows: readonly (readonly [string, string])[],
+  { column }: { readonly column: number },
+): string {
+  return rows.map(([name, meaning]) => `  ${name}`.padEnd(column) + meaning).join("\n");
+}
+
+function row(flag: Flag): string {
+  const short = flag.aliases.filter((alias) => !alias.startsWith("--"));
+  const long = [flag.name, ...flag.aliases.filter((alias) => alias.startsWith("--"))];
+  const spelling = `  ${[...short, ...long].join(", ")} ${flag.placeholder}`.trimEnd();
+  const help = wrapWords(flag.help.split(" "), { indent: HELP_COLUMN });
+  return spelling.length + 2 > HELP_COLUMN
+    ? `${spelling}\n${help}`
+    : spelling.padEnd(HELP_COLUMN) + help.slice(HELP_COLUMN);
+}
