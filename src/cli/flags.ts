@@ -158,6 +158,7 @@ export const FLAGS: readonly Flag[] = [
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--no-session-persistence", "Keep no transcript of this run"),
+  output("-d2e, --debug-to-stderr", "Copy the debug log to stderr", HIDDEN),
   output("--ax-screen-reader", "Accepted, without effect when printing"),
   output("--resume-session-at <message>", "Resume up to the message with this uuid", HIDDEN),
   output("--resume-drops-turn <message>", "The only turn which that may leave out", HIDDEN),
@@ -165,6 +166,8 @@ export const FLAGS: readonly Flag[] = [
 
   forwarded("--model <model>", "Model: an alias or a full name"),
   forwarded("--fallback-model <model>", "Models to fall back to, separated by commas"),
+  merged("--betas <betas...>", "Beta headers for requests to the API; with an API key only"),
+  merged("--task-budget <tokens>", "Tokens that the model is told it has for its task", HIDDEN),
   forwarded("--effort <level>", "Effort: low, medium, high, xhigh or max"),
   forwarded("--system-prompt <prompt>", "Replace the system prompt"),
   forwarded("--system-prompt-file <file>", "Replace the system prompt by a file's text"),
@@ -237,8 +240,6 @@ export const FLAGS: readonly Flag[] = [
   notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
   notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),
   notYet("--permission-prompt-tool <tool>", "claude-print does not pass on permission prompts yet"),
-  notYet("--betas <betas...>", "the interactive Claude Code ignores it"),
-  notYet("--task-budget <tokens>", "the interactive Claude Code ignores it", HIDDEN),
   notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
   notYet("--session-mirror", "claude-print does not mirror transcripts yet", HIDDEN),
   notYet("--await-initialize", "claude-print does not speak the control protocol yet", HIDDEN),
@@ -249,16 +250,6 @@ export const FLAGS: readonly Flag[] = [
   notYet("--init", "claude-print does not run Setup hooks yet", HIDDEN),
   notYet("--init-only", "claude-print does not run Setup hooks yet", HIDDEN),
   notYet("--maintenance", "claude-print does not run Setup hooks yet", HIDDEN),
-  notYet(
-    "-d2e, --debug-to-stderr",
-    "claude-print does not copy the debug log to stderr yet; --debug-file writes it to a file",
-    HIDDEN,
-  ),
-  notYet(
-    "--mcp-debug",
-    "claude-print does not copy the debug log to stderr yet; --debug-file writes it to a file",
-    HIDDEN,
-  ),
 
   cannot(
     "--exclude-dynamic-system-prompt-sections",
@@ -308,6 +299,7 @@ export const FLAGS: readonly Flag[] = [
     "it asks a question on the screen",
     HIDDEN,
   ),
+  cannot("--mcp-debug", "Claude Code dropped it for --debug", HIDDEN),
   cannot("--enable-auto-mode", "Claude Code dropped it for --permission-mode=auto", HIDDEN),
   cannot("--inherit-permission-mode <mode>", "claude-print always sets the mode itself", HIDDEN),
   cannot("--workload <tag>", "claude-print does not label its requests", HIDDEN),

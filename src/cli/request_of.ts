@@ -137,6 +137,9 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     ...present("model", last("--model")),
     debug: given("--debug") || given("--debug-file"),
     ...present("debugFile", last("--debug-file")),
+    debugToStderr: given("--debug-to-stderr"),
+    betas: all("--betas"),
+    ...present("taskBudget", taskBudget(last("--task-budget"))),
     forwarded: forwardedOf(uses),
   };
 }
@@ -230,6 +233,16 @@ function maxTurns(value: string | undefined): number | undefined {
     });
   }
   return Number(value) || undefined;
+}
+
+/** Claude Code 2.1.197 and 2.1.330 refuse everything else. */
+function taskBudget(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const tokens = Number(value);
+  if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
+  throw new CliError(`${READING}: --task-budget does not take "${value}"`, {
+    suggestion: "Use a whole number of tokens, 1 or more",
+  });
 }
 
 function milliseconds(flag: string, seconds: string | number): number {

@@ -91,6 +91,12 @@ export type RunRequest = {
   readonly model?: string;
   readonly debug: boolean;
   readonly debugFile?: string;
+  /** Whether the debug log is copied to stderr. */
+  readonly debugToStderr: boolean;
+  /** Beta headers, as typed. */
+  readonly betas: readonly string[];
+  /** Tokens that the model is told it has: 1 or more. */
+  readonly taskBudget?: number;
 
   /**
    * Arguments for Claude Code, in the order typed: one `--flag` or `--flag=value` for each value.

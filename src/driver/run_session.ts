@@ -37,6 +37,7 @@ import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { Guard } from "./hands/guard.ts";
 import type { Caller, CallerInput } from "./sources/caller.ts";
+import { followLog } from "./sources/follow_log.ts";
 import { HookSource } from "./sources/hook_source.ts";
 import { McpSource } from "./sources/mcp_source.ts";
 import { renderScreen } from "./hands/render_screen.ts";
@@ -89,6 +90,10 @@ export interface RunSessionOptions {
   readonly mcpLog?: string | undefined;
   /** The child's debug log, if retries of the API are to be seen. */
   readonly retryLog?: string | undefined;
+  /** The child's debug log, if its lines are to be told. */
+  readonly toldLog?: string | undefined;
+  /** Takes each line of it. */
+  readonly onLogLine?: (line: string) => void;
   /** Takes each frame as it happens, those of the run's end excepted. */
   readonly onFrame: (frame: Frame) => void;
   /** Takes what became of each turn that the child outlived. */
@@ -164,6 +169,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     ? undefined
     : new RetrySource({ logPath: options.retryLog });
   const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
+  const logLines = options.toldLog === undefined ? undefined : followLog(options.toldLog);
   const ring = new TerminalRing();
   const typed = new WriteQueue();
   const buffer = new Uint8Array(64 * 1024);
@@ -307,6 +313,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     // Once the first request is not held back any more, nobody asks.
     const connections = state.session.held === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: elapsed(), type: "mcp", ...connections });
+    for (const line of logLines?.() ?? []) options.onLogLine?.(line);
   };
   const readHooks = () => {
     for (const { ranAt, ...call } of hooks.read()) {

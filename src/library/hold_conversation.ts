@@ -3,7 +3,7 @@ import { absolutePath } from "../run/plan/absolute_path.ts";
 import { converse, type ConverseOptions } from "../run/converse.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import type { Teardown } from "../run/teardown.ts";
-import { unsweptWarnings } from "../run/unswept_warnings.ts";
+import { earlyWarnings } from "../run/early_warnings.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { RunRecorder } from "./record_run.ts";
 
@@ -51,7 +51,7 @@ export async function holdConversation(
     onPrepared: (prepared) => {
       teardown.own(prepared.sandbox);
       onPrepared?.(prepared);
-      for (const warning of unsweptWarnings(prepared)) warn(warning);
+      for (const warning of earlyWarnings(prepared)) warn(warning);
       recorder?.begin(prepared);
       if (isRecorded && recorder === undefined) {
         warn("The recording is that of the first Claude Code, and not of the one that goes on");

@@ -25,6 +25,7 @@ function meaningless(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> 
     ["--quiet", TERMINAL],
     ["--show", TERMINAL],
     ["--trace", TERMINAL],
+    ["--debug-to-stderr", TERMINAL],
     ...(caller === "converse()"
       ? [["--inject", "messages go in by Claude Code's socket"]] as const
       : []),

@@ -3,7 +3,7 @@ import { absolutePath } from "../run/plan/absolute_path.ts";
 import { checkDelivery } from "../run/facts/check_delivery.ts";
 import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";
-import { unsweptWarnings } from "../run/unswept_warnings.ts";
+import { earlyWarnings } from "../run/early_warnings.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
@@ -164,7 +164,7 @@ async function carryOut(
   for (const frame of report.unprinted) emit(frame);
   teardown.run();
   const warnings = [
-    ...unsweptWarnings(prepared),
+    ...earlyWarnings(prepared),
     ...(report.warning === undefined ? [] : [report.warning]),
     ...untidied,
   ];

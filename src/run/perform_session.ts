@@ -22,6 +22,8 @@ export interface SessionWatcher {
   /** Takes every effect of the session. */
   readonly onEffect?: (effect: ConversationEffect) => void;
   readonly trace: (text: string) => void;
+  /** Takes each line of the debug log, where that is to be told. */
+  readonly onLogLine?: (line: string) => void;
 }
 
 /**

@@ -31,12 +31,16 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--verbose",
     "--max-turns",
     "--no-session-persistence",
+    "--debug-to-stderr",
     "--ax-screen-reader",
     "--resume-session-at",
     "--resume-drops-turn",
     "--reply-on-resume",
   ],
-  merged: ["--settings", "--disallowedTools", "--permission-mode", "--continue", "--resume"],
+  merged: [
+    ..."--settings --disallowedTools --permission-mode --continue --resume".split(" "),
+    ..."--betas --task-budget".split(" "),
+  ],
   forwarded: [
     ..."--model --fallback-model --effort --thinking --thinking-display --max-thinking-tokens"
       .split(" "),
@@ -54,10 +58,10 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   refused: [
     ..."--max-budget-usd --json-schema --include-partial-messages".split(" "),
     ..."--include-hook-events --forward-subagent-text".split(" "),
-    ..."--permission-prompts --permission-prompt-tool --betas --task-budget".split(" "),
+    ..."--permission-prompts --permission-prompt-tool".split(" "),
     ..."--rewind-files --session-mirror --await-initialize --enable-auth-status --bare --safe-mode"
       .split(" "),
-    ..."--restricted --init --init-only --maintenance --debug-to-stderr --mcp-debug".split(" "),
+    ..."--restricted --init --init-only --maintenance --mcp-debug".split(" "),
     ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),
     ..."--plan-mode-instructions --append-subagent-system-prompt".split(" "),
     ..."--append-subagent-system-prompt-file --bg --tmux --desktop --remote-control --rc".split(

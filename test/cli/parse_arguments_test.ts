@@ -57,6 +57,8 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     strictMcpConfig: false,
     forkSession: false,
     debug: false,
+    debugToStderr: false,
+    betas: [],
     forwarded: [],
   });
   assertEquals((await requestOf()).promptArgument, undefined);
@@ -75,6 +77,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ..."--start-timeout 2 --delivery-timeout 3 --idle-timeout 4 --drain-timeout 5".split(" "),
     ..."--exit-timeout 9 --max-turns 7 --quiet --show --record r".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
+    ..."--betas E F --betas G --task-budget 20000 --debug-to-stderr".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
     ignoredArguments: [],
@@ -115,6 +118,9 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     model: "opus",
     debug: true,
     debugFile: "d.log",
+    debugToStderr: true,
+    betas: ["E", "F", "G"],
+    taskBudget: 20_000,
     forwarded: [
       "--setting-sources=user,local",
       "--dangerously-skip-permissions",
@@ -309,6 +315,7 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     "--exit-timeout": "5",
     "--timeout": "5",
     "--max-turns": "5",
+    "--task-budget": "5",
     "--session-id": ID,
     "--resume": ID,
     "--resume-drops-turn": ID,
@@ -421,6 +428,13 @@ Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", asyn
 });
 
 Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => {
+  assertEquals((await requestOf("--task-budget", "1", "--task-budget", "2")).taskBudget, 2);
+  for (const wrong of ["0", "-5", "1.5", "abc", ""]) {
+    assertEquals(
+      (await errorOf(`--task-budget=${wrong}`)).message,
+      `Cannot read the command line: --task-budget does not take "${wrong}"`,
+    );
+  }
   assertEquals((await requestOf("--max-turns", "3")).maxTurns, 3);
   assertEquals((await requestOf("--max-turns", "0")).maxTurns, undefined);
   for (const wrong of ["", "x", "-1", "1.5"]) {
@@ -468,8 +482,8 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
 });
 
 Deno.test("parseArguments reports the first of several mistakes", async () => {
-  assertStringIncludes((await errorOf("--betas", "3", "--bogus")).message, "--betas");
-  assertStringIncludes((await errorOf("--bogus", "--betas", "3")).message, "--bogus");
+  assertStringIncludes((await errorOf("--cloud", "3", "--bogus")).message, "--cloud");
+  assertStringIncludes((await errorOf("--bogus", "--cloud", "3")).message, "--bogus");
 });
 
 /** Uses of forwarded flags with free values, each as a token in `=` form. */

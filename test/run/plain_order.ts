@@ -14,6 +14,8 @@ export const PLAIN_ORDER: RunOrder = {
   forkSession: false,
   persistSession: true,
   debug: false,
+  debugToStderr: false,
+  betas: [],
   forwarded: [],
   frames: false,
   retries: false,

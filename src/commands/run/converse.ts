@@ -60,6 +60,7 @@ export async function converseOnStdin(
       onPrepared: tracer.prepared,
       warn: request.quiet ? () => {} : warn,
       trace: tracer.trace,
+      onLogLine: (line) => outlets.tell(`${line}\n`),
     });
   };
   try {

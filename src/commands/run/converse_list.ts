@@ -95,6 +95,7 @@ export async function converseList(
     onPrepared: tracer.prepared,
     warn: request.quiet ? () => {} : warn,
     trace: tracer.trace,
+    onLogLine: (line) => tell(`${line}\n`),
   });
   /** Set once nothing more is said to Claude Code. */
   let end: End | undefined;

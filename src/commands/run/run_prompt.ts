@@ -7,7 +7,7 @@ import { performRun } from "../../run/perform_run.ts";
 import { prepareRun } from "../../run/prepare_run.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { unsweptWarnings } from "../../run/unswept_warnings.ts";
+import { earlyWarnings } from "../../run/early_warnings.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { createOutputWriter, type OutputWriter } from "../../wire/output_writer.ts";
 import type { Outlets } from "../report/outlets.ts";
@@ -108,7 +108,7 @@ async function carryOut(
   });
   teardown.own(prepared.sandbox);
   if (prepared.gated.answer === undefined) recorder?.begin(prepared);
-  for (const warning of unsweptWarnings(prepared)) warn(warning);
+  for (const warning of earlyWarnings(prepared)) warn(warning);
   tracer.prepared(prepared);
   const report = await performRun(prepared, {
     signals,
@@ -120,6 +120,7 @@ async function carryOut(
     },
     ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
     trace,
+    onLogLine: (line) => outlets.tell(`${line}\n`),
   });
   if (teardown.crashed) return report.exitCode;
   teardown.childEnded();

@@ -1,6 +1,6 @@
 import { compactText, type Screen } from "../../session/terminal/screen.ts";
 import type { ApiRetry } from "../../session/input.ts";
-import { followLines } from "./follow_lines.ts";
+import { followLog } from "./follow_log.ts";
 
 /** A request that failed, as the debug log tells it. */
 interface Fault {
@@ -36,11 +36,7 @@ export class RetrySource {
 
   /** @param options.logPath the child's debug log; what is in it already is nobody's business */
   constructor(options: { readonly logPath: string }) {
-    const present = fileAt(options.logPath);
-    // A caller may have named a pipe: it is not this program that reads from it.
-    this.#newLines = present === undefined || present.isFile
-      ? followLines(() => options.logPath, present?.size)
-      : () => [];
+    this.#newLines = followLog(options.logPath);
   }
 
   /**
@@ -65,14 +61,6 @@ export class RetrySource {
     }
     // It was the last one, or one that is not made again, or a subagent's.
     if (options.at - fault.at > PATIENCE_MS) this.#fault = undefined;
-    return undefined;
-  }
-}
-
-function fileAt(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch {
     return undefined;
   }
 }

@@ -46,7 +46,8 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     inject,
     isGated,
     callerLog,
-    log: callerLog ?? (isGated || order.retries ? logPath : undefined),
+    log: callerLog ??
+      (isGated || order.retries || order.debugToStderr ? logPath : undefined),
     userSettings,
     memoryPath: memoryPathOf([facts.callerSettings, userSettings]) ??
       `${userConfig.dir}/projects/${projectSlug(facts.root)}/memory/`,

@@ -5,6 +5,7 @@ import { childFiles } from "../../sandbox/child/child_files.ts";
 import type { HookEvent } from "../../sandbox/child/hooks.ts";
 import { withoutScreenCommands } from "../../sandbox/child/screen_commands.ts";
 import type { Environment } from "../../sandbox/environment.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { exposedRuns } from "../../sandbox/places/exposed_runs.ts";
 import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
 import { partsOf } from "../../sandbox/folder/folder_parts.ts";
@@ -15,6 +16,7 @@ import { cutOf } from "./cut_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
+import { requestVariables } from "./request_variables.ts";
 import { valuesOf } from "./values_of.ts";
 
 /** Everything that a child is started with, and all that the machines are told. */
@@ -30,12 +32,16 @@ export interface Plan {
   readonly rendezvous: RendezvousOptions | undefined;
   /** The debug log that tells of retries, when somebody wants to hear of them. */
   readonly retryLog: string | undefined;
+  /** The debug log, when somebody wants to be told all of it. */
+  readonly toldLog: string | undefined;
   /** The debug log that tells of connections to MCP servers, when the first request waits for some. */
   readonly mcpLog: string | undefined;
   /** What the machines are told, but for the time of the start. */
   readonly conversation: ConversationOptions;
   /** The run's only message; absent where messages come as the run goes on. */
   readonly message: Prompt | undefined;
+  /** What the user is to be told of flags that have no effect. */
+  readonly warnings: readonly string[];
 }
 
 /** Tools that ask a person: `claude -p` does not offer them either. */
@@ -51,24 +57,30 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const decided = decide(order, facts);
   const { session, mode, isGated, log, rendezvous } = decided;
   const { settingsPath, configDir, tempDir } = partsOf(facts.folder);
+  const { variables, warnings } = requestVariables(order, {
+    login: facts.login,
+    settings: valuesOf(facts.settings),
+  });
   return {
     sessionId: session.id,
     permissionMode: mode,
     args: argsOf(order, { ...decided, settingsPath }),
-    env: childEnvironment(order.env, {
+    env: childEnvironment({ ...order.env, ...variables }, {
       configDir,
       tempDir,
       userConfig: facts.userConfig,
       scheduledTasks: facts.scheduledTasks,
       rendezvous,
-      logLevel: logLevel(decided),
+      logLevel: logLevel(order, decided),
     }),
-    contents: contentsOf(order, { facts, decided }),
+    contents: contentsOf(order, { facts, decided, variables }),
     rendezvous,
     retryLog: order.retries ? log : undefined,
+    toldLog: order.debugToStderr ? log : undefined,
     mcpLog: isGated ? log : undefined,
     conversation: conversationOf(order, { facts, decided }),
     message: messageOf(order, { facts, decided }),
+    warnings,
   };
 }
 
@@ -107,14 +119,22 @@ function argsOf(
 }
 
 /** What the debug log has to tell: of connections to MCP servers, else only of failures; a caller's is the caller's. */
-function logLevel({ isGated, callerLog, log }: Decisions): "debug" | "warn" | undefined {
+function logLevel(
+  { debugToStderr }: RunOrder,
+  { isGated, callerLog, log }: Decisions,
+): "debug" | "warn" | undefined {
   if (isGated) return "debug";
+  if (debugToStderr) return undefined;
   return log !== callerLog ? "warn" : undefined;
 }
 
 function contentsOf(
   order: RunOrder,
-  { facts, decided }: { readonly facts: PlanFacts; readonly decided: Decisions },
+  { facts, decided, variables }: {
+    readonly facts: PlanFacts;
+    readonly decided: Decisions;
+    readonly variables: Environment;
+  },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, userConfig } = facts;
   const { session, inject, isGated, memoryPath, userSettings } = decided;
@@ -132,9 +152,12 @@ function contentsOf(
       ],
       userClaudeJson: facts.userClaudeJson,
       userSettings,
-      callerSettings: withoutScreenCommands(
-        facts.callerSettings,
-        valuesOf(settings, { without: ["user", "flags"] }),
+      callerSettings: withVariables(
+        withoutScreenCommands(
+          facts.callerSettings,
+          valuesOf(settings, { without: ["user", "flags"] }),
+        ),
+        { variables, settings: valuesOf(settings) },
       ),
       memoryPath,
       folders,
@@ -151,6 +174,22 @@ function contentsOf(
     ...(shortened === undefined ? {} : { shortened }),
     isNewSession: session.isNew,
   };
+}
+
+/** The caller's settings with variables of ours, where settings name them too: these come before the environment. */
+function withVariables(
+  caller: JsonObject,
+  { variables, settings }: {
+    readonly variables: Environment;
+    readonly settings: readonly JsonObject[];
+  },
+): JsonObject {
+  const isNamed = Object.keys(variables).some((name) =>
+    settings.some(({ env }) => isJsonObject(env) && env[name] !== undefined)
+  );
+  if (!isNamed) return caller;
+  const { env } = caller;
+  return { ...caller, env: { ...(isJsonObject(env) ? env : {}), ...variables } };
 }
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */

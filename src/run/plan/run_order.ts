@@ -51,6 +51,12 @@ export interface RunOrder extends Limits {
   /** Whether a debug log is wanted, and where; without a place it goes where Claude Code keeps them. */
   readonly debug: boolean;
   readonly debugFile?: string;
+  /** Whether somebody wants to be told the lines of the debug log. */
+  readonly debugToStderr: boolean;
+  /** Beta headers for requests to the API. */
+  readonly betas: readonly string[];
+  /** Tokens that the model is told it has for its task. */
+  readonly taskBudget?: number;
   /** Further arguments for Claude Code, as they are. */
   readonly forwarded: readonly string[];
   /** Whether frames are printed, which begin with the session's model. */

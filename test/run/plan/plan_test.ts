@@ -135,6 +135,75 @@ const projectBypasses = [
   from("project", { permissions: { defaultMode: "bypassPermissions" } }),
 ];
 
+rule(
+  "what flags add to requests is in the environment, and in the settings where these name it too",
+  {
+    see: (planned) => ({
+      betas: planned.env["ANTHROPIC_BETAS"],
+      settings: settingsOf(planned).env,
+      warnings: planned.warnings.length,
+    }),
+    rows: {
+      "nothing asked for": { is: { betas: undefined, settings: undefined, warnings: 0 } },
+      "a header": {
+        order: { betas: ["context-1m-2025-08-07"] },
+        is: { betas: "context-1m-2025-08-07", settings: undefined, warnings: 0 },
+      },
+      "a header that Claude Code does not take": {
+        order: { betas: ["x"] },
+        is: { betas: undefined, settings: undefined, warnings: 1 },
+      },
+      "a header beside those of settings": {
+        order: { betas: ["context-1m-2025-08-07"] },
+        facts: {
+          callerSettings: { env: { A: "b" } },
+          settings: [from("project", { env: { ANTHROPIC_BETAS: "c" } })],
+        },
+        is: {
+          betas: "c,context-1m-2025-08-07",
+          settings: { A: "b", ANTHROPIC_BETAS: "c,context-1m-2025-08-07" },
+          warnings: 0,
+        },
+      },
+    },
+  },
+);
+
+rule("a debug log that is to be told is all of it", {
+  see: (planned) => ({ ...logOf(planned), told: planned.toldLog }),
+  rows: {
+    "nobody wants it": {
+      is: {
+        argument: undefined,
+        level: undefined,
+        retries: undefined,
+        mcp: undefined,
+        told: undefined,
+      },
+    },
+    "ours": {
+      order: { debugToStderr: true, retries: true },
+      is: {
+        argument: `${FOLDER}/own/debug.log`,
+        level: undefined,
+        retries: `${FOLDER}/own/debug.log`,
+        mcp: undefined,
+        told: `${FOLDER}/own/debug.log`,
+      },
+    },
+    "the caller's own file": {
+      order: { debugToStderr: true, debug: true, debugFile: "d.log" },
+      is: {
+        argument: undefined,
+        level: undefined,
+        retries: undefined,
+        mcp: undefined,
+        told: "/w/inner/d.log",
+      },
+    },
+  },
+});
+
 rule("the permission mode is named, to the child and in frames", {
   see: (planned) => [
     planned.permissionMode,
