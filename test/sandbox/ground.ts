@@ -50,6 +50,7 @@ export class Ground implements Disposable {
       userSettings: undefined,
       callerSettings: {},
       memoryPath: "/m/",
+      plugins: {},
       apiKey: undefined,
       ...wish,
       secret,

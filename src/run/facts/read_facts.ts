@@ -15,6 +15,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { absolutePath } from "../plan/absolute_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { findClaude } from "./find_claude.ts";
+import { instructionFiles } from "./instruction_files.ts";
 import { isPlain } from "./is_plain.ts";
 import { realPath } from "./real_path.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
@@ -89,6 +90,12 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     folders: [cwd, root, ...addedDirs],
     writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
     scheduledTasks: hasScheduledTasks([cwd, root]),
+    instructions: instructionFiles({
+      cwd,
+      root,
+      userDir: userConfig.dir,
+      readsProject: sources.has("project"),
+    }),
     terminalSize: terminalSize(),
     timeLeftMs: Math.max(0, Math.round(startedAt + order.timeoutMs - performance.now())),
     freshId: crypto.randomUUID(),

@@ -14,6 +14,7 @@ import { slashWord } from "../../session/prompt/slash_word.ts";
 import { conversationOf } from "./conversation_of.ts";
 import { cutOf } from "./cut_of.ts";
 import { decide, type Decisions } from "./decide.ts";
+import { idlePlugins } from "./idle_plugins.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { requestVariables } from "./request_variables.ts";
@@ -137,7 +138,7 @@ function contentsOf(
   },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, userConfig } = facts;
-  const { session, inject, isGated, memoryPath, userSettings } = decided;
+  const { session, inject, isGated, memoryPath, mode, userSettings } = decided;
   const parts = partsOf(folder);
   const shortened = cutOf(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
@@ -160,6 +161,7 @@ function contentsOf(
         { variables, settings: valuesOf(settings) },
       ),
       memoryPath,
+      plugins: idlePlugins(order, { facts, mode }),
       folders,
       exposed,
       apiKey: order.env["ANTHROPIC_API_KEY"],

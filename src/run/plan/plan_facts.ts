@@ -30,12 +30,23 @@ export interface RunFacts {
   readonly writable: readonly string[];
   /** Whether the project has prompts of its own that wait for their time. */
   readonly scheduledTasks: boolean;
+  readonly instructions: InstructionFiles;
   readonly terminalSize: WindowSize;
   /** How much is left of the run's time, in milliseconds. */
   readonly timeLeftMs: number;
   /** A UUID for a session of the run's own, and one of which the ids of frames are made. */
   readonly freshId: string;
   readonly seed: string;
+}
+
+/** Which files of instructions a run may come across. */
+export interface InstructionFiles {
+  /** Whether the project has a CLAUDE.md, beside which no AGENTS.md counts. */
+  readonly claude: boolean;
+  /** Whether there is an AGENTS.md above the working directory, or below where one would count; yes when in doubt. */
+  readonly agents: boolean;
+  /** Whether the user or the project has skills or commands, which may allow tools. */
+  readonly skills: boolean;
 }
 
 /** What becomes of a prompt that is not refused. */

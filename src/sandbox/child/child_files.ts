@@ -20,6 +20,8 @@ export interface ChildFilesOptions {
   readonly callerSettings: JsonObject;
   /** Where the project's automatic memory is kept, unless settings name another place. */
   readonly memoryPath: string;
+  /** The `enabledPlugins` setting, as far as it is ours. */
+  readonly plugins: JsonObject;
   /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
   readonly folders: readonly string[];
   /** Folders of runs that tools may write to, and must not. */
@@ -44,6 +46,7 @@ export function childFiles(
   const settings = runSettings(options.callerSettings, {
     hooks: hookSettings(hookPath, { events: options.hooks, held: options.held }),
     memoryPath: options.memoryPath,
+    plugins: options.plugins,
     outOfReach: [own, ...options.exposed],
     readOnly: [configDir],
     ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),

@@ -71,6 +71,8 @@ export interface OwnSettings {
   readonly memoryPath: string;
   /** The status line that tells us what the child costs. */
   readonly statusLine?: JsonObject;
+  /** Plugins of Claude Code's own, by id, that are left out because they have nothing to do. */
+  readonly plugins?: JsonObject;
   /** Folders that no tool may read or write, from the Bash sandbox or without. */
   readonly outOfReach: readonly string[];
   /** Folders that no command in the Bash sandbox may write to. */
@@ -90,10 +92,11 @@ export interface OwnSettings {
  * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
  * - without animations and changing tips a child that waits in vain is silent (2.1.197 and 2.1.330), and leaves its
  *   processor time to others
+ * - plugins of Claude Code's own that have nothing to do are left out, unless the caller names them
  * - the rest keeps dialogs and a desktop file away
  */
 export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
-  const { hooks, memoryPath, outOfReach, readOnly, statusLine } = ours;
+  const { hooks, memoryPath, outOfReach, readOnly, statusLine, plugins = {} } = ours;
   const deny = ["Edit", "Read"].flatMap((tool) =>
     outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
   );
@@ -105,6 +108,9 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
     permissions: merge({ deny }, caller["permissions"]),
     sandbox: merge({ filesystem: { denyWrite: readOnly } }, caller["sandbox"]),
     disableAllHooks: false,
+    ...(Object.keys(plugins).length === 0
+      ? {}
+      : { enabledPlugins: merge(plugins, caller["enabledPlugins"]) }),
     ...(statusLine === undefined ? {} : { statusLine }),
     skipDangerousModePermissionPrompt: true,
     disableDeepLinkRegistration: "disable",

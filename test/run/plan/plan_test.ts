@@ -26,6 +26,7 @@ const FACTS: PlanFacts = {
   folders: ["/w/inner", "/w"],
   writable: ["/w/inner"],
   scheduledTasks: false,
+  instructions: { claude: false, agents: false, skills: false },
   terminalSize: { rows: 50, cols: 220 },
   timeLeftMs: 59_000,
   freshId: FRESH,
@@ -750,6 +751,87 @@ rule("the machines are told whose run it is", {
         ["/mine a b", "/mine", "a tab", "/r", "/bin/claude"],
         [undefined, { rows: 50, cols: 220 }],
       ],
+    },
+  },
+});
+
+const BOTH = { "diff@builtin": false, "agents-md@builtin": false };
+const DIFF_ALONE = { "diff@builtin": false };
+const WITH_CLAUDE = { claude: true, agents: false, skills: false };
+
+rule("plugins of Claude Code's own that have nothing to do are left out", {
+  see: (planned) => settingsOf(planned).enabledPlugins,
+  rows: {
+    "no file of instructions, and no tool that may write": { is: BOTH },
+    "a mode in which tools may write": {
+      order: { permissionMode: "acceptEdits" },
+      is: DIFF_ALONE,
+    },
+    "the same beside a CLAUDE.md": {
+      order: { permissionMode: "acceptEdits", forwarded: ["--allowedTools=Bash"] },
+      facts: { instructions: WITH_CLAUDE },
+      is: BOTH,
+    },
+    "an AGENTS.md": {
+      facts: { instructions: { claude: true, agents: true, skills: false } },
+      is: DIFF_ALONE,
+    },
+    "skills, which may allow tools": {
+      facts: { instructions: { claude: false, agents: false, skills: true } },
+      is: DIFF_ALONE,
+    },
+    "a flag that allows a tool": { order: { forwarded: ["--allowedTools=Bash"] }, is: DIFF_ALONE },
+    "settings that allow a tool": {
+      facts: { settings: [from("user", { permissions: { allow: ["Bash"] } })] },
+      is: DIFF_ALONE,
+    },
+    "hooks of a project": {
+      facts: { settings: [from("project", { hooks: { Stop: [] } })] },
+      is: DIFF_ALONE,
+    },
+    "another folder to work in": {
+      order: { forwarded: ["--worktree=w"] },
+      facts: { instructions: WITH_CLAUDE },
+      is: DIFF_ALONE,
+    },
+    "a CLAUDE.md that may be left out": {
+      facts: {
+        instructions: WITH_CLAUDE,
+        settings: [from("user", { claudeMdExcludes: ["/w/CLAUDE.md"] })],
+      },
+      is: DIFF_ALONE,
+    },
+    "a user who has them on": {
+      facts: {
+        instructions: WITH_CLAUDE,
+        settings: [
+          from("user", {
+            enabledPlugins: { "cc-plugin-diff@builtin": true, "agents-md@builtin": true },
+          }),
+        ],
+      },
+      is: undefined,
+    },
+    "a user who has one of them do something else": {
+      facts: {
+        instructions: WITH_CLAUDE,
+        settings: [
+          from("user", {
+            pluginConfigs: {
+              "agents-md@builtin": { options: { instructionFiles: "claude-md-and-agents-md" } },
+            },
+          }),
+        ],
+      },
+      is: DIFF_ALONE,
+    },
+    "a caller with plugins": {
+      facts: {
+        callerSettings: { enabledPlugins: { "p@m": true, "diff@builtin": true } },
+        instructions: WITH_CLAUDE,
+        settings: [from("flags", { enabledPlugins: { "p@m": true, "diff@builtin": true } })],
+      },
+      is: { "p@m": true, "diff@builtin": true, "agents-md@builtin": false },
     },
   },
 });

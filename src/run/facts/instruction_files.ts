@@ -1,0 +1,65 @@
+import { isThere } from "../../sandbox/is_there.ts";
+import type { InstructionFiles } from "../plan/plan_facts.ts";
+
+/** Most that is looked at below the root of a project: a larger one takes longer than is gained by it. */
+const MAX_FOLDERS = 64;
+const MAX_NAMES = 2000;
+
+/**
+ * Looks for CLAUDE.md and AGENTS.md where Claude Code does (2.1.330).
+ *
+ * @param options.root the root of the working directory's repository, else itself
+ * @param options.userDir the user's config dir
+ * @param options.readsProject whether `--setting-sources` leaves the project's files in
+ */
+export function instructionFiles(
+  { cwd, root, userDir, readsProject }: {
+    readonly cwd: string;
+    readonly root: string;
+    readonly userDir: string;
+    readonly readsProject: boolean;
+  },
+): InstructionFiles {
+  const claude = readsProject && isFilled(`${root}/CLAUDE.md`);
+  return {
+    claude,
+    agents: isAbove(cwd) || (!claude && mayBeBelow(root)),
+    skills: [userDir, `${root}/.claude`, `${cwd}/.claude`].some((dir) =>
+      ["agents", "commands", "skills"].some((name) => isThere(`${dir}/${name}`))
+    ),
+  };
+}
+
+function isAbove(cwd: string): boolean {
+  for (let dir = cwd;; dir = dir.slice(0, dir.lastIndexOf("/"))) {
+    if (isThere(`${dir}/AGENTS.md`) || isThere(`${dir}/.claude/AGENTS.md`)) return true;
+    if (dir === "") return false;
+  }
+}
+
+function mayBeBelow(root: string): boolean {
+  const folders = [root];
+  let names = 0;
+  for (let at = 0; at < folders.length; at++) {
+    if (at >= MAX_FOLDERS) return true;
+    try {
+      for (const { name, isDirectory, isSymlink } of Deno.readDirSync(`${folders[at]}`)) {
+        // What lies behind a link counts, too.
+        if (++names > MAX_NAMES || name === "AGENTS.md" || isSymlink) return true;
+        if (isDirectory && name !== ".git") folders.push(`${folders[at]}/${name}`);
+      }
+    } catch {
+      return true;
+    }
+  }
+  return false;
+}
+
+function isFilled(path: string): boolean {
+  try {
+    const { isFile, size } = Deno.lstatSync(path);
+    return isFile && size > 0;
+  } catch {
+    return false;
+  }
+}
