@@ -155,6 +155,7 @@ export const FLAGS: readonly Flag[] = [
     choices: ["text", "stream-json"],
   }),
   output("--replay-user-messages", "Print each message again once Claude has taken it"),
+  output("--include-partial-messages", "Print answers as they are written; needs stream-json"),
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--no-session-persistence", "Keep no transcript of this run"),
@@ -235,7 +236,6 @@ export const FLAGS: readonly Flag[] = [
 
   notYet("--max-budget-usd <amount>", "claude-print does not watch a budget yet"),
   notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
-  notYet("--include-partial-messages", "claude-print does not print partial messages yet"),
   notYet("--include-hook-events", "claude-print does not print hook events yet"),
   notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
   notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),

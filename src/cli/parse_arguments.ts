@@ -22,6 +22,7 @@ const ALL_FLAGS = '"claude-print --help" lists all flags';
  *
  * @param options.more flags that a line of a list adds: they count as if typed last
  * @param options.meaningless names of flags that mean nothing to the caller, each with the reason
+ * @param options.givesFrames whether the caller is given all frames, whatever the format
  * @throws {CliError} for an unknown or a refused flag, and for a missing, wrong or contradictory value
  */
 export async function parseArguments(
@@ -29,6 +30,7 @@ export async function parseArguments(
   options: {
     readonly more?: readonly string[];
     readonly meaningless?: ReadonlyMap<string, string>;
+    readonly givesFrames?: boolean;
   } = {},
 ): Promise<ParsedArguments> {
   const [first, ...rest] = argv;
@@ -59,7 +61,7 @@ export async function parseArguments(
   }
   if (tokens.problem instanceof CliError) throw tokens.problem;
   if (tokens.problem !== undefined) throw await unknownFlagError(tokens.problem.unknownFlag);
-  return { kind: "run", request: requestOf(tokens) };
+  return { kind: "run", request: requestOf(tokens, options) };
 }
 
 /** The flags that a line of a list does not decide: the list does. */

@@ -19,8 +19,15 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Turns tokens without mistakes into a request. */
-export function requestOf({ uses, operands }: Tokens): RunRequest {
+/**
+ * Turns tokens without mistakes into a request.
+ *
+ * @param options.givesFrames whether all frames are given to the caller, whatever the format
+ */
+export function requestOf(
+  { uses, operands }: Tokens,
+  { givesFrames = false }: { readonly givesFrames?: boolean } = {},
+): RunRequest {
   const all = (name: string): readonly string[] =>
     uses.filter((use) => use.flag.name === name).map((use) => use.value ?? "");
   const last = (name: string): string | undefined => all(name).at(-1);
@@ -51,6 +58,14 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     throw new CliError(
       `${READING}: --replay-user-messages needs --input-format=stream-json and --output-format=stream-json`,
       { suggestion: "Add both and --verbose, or leave it out" },
+    );
+  }
+
+  const partialMessages = given("--include-partial-messages");
+  if (partialMessages && outputFormat !== "stream-json" && !givesFrames) {
+    throw new CliError(
+      `${READING}: --include-partial-messages needs --output-format=stream-json`,
+      { suggestion: "Add --output-format=stream-json --verbose, or leave it out" },
     );
   }
 
@@ -102,6 +117,7 @@ export function requestOf({ uses, operands }: Tokens): RunRequest {
     ...present("record", last("--record")),
     inputFormat,
     replayMessages,
+    partialMessages,
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),

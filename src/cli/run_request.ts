@@ -40,6 +40,8 @@ export type RunRequest = {
   readonly inputFormat: "text" | "stream-json";
   /** Whether messages are printed again once Claude Code has taken them. */
   readonly replayMessages: boolean;
+  /** Whether answers are printed as they are written, as events of the API's stream. */
+  readonly partialMessages: boolean;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */

@@ -1,6 +1,7 @@
 import type { Entry } from "../transcript/entry.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import { NO_PARTS } from "./partial_state.ts";
 import { initFrame } from "./build/init_frame.ts";
 
 /** Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it. */
@@ -27,7 +28,14 @@ export function begin(state: FramesState, version = state.version): Told {
       analyticsDisabled: true,
       productFeedbackDisabled: true,
     }));
-  return told({ ...next, begun: true, early: [] }, [made, ...state.early]);
+  const { turn: _, ...partial } = next.partial ?? NO_PARTS;
+  return told({
+    ...next,
+    begun: true,
+    early: [],
+    // What hooks tell next belongs to the turn that has begun, whichever that is.
+    ...(next.partial === undefined ? {} : { partial }),
+  }, [made, ...state.early]);
 }
 
 /** Makes ready for a turn that follows another one, with a `system/init` of its own. */

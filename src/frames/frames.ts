@@ -17,6 +17,7 @@ import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
+import { endParts, hearText, tellRequest, tellText } from "./partial_messages.ts";
 import { tellTasks } from "./saying.ts";
 import { stopTasks } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
@@ -45,6 +46,12 @@ export interface FramesStep extends Told {
 
 /** Takes an input of the session and says what `claude -p` prints when it happens. */
 export function tellInput(state: FramesState, input: Input): FramesStep {
+  const step = takeInput(state, input);
+  const said = and(step, tellText);
+  return { ...said, effects: step.effects };
+}
+
+function takeInput(state: FramesState, input: Input): FramesStep {
   const now = state.options.startedAt + input.at;
   switch (input.type) {
     case "earlier":
@@ -72,6 +79,7 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
         return quiet({ ...state, model });
       }
       const { event, payload, ranAt = now } = input;
+      if (event === "MessageDisplay") return quiet(hearText(state, payload));
       const heard = hearCompaction(state, { event, payload, at: ranAt });
       if (heard.compactions.length > state.compactions.length) {
         return { ...told(heard), effects: [COMPACTION_DELAY] };
@@ -85,14 +93,17 @@ export function tellInput(state: FramesState, input: Input): FramesStep {
     case "read":
       return waiting(tellLines(state), { before: state, now });
     case "retry": {
-      const { state: next, made } = withIds(
-        state,
-        (newUuid) =>
-          apiRetryFrame(input.retry, { sessionId: state.options.sessionId, uuid: newUuid() }),
-      );
-      return next.begun
-        ? { ...told(next, [made]), effects: [] }
-        : quiet({ ...next, early: [...next.early, made] });
+      const { sessionId } = state.options;
+      const asked = and(tellRequest(state), (state) => {
+        const { state: next, made } = withIds(
+          state,
+          (newUuid) => apiRetryFrame(input.retry, { sessionId, uuid: newUuid() }),
+        );
+        return told(next, [made]);
+      });
+      if (state.begun) return { ...asked, effects: [] };
+      const { early } = asked.state;
+      return quiet({ ...asked.state, early: [...early, ...asked.frames] });
     }
     case "shells": {
       const next = tellLongShells(state, { running: input.ids, now });
@@ -150,7 +161,7 @@ export function tellEnd(
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
   const read = and(tellLines(state), tellWaiting);
-  const begun = and(read, (state) => tellLate(state, version));
+  const begun = and(read, (state) => and(tellLate(state, version), endParts));
   return and(
     begun,
     (state) =>

@@ -5,6 +5,7 @@ import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
+import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "./report.ts";
 import type { Tasks } from "./build/task_frames.ts";
 
@@ -36,6 +37,8 @@ export interface FramesOptions {
   };
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
+  /** Whether answers are told as they are written. */
+  readonly partial?: true;
 }
 
 /** The end of a turn that the child outlived. */
@@ -149,6 +152,8 @@ export interface FramesState {
   readonly ending: boolean;
   /** Whether nothing that is still written belongs to the run. */
   readonly closed: boolean;
+  /** What has been told of answers that are being written, if that is wanted. */
+  readonly partial?: PartialState;
 }
 
 /** A state and what is said because of it. */
@@ -191,6 +196,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     reports: [],
     ending: false,
     closed: false,
+    ...(options.partial ? { partial: NO_PARTS } : {}),
   };
 }
 

@@ -21,6 +21,7 @@ import { and, chained, type FramesState, listOf, type Told, told } from "./frame
 import { forgetShells, noteShells } from "./long_shells.ts";
 import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
+import { endWritten, tellAnswerLine, tellBeforeUser } from "./partial_messages.ts";
 import { say, tellTasks } from "./saying.ts";
 import { startTask, taskFramesOfEntry } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
@@ -37,7 +38,7 @@ export function tellLines(before: FramesState): Told {
     state = next.state;
     frames.push(...next.frames);
   }
-  return told(state, frames);
+  return and(told(state, frames), endWritten);
 }
 
 /** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
@@ -180,9 +181,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     begun,
     (state) => tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
   );
-  if (!isCommandText(entry, prompt)) {
-    next = and(next, (state) => say(state, (context) => framesOfEntry(entry, context)));
-  }
+  if (!isCommandText(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
   next = and(next, (state) => tellTyped(state, entry));
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
@@ -194,6 +193,15 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   return notification === undefined
     ? next
     : and(next, (state) => begin({ ...state, begun: false, rested: false }));
+}
+
+/** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */
+function sayLine(state: FramesState, entry: Entry): Told {
+  if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
+  const before = entry.type === "user" && entry.isSidechain !== true
+    ? tellBeforeUser(state, entry)
+    : told(state);
+  return and(before, (state) => say(state, (context) => framesOfEntry(entry, context)));
 }
 
 /** Tells a line of a subagent's transcript, once its call is known. */
@@ -222,7 +230,7 @@ function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
   );
   const subagent = { toolUseId, agentId, type, description, background };
   const next = and(
-    started,
+    and(started, endWritten),
     (state) => say(state, (context) => framesOfEntry(entry, { ...context, subagent })),
   );
   return entry.type === "assistant" ? and(next, (state) => noteCalls(state, entry)) : next;

@@ -41,7 +41,10 @@ export async function libraryRequest(
   args: readonly string[],
   { caller }: { readonly caller: keyof typeof PROMPTS },
 ): Promise<RunRequest> {
-  const command = await parseArguments(args, { meaningless: meaningless(caller) });
+  const command = await parseArguments(args, {
+    meaningless: meaningless(caller),
+    givesFrames: true,
+  });
   if (command.kind !== "run") {
     throw new CliError(`Cannot start a run: "args" ask for ${command.kind}`, {
       suggestion: 'Give "args" flags of a run only',

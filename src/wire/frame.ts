@@ -137,7 +137,7 @@ export interface InformationalFrame extends AnyFrame {
   readonly level?: string;
 }
 
-/** What Claude Code is at besides the turn: it compacts the conversation, or has done so. */
+/** What Claude Code is at: it asks the model, compacts the conversation, or has done so. */
 export interface StatusFrame extends AnyFrame {
   /** What kind of frame it is. */
   readonly type: "system";
@@ -145,7 +145,7 @@ export interface StatusFrame extends AnyFrame {
   readonly subtype: "status";
   /** The session. */
   readonly session_id: string;
-  /** `compacting`; null once that is over. */
+  /** `compacting`, and null once that is over; with `--include-partial-messages` also `requesting`. */
   readonly status: string | null;
   /** What came of it. */
   readonly compact_result?: "success" | "failed";
@@ -301,6 +301,32 @@ export interface UserFrame extends AnyFrame {
   readonly isReplay?: boolean;
 }
 
+/** A piece of an answer as it is written, as the API streams it; with `--include-partial-messages`. */
+export interface StreamEventFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "stream_event";
+  /** The event: `message_start`, `content_block_start`, `content_block_delta`, … */
+  readonly event: StreamEvent;
+  /** Always null: nothing is streamed of subagents. */
+  readonly parent_tool_use_id: string | null;
+  /** The session. */
+  readonly session_id: string;
+  /** The answer's id, as `message_start` tells it; since 2.1.330. */
+  readonly api_message_id?: string;
+}
+
+/** An event of the API's stream. */
+export interface StreamEvent {
+  /** `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`. */
+  readonly type: string;
+  /** Of events about a block: its place among those that are streamed. */
+  readonly index?: number;
+  /** Of `content_block_delta`: such as `{ type: "text_delta", text }`. Of `message_delta`: why the model stopped. */
+  readonly delta?: Readonly<Record<string, unknown>>;
+  /** What else the API gives. */
+  readonly [field: string]: unknown;
+}
+
 /** What is known of the account's limits. */
 export interface RateLimitFrame extends AnyFrame {
   /** What kind of frame it is. */
@@ -424,6 +450,7 @@ export type Frame =
   | SystemFrame
   | AssistantFrame
   | UserFrame
+  | StreamEventFrame
   | RateLimitFrame
   | LifecycleFrame
   | ControlResponseFrame

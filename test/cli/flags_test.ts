@@ -28,6 +28,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--output-format",
     "--input-format",
     "--replay-user-messages",
+    "--include-partial-messages",
     "--verbose",
     "--max-turns",
     "--no-session-persistence",
@@ -56,7 +57,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--fast-mode --include-unsupported-models".split(" "),
   ],
   refused: [
-    ..."--max-budget-usd --json-schema --include-partial-messages".split(" "),
+    ..."--max-budget-usd --json-schema".split(" "),
     ..."--include-hook-events --forward-subagent-text".split(" "),
     ..."--permission-prompts --permission-prompt-tool".split(" "),
     ..."--rewind-files --session-mirror --await-initialize --enable-auth-status --bare --safe-mode"

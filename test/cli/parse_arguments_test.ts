@@ -36,6 +36,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     oneSession: false,
     inputFormat: "text",
     replayMessages: false,
+    partialMessages: false,
     outputFormat: "text",
     verbose: false,
     persistSession: true,
@@ -86,6 +87,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     oneSession: false,
     inputFormat: "text",
     replayMessages: false,
+    partialMessages: false,
     record: "r",
     outputFormat: "json",
     verbose: true,
@@ -282,6 +284,7 @@ const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "-
 
 /** What some flags make sense beside alone. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  "--include-partial-messages": STREAMS,
   "--one-session": ["--jsonl"],
   "--replay-user-messages": STREAMS,
   "--resume-session-at": ["--resume", ID],
@@ -300,6 +303,10 @@ Deno.test("parseArguments takes a conversation as claude -p does, on stdin and i
       [[...STREAMS, "--jsonl", "--output-format=json"], "--jsonl too"],
       [[...STREAMS, "--input-file=x"], "--input-file too"],
       [["--replay-user-messages"], "--replay-user-messages needs --input-format=stream-json"],
+      [
+        ["--include-partial-messages"],
+        "--include-partial-messages needs --output-format=stream-json",
+      ],
     ] as const
   ) {
     assertStringIncludes((await errorOf(...args)).message, said);

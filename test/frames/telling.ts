@@ -18,8 +18,8 @@ export interface Telling {
   readonly state: () => FramesState;
   /** Tells of something, at a moment in milliseconds since the epoch. */
   readonly tell: (input: WithoutTime<Input>, at?: number) => void;
-  /** Tells of a line of the session's transcript; what is no JSON object is none. */
-  readonly push: (line: string | object) => void;
+  /** Tells of lines of the session's transcript that are read at once; what is no JSON object is none. */
+  readonly push: (...lines: readonly (string | object)[]) => void;
   readonly pushSubagent: (subagent: Subagent, line: object) => void;
   /** The time for the lines that describe the session is over. */
   readonly begin: () => void;
@@ -39,10 +39,13 @@ export function startTelling(options: Partial<FramesOptions> = {}): Telling {
   };
   const tell: Telling["tell"] = (input, at = 0) =>
     take(tellInput(state, { ...input, at } as Input));
-  const push: Telling["push"] = (line) => {
-    const entry = parseEntry(typeof line === "string" ? line : JSON.stringify(line));
-    if (entry === undefined) return;
-    tell({ type: "transcript", entry });
+  const push: Telling["push"] = (...lines) => {
+    const entries = lines.map((line) =>
+      parseEntry(typeof line === "string" ? line : JSON.stringify(line))
+    )
+      .filter((entry) => entry !== undefined);
+    if (entries.length === 0) return;
+    for (const entry of entries) tell({ type: "transcript", entry });
     tell({ type: "read" });
   };
   return {

@@ -60,6 +60,8 @@ Deno.test("the library exports what it always has", async () => {
     "RunResult",
     "SentMessage",
     "StatusFrame",
+    "StreamEvent",
+    "StreamEventFrame",
     "SystemFrame",
     "TaskNotificationFrame",
     "TaskStartedFrame",

@@ -42,6 +42,7 @@ const frames = z.object({
     z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
   ),
   replay: z.exactOptional(z.literal(true)),
+  partial: z.exactOptional(z.literal(true)),
   version: z.exactOptional(z.string()),
   conversation: z.exactOptional(z.literal(true)),
 });

@@ -6,7 +6,7 @@ import type {
   SystemEntry,
   UserEntry,
 } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { ToolUse } from "../../transcript/turn.ts";
 import type {
   AssistantFrame,
@@ -53,8 +53,8 @@ export interface SubagentContext {
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
-/** What `message_start` reports; the rest of a transcript's usage is Claude Code's own addition. */
-const START_USAGE = [
+/** What the API reports; the rest of a transcript's usage is Claude Code's own addition. */
+const API_USAGE = [
   "input_tokens",
   "cache_creation_input_tokens",
   "cache_read_input_tokens",
@@ -111,6 +111,13 @@ function assistantFrame(entry: AssistantEntry, context: FrameContext): Assistant
   };
 }
 
+/** The usage of an answer as the API's stream tells it. */
+export function apiUsage(usage: JsonObject | null | undefined): JsonObject {
+  return Object.fromEntries(
+    API_USAGE.flatMap((key) => usage?.[key] === undefined ? [] : [[key, usage[key]]]),
+  );
+}
+
 /** A usage limit that was hit, with the time of its reset: all that a transcript knows of limits, since 2.1.330. */
 function rateLimitFrames(entry: AssistantEntry, context: FrameContext): readonly RateLimitFrame[] {
   const params = entry.apiErrorParams;
@@ -146,9 +153,7 @@ function messageOf(entry: AssistantEntry): AssistantMessage {
     // A frame is printed before the API has said why it stops.
     stop_reason: null,
     stop_sequence: null,
-    usage: Object.fromEntries(
-      START_USAGE.flatMap((key) => usage?.[key] === undefined ? [] : [[key, usage[key]]]),
-    ),
+    usage: apiUsage(usage),
     context_management: message.context_management ?? null,
   };
 }

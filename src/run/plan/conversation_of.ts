@@ -68,6 +68,7 @@ function framesOptions(
     startedAt: facts.now,
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
+    ...(order.partialMessages ? { partial: true } : {}),
     ...byMessage(order, facts),
   };
 }

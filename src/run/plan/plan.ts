@@ -196,7 +196,7 @@ function withVariables(
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
-  { frames, altered, maxTurns }: RunOrder,
+  { frames, altered, maxTurns, partialMessages }: RunOrder,
   { inject, isGated }: Decisions,
 ): readonly HookEvent[] {
   return [
@@ -207,5 +207,6 @@ function hooksFor(
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
     ...(maxTurns === undefined ? [] : ["PostToolBatch" as const]),
+    ...(partialMessages ? ["MessageDisplay" as const] : []),
   ];
 }

@@ -22,6 +22,8 @@ export interface RunOrder extends Limits {
   readonly before?: NonNullable<FramesOptions["before"]>;
   /** Whether messages are printed again once Claude Code has taken them. */
   readonly replayMessages?: boolean;
+  /** Whether answers are told as they are written. */
+  readonly partialMessages?: boolean;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =
+  | "MessageDisplay"
   | "PermissionRequest"
   | "PostCompact"
   | "PostToolBatch"

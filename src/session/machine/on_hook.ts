@@ -99,6 +99,9 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
         { ...takeFirst(state), phase: "settling", limited: true, priced: false },
         settle(state, trace),
       );
+    // What the model says may be told when its turn is over already.
+    case "MessageDisplay":
+      return stay(state);
     case "UserPromptSubmit": {
       const text = payload["prompt"];
       const next = takePrompt(state, text);

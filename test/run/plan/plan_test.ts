@@ -261,6 +261,10 @@ rule("hooks are registered where something hangs on them", {
       order: { altered: "a zero width space" },
       is: [...ALWAYS, "UserPromptSubmit"],
     },
+    "answers are told as they are written": {
+      order: { partialMessages: true },
+      is: [...ALWAYS, "MessageDisplay"],
+    },
     "turns are counted": { order: { maxTurns: 3 }, is: [...ALWAYS, "PostToolBatch"] },
     "all of it": {
       order: { frames: true, inject: "paste", maxTurns: 3 },

@@ -1,0 +1,36 @@
+import type { StreamEvent, StreamEventFrame } from "../../wire/frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** A frame around an event of the API's stream, with the fields of 2.1.197 and 2.1.330. */
+export function streamEventFrame(
+  event: StreamEvent,
+  { version, sessionId, uuid, messageId, more = {} }: {
+    readonly version: string;
+    readonly sessionId: string;
+    readonly uuid: string;
+    /** The answer's id, as its `message_start` tells it. */
+    readonly messageId: string;
+    readonly more?: Readonly<Record<string, unknown>>;
+  },
+): StreamEventFrame {
+  return {
+    type: "stream_event",
+    event,
+    session_id: sessionId,
+    parent_tool_use_id: null,
+    uuid,
+    ...more,
+    ...(isVersionAtLeast(version, "2.1.330")
+      ? {
+        ...(isOfThinking(event) ? { thinking_display: "updates" } : {}),
+        api_message_id: messageId,
+      }
+      : {}),
+  };
+}
+
+/** The events with which 2.1.330 says how thinking is shown: in the same way whatever it was asked for. */
+function isOfThinking({ type, content_block: block, delta }: StreamEvent): boolean {
+  const { type: kind } = (block ?? delta ?? {}) as { readonly type?: unknown };
+  return type === "message_start" || kind === "thinking" || kind === "thinking_delta";
+}
