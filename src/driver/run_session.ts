@@ -19,20 +19,17 @@ import { readJsonObject } from "../sandbox/read_json_object.ts";
 import {
   advance,
   type ConversationEffect,
+  type ConversationEnd,
   type ConversationOptions,
+  type ConversationState,
   startConversation,
 } from "../frames/conversation.ts";
-import type { FramesOptions, FramesState } from "../frames/frames_state.ts";
-import type { Report } from "../frames/report.ts";
 import type { DeadlineName } from "../session/deadline_names.ts";
-import type { Ending } from "../session/effect.ts";
 import type { ChildRemains, Input } from "../session/input.ts";
-import type { Message } from "../session/message.ts";
 import type { Screen } from "../session/terminal/screen.ts";
-import type { Phase } from "../session/session_state.ts";
+import { tickMs } from "../session/waits.ts";
 import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
-import type { Frame } from "../wire/frame.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { Guard } from "./hands/guard.ts";
@@ -94,49 +91,25 @@ export interface RunSessionOptions {
   readonly toldLog?: string | undefined;
   /** Takes each line of it. */
   readonly onLogLine?: (line: string) => void;
-  /** Takes each frame as it happens, those of the run's end excepted. */
-  readonly onFrame: (frame: Frame) => void;
-  /** Takes what became of each turn that the child outlived. */
-  readonly onReport?: (report: Report) => void;
   /**
    * Called with every input before the machines take it: written down, they are a recording of the session. The
    * bytes of a `terminal` input are good only until it returns.
    */
   readonly onInput?: (input: Input) => void;
-  /** Called with every effect of the machines before it is carried out. */
+  /** Called with every effect of the machines before it is carried out; what is said is up to whoever takes it. */
   readonly onEffect?: (effect: ConversationEffect) => void;
-  /** Called with a line worth reading under `--trace`. */
-  readonly trace: (text: string) => void;
 }
 
 /** How a session went. */
 export interface SessionRun {
-  /** What became of the last turn; absent where none was left. */
-  readonly report: Report | undefined;
-  readonly ending: Ending;
-  /** Whether the child could take messages at all. */
-  readonly wasReady: boolean;
-  /** How many results the conversation has told, and what it has cost. */
-  readonly told: NonNullable<FramesOptions["before"]>;
-  /** What is still to be answered, now that the turn under way, or the next one, has failed. */
-  readonly untaken: readonly Message[];
-  /** The frames that were said at the run's end. */
-  readonly lastFrames: readonly Frame[];
+  /** The last effect. */
+  readonly end: ConversationEnd;
+  /** What the machines remember. */
+  readonly state: ConversationState;
   /** What the child's terminal showed last. */
   readonly lastScreen: () => Promise<Screen>;
 }
 
-/** How often files the child writes are looked at, in milliseconds. */
-const TICK_MS = 50;
-/** The same while only the child's idle status is missing, which the user waits for. */
-const SETTLING_TICK_MS = 5;
-/** The same while nothing is under way. */
-const RESTING_TICK_MS = 500;
-
-function tickMs(phase: Phase["phase"]): number {
-  if (phase === "settling") return SETTLING_TICK_MS;
-  return phase === "resting" ? RESTING_TICK_MS : TICK_MS;
-}
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
@@ -198,16 +171,14 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
   });
   let exited = false;
-  let ending: Ending | undefined;
-  let report: Report | undefined;
-  let lastFrames: readonly Frame[] = [];
+  let end: ConversationEnd | undefined;
   const marks = (): RunMarks => ({
     configDir: sandbox.configDir,
     ...(exited ? {} : { child: pid }),
   });
   // Whatever goes wrong here, nothing of the run is left without somebody to watch it.
   stack.defer(() => {
-    if (ending !== undefined) return;
+    if (end !== undefined) return;
     killRunProcesses(marks());
     if (!exited) reap(pid);
   });
@@ -221,8 +192,6 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   let tree: RunProcesses | undefined;
   let looking = false;
   let listing = false;
-  /** When a hook last announced the end of a turn, in milliseconds since the epoch. */
-  let turnEndedAt = 0;
   let terminalOpen = true;
   // A recording keeps microseconds.
   const elapsed = () => Math.round((performance.now() - startedAt) * 1000) / 1000;
@@ -237,15 +206,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       tree = findRunProcesses(marks(), tree);
     }
     state = next.state;
-    const isLast = next.effects.some(({ type }) => type === "end");
     for (const effect of next.effects) {
       options.onEffect?.(effect);
-      if (isLast && effect.type === "frame") lastFrames = [...lastFrames, effect.frame];
-      else carryOut(effect, isLast);
+      carryOut(effect);
     }
   };
 
-  const carryOut = (effect: ConversationEffect, isLast: boolean): void => {
+  const carryOut = (effect: ConversationEffect): void => {
     switch (effect.type) {
       case "write":
         // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
@@ -281,21 +248,15 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         if (!exited) killGroup(pid, "SIGCONT");
         if (effect.signal === "SIGKILL" && tree !== undefined) killRunProcesses(marks(), tree);
         break;
-      case "trace":
-        options.trace(effect.text);
-        break;
       case "list-shells":
         listing = true;
         break;
-      case "frame":
-        options.onFrame(effect.frame);
-        break;
-      case "report":
-        report = effect.report;
-        if (!isLast) options.onReport?.(report);
-        break;
       case "end":
-        ending = effect.ending;
+        end = effect;
+        break;
+      case "frame":
+      case "report":
+      case "trace":
         break;
       default:
         effect satisfies never;
@@ -303,7 +264,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
 
   const readFiles = () => {
-    const changed = status.read({ idleSince: turnEndedAt });
+    const changed = status.read();
     if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
     const entries = transcript.read();
     for (const entry of entries) give({ at: elapsed(), type: "transcript", entry });
@@ -316,16 +277,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     for (const line of logLines?.() ?? []) options.onLogLine?.(line);
   };
   const readHooks = () => {
-    for (const { ranAt, ...call } of hooks.read()) {
+    for (const call of hooks.read()) {
       if (call.event === STATUS_LINE) {
         const cost = costOfStatusLine(call.payload);
         if (cost !== undefined) give({ at: elapsed(), type: "cost", ...cost });
         continue;
       }
-      const order = call.event === "PreCompact" && ranAt > 0 ? { ranAt } : {};
-      give({ at: elapsed(), type: "hook", ...call, ...order });
-      // The child is idle only after the hook that announced the end of its turn.
-      if (state.session.phase === "settling") turnEndedAt = ranAt;
+      give({ at: elapsed(), type: "hook", ...call });
     }
   };
   const takeSignals = () => {
@@ -348,9 +306,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   for (const input of options.begin) give({ at: 0, ...input });
   give({ at: elapsed(), type: "spawned" });
   let lastTick = elapsed();
-  const isOver = () => ending !== undefined;
-  while (!isOver()) {
-    const nextTick = lastTick + tickMs(state.session.phase);
+  while (end === undefined) {
+    const nextTick = lastTick + tickMs(state.session);
     // Whoever comes after this child hears what is said when it is told to go.
     const caller = state.session.ending === undefined ? options.caller : undefined;
     const until = Math.min(nextTick, ...deadlines.values());
@@ -433,22 +390,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   }
   if (!exited && tree !== undefined) killRunProcesses(marks(), tree);
-  const { ready, queue, sent, taken } = state.session;
-  const isQuiet = (ending as Ending | undefined)?.kind === "closed";
-  return {
-    // A turn that was told before is not told again.
-    report: isQuiet ? undefined : report,
-    ending: ending as unknown as Ending,
-    wasReady: ready,
-    told: toldBy(state.frames),
-    untaken: taken.length > 0 || isQuiet ? [...sent, ...queue] : queue,
-    lastFrames,
-    lastScreen: () => renderScreen(ring.chunks(), size),
-  };
-}
-
-function toldBy({ results, locals, cost }: FramesState): SessionRun["told"] {
-  return { results: results + locals, totalUsd: 0, apiDurationMs: 0, ...cost };
+  return { end, state, lastScreen: () => renderScreen(ring.chunks(), size) };
 }
 
 /** What a child has left; its executable is asked for its version only where no transcript names it. */

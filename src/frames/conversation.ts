@@ -35,11 +35,22 @@ export type ConversationEffect =
   | SessionDeed
   /** Print a frame, in the format that was asked for. */
   | { readonly type: "frame"; readonly frame: Frame }
-  /** What became of a turn, after its last frame; of the last one just before the `end`. */
-  | { readonly type: "report"; readonly report: Report };
+  /** What became of a turn that the child outlived, after its last frame. */
+  | { readonly type: "report"; readonly report: Report }
+  | ConversationEnd;
 
 /** What the session decides, but for what is to be said because of it. */
-type SessionDeed = Exclude<SessionEffect, { readonly type: "turn" | "respond" }>;
+type SessionDeed = Exclude<SessionEffect, { readonly type: "turn" | "respond" | "end" }>;
+
+type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
+
+/** Nothing more will happen. */
+export interface ConversationEnd extends SessionEnd {
+  /** What is said last: it is printed once whoever looks on has gone. */
+  readonly frames: readonly Frame[];
+  /** What became of the last turn, after those; absent where all of them have been told. */
+  readonly report?: Report;
+}
 
 /** A state and what is to be done because of it. */
 export interface ConversationStep {
@@ -130,6 +141,20 @@ function withReports(state: ConversationState, frames: readonly Frame[]): Conver
   };
 }
 
+/** An effect, or a part of the last one. */
+export type EffectPart = Exclude<ConversationEffect, ConversationEnd> | SessionEnd;
+
+/** An effect as what it consists of: an end is what is said at it, what became of the last turn, and then the end. */
+export function partsOf(effect: ConversationEffect): readonly EffectPart[] {
+  if (effect.type !== "end") return [effect];
+  const { frames, report, ...end } = effect;
+  return [
+    ...frames.map((frame) => ({ type: "frame", frame } as const)),
+    ...(report === undefined ? [] : [{ type: "report", report } as const]),
+    end,
+  ];
+}
+
 /** Whoever looks on while inputs are gone through. */
 export interface FoldWatcher {
   readonly onInput?: (input: Input) => void;
@@ -155,7 +180,7 @@ export function fold(
 /** Says what is left to say, and what became of the run. */
 function conclude(
   state: ConversationState,
-  { end, at }: { readonly end: Extract<SessionEffect, { type: "end" }>; readonly at: number },
+  { end, at }: { readonly end: SessionEnd; readonly at: number },
 ): ConversationStep {
   const { frames: { startedAt } } = state.options;
   const { remains = {} } = state.exit ?? {};
@@ -164,7 +189,9 @@ function conclude(
     now: startedAt + at,
   });
   const told = withReports({ ...state, frames: last.state }, last.frames);
-  if (end.ending.kind === "closed") return { ...told, effects: [...told.effects, end] };
+  if (end.ending.kind === "closed") {
+    return { ...told, effects: [...told.effects, { ...end, frames: [] }] };
+  }
   const { state: frames, frames: results, report } = reportTurns(told.state.frames, {
     ending: end.ending,
     at: state.endingAt ?? state.exit?.at ?? at,
@@ -175,9 +202,7 @@ function conclude(
     state: { ...told.state, frames: completed.state },
     effects: [
       ...told.effects,
-      ...[...results, ...completed.frames].map(asEffect),
-      { type: "report", report },
-      end,
+      { ...end, frames: [...results, ...completed.frames], report },
     ],
   };
 }

@@ -30,11 +30,7 @@ export interface FramesOptions {
   /** When the child was started, in milliseconds since the epoch. */
   readonly startedAt: number;
   /** What was told and paid before, by another child of the same conversation. */
-  readonly before?: {
-    readonly results: number;
-    readonly totalUsd: number;
-    readonly apiDurationMs: number;
-  };
+  readonly before?: ToldBefore;
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
   /** Whether answers are told as they are written. */
@@ -59,6 +55,13 @@ export interface WaitedShell {
   readonly description: string;
   /** The id of its task, once that has been told. */
   readonly task?: string;
+}
+
+/** How many results a conversation has told, and what it has cost. */
+export interface ToldBefore {
+  readonly results: number;
+  readonly totalUsd: number;
+  readonly apiDurationMs: number;
 }
 
 /** A compaction that Claude Code has begun by itself, as hooks tell of it. */
@@ -231,4 +234,9 @@ export function listOf<Item>(chain: Chain<Item> | undefined): readonly Item[] {
   const items: Item[] = [];
   for (let link = chain; link !== undefined; link = link.before) items.push(link.last);
   return items.reverse();
+}
+
+/** What a child that is gone leaves to the next one of the conversation. */
+export function toldBy({ results, locals, cost }: FramesState): ToldBefore {
+  return { results: results + locals, totalUsd: 0, apiDurationMs: 0, ...cost };
 }

@@ -1,9 +1,10 @@
 import { Poller } from "../../ffi/poll.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller.ts";
-import type { SessionRun } from "../driver/run_session.ts";
+import { type ToldBefore, toldBy } from "../frames/frames_state.ts";
 import type { Report } from "../frames/report.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
+import { untakenMessages } from "../session/taking.ts";
 import { CliError } from "../cli_error.ts";
 import { isKnownSession } from "./facts/known_session.ts";
 import { screenFor } from "./perform_run.ts";
@@ -47,7 +48,7 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
   let exitCode = 0;
   let hasAnswered = false;
   let next = order;
-  let last: { readonly prepared: PreparedRun; readonly told: SessionRun["told"] } | undefined;
+  let last: { readonly prepared: PreparedRun; readonly told: ToldBefore } | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
     if (begin.length === 0) await somethingSaid(caller, options);
@@ -56,23 +57,20 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     const prepared = await prepareRun(next);
     onPrepared(prepared);
     caller.turnTo(prepared.judge);
-    const { report, ending, wasReady, told, untaken, lastFrames, lastScreen } =
-      await performSession(
-        prepared,
-        {
-          ...options,
-          begin: [...begin, ...caller.take([])],
-          caller,
-          onReport: (report) => {
-            exitCode = report.exitCode;
-            hasAnswered ||= report.result.num_turns > 0;
-            onReport(report);
-          },
-        },
-      );
-    for (const frame of lastFrames) emit(frame);
+    const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
+      ...options,
+      begin: [...begin, ...caller.take([])],
+      caller,
+      onReport: (report) => {
+        exitCode = report.exitCode;
+        hasAnswered ||= report.result.num_turns > 0;
+        onReport(report);
+      },
+    });
+    for (const frame of frames) emit(frame);
+    const untaken = untakenMessages(state.session);
     // Whatever kept it from taking a message would keep the next one too.
-    const isDeaf = !wasReady || ending.kind === "unreachable";
+    const isDeaf = !state.session.ready || ending.kind === "unreachable";
     if (report !== undefined) {
       exitCode = report.exitCode;
       const screen = await screenFor(report, { lastScreen, trace: order.trace });
@@ -84,7 +82,7 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     const isLast = ENDS_ALL.includes(ending.kind) ||
       (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
     if (isLast || (caller.isOver && begin.length === 0)) return exitCode;
-    last = { prepared, told };
+    last = { prepared, told: toldBy(state.frames) };
   }
 
   /** What is asked for once a child has died; nothing new if it did so early and has left nothing to go on with. */

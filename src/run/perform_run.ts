@@ -23,10 +23,13 @@ export async function performRun(
     return answerRun(prepared, { text, settled: { kind: "local", ...gated.answer } });
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
-  const { report, lastFrames, lastScreen } = await performSession(prepared, { ...options, begin });
+  const { end: { frames, report }, lastScreen } = await performSession(prepared, {
+    ...options,
+    begin,
+  });
   if (report === undefined) throw new Error("The session ended without a report");
   const screen = await screenFor(report, { lastScreen, trace: prepared.options.trace });
-  return { ...report, unprinted: lastFrames, ...(screen === undefined ? {} : { screen }) };
+  return { ...report, unprinted: frames, ...(screen === undefined ? {} : { screen }) };
 }
 
 /** The last screen, where it explains a failure, and with every failure of a traced run. */

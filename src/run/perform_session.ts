@@ -38,18 +38,24 @@ export async function performSession(
   options: SessionWatcher & {
     readonly begin: readonly CallerInput[];
     readonly caller?: Caller;
+    /** Takes what became of each turn that the child outlived. */
     readonly onReport?: (report: Report) => void;
   },
 ): Promise<SessionRun> {
   const { frames, record, cwd } = prepared.options;
-  const { emit = () => {}, ...rest } = options;
+  const { emit, onReport, trace, ...rest } = options;
   try {
     return await runSession({
       ...rest,
       ...prepared,
       cwd,
       frames: frames || record !== undefined,
-      onFrame: emit,
+      onEffect: (effect) => {
+        options.onEffect?.(effect);
+        if (effect.type === "frame") emit?.(effect.frame);
+        if (effect.type === "report") onReport?.(effect.report);
+        if (effect.type === "trace") trace(effect.text);
+      },
     });
   } catch (error) {
     throw error instanceof LibcError ? driverError(error, prepared) : error;

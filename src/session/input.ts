@@ -43,7 +43,7 @@ export type Input =
       readonly event: string;
       readonly payload: HookPayload;
       readonly id?: string;
-      /** When it ran, in milliseconds since the epoch, where it has to be told which lines were written before. */
+      /** When it ran, in milliseconds since the epoch; absent where the file system does not tell. */
       readonly ranAt?: number;
     }
     /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
@@ -57,6 +57,8 @@ export type Input =
       readonly type: "status";
       readonly status: string;
       readonly waitingFor?: string;
+      /** Since when, in milliseconds since the epoch, where the file has it. */
+      readonly updatedAt?: number;
       /** The version of Claude Code, where the file has it (2.1.197 and 2.1.330). */
       readonly version?: string;
     }

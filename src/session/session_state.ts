@@ -92,7 +92,7 @@ export interface SessionMemory extends TurnMemory {
   /** Ids of the tools that run. */
   readonly tools: ReadonlySet<string>;
   /** The child's last status, once its status file exists. */
-  readonly status?: { readonly status: string; readonly waitingFor?: string };
+  readonly status?: ChildStatus;
   /** The version of Claude Code, once its status file or its transcript has told it. */
   readonly version?: string;
   /** The last screen looked at, what it asks, and since when it has asked that. */
@@ -108,6 +108,15 @@ export interface SessionMemory extends TurnMemory {
   readonly kills: number;
   /** How much longer the child may take to go after the next reminder, in milliseconds. */
   readonly exitLeftMs: number;
+}
+
+/** What the child says of itself. */
+export interface ChildStatus {
+  /** `idle`, `busy` or `waiting`. */
+  readonly status: string;
+  readonly waitingFor?: string;
+  /** Since when, in milliseconds since the epoch, where the child says so. */
+  readonly updatedAt?: number;
 }
 
 /** What it remembers of a turn, and of those that its tasks in the background start. */
@@ -142,6 +151,8 @@ export interface TurnMemory {
   readonly failure?: HookPayload | undefined;
   /** Whether a hook of ours has stopped the turn at its limit, which will be the end once the child is idle. */
   readonly limited?: true | undefined;
+  /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
+  readonly announcedAt?: number | undefined;
   /** Whether the last Stop named tasks still running in the background. */
   readonly background: boolean;
   /** Whether nothing is under way but those. */
@@ -171,6 +182,7 @@ export const NO_TURN: TurnMemory = {
   stop: undefined,
   failure: undefined,
   limited: undefined,
+  announcedAt: undefined,
   background: false,
   waits: false,
   backgroundStop: undefined,

@@ -1,4 +1,4 @@
-import type { Prompt } from "./message.ts";
+import type { Message, Prompt } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
 
 /**
@@ -57,6 +57,13 @@ export function currentPrompt({ sent, taken }: SessionState): Prompt | undefined
 /** What the last turn was about, or the one that never began. */
 export function lastMessages({ sent, taken }: SessionState): readonly Prompt[] {
   return taken.length > 0 ? taken : sent;
+}
+
+/** What is still to be answered once the child is gone, and the turn under way, or the next one, has failed. */
+export function untakenMessages(
+  { ending, queue, sent, taken }: SessionState,
+): readonly Message[] {
+  return taken.length > 0 || ending?.kind === "closed" ? [...sent, ...queue] : queue;
 }
 
 function placeOf(prompts: readonly Prompt[], text: string): number {

@@ -3,7 +3,7 @@ import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Ending } from "./effect.ts";
 import { handOver, isLast } from "./handing_over.ts";
 import { ticketsOf } from "./message.ts";
-import { NO_TURN, type SessionState } from "./session_state.ts";
+import { type ChildStatus, NO_TURN, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 
 /**
@@ -59,11 +59,24 @@ const TURN_DEADLINES = [
  * together: 8 of some 500 turns, with four at once on two cores.
  */
 export function overOnRecord(state: SessionState): Step | undefined {
-  if (state.phase !== "settling" || state.status?.status !== "idle") return undefined;
+  const { phase, status } = state;
+  if (phase !== "settling" || status?.status !== "idle" || isStale(state, status)) return undefined;
   const settled = settledEnding(state);
   if (settled === undefined || !isOnRecord(state)) return undefined;
   const unpriced = state.options.conversation && !state.priced && !isLast(state);
   return unpriced ? undefined : overTurn(state, settled);
+}
+
+/**
+ * Whether a child that says it is idle was so before the end of its turn: on a busy machine the status of the start
+ * stands in its file until after the Stop hook of a short turn.
+ */
+export function isStale(
+  { announcedAt }: SessionState,
+  { status, updatedAt }: ChildStatus,
+): boolean {
+  return status === "idle" && announcedAt !== undefined && updatedAt !== undefined &&
+    updatedAt < announcedAt;
 }
 
 /** What the turn cost is known, or has been waited for long enough: the child may go on with what it has in its queue. */

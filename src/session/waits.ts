@@ -1,6 +1,19 @@
 import type { Effect } from "./effect.ts";
-import type { SessionOptions } from "./session_state.ts";
+import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline } from "./step.ts";
+
+/** How often the files that the child writes are looked at, in milliseconds. */
+const TICK_MS = 50;
+/** The same while only the child's idle status is missing, which the user waits for. */
+const SETTLING_TICK_MS = 5;
+/** The same while nothing is under way. */
+const RESTING_TICK_MS = 500;
+
+/** How long to wait from one look at the files that the child writes to the next, in milliseconds. */
+export function tickMs({ phase }: SessionState): number {
+  if (phase === "settling") return SETTLING_TICK_MS;
+  return phase === "resting" ? RESTING_TICK_MS : TICK_MS;
+}
 
 /** Keys are dropped by 2.1.269 before 150 ms of quiet. */
 const QUIET_MS = 600;

@@ -118,7 +118,6 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
         resumed: new Map(),
       },
       signals,
-      onFrame: () => {},
       onInput: (input) => {
         if (input.type === "terminal") bytes += input.bytes.length;
         if (input.type === "exit") endedAfterMs = input.at;
@@ -126,7 +125,6 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
       onEffect: (effect) => {
         if (effect.type === "end") ending = effect.ending.kind;
       },
-      trace: () => {},
     });
     if (ending !== "exited") throw new Error(`The flood ended with "${ending}"`);
     return bytes / 1000 / endedAfterMs;

@@ -36,7 +36,9 @@ Deno.test("HookSource reads announced payloads in order and removes them", () =>
   ground.payload("1", '{"hook_event_name":"SessionStart","model":"m"}');
   ground.payload("2", '{"hook_event_name":"Stop"}');
   ground.announce("s3 1\ns3 2\n");
-  assertEquals(ground.source.read().map(({ event }) => event), ["SessionStart", "Stop"]);
+  const ranAt = Deno.statSync(`${ground.path}/payloads/2`).mtime?.getTime();
+  const [start, stop] = ground.source.read();
+  assertEquals([start?.event, stop?.event, stop?.ranAt], ["SessionStart", "Stop", ranAt]);
   assertEquals(ground.source.read(), []);
   assertEquals([...Deno.readDirSync(`${ground.path}/payloads`)], []);
 });

@@ -16,31 +16,9 @@ Deno.test("StatusSource tells each status once, and nothing while the file is no
   assertEquals(source.read(), undefined);
   Deno.writeTextFileSync(file, '{"status":"busy"}');
   assertEquals(source.read(), { status: "busy" });
+  Deno.writeTextFileSync(file, '{"status":"idle","updatedAt":900,"version":"2.1.330"}');
+  assertEquals(source.read(), { status: "idle", updatedAt: 900, version: "2.1.330" });
   Deno.writeTextFileSync(file, '{"pid":7}');
   assertEquals(source.read(), undefined);
-  Deno.removeSync(configDir, { recursive: true });
-});
-
-Deno.test("StatusSource leaves out an idle status from before the turn ended, and no other", () => {
-  const configDir = Deno.makeTempDirSync();
-  const source = new StatusSource({ configDir, pid: 7 });
-  Deno.mkdirSync(`${configDir}/sessions`);
-  const write = (status: string, updatedAt: number) =>
-    Deno.writeTextFileSync(
-      `${configDir}/sessions/7.json`,
-      JSON.stringify({ status, updatedAt }),
-    );
-  const idleSince = 1000;
-  write("idle", 900);
-  assertEquals(source.read({ idleSince }), undefined);
-  write("busy", 950);
-  assertEquals(source.read({ idleSince }), { status: "busy" });
-  write("idle", 1030);
-  assertEquals(source.read({ idleSince }), { status: "idle" });
-  const later = { idleSince: 1020 };
-  assertEquals(source.read(later), { status: "idle" }, "it was read before the hook was heard");
-  assertEquals(source.read(later), undefined);
-  write("idle", 900);
-  assertEquals(source.read(), { status: "idle" }, "before any turn has ended");
   Deno.removeSync(configDir, { recursive: true });
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type ConversationEffect, fold } from "../../src/frames/conversation.ts";
+import { type EffectPart, fold, partsOf } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import { line } from "../transcript/lines.ts";
 import { onlyMessage } from "../session/only_message.ts";
@@ -44,10 +44,11 @@ const RECORD: Input = { at: 2030, type: "deadline", name: "record" };
 
 /** What becomes of a run. */
 function outcome(...inputs: readonly Input[]) {
-  const effects: ConversationEffect[] = [];
-  const onEffect = (effect: ConversationEffect) => void effects.push(effect);
+  const effects: EffectPart[] = [];
   const begin = [...onlyMessage({ text: SENT ?? "" }), SPAWNED];
-  fold(conversationOptions(), [...begin, ...inputs], { onEffect });
+  fold(conversationOptions(), [...begin, ...inputs], {
+    onEffect: (effect) => effects.push(...partsOf(effect)),
+  });
   const report = effects.find((effect) => effect.type === "report")?.report;
   return { effects, report, frames: effects.filter((effect) => effect.type === "frame") };
 }

@@ -289,7 +289,8 @@ async function killClaude(real: RealClaude, pid: number): Promise<void> {
     args: ["--ppid", `${pid}`, "-o", "pid="],
   }).output();
   const children = new TextDecoder().decode(stdout).trim().split(/\s+/u).map(Number);
-  const [child] = children.filter((each) => exeOf(each) === real.binary);
+  const binary = Deno.realPathSync(real.binary);
+  const [child] = children.filter((each) => exeOf(each) === binary);
   if (child === undefined) throw new Error("There is no Claude Code to kill");
   Deno.kill(child, "SIGKILL");
 }

@@ -105,6 +105,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       type: z.literal("status"),
       status: z.string(),
       waitingFor: z.exactOptional(z.string()),
+      updatedAt: z.exactOptional(z.number()),
       version: z.exactOptional(z.string()),
     }),
     z.object({ type: z.literal("earlier"), lines: z.array(line) }),

@@ -1,4 +1,9 @@
-import type { ConversationEffect, ConversationOptions } from "../../frames/conversation.ts";
+import {
+  type ConversationEffect,
+  type ConversationOptions,
+  type EffectPart,
+  partsOf,
+} from "../../frames/conversation.ts";
 import { type Input, isTurnFailure } from "../../session/input.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
 import { encodePaste } from "../../session/terminal/paste.ts";
@@ -54,6 +59,40 @@ export function createRecording(options: {
   let output = 0;
   let claudeVersion: string | undefined;
   const add = (code: CastEvent["code"], data: string) => void events.push({ at, code, data });
+  const take = (effect: EffectPart): void => {
+    switch (effect.type) {
+      case "write":
+        add("i", new TextDecoder().decode(effect.bytes));
+        break;
+      case "resize":
+        add("r", `${effect.size.cols}x${effect.size.rows}`);
+        break;
+      case "look":
+      case "answer":
+      case "deliver":
+      case "kill":
+      case "list-shells":
+      case "end":
+        add("d", JSON.stringify(effect));
+        break;
+      case "report":
+        add("d", JSON.stringify(withoutResult(effect)));
+        break;
+      case "frame":
+        tape.push({ at, frame: effect.frame });
+        if (effect.frame.type === "result" && effect.frame.claude_version !== "unknown") {
+          claudeVersion = `${effect.frame.claude_version}`;
+        }
+        break;
+      case "deadline":
+      case "postpone":
+      case "trace":
+        // Deadlines come back as inputs once they are due, and what is traced says what else is here.
+        break;
+      default:
+        effect satisfies never;
+    }
+  };
   return {
     input: (input) => {
       at = input.at;
@@ -83,40 +122,7 @@ export function createRecording(options: {
         add("x", `${exit.kind === "exited" ? exit.code : 128 + exit.signal}`);
       }
     },
-    effect: (effect) => {
-      switch (effect.type) {
-        case "write":
-          add("i", new TextDecoder().decode(effect.bytes));
-          break;
-        case "resize":
-          add("r", `${effect.size.cols}x${effect.size.rows}`);
-          break;
-        case "look":
-        case "answer":
-        case "deliver":
-        case "kill":
-        case "list-shells":
-        case "end":
-          add("d", JSON.stringify(effect));
-          break;
-        case "report":
-          add("d", JSON.stringify(withoutResult(effect)));
-          break;
-        case "frame":
-          tape.push({ at, frame: effect.frame });
-          if (effect.frame.type === "result" && effect.frame.claude_version !== "unknown") {
-            claudeVersion = `${effect.frame.claude_version}`;
-          }
-          break;
-        case "deadline":
-        case "postpone":
-        case "trace":
-          // Deadlines come back as inputs once they are due, and what is traced says what else is here.
-          break;
-        default:
-          effect satisfies never;
-      }
-    },
+    effect: (effect) => partsOf(effect).forEach(take),
     cassette: () => {
       if (!isBegun) return undefined;
       const redactValue = createValueRedactor(redact);

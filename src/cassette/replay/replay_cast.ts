@@ -1,4 +1,4 @@
-import { advance, type ConversationEffect, startConversation } from "../../frames/conversation.ts";
+import { advance, type EffectPart, partsOf, startConversation } from "../../frames/conversation.ts";
 import type { Ending } from "../../session/effect.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { Cast } from "../cast.ts";
@@ -30,11 +30,11 @@ export function replayCast(cast: Cast): CastReplay {
   const frames: Frame[] = [];
   const differences: string[] = [];
   for (const { at, inputs, deeds: recorded } of castMoments(cast)) {
-    const effects: ConversationEffect[] = [];
+    const effects: EffectPart[] = [];
     for (const input of inputs) {
       const next = advance(state, input);
       state = next.state;
-      effects.push(...next.effects);
+      effects.push(...next.effects.flatMap(partsOf));
     }
     for (const effect of effects) {
       if (effect.type === "frame") frames.push(effect.frame);
@@ -53,7 +53,7 @@ export function replayCast(cast: Cast): CastReplay {
 }
 
 /** An effect as it is recorded, if it is. */
-function outerEffect(effect: ConversationEffect): readonly OuterEffect[] {
+function outerEffect(effect: EffectPart): readonly OuterEffect[] {
   switch (effect.type) {
     case "write":
       return [{ type: "write", text: new TextDecoder().decode(effect.bytes) }];
@@ -71,7 +71,7 @@ function outerEffect(effect: ConversationEffect): readonly OuterEffect[] {
 
 /** What became of a run, without its result, which is a frame. */
 export function withoutResult(
-  { report }: Extract<ConversationEffect, { readonly type: "report" }>,
+  { report }: Extract<EffectPart, { readonly type: "report" }>,
 ): OuterEffect {
   const { result: _, ...rest } = report;
   return { type: "report", report: rest } as OuterEffect;

@@ -12,8 +12,8 @@ export interface HookCall {
   readonly payload: HookPayload;
   /** By what it is answered, if it waits for that. */
   readonly id?: string;
-  /** When it ran, in milliseconds since the epoch; 0 where the file system does not tell. */
-  readonly ranAt: number;
+  /** When it ran, in milliseconds since the epoch; absent where the file system does not tell. */
+  readonly ranAt?: number;
 }
 
 /** Most bytes of one read: what a FIFO holds, pipe(7). Whoever floods it keeps nothing else from being heard. */
@@ -89,11 +89,16 @@ export class HookSource implements Disposable {
     const path = `${this.#payloadDir}/${name}`;
     try {
       const payload = readJsonObject(path, { limit: MAX_PAYLOAD });
-      const ranAt = Deno.lstatSync(path).mtime?.getTime() ?? 0;
+      const ranAt = Deno.lstatSync(path).mtime?.getTime();
       Deno.removeSync(path);
       const event = mark === STATUS_LINE ? STATUS_LINE : payload?.["hook_event_name"];
       return typeof event === "string" && payload
-        ? { event, payload, ranAt, ...(mark === ASKS ? { id: name } : {}) }
+        ? {
+          event,
+          payload,
+          ...(ranAt === undefined ? {} : { ranAt }),
+          ...(mark === ASKS ? { id: name } : {}),
+        }
         : undefined;
     } catch {
       return undefined;

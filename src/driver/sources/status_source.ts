@@ -1,11 +1,8 @@
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
+import type { ChildStatus } from "../../session/session_state.ts";
 
 /** What the child says of itself in `sessions/<pid>.json`. */
-export interface ChildStatus {
-  readonly status: string;
-  readonly waitingFor?: string;
-  readonly version?: string;
-}
+export type ToldStatus = ChildStatus & { readonly version?: string };
 
 /** Reads the child's status file, which Claude Code rewrites whenever it becomes idle, busy or waits for a choice. */
 export class StatusSource {
@@ -16,13 +13,8 @@ export class StatusSource {
     this.#path = `${options.configDir}/sessions/${options.pid}.json`;
   }
 
-  /**
-   * The status, if the file was written since the last read, or `idleSince` is another one than then.
-   *
-   * @param options.idleSince an idle status of an earlier time is left out, in milliseconds since the epoch: on a busy
-   * machine that of the start stands there until after the Stop hook of a short turn
-   */
-  read({ idleSince = 0 }: { readonly idleSince?: number } = {}): ChildStatus | undefined {
+  /** The status, if the file was written since the last read. */
+  read(): ToldStatus | undefined {
     let mtime: number | undefined;
     try {
       mtime = Deno.statSync(this.#path).mtime?.getTime();
@@ -32,14 +24,13 @@ export class StatusSource {
     }
     // Caught while it is being written it is no JSON: the next read tells.
     const { status, waitingFor, updatedAt, version } = readJsonObject(this.#path) ?? {};
-    const seen = JSON.stringify([idleSince, mtime, status, waitingFor, updatedAt]);
+    const seen = JSON.stringify([mtime, status, waitingFor, updatedAt]);
     if (seen === this.#seen || typeof status !== "string") return undefined;
     this.#seen = seen;
-    const isStale = typeof updatedAt === "number" && updatedAt < idleSince;
-    if (status === "idle" && isStale) return undefined;
     return {
       status,
       ...(typeof waitingFor === "string" ? { waitingFor } : {}),
+      ...(typeof updatedAt === "number" ? { updatedAt } : {}),
       ...(typeof version === "string" ? { version } : {}),
     };
   }

@@ -4,23 +4,29 @@ import type { Effect } from "../effect.ts";
 import { end, settledEnding } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
-import { type HookPayload, isTurnFailure } from "../input.ts";
+import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { holdForServers } from "./on_servers.ts";
+import { onAnnounced } from "./on_status.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { overAtOnce, overTurn } from "../turn_end.ts";
 import { overWhenPriced, overWhenSettled } from "../waits.ts";
 
+/** A call of a hook of ours, as the input tells it. */
+type HookCall = Omit<Extract<Input, { readonly type: "hook" }>, "at" | "type">;
+
 /** A hook of ours runs: the turn is under way, or over. Whoever asks is answered, whatever becomes of the turn. */
 export function onHook(
   state: SessionState,
-  { event, payload, id }: {
-    readonly event: string;
-    readonly payload: HookPayload;
-    readonly id?: string;
-  },
+  call: HookCall,
 ): Step {
+  const next = answer(state, call);
+  const { ranAt } = call;
+  return next.state.phase === "settling" && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
+}
+
+function answer(state: SessionState, { event, payload, id }: HookCall): Step {
   if (id !== undefined && isHeld(state, event)) {
     const next = takeHook(state, event, payload);
     const held = holdForServers(next.state, id);

@@ -2,9 +2,9 @@ import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
-import type { SessionState } from "../session_state.ts";
+import type { ChildStatus, SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { overOnRecord, overWhenCarriedOut } from "../turn_end.ts";
+import { isStale, overOnRecord, overWhenCarriedOut } from "../turn_end.ts";
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../waits.ts";
 
 /** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
@@ -13,16 +13,18 @@ const RECORDED_MS = 300;
 /** The child says whether it is idle, busy, or waits for somebody. */
 export function onStatus(
   state: SessionState,
-  { status, waitingFor, version = state.version }: {
-    readonly status: string;
-    readonly waitingFor?: string;
-    readonly version?: string;
-  },
+  told: ChildStatus & { readonly version?: string },
 ): Step {
+  const { status, waitingFor, updatedAt, version = state.version } = told;
+  const known = version === undefined ? state : { ...state, version };
+  if (isStale(state, told)) return stay(known);
   const next: SessionState = {
-    ...state,
-    ...(version === undefined ? {} : { version }),
-    status: { status, ...(waitingFor === undefined ? {} : { waitingFor }) },
+    ...known,
+    status: {
+      status,
+      ...(waitingFor === undefined ? {} : { waitingFor }),
+      ...(updatedAt === undefined ? {} : { updatedAt }),
+    },
   };
   if (state.phase === "ending") return stay(next);
   if (state.phase === "interrupting" || state.phase === "aborting") {
@@ -73,6 +75,18 @@ export function onStatus(
     default:
       return act(next, [trace]);
   }
+}
+
+/**
+ * Notes when the hook ran that has announced the end of a turn, and what the child said of itself before that was heard:
+ * it may have been idle by then already.
+ */
+export function onAnnounced({ state, effects }: Step, ranAt: number): Step {
+  const { status } = state;
+  const next = { ...state, announcedAt: ranAt };
+  if (status === undefined || status.status === "busy") return act(next, effects);
+  const again = onStatus(next, status);
+  return act(again.state, [...effects, ...again.effects]);
 }
 
 /** Whether the child finds its prompt on its stdin: then it is busy with that. */

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { DENIAL, STOP } from "../../../src/session/hook_answers.ts";
+import { tickMs } from "../../../src/session/waits.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 import {
   answer,
@@ -153,6 +154,51 @@ Deno.test("a turn whose end is on record ended, whatever its answer was, and no 
   assertEquals(session.signals(), []);
   session.hear(COMPLETED);
   assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("a child was idle at the end of its turn only after the hook that announced it", () => {
+  const answered = () => {
+    const session = simulate();
+    for (const input of [PROMPT, answer("hi")]) session.hear(input);
+    return session;
+  };
+  const ended = { ...stop({ last_assistant_message: "hi" }), ranAt: 1000 };
+  const idle = (updatedAt: number) => ({ ...status("idle"), updatedAt });
+
+  // On a busy machine the status of the start is there until after the Stop hook of a short turn.
+  const early = answered();
+  early.hear(idle(900));
+  early.hear(ended);
+  assertEquals(early.signals(), []);
+  early.hear(answer("hi"));
+  assertEquals(early.signals(), []);
+  const late = answered();
+  late.hear(ended);
+  late.hear({ ...idle(900), version: "2.1.197" });
+  assertEquals([late.signals(), late.state().version], [[], "2.1.197"]);
+  late.hear({ ...status("busy"), updatedAt: 950 });
+  assertEquals(late.signals(), []);
+  late.hear(idle(1030));
+  assertEquals(late.signals(), ["SIGTERM"]);
+
+  const readBefore = answered();
+  readBefore.hear(idle(1030));
+  readBefore.hear(ended);
+  assertEquals(readBefore.signals(), ["SIGTERM"]);
+});
+
+Deno.test("files are looked at often while only the idle status is missing, and seldom between turns", () => {
+  const session = simulate({ conversation: true });
+  assertEquals(tickMs(session.state()), 50);
+  session.hear(status("idle"));
+  assertEquals(tickMs(session.state()), 500);
+  session.hear({ type: "message", message: { text: "hi", way: "rendezvous" } });
+  session.hear({ type: "reachable" });
+  session.hear(PROMPT);
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "hi" } });
+  assertEquals(tickMs(session.state()), 50);
+  session.hear(stop());
+  assertEquals(tickMs(session.state()), 5);
 });
 
 Deno.test("an idle child whose turn does not get on record is not waited for long", () => {
