@@ -68,6 +68,14 @@ export function requestOf(
       { suggestion: "Add --output-format=stream-json --verbose, or leave it out" },
     );
   }
+  const streamText = given("--stream-text");
+  if (streamText && outputFormat !== "text") {
+    throw new CliError(`${READING}: --stream-text prints text, not ${outputFormat}`, {
+      suggestion: outputFormat === "stream-json"
+        ? "Use --include-partial-messages instead"
+        : "Leave --output-format or --stream-text out",
+    });
+  }
 
   const resuming = resumptionOf({
     latest: given("--continue"),
@@ -118,6 +126,7 @@ export function requestOf(
     inputFormat,
     replayMessages,
     partialMessages,
+    streamText,
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),

@@ -42,6 +42,8 @@ export type RunRequest = {
   readonly replayMessages: boolean;
   /** Whether answers are printed as they are written, as events of the API's stream. */
   readonly partialMessages: boolean;
+  /** Whether the answer appears in text as it is written. */
+  readonly streamText: boolean;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */

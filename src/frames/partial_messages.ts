@@ -29,6 +29,7 @@ export function tellText(state: FramesState): Told {
   const first = state.partial?.displayed[0];
   if (state.partial === undefined || first === undefined) return told(state);
   const { open, calls, turn, unheard } = state.partial;
+  if (isBeginning(state)) return and(begin(state), tellText);
   // Whatever begins a turn, and whatever the model was told before it answers, is in lines that are still to be read.
   const isEarly = !state.begun || state.rested || state.version === undefined ||
     (turn !== undefined && first.turn !== turn);
@@ -50,6 +51,12 @@ export function tellText(state: FramesState): Told {
     startAnswer(begun, { model: modelOf(begun), displayId: first.id }),
     tellPieces,
   );
+}
+
+/** Whether there is nothing left to wait for, now that the model answers: 2.1.330 still writes what describes the session. */
+function isBeginning({ begun, rested, prompt, version }: FramesState): boolean {
+  return !begun && !rested && prompt !== undefined && version !== undefined &&
+    !isVersionAtLeast(version, "2.1.330");
 }
 
 function tellPieces(state: FramesState): Told {

@@ -22,6 +22,7 @@ function meaningless(caller: keyof typeof PROMPTS): ReadonlyMap<string, string> 
     ["--replay-user-messages", prompt],
     ["--output-format", frames],
     ["--verbose", frames],
+    ["--stream-text", frames],
     ["--quiet", TERMINAL],
     ["--show", TERMINAL],
     ["--trace", TERMINAL],

@@ -1,4 +1,5 @@
 import type { Frame } from "./frame.ts";
+import { textStream, type TextStreamOptions } from "./streamed_text.ts";
 import { jsonLine } from "./json_line.ts";
 import { isVersionAtLeast } from "./wire_keys.ts";
 
@@ -26,6 +27,8 @@ export interface OutputOptions {
   readonly verbose: boolean;
   /** Writes all of a text before it returns. */
   readonly write: (text: string) => void;
+  /** With `text`, whether answers appear as they are written, and what to do when more has appeared than the answer. */
+  readonly stream?: Omit<TextStreamOptions, "write">;
 }
 
 /**
@@ -42,7 +45,7 @@ export function createOutputWriter(format: OutputFormat, options: OutputOptions)
   const { write } = options;
   switch (format) {
     case "text":
-      return textWriter(write);
+      return textWriter(options);
     case "json":
       return options.verbose ? arrayWriter(write) : resultWriter(write);
     case "stream-json":
@@ -50,22 +53,30 @@ export function createOutputWriter(format: OutputFormat, options: OutputOptions)
   }
 }
 
-function textWriter(write: OutputOptions["write"]): OutputWriter {
-  let separator = "";
+function textWriter({ write, stream }: OutputOptions): OutputWriter {
+  const live = textStream({ ...stream, write });
   let last = "";
   return {
     frame: (frame) => {
+      if (frame.type !== "result") {
+        if (stream !== undefined) live.follow(frame);
+        return;
+      }
       const text = textOf(frame);
-      if (text === undefined) return;
-      if (isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330")) {
-        write(separator + text);
-        separator = "\n";
+      if (text === undefined) {
+        live.complete();
+      } else if (isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330")) {
+        live.complete(text);
+        live.separate("\n");
+      } else if (live.isUnderWay()) {
+        live.complete(text);
+        last = "";
       } else {
         last = text;
       }
     },
     end: () => {
-      if (last !== "") write(last);
+      if (last !== "") live.complete(last);
     },
   };
 }

@@ -18,6 +18,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--show",
     "--claude-binary",
     "--trace",
+    "--stream-text",
     "--inject",
     "--shim-for",
     "--version",

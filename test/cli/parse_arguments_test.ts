@@ -37,6 +37,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     inputFormat: "text",
     replayMessages: false,
     partialMessages: false,
+    streamText: false,
     outputFormat: "text",
     verbose: false,
     persistSession: true,
@@ -88,6 +89,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     inputFormat: "text",
     replayMessages: false,
     partialMessages: false,
+    streamText: false,
     record: "r",
     outputFormat: "json",
     verbose: true,
@@ -307,6 +309,8 @@ Deno.test("parseArguments takes a conversation as claude -p does, on stdin and i
         ["--include-partial-messages"],
         "--include-partial-messages needs --output-format=stream-json",
       ],
+      [["--stream-text", ...STREAMS.slice(1)], "--stream-text prints text, not stream-json"],
+      [["--stream-text", "--jsonl"], "--stream-text prints text, not json"],
     ] as const
   ) {
     assertStringIncludes((await errorOf(...args)).message, said);

@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT } from "../claude_print.ts";
 import { forEachVersion } from "./for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -89,3 +90,38 @@ forEachVersion(
     assertEquals(comparable(ours), comparable(theirs));
   },
 );
+
+forEachVersion("--stream-text ends with what the text format prints, to the byte", async (real) => {
+  const script = WORK.replace("I look\\nat it", "I look");
+  const args = ["--allowedTools", "Bash", "--", script];
+  const streamed = await real.print(["-p", "--stream-text", ...args]);
+  assertEquals(streamed, await real.claudeP(args));
+  assertEquals(streamed.code, 0);
+});
+
+forEachVersion("an answer appears before it is over", async (real) => {
+  const [program = "", ...own] = CLAUDE_PRINT;
+  const child = new Deno.Command(program, {
+    args: [
+      ...own,
+      "--claude-binary",
+      real.binary,
+      "--stream-text",
+      "Hi [[say One\\ntwo\\n]] [[hang]]",
+    ],
+    env: { ...real.home.env },
+    clearEnv: true,
+    cwd: real.home.project,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let text = "";
+  for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+    if (text === "") child.kill("SIGTERM");
+    text += piece;
+  }
+  const { code } = await child.status;
+  assertEquals([text, code], ["One\ntwo\n", 143]);
+  assertStringIncludes(await new Response(child.stderr).text(), "SIGTERM");
+});

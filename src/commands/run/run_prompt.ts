@@ -30,6 +30,9 @@ export interface PromptRunOptions {
   readonly label?: string;
 }
 
+const REMARKED =
+  "stdout has more than the answer: what Claude said before it called a tool had appeared already";
+
 /**
  * One prompt through the interactive Claude Code, out as `claude -p` prints it.
  *
@@ -39,14 +42,18 @@ export interface PromptRunOptions {
  */
 export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
   const { outlets, label } = options;
-  const writer = createOutputWriter(request.outputFormat, {
-    verbose: request.verbose,
-    write: options.write,
-  });
   const crash = Promise.withResolvers<never>();
   const warn = (text: string) => {
     outlets.tell(`claude-print: ${label ?? ""}Warning: ${text}\n`);
   };
+  const onRemark = () => {
+    if (!request.quiet && !Deno.stdout.isTerminal()) warn(REMARKED);
+  };
+  const writer = createOutputWriter(request.outputFormat, {
+    verbose: request.verbose,
+    write: options.write,
+    ...(request.streamText ? { stream: { onRemark } } : {}),
+  });
   // What is lost, or lies where nobody looks for it, is told to the quietest caller.
   using teardown = new Teardown({ warn, onCrash: crash.reject });
   try {
@@ -94,7 +101,7 @@ async function carryOut(
     warn,
   });
   const altered = await checkDelivery({ prompt, inject: request.inject });
-  const frames = request.outputFormat === "stream-json" ||
+  const frames = request.outputFormat === "stream-json" || request.streamText ||
     (request.outputFormat === "json" && request.verbose);
   const prepared = await prepareRun({
     ...request,
@@ -103,6 +110,7 @@ async function carryOut(
     env,
     startedAt,
     frames,
+    partialMessages: request.partialMessages || request.streamText,
     retries: frames || watcher !== undefined,
     altered,
   });

@@ -25,12 +25,13 @@ const LIVE_LINE_AFTER_MS = 500;
 /**
  * The mirror of `--show`, or a live line while somebody at a terminal waits for text or json; else undefined.
  *
- * `--trace` says more than a live line, and stream-json says it elsewhere.
+ * `--trace` says more than a live line, stream-json says it elsewhere, and so does an answer that appears as it is
+ * written.
  *
  * @throws {CliError} when `--show` has no terminal to itself
  */
 export async function watchRun(
-  request: Pick<RunRequest, "show" | "quiet" | "trace" | "outputFormat">,
+  request: Pick<RunRequest, "show" | "quiet" | "trace" | "outputFormat" | "streamText">,
   options: WatchOptions,
 ): Promise<RunWatcher | undefined> {
   const { env, isTerminal } = options;
@@ -40,12 +41,12 @@ export async function watchRun(
     return await mirror();
   }
   const wanted = isSmart && !request.quiet && !request.trace &&
-    request.outputFormat !== "stream-json";
+    request.outputFormat !== "stream-json" && !(request.streamText && isTerminal.stdout);
   return wanted ? liveLine(options) : undefined;
 }
 
 function refuseMirror(
-  { trace, outputFormat }: Pick<RunRequest, "trace" | "outputFormat">,
+  { trace, outputFormat, streamText }: Pick<RunRequest, "trace" | "outputFormat" | "streamText">,
   { isSmart, isTerminal }: {
     readonly isSmart: boolean;
     readonly isTerminal: WatchOptions["isTerminal"];
@@ -65,8 +66,9 @@ function refuseMirror(
       suggestion: "Leave out --show or --trace",
     });
   }
-  if (outputFormat === "stream-json" && isTerminal.stdout) {
-    throw new CliError(`${failed}: stream-json goes to the same terminal`, {
+  if ((outputFormat === "stream-json" || streamText) && isTerminal.stdout) {
+    const what = streamText ? "--stream-text" : "stream-json";
+    throw new CliError(`${failed}: ${what} goes to the same terminal`, {
       suggestion: "Send stdout to a file or a program, or leave out --show",
     });
   }

@@ -2,7 +2,13 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { watchRun } from "../../../src/commands/watch/watch_run.ts";
 
-const REQUEST = { show: false, quiet: false, trace: false, outputFormat: "text" } as const;
+const REQUEST = {
+  show: false,
+  quiet: false,
+  trace: false,
+  outputFormat: "text",
+  streamText: false,
+} as const;
 const HERE = {
   env: { TERM: "xterm-256color" },
   cwd: "/",
@@ -21,6 +27,7 @@ for (
     ["with --quiet", { quiet: true }, {}],
     ["with --trace", { trace: true }, {}],
     ["with stream-json", { outputFormat: "stream-json" }, {}],
+    ["where the answer appears", { streamText: true }, {}],
     ["without a terminal", {}, { isTerminal: { stdout: true, stderr: false } }],
     ["on a dumb terminal", {}, { env: { TERM: "dumb" } }],
     ["on a terminal that nobody names", {}, { env: {} }],
@@ -37,6 +44,7 @@ for (
     ["the terminal's TERM is dumb", {}, { env: { TERM: "dumb" } }],
     ["--trace writes to the same terminal", { trace: true }, {}],
     ["stream-json goes to the same terminal", { outputFormat: "stream-json" }, {}],
+    ["--stream-text goes to the same terminal", { streamText: true }, {}],
   ] as const
 ) {
   Deno.test(`--show is refused: ${message}`, async () => {

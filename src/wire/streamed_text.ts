@@ -1,0 +1,74 @@
+import type { Frame, StreamEventFrame } from "./frame.ts";
+
+/** How text is written that appears before it is known whether it belongs to the answer. */
+export interface TextStreamOptions {
+  readonly write: (text: string) => void;
+  /** Called once if more has appeared than what the text format prints. */
+  readonly onRemark?: () => void;
+}
+
+/** Writes answers as they are written. */
+export interface TextStream {
+  /** Takes a frame that is no result. */
+  readonly follow: (frame: Frame) => void;
+  /** Completes what has appeared to the text of a result; without one, nothing more of it comes. */
+  readonly complete: (text?: string) => void;
+  /** Whether something has appeared that has not been completed. */
+  readonly isUnderWay: () => boolean;
+  /** Puts something before whatever appears next. */
+  readonly separate: (separator: string) => void;
+}
+
+/**
+ * Follows the texts of a turn. What Claude says before it calls a tool is no part of the answer, and nobody knows
+ * whether a call will follow: so the first line of a text waits until a second one has begun, and remarks of one line
+ * never appear. Longer ones do, with an empty line after them.
+ */
+export function textStream({ write, onRemark = () => {} }: TextStreamOptions): TextStream {
+  /** What of the present text has appeared, and what of it waits. */
+  let shown = "";
+  let waiting = "";
+  let separator = "";
+  let remarked = false;
+  const show = (text: string) => {
+    write(separator + text);
+    separator = "";
+  };
+  const leave = () => {
+    if (shown !== "") {
+      separator = shown.endsWith("\n") ? "\n" : "\n\n";
+      if (!remarked) onRemark();
+      remarked = true;
+    }
+    shown = "";
+    waiting = "";
+  };
+  return {
+    follow: (frame) => {
+      if (frame.type !== "stream_event") return;
+      const { event } = frame as StreamEventFrame;
+      if (event.type === "content_block_start") leave();
+      const text = event.delta?.["text"];
+      if (typeof text !== "string") return;
+      waiting += text;
+      if (shown === "" && !/\n[^]/u.test(waiting.trimStart())) return;
+      show(waiting);
+      shown += waiting;
+      waiting = "";
+    },
+    complete: (text) => {
+      if (text === undefined) {
+        if (shown !== "" && !shown.endsWith("\n")) write("\n");
+        shown = "";
+        waiting = "";
+        return;
+      }
+      if (!text.startsWith(shown)) leave();
+      if (shown !== text) show(text.slice(shown.length));
+      shown = "";
+      waiting = "";
+    },
+    isUnderWay: () => shown !== "",
+    separate: (between) => separator = between,
+  };
+}
