@@ -5,6 +5,8 @@ export interface ProgramOptions {
   /** Its whole environment; what is undefined is not in it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Takes all that it has written to stdout so far, whenever that is more. */
+  readonly onStdout?: ((text: string) => void) | undefined;
 }
 
 /** A program that has ended. */
@@ -23,7 +25,7 @@ export interface Program {
 
 /** Starts a command, feeds it all of stdin and collects what it writes. */
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
-  const { stdin, env, cwd } = options;
+  const { stdin, env, cwd, onStdout } = options;
   const [program = "", ...args] = command;
   const child = new Deno.Command(program, {
     args,
@@ -37,13 +39,25 @@ export function startProgram(command: readonly string[], options: ProgramOptions
   const collect = async (): Promise<ProgramOutput> => {
     const [{ code }, stdout, stderr] = await Promise.all([
       child.status,
-      new Response(child.stdout).text(),
+      textOf(child.stdout, onStdout),
       new Response(child.stderr).text(),
       ...(stdin === undefined ? [] : [feed(child.stdin, stdin)]),
     ]);
     return { code, stdout, stderr };
   };
   return { child, ended: collect() };
+}
+
+async function textOf(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onText: (text: string) => void = () => {},
+): Promise<string> {
+  let text = "";
+  for await (const more of stream.pipeThrough(new TextDecoderStream())) {
+    text += more;
+    onText(text);
+  }
+  return text;
 }
 
 /** Writes all of stdin; a program that ends without reading it is free to. */

@@ -12,11 +12,11 @@ import {
 } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
-import { type ProgramOutput, startProgram } from "../start_program.ts";
+import { type ProgramOptions, type ProgramOutput, startProgram } from "../start_program.ts";
 import { namedClaude } from "./named_claude.ts";
 
 /** What is unusual about one start of a program. */
-export interface StartOptions {
+export interface StartOptions extends Pick<ProgramOptions, "onStdout"> {
   /** What it reads on stdin; nothing by default. */
   readonly stdin?: string | Uint8Array<ArrayBuffer>;
   /** Variables over those of the home; undefined removes one. */
@@ -98,10 +98,10 @@ export class RealClaude implements AsyncDisposable {
 
   #start(
     program: string,
-    { args, stdin, env, cwd }: StartOptions & { readonly args: readonly string[] },
+    { args, env, cwd, ...rest }: StartOptions & { readonly args: readonly string[] },
   ): StartedRun {
     const { child, ended } = startProgram([program, ...args], {
-      stdin,
+      ...rest,
       env: { ...this.home.env, ...env },
       cwd: cwd ?? this.home.project,
     });

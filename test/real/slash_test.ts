@@ -122,8 +122,22 @@ forEachVersion("the table of commands says what claude -p has, does and has not"
 
 /** A shell in the foreground and one in the background, and what is said before and after its end. */
 const TOOLS = `[[bash env]] [[tool Bash ${
-  JSON.stringify({ command: "sleep 0.5", description: "Wait", run_in_background: true })
+  JSON.stringify({
+    command: "until rm go 2>/dev/null; do sleep 0.05; done",
+    description: "Wait",
+    run_in_background: true,
+  })
 }]] [[say started]] [[next]] [[say done]]`;
+
+/** Lets the shell in the background end once the turn that started it has its result. */
+function endsShellAfterResult(real: RealClaude) {
+  let isLetGo = false;
+  return (stdout: string) => {
+    if (isLetGo || !stdout.includes('"type":"result"')) return;
+    isLetGo = true;
+    Deno.writeTextFileSync(`${real.home.project}/go`, "");
+  };
+}
 
 /** The first of the requests since so many, less what is of one run and the first character of the prompt. */
 function requestSince(real: RealClaude, since: number): unknown {
@@ -140,11 +154,15 @@ forNewestVersion("the rendezvous socket changes neither request nor turns", asyn
     outlineOfFrames(parseFrames(stdout)).map((frame) =>
       frame.replace(/ tool_result\(.*\)$/su, " tool_result")
     );
-  const theirs = await real.claudeP(args, { stdin: `/ ${TOOLS}` });
+  const given = (start: string) => ({
+    stdin: `${start} ${TOOLS}`,
+    onStdout: endsShellAfterResult(real),
+  });
+  const theirs = await real.claudeP(args, given("/"));
   const onStdin = real.api.turns.length;
-  assertEquals((await real.print(args, { stdin: `- ${TOOLS}` })).code, 0);
+  assertEquals((await real.print(args, given("-"))).code, 0);
   const onSocket = real.api.turns.length;
-  const ours = await real.print(args, { stdin: `/ ${TOOLS}` });
+  const ours = await real.print(args, given("/"));
   assertEquals([theirs.code, ours.code, ours.stderr], [0, 0, ""]);
   assertEquals(outline(ours.stdout), outline(theirs.stdout));
   assert(Number(parseFrames(ours.stdout).at(-1)?.["total_cost_usd"]) > 0);
