@@ -1,17 +1,13 @@
 import { Poller } from "../../ffi/poll.ts";
 import { drainFd } from "../../ffi/drain_fd.ts";
-import { closeFd } from "../../ffi/fd.ts";
 import { listenToSignals } from "../../ffi/listen_to_signals.ts";
 import type { Outlet } from "../../ffi/outlet.ts";
-import { killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
-import { openPty, type WindowSize } from "../../ffi/pty.ts";
+import type { WindowSize } from "../../ffi/window_size.ts";
 import { signalName } from "../../ffi/signals.ts";
-import { spawn } from "../../ffi/spawn.ts";
 import { WriteQueue } from "../../ffi/write_queue.ts";
 import {
   findRunProcesses,
   killRunProcesses,
-  type RunMarks,
   type RunProcesses,
 } from "../sandbox/processes/run_processes.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
@@ -32,29 +28,27 @@ import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
-import { Guard } from "./hands/guard.ts";
 import type { Caller, CallerInput } from "./sources/caller.ts";
-import { followLog } from "./sources/follow_log.ts";
-import { HookSource } from "./sources/hook_source.ts";
 import { McpSource } from "./sources/mcp_source.ts";
 import { renderScreen } from "./hands/render_screen.ts";
 import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
 import { RetrySource } from "./sources/retry_source.ts";
 import { runningShells } from "./sources/running_shells.ts";
 import { StatusSource } from "./sources/status_source.ts";
+import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import { SubagentSource } from "./sources/subagent_source.ts";
 import { terminalSize } from "./hands/terminal_size.ts";
 import { TerminalRing } from "./sources/terminal_ring.ts";
 import { TranscriptSource } from "./sources/transcript_source.ts";
 
-/** The child to start and how to watch it. */
+/** A child and how to watch it. */
 export interface RunSessionOptions {
-  /** Path of the claude executable, its arguments, environment and working directory. */
+  /** The child, which whoever started it disposes of. */
+  readonly child: Child;
+  /** Path of its executable, and its environment. */
   readonly binary: string;
-  readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
   /** What the machines are told. */
   readonly conversation: ConversationOptions;
   /** What is sent in any case, and what the caller has said before there was a child. */
@@ -71,10 +65,6 @@ export interface RunSessionOptions {
   readonly sandbox: {
     readonly configDir: string;
     readonly tempDir: string;
-    readonly fifoPath: string;
-    readonly payloadDir: string;
-    readonly secret: string;
-    readonly stdinPath: string | undefined;
     readonly resumed: ReadonlyMap<string, number>;
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
@@ -85,10 +75,10 @@ export interface RunSessionOptions {
   readonly outlets?: readonly Outlet[];
   /** The child's debug log, if MCP servers are waited for. */
   readonly mcpLog?: string | undefined;
-  /** The child's debug log, if retries of the API are to be seen. */
-  readonly retryLog?: string | undefined;
-  /** The child's debug log, if its lines are to be told. */
-  readonly toldLog?: string | undefined;
+  /** Gives the new lines of the child's debug log, if retries of the API are to be seen. */
+  readonly retryLines?: (() => readonly string[]) | undefined;
+  /** Gives them too, if they are to be told. */
+  readonly toldLines?: (() => readonly string[]) | undefined;
   /** Takes each line of it. */
   readonly onLogLine?: (line: string) => void;
   /**
@@ -121,28 +111,23 @@ const MOST_UNREAD = 1024 * 1024;
 const MAX_LAST_PORTIONS = 512;
 
 /**
- * Runs a child in a pseudo-terminal to its end: the one place that waits.
+ * Follows a child to its end: the one place that waits.
  *
  * Turns the world into inputs in the order in which it is heard, hands them to the machines, and carries out their
- * effects. When it returns, the child has been reaped and every fd is closed.
- *
- * @throws {LibcError} when the pseudo-terminal or the child cannot be had
+ * effects. When it returns, the child has been reaped.
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
-  const { sandbox, conversation, outlets = [] } = options;
+  const { child, sandbox, conversation, outlets = [] } = options;
+  const { hooks, pty, pidfd } = child;
   let size: WindowSize = conversation.session.size;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
-  const hooks = stack.use(new HookSource(sandbox));
-  const pty = stack.use(openPty(size));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
   const subagents = options.frames ? new SubagentSource(sandbox) : undefined;
-  const retries = options.retryLog === undefined
-    ? undefined
-    : new RetrySource({ logPath: options.retryLog });
+  const retries = options.retryLines && new RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
-  const logLines = options.toldLog === undefined ? undefined : followLog(options.toldLog);
+  const logLines = options.toldLines;
   const ring = new TerminalRing();
   const typed = new WriteQueue();
   const buffer = new Uint8Array(64 * 1024);
@@ -161,31 +146,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   if (options.signals.areOurs) stack.use(listenToSignals(["SIGWINCH"], onResize));
 
-  const guard = stack.use(new Guard(sandbox.configDir, { terminal: pty }));
-  const startedAt = performance.now();
-  const pid = spawn(options.binary, {
-    args: options.args,
-    env: options.env,
-    cwd: options.cwd,
-    pty,
-    ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
-  });
-  let exited = false;
   let end: ConversationEnd | undefined;
-  const marks = (): RunMarks => ({
-    configDir: sandbox.configDir,
-    ...(exited ? {} : { child: pid }),
-  });
-  // Whatever goes wrong here, nothing of the run is left without somebody to watch it.
-  stack.defer(() => {
-    if (end !== undefined) return;
-    killRunProcesses(marks());
-    if (!exited) reap(pid);
-  });
-  guard.watch(pid);
-  const pidfd = openPidfd(pid);
-  stack.defer(() => closeFd(pidfd));
-  const status = new StatusSource({ configDir: sandbox.configDir, pid });
+  const status = new StatusSource({ configDir: sandbox.configDir, pid: child.pid });
 
   let state = startConversation(conversation);
   /** What a stopped turn's tools left running, once it has to be ended too. */
@@ -194,7 +156,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   let listing = false;
   let terminalOpen = true;
   // A recording keeps microseconds.
-  const elapsed = () => Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const elapsed = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
 
   const give = (input: Input) => {
     options.onInput?.(input);
@@ -203,7 +165,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       next.state.session.phase === "interrupting" && state.session.phase !== "interrupting"
     ) {
       // Once Escape has made the child end its tools, nothing tells any more what they have put into the background.
-      tree = findRunProcesses(marks(), tree);
+      tree = findRunProcesses(child.marks, tree);
     }
     state = next.state;
     for (const effect of next.effects) {
@@ -242,17 +204,18 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         if (terminalOpen) pty.resize(size);
         break;
       case "kill":
-        if (effect.tree) tree = findRunProcesses(marks(), tree);
-        if (!exited) killGroup(pid, effect.signal);
+        if (effect.tree) tree = findRunProcesses(child.marks, tree);
+        child.signal(effect.signal);
         // A stopped process takes no signal but SIGKILL until it goes on.
-        if (!exited) killGroup(pid, "SIGCONT");
-        if (effect.signal === "SIGKILL" && tree !== undefined) killRunProcesses(marks(), tree);
+        child.signal("SIGCONT");
+        if (effect.signal === "SIGKILL" && tree !== undefined) killRunProcesses(child.marks, tree);
         break;
       case "list-shells":
         listing = true;
         break;
       case "end":
         end = effect;
+        child.release();
         break;
       case "frame":
       case "report":
@@ -316,7 +279,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
-        ...(exited ? [] : [{ fd: pidfd, read: true }]),
+        ...(child.exited ? [] : [{ fd: pidfd, read: true }]),
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
         ...rendezvous?.interests ?? [],
         ...caller?.interests ?? [],
@@ -365,13 +328,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       deadlines.delete(name);
       give({ at: elapsed(), type: "deadline", name });
     }
-    if (!exited && ready.some(({ fd }) => fd === pidfd)) {
-      const waited = waitFor(pid);
+    if (!child.exited && ready.some(({ fd }) => fd === pidfd)) {
+      const waited = child.reap();
       if (waited !== undefined) {
         const exit = waited.kind === "exited"
           ? waited
           : { ...waited, name: signalName(waited.signal) };
-        exited = true;
         // Everything the child said before it ended is heard before its end.
         if (terminalOpen) readTerminal(MAX_LAST_PORTIONS);
         readHooks();
@@ -385,11 +347,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         const remains = await remainsOf(options, state.frames.version);
         give({ at: exitedAt, type: "exit", exit, remains });
         // A child that ended by itself had no time to end its tools.
-        if (endedByItself || tree !== undefined) killRunProcesses(marks(), tree);
+        if (endedByItself || tree !== undefined) killRunProcesses(child.marks, tree);
       }
     }
   }
-  if (!exited && tree !== undefined) killRunProcesses(marks(), tree);
+  if (!child.exited && tree !== undefined) killRunProcesses(child.marks, tree);
   return { end, state, lastScreen: () => renderScreen(ring.chunks(), size) };
 }
 
@@ -407,17 +369,4 @@ async function remainsOf(
     ...(cost === undefined ? {} : { cost }),
     ...(version === undefined ? {} : { version }),
   };
-}
-
-/** How long a child that was killed may take to be gone, in milliseconds, and how often it is looked at. */
-const REAP_MS = 2000;
-const REAP_STEP_MS = 5;
-
-/** Leaves no zombie of a child that was killed, unless it hangs in the kernel. */
-function reap(pid: number): void {
-  const clock = new Int32Array(new SharedArrayBuffer(4));
-  for (let waited = 0; waited < REAP_MS; waited += REAP_STEP_MS) {
-    if (waitFor(pid) !== undefined) return;
-    Atomics.wait(clock, 0, 0, REAP_STEP_MS);
-  }
 }

@@ -3,7 +3,6 @@ import type { Report } from "../frames/report.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { RunReport } from "./run_report.ts";
-import { answerFrames } from "../frames/turn_result.ts";
 import type { SettledMessage } from "../session/message.ts";
 
 /**
@@ -20,7 +19,7 @@ export async function performRun(
   if (message === undefined) throw new Error("A run of one prompt has a prompt");
   if (gated.answer !== undefined) {
     const { text } = message;
-    return answerRun(prepared, { text, settled: { kind: "local", ...gated.answer } });
+    return await answerRun(prepared, { text, settled: { kind: "local", ...gated.answer } });
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
   const { end: { frames, report }, lastScreen } = await performSession(prepared, {
@@ -45,7 +44,9 @@ export async function screenFor(
 }
 
 /** A run without a child: what `claude -p` says to the prompt is known, and asks no model. */
-function answerRun(prepared: PreparedRun, message: SettledMessage): RunReport {
+async function answerRun(prepared: PreparedRun, message: SettledMessage): Promise<RunReport> {
+  // Of what says frames nothing is loaded before a child is started.
+  const { answerFrames } = await import("../frames/turn_result.ts");
   const { frames, report } = answerFrames(message, prepared.conversation);
   return {
     ...report,

@@ -1,7 +1,9 @@
 import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import type { Outlet } from "../../ffi/outlet.ts";
-import { runSession, type SessionRun } from "../driver/run_session.ts";
+import type { SessionRun } from "../driver/run_session.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller.ts";
+import { followLog } from "../driver/sources/follow_log.ts";
+import { startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Report } from "../frames/report.ts";
@@ -44,11 +46,21 @@ export async function performSession(
 ): Promise<SessionRun> {
   const { frames, record, cwd } = prepared.options;
   const { emit, onReport, trace, ...rest } = options;
+  const { size } = prepared.conversation.session;
+  // Before the child is started: what is in its log by then is not its own.
+  const [retryLines, toldLines] = [prepared.retryLog, prepared.toldLog].map((log) =>
+    log === undefined ? undefined : followLog(log)
+  );
   try {
+    using child = startChild({ ...prepared, cwd, size });
+    // Loaded while the child starts, which takes longer.
+    const { runSession } = await import("../driver/run_session.ts");
     return await runSession({
       ...rest,
       ...prepared,
-      cwd,
+      child,
+      retryLines,
+      toldLines,
       frames: frames || record !== undefined,
       onEffect: (effect) => {
         options.onEffect?.(effect);

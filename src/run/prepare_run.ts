@@ -6,20 +6,18 @@ import { Sandbox } from "../sandbox/folder/sandbox.ts";
 import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
 import type { Settings } from "../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
-import { type Entry, parseEntry } from "../transcript/entry.ts";
+import type { Entry } from "../transcript/entry.ts";
 import { claudeVersion } from "../driver/claude_version.ts";
-import { findSessions } from "./facts/find_sessions.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
 import { type Plan, plan } from "./plan/plan.ts";
 import { readFacts } from "./facts/read_facts.ts";
-import type { GatedPrompt, RunFacts } from "./plan/plan_facts.ts";
+import type { FoundSessions, GatedPrompt, RunFacts } from "./plan/plan_facts.ts";
 import { realPath } from "./facts/real_path.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { sessionOf } from "./plan/session_of.ts";
 import { valuesOf } from "./plan/values_of.ts";
 import { UnfitFileError } from "../../ffi/regular_file.ts";
 import { readTranscript } from "../sandbox/transcripts/read_transcript.ts";
-import { createLineSplitter } from "../transcript/line_splitter.ts";
 import { Poller } from "../../ffi/poll.ts";
 import { CliError } from "../cli_error.ts";
 import { isKnownSession } from "./facts/known_session.ts";
@@ -55,13 +53,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   await claimThread();
   const everywhere = places(order.env);
   const swept = sweep({ places: everywhere, userConfigDir: userConfig.dir });
-  const found = order.resume === undefined
-    ? await findSessions(order, {
-      configDir: userConfig.dir,
-      cwd: realPath(order.cwd),
-      version: async () => facts.version ?? await claudeVersion(binary, order.env),
-    })
-    : {};
+  const found = await foundSessions(order, facts);
   const session = { id: sessionOf(order, { ...facts, found }).id, configDir: userConfig.dir };
   using undo = new DisposableStack();
   const owner = makeRunFolder({
@@ -83,7 +75,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   if (planned.rendezvous !== undefined) requireShortPath(planned.rendezvous.path);
   // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
   if (contents.isNewSession) refuseKnownSession(session.id, userConfig.dir);
-  const earlier = earlierLines(sandbox);
+  const earlier = await earlierLines(sandbox);
   // From here on the folder is the caller's to remove.
   undo.move();
   return {
@@ -100,6 +92,19 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   };
 }
 
+async function foundSessions(
+  order: RunOrder,
+  { binary, userConfig, version }: RunFacts,
+): Promise<FoundSessions> {
+  if (order.resume !== undefined || order.resumption === undefined) return {};
+  const { findSessions } = await import("./facts/find_sessions.ts");
+  return await findSessions(order.resumption, {
+    configDir: userConfig.dir,
+    cwd: realPath(order.cwd),
+    version: async () => version ?? await claudeVersion(binary, order.env),
+  });
+}
+
 async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/message_judge.ts");
@@ -107,20 +112,25 @@ async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge |
 }
 
 /** The lines of the session that was copied into a sandbox, those of its subagents aside. */
-function earlierLines(
+async function earlierLines(
   { configDir, resumed }: Pick<Sandbox, "configDir" | "resumed">,
-): readonly Entry[] {
+): Promise<readonly Entry[]> {
+  if (resumed.size === 0) return [];
+  const { parseEntry } = await import("../transcript/entry.ts");
+  const { createLineSplitter } = await import("../transcript/line_splitter.ts");
   return [...resumed.keys()].filter((path) => /^[^/]+\/[^/]+\.jsonl$/u.test(path))
-    .flatMap((path) => transcriptLines(`${configDir}/projects/${path}`))
+    .flatMap((path) => createLineSplitter().push(transcriptOf(`${configDir}/projects/${path}`)))
     .map(parseEntry).filter((entry) => entry !== undefined);
 }
 
-/** The complete lines of a transcript; none where there is none, or something else in its place. */
-function transcriptLines(path: string): readonly string[] {
+/** A transcript; nothing where there is none, or something else in its place. */
+function transcriptOf(path: string): Uint8Array {
   try {
-    return createLineSplitter().push(readTranscript(path));
+    return readTranscript(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) return [];
+    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) {
+      return new Uint8Array();
+    }
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { makeFifo } from "../../ffi/fifo.ts";
 import { DEFAULT_WINDOW_SIZE } from "../../ffi/window_size.ts";
 import { conversationOptions } from "../frames/conversation_options.ts";
 import { runSession } from "../../src/driver/run_session.ts";
+import { startChild } from "../../src/driver/start_child.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
 import { type BareSession, runBareSessions } from "./bare_tui.ts";
 import { median } from "./median.ts";
@@ -98,25 +99,30 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
     using signals = new StopSignals();
     let endedAfterMs = 0;
     let ending = "";
-    await runSession({
-      begin: [{ type: "message", message: { text: "", way: "stdin" } }, { type: "closed" }],
+    using child = startChild({
       binary: session.binary,
       args: session.args,
       env: session.env,
       cwd: session.cwd,
-      conversation: conversationOptions({ size: DEFAULT_WINDOW_SIZE }),
-      earlier: [],
-      frames: false,
-      sessionId: "",
+      size: DEFAULT_WINDOW_SIZE,
       sandbox: {
         configDir: folder,
-        tempDir: folder,
         fifoPath,
         payloadDir: folder,
         secret: "",
         stdinPath: session.stdin,
-        resumed: new Map(),
       },
+    });
+    await runSession({
+      child,
+      begin: [{ type: "message", message: { text: "", way: "stdin" } }, { type: "closed" }],
+      binary: session.binary,
+      env: session.env,
+      conversation: conversationOptions({ size: DEFAULT_WINDOW_SIZE }),
+      earlier: [],
+      frames: false,
+      sessionId: "",
+      sandbox: { configDir: folder, tempDir: folder, resumed: new Map() },
       signals,
       onInput: (input) => {
         if (input.type === "terminal") bytes += input.bytes.length;

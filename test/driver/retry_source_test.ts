@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
+import { followLog } from "../../src/driver/sources/follow_log.ts";
 import { RetrySource } from "../../src/driver/sources/retry_source.ts";
 
 const ERROR_500 = 'API error (attempt 1/11): 500 500 {"type":"error","error":{"type":"api_error"}}';
@@ -32,7 +33,7 @@ class Ground implements Disposable {
 
 Deno.test("RetrySource joins what the log and the screen say of a retry, once", async () => {
   using ground = new Ground();
-  const source = new RetrySource(ground);
+  const source = new RetrySource(followLog(ground.logPath));
   assertEquals(await ground.read(source, 0), undefined);
   ground.log("ERROR", ERROR_500);
   assertEquals(await ground.read(source, 50), undefined, "the screen does not say it yet");
@@ -50,7 +51,7 @@ Deno.test("RetrySource joins what the log and the screen say of a retry, once", 
 
 Deno.test("RetrySource waits for the screen to catch up with the next failure", async () => {
   using ground = new Ground();
-  const source = new RetrySource(ground);
+  const source = new RetrySource(followLog(ground.logPath));
   ground.rows = ["✻ API error · retrying… · attempt 1/10"];
   ground.log("ERROR", "API error (attempt 2/11): 529 529 overloaded_error");
   assertEquals(await ground.read(source, 0), undefined);
@@ -67,7 +68,7 @@ Deno.test("RetrySource waits for the screen to catch up with the next failure", 
 
 Deno.test("RetrySource reads a notice that a narrow window wraps, and a lost connection", async () => {
   using ground = new Ground();
-  const source = new RetrySource(ground);
+  const source = new RetrySource(followLog(ground.logPath));
   ground.log("ERROR", "API error (attempt 1/4): undefined Connection error.");
   ground.rows = ["✻ Connection refused · retrying in 1s · attempt", "1/3"];
   const expected = { attempt: 1, maxRetries: 3, delayMs: 1000, status: null };
@@ -78,7 +79,7 @@ Deno.test("RetrySource reads a notice that a narrow window wraps, and a lost con
 
 Deno.test("RetrySource gives up a failure after which no request follows", async () => {
   using ground = new Ground();
-  const source = new RetrySource(ground);
+  const source = new RetrySource(followLog(ground.logPath));
   ground.log("ERROR", 'API error (attempt 1/11): 400 400 {"type":"error"}');
   ground.rows = ["● API Error: 400 Bad prompt"];
   for (let at = 0; at <= 3000; at += 50) assertEquals(await ground.read(source, at), undefined);
@@ -89,22 +90,22 @@ Deno.test("RetrySource gives up a failure after which no request follows", async
 
 Deno.test("RetrySource leaves alone what was in the log before, and a log that is not there", async () => {
   using ground = new Ground();
-  const early = new RetrySource(ground);
+  const early = new RetrySource(followLog(ground.logPath));
   assertEquals(await ground.read(early, 0), undefined);
   ground.log("ERROR", ERROR_500);
   ground.rows = ["✻ API error · Retrying in 1s · attempt 1/10"];
-  assertEquals(await ground.read(new RetrySource(ground), 0), undefined);
+  assertEquals(await ground.read(new RetrySource(followLog(ground.logPath)), 0), undefined);
 });
 
 Deno.test("RetrySource does not read from a pipe that the caller named for the log", async () => {
   using ground = new Ground();
   makeFifo(ground.logPath);
-  assertEquals(await ground.read(new RetrySource(ground), 0), undefined);
+  assertEquals(await ground.read(new RetrySource(followLog(ground.logPath)), 0), undefined);
 });
 
 Deno.test("RetrySource never looks at the screen while nothing fails", async () => {
   using ground = new Ground();
-  const source = new RetrySource(ground);
+  const source = new RetrySource(followLog(ground.logPath));
   ground.rows = ["● The log says: Retrying in 1s · attempt 1/10"];
   ground.log("DEBUG", "[API REQUEST] /v1/messages source=repl_main_thread");
   ground.log("ERROR", "OAuth refresh failed (expected): connect ECONNREFUSED");

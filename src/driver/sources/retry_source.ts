@@ -1,6 +1,5 @@
 import { compactText, type Screen } from "../../session/terminal/screen.ts";
 import type { ApiRetry } from "../../session/input.ts";
-import { followLog } from "./follow_log.ts";
 
 /** A request that failed, as the debug log tells it. */
 interface Fault {
@@ -34,9 +33,9 @@ export class RetrySource {
   readonly #newLines: () => readonly string[];
   #fault: Fault | undefined;
 
-  /** @param options.logPath the child's debug log; what is in it already is nobody's business */
-  constructor(options: { readonly logPath: string }) {
-    this.#newLines = followLog(options.logPath);
+  /** @param newLines gives the lines of the child's debug log since the last call */
+  constructor(newLines: () => readonly string[]) {
+    this.#newLines = newLines;
   }
 
   /**

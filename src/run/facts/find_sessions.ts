@@ -6,7 +6,7 @@ import { backgroundSessions } from "../../sandbox/processes/background_sessions.
 import { projectSlug } from "../../transcript/project_slug.ts";
 import { isSameTitle, sessionKind, sessionTitle } from "../../transcript/session_description.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import type { RunOrder } from "../plan/run_order.ts";
+import type { Resumption } from "../plan/run_order.ts";
 import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
 
 /** Where sessions are looked for. */
@@ -42,10 +42,9 @@ const TITLED_BYTES = 65_536;
  * What killed runs left has to be at home by then.
  */
 export async function findSessions(
-  { resumption }: Pick<RunOrder, "resumption">,
+  resumption: Resumption,
   places: SessionPlaces,
 ): Promise<FoundSessions> {
-  if (resumption === undefined) return {};
   const latest = resumption.latest ? await latestSession(places) : undefined;
   if (latest !== undefined) return { latest };
   if (resumption.named === undefined) return {};

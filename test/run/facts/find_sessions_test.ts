@@ -43,7 +43,7 @@ class Ground implements Disposable {
   }
 
   async find(resumption: Resumption, { version = "2.1.330", cwd = this.cwd } = {}) {
-    return await findSessions({ resumption }, {
+    return await findSessions(resumption, {
       configDir: this.path,
       cwd,
       version: () => {
