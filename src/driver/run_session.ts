@@ -26,6 +26,7 @@ import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/waits.ts";
 import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
+import { limitsOfStatusLine } from "../wire/claude_limits.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import type { Caller, CallerInput } from "./sources/caller.ts";
@@ -243,7 +244,15 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     for (const call of hooks.read()) {
       if (call.event === STATUS_LINE) {
         const cost = costOfStatusLine(call.payload);
-        if (cost !== undefined) give({ at: elapsed(), type: "cost", ...cost });
+        const limits = limitsOfStatusLine(call.payload);
+        if (cost !== undefined) {
+          give({
+            at: elapsed(),
+            type: "cost",
+            ...cost,
+            ...(limits === undefined ? {} : { limits }),
+          });
+        }
         continue;
       }
       give({ at: elapsed(), type: "hook", ...call });

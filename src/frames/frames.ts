@@ -71,6 +71,8 @@ function takeInput(state: FramesState, input: Input): FramesStep {
           totalUsd: totalUsd + paid.totalUsd,
           apiDurationMs: apiDurationMs + paid.apiDurationMs,
         },
+        paidBefore: state.paidBefore ?? totalUsd + paid.totalUsd,
+        ...(input.limits === undefined ? {} : { limits: input.limits }),
       });
     }
     case "hook": {

@@ -3,6 +3,7 @@ import type { SubagentLine } from "../session/input.ts";
 import type { Message } from "../session/message.ts";
 import type { Entry, UserEntry } from "../transcript/entry.ts";
 import type { ToolUse } from "../transcript/turn.ts";
+import type { KnownLimits } from "../wire/claude_limits.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
 import { NO_PARTS, type PartialState } from "./partial_state.ts";
@@ -149,6 +150,10 @@ export interface FramesState {
   readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
   /** What the conversation has cost, as the child's status line told last. */
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What it had cost when the turn began, in US dollars, as far as that was told. */
+  readonly paidBefore?: number | undefined;
+  /** What the status line has told of limits last. */
+  readonly limits?: KnownLimits;
   /** What became of turns since it was asked for last. */
   readonly reports: readonly Report[];
   /** Whether the run is ending, and with it what goes on in the background. */

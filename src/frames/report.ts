@@ -6,6 +6,7 @@ import { permissionDenialsOf } from "../transcript/permission_denials.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import type { Turn } from "../transcript/turn.ts";
+import type { ClaudeLimits } from "../wire/claude_limits.ts";
 import type { Frame, ResultFrame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 import { costAtEnd, costSoFar } from "./cost_so_far.ts";
@@ -91,6 +92,7 @@ export function reportTurns(
       altered: message?.way === undefined ? undefined : message.altered,
       isClaude: version !== undefined,
       turn,
+      now: state.options.startedAt + at,
     }),
     {
       turns: turns.slice(printed),
@@ -118,6 +120,7 @@ export function reportTurns(
     }),
     messages: state.taken,
   };
+  const limits = limitsAfter(state, { cost: facts.cost?.totalUsd, failure: verdict.failure });
   // Results that had to wait tell the cost of the end, as those of `claude -p` do.
   const sinceLast = (index: number) =>
     ending.kind === "settled"
@@ -149,6 +152,7 @@ export function reportTurns(
       permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, denialMessages),
       ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
+      limits,
       ...(outcome.kind === "answered" || outcome.kind === "error_max_turns" ||
           ending.kind === "settled"
         ? {}
@@ -178,11 +182,14 @@ export function reportTurns(
         : { locals: locals + (isTold ? 0 : 1) }),
       taken: [],
       endedAt: at,
+      paidBefore: facts.cost?.totalUsd ?? state.paidBefore,
     },
     frames: isTold ? [] : printedResults([...earlier, result], facts.version),
     report: {
       result,
-      exitCode: exitCodeOf(outcome, turn?.error !== undefined),
+      exitCode: verdict.failure?.isTemporary === true
+        ? TRY_LATER
+        : exitCodeOf(outcome, turn?.error !== undefined),
       ...(answered.size === 0 ? {} : { tickets: [...answered] }),
       ...(problem === undefined ? {} : { problem }),
       ...(outcome.kind === "answered" && wasKilled(child?.exit)
@@ -194,6 +201,27 @@ export function reportTurns(
         : {}),
       showScreen: verdict.showScreen,
     },
+  };
+}
+
+/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
+const TRY_LATER = 75;
+
+/** What is left of limits after a turn, as far as it is known; what a turn has cost is told beside it alone. */
+function limitsAfter(
+  { limits, paidBefore }: FramesState,
+  { cost, failure }: { readonly cost: number | undefined; readonly failure: Verdict["failure"] },
+): ClaudeLimits | undefined {
+  const { resetsAt } = failure ?? {};
+  const reached = failure?.kind === "usage-limit"
+    ? { reached: resetsAt === undefined ? {} : { resets_at: resetsAt } }
+    : {};
+  if (limits === undefined) return "reached" in reached ? reached : undefined;
+  const turnCost = cost === undefined || paidBefore === undefined ? undefined : cost - paidBefore;
+  return {
+    ...limits,
+    ...(turnCost === undefined ? {} : { turn_cost_usd: Math.max(0, turnCost) }),
+    ...reached,
   };
 }
 

@@ -44,7 +44,15 @@ export async function holdConversation(
     teardown.keep(recorder.save);
   }
   const isRecorded = recorder !== undefined;
-  return await converse({ ...request, prompt: undefined, cwd, env, frames: true, retries: true }, {
+  return await converse({
+    ...request,
+    prompt: undefined,
+    cwd,
+    env,
+    frames: true,
+    limitsTold: true,
+    retries: true,
+  }, {
     ...watching,
     onInput: (input) => recorder?.input(input),
     onEffect: (effect) => recorder?.effect(effect),

@@ -141,6 +141,7 @@ async function carryOut(
     cwd,
     env,
     startedAt,
+    limitsTold: true,
     frames: true,
     retries: true,
     altered,

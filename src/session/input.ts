@@ -1,5 +1,6 @@
 import type { Cost } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
+import type { KnownLimits } from "../wire/claude_limits.ts";
 import type { ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
@@ -34,7 +35,13 @@ export type Input =
     /** What the caller sends cannot be understood. */
     | { readonly type: "unreadable"; readonly reason: string }
     /** What the child has cost so far, as its status line tells. */
-    | { readonly type: "cost"; readonly totalUsd: number; readonly apiDurationMs: number }
+    | {
+      readonly type: "cost";
+      readonly totalUsd: number;
+      readonly apiDurationMs: number;
+      /** What it says of limits by the way. */
+      readonly limits?: KnownLimits;
+    }
     /** Bytes the child wrote to its terminal. */
     | { readonly type: "terminal"; readonly bytes: Uint8Array }
     /** A hook of ours runs; `payload` is what Claude Code gave it, and `id` is there if it waits for an answer. */

@@ -12,6 +12,8 @@ export interface SessionOptions extends Limits {
    * a turn, and what a turn cost is waited for.
    */
   readonly conversation?: true;
+  /** Whether the child's status line is waited for after every turn: results tell what it says. */
+  readonly asksStatus?: true;
   /** The version of Claude Code, where it is known before there is a child. */
   readonly version?: string;
   /** The child's terminal, in character cells. */

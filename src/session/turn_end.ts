@@ -63,8 +63,13 @@ export function overOnRecord(state: SessionState): Step | undefined {
   if (phase !== "settling" || status?.status !== "idle" || isStale(state, status)) return undefined;
   const settled = settledEnding(state);
   if (settled === undefined || !isOnRecord(state)) return undefined;
-  const unpriced = state.options.conversation && !state.priced && !isLast(state);
-  return unpriced ? undefined : overTurn(state, settled);
+  return isAwaitingStatus(state) ? undefined : overTurn(state, settled);
+}
+
+/** Whether the child has yet to tell what the turn cost, and what is left of limits. */
+function isAwaitingStatus(state: SessionState): boolean {
+  const { conversation, asksStatus } = state.options;
+  return !state.priced && (asksStatus === true || (conversation === true && !isLast(state)));
 }
 
 /**
@@ -83,7 +88,8 @@ export function isStale(
 export function onPriced(before: SessionState): Step {
   const { stopHook, ...rest } = before;
   const state: SessionState = { ...rest, stopHook: undefined, priced: true };
-  const over = overOnRecord(state) ?? stay(state);
+  const over = (state.phase === "settling" ? overAtOnce(state) : undefined) ??
+    overOnRecord(state) ?? stay(state);
   return stopHook === undefined
     ? over
     : act(over.state, [{ type: "answer", id: stopHook }, ...over.effects]);
@@ -99,7 +105,8 @@ const KEEPS_LINES = "2.1.330";
 export function overAtOnce(state: SessionState): Step | undefined {
   const over = announced(state);
   const { version } = state;
-  return over?.kind === "answered" && isLast(state) && version !== undefined &&
+  return over?.kind === "answered" && isLast(state) && !isAwaitingStatus(state) &&
+      version !== undefined &&
       isVersionAtLeast(version, KEEPS_LINES)
     ? end(state, over)
     : undefined;

@@ -1,3 +1,4 @@
+import type { ClaudeLimits } from "./claude_limits.ts";
 import type { ControlResponse } from "./control.ts";
 
 /** One line of stream-json. Consumers must expect fields that are not named here. */
@@ -442,6 +443,8 @@ export interface ResultFrame extends AnyFrame {
   readonly terminal_reason?: string;
   /** The version of the Claude Code that was driven. `claude -p` has no such field. */
   readonly claude_version: string;
+  /** What is left of limits; missing where Claude Code told nothing of them. `claude -p` has no such field. */
+  readonly claude_limits?: ClaudeLimits;
 }
 
 /** Every frame this program makes. */

@@ -12,7 +12,7 @@ import { RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 /** How each of the runs ends: its ending, its last result, its exit code. */
 const ENDS: Readonly<Record<string, readonly [string, string, number]>> = {
   answer: ["answered", "success", 0],
-  "api-error": ["failed", "success", 1],
+  "api-error": ["failed", "success", 75],
   background: ["answered", "success", 0],
   conversation: ["answered", "success", 0],
   "denied-tool": ["answered", "success", 0],
@@ -138,12 +138,12 @@ Deno.test("a replay notices another exit code, another sentence on stderr and an
   assert(problem !== undefined);
   const code = only(replayRead(withReport(cassette, { exitCode: 3 })));
   assertStringIncludes(code, "the recorded run told exit code 3");
-  assertStringIncludes(code, "and this one tells exit code 1");
+  assertStringIncludes(code, "and this one tells exit code 75");
   const message = only(
     replayRead(withReport(cassette, { problem: { ...problem, message: "Alas" } })),
   );
-  assertStringIncludes(message, 'exit code 1 and "Alas"');
-  assertStringIncludes(message, `and this one tells exit code 1 and "${problem.message}"`);
+  assertStringIncludes(message, 'exit code 75 and "Alas"');
+  assertStringIncludes(message, `and this one tells exit code 75 and "${problem.message}"`);
   const suggestion = only(
     replayRead(withReport(cassette, { problem: { ...problem, suggestion: "Pray" } })),
   );

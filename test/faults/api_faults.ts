@@ -59,7 +59,8 @@ const FAILURES: readonly (Failure["failure"] & { readonly name: string; readonly
 
 /** Every way the API fails, told by the stand-in: at the first request of a turn, and at one after a tool. */
 export const API_FAULTS: readonly Fault[] = FAILURES.map(({ name, says, ...failure }): Fault => {
-  const fails: Ends = { code: 1, subtype: "success", says };
+  const code = failure.status === 429 || failure.status === 529 ? 75 : 1;
+  const fails: Ends = { code, subtype: "success", says };
   return {
     name: `the API fails with ${name}`,
     scenario: (at): Partial<Scenario> => {

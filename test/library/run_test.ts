@@ -146,7 +146,7 @@ Deno.test("what a run tells of a failure is a result", async () => {
     turns: [[{ failure: { error: "rate_limit", status: 429, message: "API Error: 429" } }]],
   });
   const { exitCode, frame, problem } = await runHere(claude, { prompt: "hello" }).result;
-  assertEquals([exitCode, frame.is_error], [1, true]);
+  assertEquals([exitCode, frame.is_error], [75, true]);
   assert(problem?.suggestion !== undefined);
   const late = { MOCK_CLAUDE_SCENARIO: '{"hang":"answer"}', ...claude.home.env };
   const timedOut = await runHere(claude, {

@@ -5,9 +5,11 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Fields that two runs of the same prompt never share: ids and clocks. `claude -p` alone knows when its
- * request went out and when the first token came, so `claude-print` has no such field at all.
+ * request went out and when the first token came, so `claude-print` has no such field at all; what is left of limits, it
+ * alone tells.
  */
 const OF_ONE_RUN = [
+  "claude_limits",
   "duration_api_ms",
   "duration_ms",
   "first_content_frame_ms",

@@ -116,15 +116,16 @@ for (const [index, { failure, told }] of FAILURES.entries()) {
   const name = `${failure.error} ${failure.status}: ${failure.message}`;
   // What is told of a failure depends on the version, but not on which one it is.
   const versions = index === 0 ? STAND_IN_VERSIONS : STAND_IN_VERSIONS.slice(-1);
-  Deno.test(`StopFailure is its sentence, exit code 1 and a cause on stderr (${name})`, async () => {
+  const code = failure.status === 429 || failure.status === 529 ? 75 : 1;
+  Deno.test(`StopFailure is its sentence, exit code ${code} and a cause on stderr (${name})`, async () => {
     for (const version of versions) {
       await using claude = await StandIn.set({ version, turns: [[{ failure }]] });
       const text = await claude.print(["hello"]);
-      assertEquals([text.code, text.stdout], [1, `${failure.message}\n`]);
+      assertEquals([text.code, text.stdout], [code, `${failure.message}\n`]);
       assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and what to do");
       for (const words of told) assertStringIncludes(text.stderr, words);
       const json = await claude.print([...JSON_FORMAT, "hello"]);
-      assertEquals([json.code, json.result["subtype"]], [1, "success"]);
+      assertEquals([json.code, json.result["subtype"]], [code, "success"]);
       assertEquals(json.result["result"], failure.message);
       assertEquals(json.result["api_error_status"], failure.status);
     }

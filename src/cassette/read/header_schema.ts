@@ -22,6 +22,7 @@ const session = z.object({
   backgroundCeilingMs: z.exactOptional(milliseconds),
   maxTurns: z.exactOptional(z.number()),
   mcpServers: z.exactOptional(z.number()),
+  asksStatus: z.exactOptional(z.literal(true)),
   otherStopHooks: z.boolean(),
 });
 

@@ -42,6 +42,13 @@ const retry = z.object({
   delayMs: z.number(),
   status: z.nullable(z.number()),
 });
+const limits = z.object({
+  rate_limits: z.exactOptional(z.record(
+    z.string(),
+    z.object({ used_percentage: z.number(), resets_at: z.exactOptional(z.number()) }),
+  )),
+  context_window: z.exactOptional(line),
+});
 const remains = z.object({
   cost: z.exactOptional(z.object({
     totalUsd: z.number(),
@@ -90,7 +97,12 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     }),
     z.object({ type: z.literal("unreadable"), reason: z.string() }),
     z.object({ type: z.literal("closed") }),
-    z.object({ type: z.literal("cost"), totalUsd: z.number(), apiDurationMs: z.number() }),
+    z.object({
+      type: z.literal("cost"),
+      totalUsd: z.number(),
+      apiDurationMs: z.number(),
+      limits: z.exactOptional(limits),
+    }),
     z.object({
       type: z.literal("hook"),
       event: z.string(),

@@ -32,7 +32,7 @@ export const MANUAL: Manual = {
     ["0", "success"],
     ["1", "Claude or the API failed"],
     ["2", "claude-print or its environment failed, or the command line is wrong"],
-    ["75", "with --jsonl: the API was too busy (429, 529); try again later"],
+    ["75", "a limit is used up, or the API is too busy; try again later"],
     ["124", "--timeout or --idle-timeout ran out"],
     ["130", "interrupted (SIGINT)"],
     ["141", "nobody reads the output any more"],

@@ -1,9 +1,7 @@
 import { jsonLine } from "../../wire/json_line.ts";
 
-/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
+/** The API had too much to do, or a limit is used up. */
 const TRY_LATER = 75;
-/** Statuses with which the API says so: too many requests, and overloaded. */
-const TEMPORARY: readonly unknown[] = [429, 529];
 const TIMED_OUT = 124;
 /** The exit codes of a list, the one that matters most first: what trying again does not cure hides what it does. */
 const GRAVEST: readonly number[] = [2, 1, TRY_LATER, TIMED_OUT, 0];
@@ -28,7 +26,7 @@ export function lineReport(
   },
 ): LineReport {
   const result = output === "" ? null : JSON.parse(output);
-  return { input, result, exitCode: exitCode === 1 && isTemporary(result) ? TRY_LATER : exitCode };
+  return { input, result, exitCode };
 }
 
 /** The line of output for the line of that number. */
@@ -39,10 +37,4 @@ export function printedLine({ input, exitCode, result }: LineReport, line: numbe
 /** The exit code of a list: that of its gravest failure. */
 export function gravestExitCode(exitCodes: ReadonlySet<number>): number {
   return GRAVEST.find((exitCode) => exitCodes.has(exitCode)) ?? 2;
-}
-
-/** Whether the last result says that the API had too much to do. */
-function isTemporary(result: unknown): boolean {
-  const last = Array.isArray(result) ? result.at(-1) : result;
-  return TEMPORARY.includes(last?.api_error_status);
 }

@@ -109,6 +109,7 @@ async function carryOut(
     cwd,
     env,
     startedAt,
+    limitsTold: request.outputFormat !== "text",
     frames,
     partialMessages: request.partialMessages || request.streamText,
     retries: frames || watcher !== undefined,

@@ -1,3 +1,5 @@
+import { resetTime } from "./reset_time.ts";
+
 /** What an API error is about, told apart by what its user can do. */
 export type ApiFailureKind =
   | "login"
@@ -41,15 +43,39 @@ export interface ApiFailure {
   readonly kind: ApiFailureKind;
   readonly message: string;
   readonly suggestion: string;
+  /** Whether the same request may well succeed later. */
+  readonly isTemporary: boolean;
+  /** When a limit that is used up is reset, in seconds since the epoch; absent where Claude Code does not say. */
+  readonly resetsAt?: number;
 }
 
 /** Longest quotation of a sentence: the line has to stay one to read. */
 const MAX_DETAIL = 200;
 
-/** Words an API error. The classes and sentences are those of Claude Code 2.1.168 to 2.1.330. */
-export function apiFailure(facts: ApiErrorFacts): ApiFailure {
+/** What becomes less by itself: there were too many requests, or the account had too many of them. */
+const TEMPORARY: readonly ApiFailureKind[] = ["usage-limit", "rate-limit", "overloaded"];
+/** The statuses with which the API says so. */
+const TEMPORARY_STATUSES: readonly unknown[] = [429, 529];
+
+/**
+ * Words an API error. The classes and sentences are those of Claude Code 2.1.168 to 2.1.330.
+ *
+ * @param options.now milliseconds since the epoch
+ */
+export function apiFailure(
+  facts: ApiErrorFacts,
+  { now }: { readonly now: number },
+): ApiFailure {
   const kind = kindOf(facts);
-  return { kind, ...wordsFor(kind, facts) };
+  const resetsAt = kind === "usage-limit"
+    ? facts.resetsAt ?? resetTime(resetIn(facts.text) ?? "", now)
+    : undefined;
+  return {
+    kind,
+    ...wordsFor(kind, facts),
+    isTemporary: TEMPORARY.includes(kind) || TEMPORARY_STATUSES.includes(facts.status),
+    ...(resetsAt === undefined ? {} : { resetsAt }),
+  };
 }
 
 function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFailureKind {

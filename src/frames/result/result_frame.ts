@@ -2,6 +2,7 @@ import type { Cost } from "../../transcript/cost.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { PermissionDenial } from "../../transcript/permission_denials.ts";
 import type { Turn } from "../../transcript/turn.ts";
+import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
 import { modelLimits } from "./model_limits.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
@@ -41,10 +42,12 @@ export interface ResultFacts {
   readonly sinceLast?: "everything" | "nothing" | undefined;
   /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
   readonly subagents?: SubagentStats;
+  /** What is left of limits. */
+  readonly limits?: ClaudeLimits | undefined;
 }
 
 /**
- * Builds the last frame of a turn as `claude -p` of the version prints it, plus `claude_version`.
+ * Builds the last frame of a turn as `claude -p` of the version prints it, plus `claude_version` and `claude_limits`.
  *
  * Never printed, because only the child's request loop knows them: `ttft_ms`, `ttft_stream_ms`,
  * `time_to_request_ms`, `first_content_frame_ms`. `duration_ms` runs from the prompt's line to the
@@ -107,6 +110,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     num_turns: fields.num_turns,
     session_id: fields.session_id,
     claude_version: version,
+    ...(facts.limits === undefined ? {} : { claude_limits: facts.limits }),
   };
 }
 

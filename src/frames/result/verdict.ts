@@ -5,7 +5,7 @@ import type { Limits } from "../../session/session_state.ts";
 import type { SettledMessage } from "../../session/message.ts";
 import type { Outcome } from "../../wire/outcome.ts";
 import type { Turn } from "../../transcript/turn.ts";
-import { apiFailure } from "./api_failure.ts";
+import { type ApiFailure, apiFailure } from "./api_failure.ts";
 
 /** What a run's ending means to its user. */
 export interface Verdict {
@@ -14,6 +14,8 @@ export interface Verdict {
   readonly message?: string;
   /** What can be done about a failure. */
   readonly suggestion?: string;
+  /** Set when the API failed: whether the same may well succeed later, and when a limit that is used up is reset. */
+  readonly failure?: Pick<ApiFailure, "kind" | "isTemporary" | "resetsAt">;
   /** Whether the last screen helps to understand a failure. */
   readonly showScreen: boolean;
   /** Set when what there may be of an answer is one to another prompt than was sent. */
@@ -41,6 +43,8 @@ export function verdictOf(
     readonly credential?: string | undefined;
     readonly maxTurns?: number | undefined;
     readonly record?: string | undefined;
+    /** Milliseconds since the epoch. */
+    readonly now: number;
   },
 ): Verdict {
   const { limits, command } = options;
@@ -227,15 +231,25 @@ function settledVerdict({ settled }: SettledMessage): Verdict {
 
 function failedVerdict(
   failure: { readonly error: string; readonly text: string },
-  options: { readonly turn: Turn | undefined; readonly credential?: string | undefined },
+  options: {
+    readonly turn: Turn | undefined;
+    readonly credential?: string | undefined;
+    readonly now: number;
+  },
 ): Verdict {
-  const { message, suggestion } = apiFailure({
+  const { message, suggestion, ...known } = apiFailure({
     status: null,
     ...options.turn?.error,
     ...failure,
     credential: options.credential,
-  });
-  return { outcome: { kind: "failed", ...failure }, message, suggestion, showScreen: false };
+  }, options);
+  return {
+    outcome: { kind: "failed", ...failure },
+    message,
+    suggestion,
+    failure: known,
+    showScreen: false,
+  };
 }
 
 /** What can be done about a signal that tells of a limit. */

@@ -36,6 +36,7 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
     ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
     ...backgroundCeiling(order.env),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
+    ...(order.limitsTold ? { asksStatus: true } : {}),
     ...(mcpServers === 0 ? {} : { mcpServers }),
     otherStopHooks: mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
       order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),

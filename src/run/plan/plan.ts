@@ -166,7 +166,7 @@ function contentsOf(
       exposed,
       apiKey: order.env["ANTHROPIC_API_KEY"],
       ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
-      asksCost: order.prompt === undefined,
+      asksCost: order.prompt === undefined || order.limitsTold === true,
     }),
     ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
     secret,

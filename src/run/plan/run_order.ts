@@ -61,6 +61,8 @@ export interface RunOrder extends Limits {
   readonly taskBudget?: number;
   /** Further arguments for Claude Code, as they are. */
   readonly forwarded: readonly string[];
+  /** Whether results tell what is left of limits, which the child tells 0.3 s after a turn. */
+  readonly limitsTold?: boolean;
   /** Whether frames are printed, which begin with the session's model. */
   readonly frames: boolean;
   /** The folder for a recording of the run; the run itself is the same with and without. */

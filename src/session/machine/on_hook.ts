@@ -163,6 +163,6 @@ function settle(state: SessionState, trace: Effect): readonly Effect[] {
     state.options.otherStopHooks
       ? deadline("drain", state.options.drainTimeoutMs)
       : overWhenSettled(state.options),
-    ...(state.options.conversation ? [overWhenPriced()] : []),
+    ...(state.options.conversation || state.options.asksStatus ? [overWhenPriced()] : []),
   ];
 }

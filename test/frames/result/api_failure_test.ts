@@ -102,8 +102,10 @@ const ROWS: readonly Row[] = [
   ["unknown", { error: "unknown", text: "" }],
 ];
 
+const NOW = Date.UTC(2026, 10, 23, 1, 9, 30);
+
 const failure = (facts: Partial<ApiErrorFacts>) =>
-  apiFailure({ error: "unknown", text: "", status: null, ...facts });
+  apiFailure({ error: "unknown", text: "", status: null, ...facts }, { now: NOW });
 
 Deno.test("apiFailure() tells the kinds of API error apart", () => {
   for (const [kind, facts] of ROWS) assertEquals(failure(facts).kind, kind, facts.text);

@@ -20,6 +20,7 @@ function verdict(ending: Ending, more: VerdictFacts = {}): Verdict {
     binary: "/bin/x",
     isClaude: true,
     turn: undefined,
+    now: 0,
     altered: "zero-width space (U+200B) at character 3",
     ...more,
   });

@@ -67,6 +67,42 @@ Deno.test("a version that loses no line is told to go at Stop, if nothing can fo
   assertEquals(failed.signals(), []);
 });
 
+const TOLD = { type: "cost", totalUsd: 1, apiDurationMs: 1 } as const;
+
+Deno.test("where results tell of limits, a turn is over once the status line has been heard, or not in time", () => {
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const begun = () => {
+      const session = simulate({ asksStatus: true });
+      session.hear({ ...status("idle"), version });
+      session.hear(PROMPT);
+      session.hear(status("busy"));
+      // What it told before is of another answer.
+      session.hear(TOLD);
+      session.hear(answer("hi"));
+      session.hear(stop({ last_assistant_message: "hi" }));
+      session.hear(status("idle"));
+      assertEquals(session.signals(), [], version);
+      return session;
+    };
+    const told = begun();
+    told.hear(TOLD);
+    assertEquals(told.signals(), ["SIGTERM"], version);
+    const silent = begun();
+    silent.wait(1500);
+    assertEquals(silent.signals(), ["SIGTERM"], version);
+  }
+});
+
+Deno.test("a version that loses no line is told to go as soon as the status line has been heard", () => {
+  const session = simulate({ asksStatus: true });
+  session.hear({ ...status("idle"), version: "2.1.330" });
+  session.hear(PROMPT);
+  session.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(session.signals(), []);
+  session.hear(TOLD);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
 Deno.test("the hook that stops a turn at its limit is the end once the child is idle", () => {
   const session = simulate();
   session.hear(PROMPT);
