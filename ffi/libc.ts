@@ -19,6 +19,8 @@ const TABLE = {
   fstat: { parameters: ["i32", "buffer"], result: "i32" },
   getdents64: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   grantpt: { parameters: ["i32"], result: "i32" },
+  inotify_add_watch: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+  inotify_init1: { parameters: ["i32"], result: "i32" },
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
   kill: { parameters: ["i32", "i32"], result: "i32" },
   mkfifo: { parameters: ["buffer", "u32"], result: "i32" },

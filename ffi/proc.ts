@@ -1,20 +1,18 @@
 import { cString } from "./c_string.ts";
 import { checked, ERRNO, lastErrno } from "./errno.ts";
-import { closeFd } from "./fd.ts";
+import { closeFd, type FdStat, fdStat } from "./fd.ts";
 import { libc } from "./libc.ts";
+import { readNames } from "./read_names.ts";
 
 // Deno opens nothing below /proc, and hardly anything below /dev, for a program that lacks one of its permissions.
 
 const O_RDONLY = 0;
 const O_DIRECTORY = 0o200000;
 const O_CLOEXEC = 0o2000000;
+const O_PATH = 0o10000000;
 
 /** The longest target a link can have, with its NUL (PATH_MAX). */
 const LONGEST_PATH = 4096;
-
-/** `d_reclen` and `d_name` of a `struct linux_dirent64` (getdents(2)). */
-const RECORD_LENGTH_OFFSET = 16;
-const NAME_OFFSET = 19;
 
 /**
  * Reads a file below `/proc` or `/dev` to its end, however long a pipe or a terminal takes to get there.
@@ -73,6 +71,21 @@ export function readProcLink(path: string): string {
 }
 
 /**
+ * What a process has open behind one of its fds; nothing is opened, and nobody waited for.
+ *
+ * @throws LibcError ENOENT when the process or its fd is gone, EACCES when it is another user's.
+ */
+export function statProcFd(pid: number, fd: number): FdStat {
+  const path = `/proc/${pid}/fd/${fd}`;
+  const held = open(path, O_PATH | O_CLOEXEC);
+  try {
+    return fdStat(held);
+  } finally {
+    closeFd(held);
+  }
+}
+
+/**
  * The pids of all processes that can be seen from here.
  *
  * @throws LibcError when `/proc` cannot be read.
@@ -80,31 +93,10 @@ export function readProcLink(path: string): string {
 export function readProcPids(): readonly number[] {
   const fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   try {
-    const pids: number[] = [];
-    const buffer = new Uint8Array(32 * 1024);
-    for (;;) {
-      const length = Number(libc().getdents64(fd, buffer, BigInt(buffer.length)));
-      checked(length, { call: "getdents64", action: "list the processes", path: "/proc" });
-      if (length === 0) return pids;
-      pids.push(...pidsIn(buffer.subarray(0, length)));
-    }
+    return readNames(fd, { path: "/proc" }).filter((name) => /^\d+$/u.test(name)).map(Number);
   } finally {
     closeFd(fd);
   }
-}
-
-function pidsIn(records: Uint8Array<ArrayBuffer>): readonly number[] {
-  const view = new DataView(records.buffer, records.byteOffset, records.length);
-  const decoder = new TextDecoder();
-  const pids: number[] = [];
-  for (let offset = 0; offset < records.length;) {
-    const end = offset + view.getUint16(offset + RECORD_LENGTH_OFFSET, true);
-    const start = offset + NAME_OFFSET;
-    const name = decoder.decode(records.subarray(start, records.indexOf(0, start)));
-    if (/^\d+$/u.test(name)) pids.push(Number(name));
-    offset = end;
-  }
-  return pids;
 }
 
 function open(path: string, flags: number): number {

@@ -6,6 +6,7 @@ import { libc } from "./libc.ts";
 const O_RDONLY = 0;
 const O_NOCTTY = 0o400;
 const O_NONBLOCK = 0o4000;
+const O_NOFOLLOW = 0o400000;
 const O_CLOEXEC = 0o2000000;
 const O_PATH = 0o10000000;
 
@@ -71,8 +72,48 @@ export function readRegularFile(
   }
 }
 
-function openRegular(path: string): number {
-  const held = open(path, { flags: O_PATH | O_CLOEXEC, named: path });
+/**
+ * A regular file that is held open and read piece by piece, by the rules of `readRegularFile`, except that a link is not
+ * followed: it is no regular file. What was opened stays what is read, even once its path is gone.
+ */
+export class RegularFile implements Disposable {
+  readonly #fd: number;
+  readonly #path: string;
+  /** Device and inode: the same for whoever else has it open. */
+  readonly id: string;
+
+  /**
+   * @throws {UnfitFileError} when it is no regular file, or cannot be opened
+   * @throws {Deno.errors.NotFound} when there is none
+   */
+  constructor(path: string) {
+    this.#path = path;
+    this.#fd = openRegular(path, O_NOFOLLOW);
+    this.id = fdStat(this.#fd).id;
+  }
+
+  /** How large it is now, in bytes. */
+  get size(): number {
+    return fdStat(this.#fd).size;
+  }
+
+  /**
+   * Reads into a buffer and says how many bytes there were; 0 at the end of the file.
+   *
+   * @param at where to begin, in bytes from the start of the file
+   * @throws {UnfitFileError} when it cannot be read any more
+   */
+  read(into: Uint8Array<ArrayBuffer>, at: number): number {
+    return readAt(this.#fd, { into, at, path: this.#path });
+  }
+
+  [Symbol.dispose](): void {
+    closeFd(this.#fd);
+  }
+}
+
+function openRegular(path: string, following = 0): number {
+  const held = open(path, { flags: O_PATH | O_CLOEXEC | following, named: path });
   try {
     if (fdStat(held).kind !== "file") {
       throw new UnfitFileError(path, { reason: "it is no regular file" });

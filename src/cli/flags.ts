@@ -125,6 +125,7 @@ export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
   own("--jsonl", "Each line of stdin (or of the file) is a run: a prompt in, a result out"),
   own("--one-session", "With --jsonl: each line is the next turn of one conversation"),
+  own("--shell-output", "With stream-json: print what shells write while they run"),
   own("--record <folder>", "Record the run as a cassette in a new folder"),
   own("--timeout <seconds>", "Give up so long after the start (default 3600; decimals allowed)"),
   own("--start-timeout <seconds>", "Give up when no turn can begin by then (default 120)"),

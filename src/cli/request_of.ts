@@ -49,6 +49,12 @@ export function requestOf(
     });
   }
 
+  const shellOutput = given("--shell-output") ? "joined" as const : undefined;
+  if (shellOutput !== undefined && outputFormat !== "stream-json" && !givesFrames) {
+    throw new CliError(`${READING}: --shell-output needs --output-format=stream-json`, {
+      suggestion: "Add --output-format=stream-json --verbose, or leave it out",
+    });
+  }
   const inputFormat = choice<RunRequest["inputFormat"]>(last("--input-format"), "text");
   const replayMessages = given("--replay-user-messages");
   if (inputFormat === "stream-json") {
@@ -127,6 +133,7 @@ export function requestOf(
     replayMessages,
     partialMessages,
     streamText,
+    ...present("shellOutput", shellOutput),
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),

@@ -44,6 +44,8 @@ export type RunRequest = {
   readonly partialMessages: boolean;
   /** Whether the answer appears in text as it is written. */
   readonly streamText: boolean;
+  /** How the output of shells is printed while they run; absent for not at all. */
+  readonly shellOutput?: "joined";
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */

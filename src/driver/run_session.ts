@@ -35,6 +35,7 @@ import { renderScreen } from "./hands/render_screen.ts";
 import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
 import { RetrySource } from "./sources/retry_source.ts";
 import { runningShells } from "./sources/running_shells.ts";
+import type { ShellNews, ShellSource } from "./sources/shell_source.ts";
 import { StatusSource } from "./sources/status_source.ts";
 import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
@@ -108,6 +109,8 @@ const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);
 const SIGNALLED_MS = 200;
 /** Most bytes typed ahead of a child that does not read them; one paste may be longer. */
 const MOST_UNREAD = 1024 * 1024;
+/** Most bytes owed to whoever reads the output while more of what shells write is taken up. */
+const MOST_OWED = 1024 * 1024;
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -129,6 +132,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const retries = options.retryLines && new RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
   const logLines = options.toldLines;
+  const shells = conversation.frames.shellOutput === undefined
+    ? undefined
+    : stack.use(await followShells(options));
   const ring = new TerminalRing();
   const typed = new WriteQueue();
   const buffer = new Uint8Array(64 * 1024);
@@ -214,6 +220,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       case "list-shells":
         listing = true;
         break;
+      case "follow-shell":
+        shells?.follow(effect.id);
+        break;
+      case "leave-shell":
+        shells?.leave(effect.id);
+        break;
       case "end":
         end = effect;
         child.release();
@@ -239,6 +251,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const connections = state.session.held === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: elapsed(), type: "mcp", ...connections });
     for (const line of logLines?.() ?? []) options.onLogLine?.(line);
+  };
+  const tellShells = (news: readonly ShellNews[] = []) => {
+    for (const one of news) give({ at: elapsed(), ...one });
   };
   const readHooks = () => {
     for (const call of hooks.read()) {
@@ -285,6 +300,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const until = Math.min(nextTick, ...deadlines.values());
     const polledAt = elapsed();
     const owing = outlets.filter(({ pending }) => pending > 0);
+    const paused = owing.some(({ pending }) => pending > MOST_OWED);
+    const isBehind = shells?.hasMore === true && !paused;
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
@@ -292,9 +309,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
         ...rendezvous?.interests ?? [],
         ...caller?.interests ?? [],
+        ...paused ? [] : shells?.interests ?? [],
         ...owing.map(({ fd }) => ({ fd, write: true })),
       ],
-      Math.max(0, Math.ceil(until - elapsed())),
+      isBehind ? 0 : Math.max(0, Math.ceil(until - elapsed())),
     );
     const lateMs = elapsed() - Math.max(until, polledAt);
     if (lateMs > STOPPED_MS) give({ at: elapsed(), type: "suspended", ms: lateMs });
@@ -311,7 +329,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       readTerminal(1);
     }
     if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
-    if (elapsed() >= nextTick) {
+    const isTick = elapsed() >= nextTick;
+    if (isTick) shells?.findFolders();
+    // What a shell wrote comes before the line that says what came of it.
+    if (isTick || isBehind || shells?.isNamedIn(ready)) {
+      tellShells(shells?.read({ at: elapsed(), child: child.pid, paused }));
+    }
+    if (isTick) {
       readFiles();
       if (rendezvous?.open()) give({ at: elapsed(), type: "reachable" });
       if (hooks.unheard) give({ at: elapsed(), type: "unheard" });
@@ -346,7 +370,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         // Everything the child said before it ended is heard before its end.
         if (terminalOpen) readTerminal(MAX_LAST_PORTIONS);
         readHooks();
+        const look = { at: elapsed(), child: child.pid };
+        tellShells(shells?.readAll(look));
         readFiles();
+        tellShells(shells?.readAll(look));
         if (exit.kind === "signaled" && MEANT_FOR_ALL.includes(exit.signal)) {
           await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
           takeSignals();
@@ -378,4 +405,12 @@ async function remainsOf(
     ...(cost === undefined ? {} : { cost }),
     ...(version === undefined ? {} : { version }),
   };
+}
+
+/** Only who wants to hear of them loads what it takes. */
+async function followShells(
+  { sandbox: { tempDir }, sessionId, conversation: { frames } }: RunSessionOptions,
+): Promise<ShellSource> {
+  const { ShellSource } = await import("./sources/shell_source.ts");
+  return new ShellSource({ tempDir, sessionId, cwd: Deno.realPathSync(frames.cwd) });
 }

@@ -129,14 +129,18 @@ function carryOut(
   }
 }
 
-/** Frames, and what became of the turns whose ends are among them. */
+/** Frames, what became of the turns whose ends are among them, and what is to be done about shells. */
 function withReports(state: ConversationState, frames: readonly Frame[]): ConversationStep {
-  const { reports } = state.frames;
+  const { reports, shellOrders } = state.frames;
+  const isQuiet = reports.length + shellOrders.length === 0;
   return {
-    state: reports.length === 0 ? state : { ...state, frames: { ...state.frames, reports: [] } },
+    state: isQuiet
+      ? state
+      : { ...state, frames: { ...state.frames, reports: [], shellOrders: [] } },
     effects: [
       ...frames.map(asEffect),
       ...reports.map((report) => ({ type: "report", report } as const)),
+      ...shellOrders,
     ],
   };
 }

@@ -19,6 +19,7 @@ import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
 import { endParts, hearText, tellRequest, tellText } from "./partial_messages.ts";
 import { tellTasks } from "./saying.ts";
+import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./shell_output.ts";
 import { stopTasks } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
 
@@ -115,6 +116,12 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         effects: afterMs === undefined ? [] : [look(Math.max(LOOK_AGAIN_MS, afterMs))],
       };
     }
+    case "shell":
+      return { ...noteShell(state, input), effects: [] };
+    case "shell-output":
+      return { ...tellShellOutput(state, input), effects: [] };
+    case "shell-over":
+      return { ...noteShellOver(state, input), effects: [] };
     case "deadline":
       if (input.name === "compaction") {
         return isAwaited(state)
@@ -165,7 +172,7 @@ export function tellEnd(
   const read = and(tellLines(state), tellWaiting);
   const begun = and(read, (state) => and(tellLate(state, version), endParts));
   return and(
-    begun,
+    and(begun, tellShellsEnd),
     (state) =>
       tellTasks(
         state,

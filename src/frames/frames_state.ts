@@ -1,4 +1,4 @@
-import type { Ending } from "../session/effect.ts";
+import type { Effect, Ending } from "../session/effect.ts";
 import type { SubagentLine } from "../session/input.ts";
 import type { Message } from "../session/message.ts";
 import type { Entry, UserEntry } from "../transcript/entry.ts";
@@ -36,6 +36,8 @@ export interface FramesOptions {
   readonly replay?: true;
   /** Whether answers are told as they are written. */
   readonly partial?: true;
+  /** How the output of shells is printed while they run; absent for not at all. */
+  readonly shellOutput?: "joined";
 }
 
 /** The end of a turn that the child outlived. */
@@ -65,6 +67,31 @@ export interface ToldBefore {
   readonly apiDurationMs: number;
 }
 
+/** A call of the tool Bash that has not been told to be over. */
+export interface ShellCall {
+  readonly command: string;
+  /** The shell that carries it out, once that is known. */
+  readonly shell?: string;
+  /** Whether the turn goes on without waiting for it. */
+  readonly background?: true;
+  /** Whether it has returned, or ended in the background, and only the rest of its output is awaited. */
+  readonly returned?: true;
+}
+
+/** A shell of the tool Bash, as it was seen to run. */
+export interface SeenShell {
+  /** What its process carried out; absent for one that was gone too soon. */
+  readonly command?: string;
+  /** Whether it was seen to run for some time. */
+  readonly running: boolean;
+  /** Whether it is known whose it is: then what it writes is told. */
+  readonly called: boolean;
+  /** What it has written and nobody has been told. */
+  readonly untold: string;
+  /** Whether that is all it wrote. */
+  readonly over: boolean;
+}
+
 /** A compaction that Claude Code has begun by itself, as hooks tell of it. */
 export interface Compaction {
   /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
@@ -83,6 +110,12 @@ export interface Chain<Item> {
   readonly before: Chain<Item> | undefined;
   readonly length: number;
 }
+
+/** What is to be done about a shell, or noted of it. */
+export type ShellOrder = Extract<
+  Effect,
+  { readonly type: "follow-shell" | "leave-shell" | "trace" }
+>;
 
 /** Everything that has to be remembered to say what comes next. */
 export interface FramesState {
@@ -127,6 +160,11 @@ export interface FramesState {
   readonly taskIds: ReadonlySet<string>;
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
+  /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
+  readonly shellCalls: ReadonlyMap<string, ShellCall>;
+  readonly seenShells: ReadonlyMap<string, SeenShell>;
+  /** What is to be done about shells since it was asked for last. */
+  readonly shellOrders: readonly ShellOrder[];
   /** What becomes of the turn's result when the transcript says that it is over; absent for the last turn. */
   readonly stopped?: "held" | "printable";
   /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
@@ -192,6 +230,9 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     tasks: new Map(),
     taskIds: new Set(),
     shells: new Map(),
+    shellCalls: new Map(),
+    seenShells: new Map(),
+    shellOrders: [],
     results: 0,
     locals: options.before?.results ?? 0,
     awaited: [],

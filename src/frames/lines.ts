@@ -23,6 +23,7 @@ import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "./partial_messages.ts";
 import { say, tellTasks } from "./saying.ts";
+import { noteShellCalls, tellReturnedShells } from "./shell_output.ts";
 import { startTask, taskFramesOfEntry } from "./build/task_frames.ts";
 import { tellResult } from "./turn_result.ts";
 
@@ -178,13 +179,14 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     ? begin(noted)
     : told(noted);
   let next = and(
-    begun,
+    and(begun, (state) => tellReturnedShells(state, entry)),
     (state) => tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
   );
   if (!isCommandText(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
   next = and(next, (state) => tellTyped(state, entry));
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
+    next = and(next, (state) => noteShellCalls(state, entry));
   }
   if (entry.type === "user") {
     next = and(next, (state) => told(forgetCalls(forgetShells(state, entry), entry)));
@@ -230,10 +232,14 @@ function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
   );
   const subagent = { toolUseId, agentId, type, description, background };
   const next = and(
-    and(started, endWritten),
+    and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
     (state) => say(state, (context) => framesOfEntry(entry, { ...context, subagent })),
   );
-  return entry.type === "assistant" ? and(next, (state) => noteCalls(state, entry)) : next;
+  if (entry.type !== "assistant") return next;
+  return and(
+    and(next, (state) => noteCalls(state, entry)),
+    (state) => noteShellCalls(state, entry),
+  );
 }
 
 function noteCalls(state: FramesState, { message }: AssistantEntry): Told {

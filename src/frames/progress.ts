@@ -71,6 +71,9 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "subagent":
     case "read":
     case "shells":
+    case "shell":
+    case "shell-output":
+    case "shell-over":
     case "mcp":
     case "suspended":
     case "terminal":

@@ -73,6 +73,10 @@ export type Effect =
   | { readonly type: "kill"; readonly signal: "SIGTERM" | "SIGKILL"; readonly tree: boolean }
   /** Look which shells run, and answer with a `shells` input. */
   | { readonly type: "list-shells" }
+  /** Tell all that a shell writes, and not only how it begins. */
+  | { readonly type: "follow-shell"; readonly id: string }
+  /** Tell what is left of what a shell has written, and then forget it. */
+  | { readonly type: "leave-shell"; readonly id: string }
   /**
    * A turn is over, and the conversation goes on. What has not been `recorded` yet of it will be, before the next turn's
    * prompt. `tickets` are those of its messages.

@@ -81,6 +81,21 @@ export type Input =
     | { readonly type: "retry"; readonly retry: ApiRetry }
     /** The ids of the shells that run, in the order of their start, and of some that ran; after a `list-shells`. */
     | { readonly type: "shells"; readonly ids: readonly string[] }
+    /**
+     * The tool Bash ran a shell. Its id is that of the task; `command` is what its process was seen to carry out, absent
+     * for one that was gone too soon. It is `running` if it still is, and has been for so long that all calls until its
+     * start have been told.
+     */
+    | {
+      readonly type: "shell";
+      readonly id: string;
+      readonly command?: string;
+      readonly running: boolean;
+    }
+    /** What a shell has written: stdout and stderr as one. */
+    | { readonly type: "shell-output"; readonly id: string; readonly text: string }
+    /** All that a shell has written has been told; with `cut`, all that is ever told of so much. */
+    | { readonly type: "shell-over"; readonly id: string; readonly cut?: true }
     /** The screen as a person would see it, after a `look`. */
     | { readonly type: "screen"; readonly screen: Screen }
     /** This program was stopped, or asleep with the machine, for so many milliseconds. */

@@ -257,6 +257,27 @@ export interface BackgroundTasksFrame extends AnyFrame {
   }[];
 }
 
+/**
+ * A piece of what a call of Bash writes while it runs; with `--shell-output`, which `claude -p` does not have. The texts
+ * of a call, joined, are all that it wrote. Its last frame, and no other, has an empty text.
+ */
+export interface ShellOutputFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "shell_output_delta";
+  /** The session. */
+  readonly session_id: string;
+  /** The id of the call. */
+  readonly tool_use_id: string;
+  /** The id that Claude Code gave the shell; null for a call whose shell was not seen, or that ran none. */
+  readonly task_id: string | null;
+  /** `output`: stdout and stderr as one. */
+  readonly stream: "output";
+  /** What was written, a part of a line or several lines; what is no UTF-8 is U+FFFD. */
+  readonly text: string;
+}
+
 /** What is neither said by the model nor told to it. */
 export type SystemFrame =
   | ApiRetryFrame
@@ -268,7 +289,8 @@ export type SystemFrame =
   | TaskStartedFrame
   | TaskUpdatedFrame
   | TaskNotificationFrame
-  | BackgroundTasksFrame;
+  | BackgroundTasksFrame
+  | ShellOutputFrame;
 
 /** One block of an answer. */
 export interface AssistantFrame extends AnyFrame {

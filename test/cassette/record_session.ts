@@ -13,13 +13,19 @@ export function recordSession(
   inputs: readonly Input[],
   options: {
     readonly session?: Partial<SessionOptions>;
+    readonly shellOutput?: "joined";
     readonly message?: Partial<Prompt>;
     readonly redact?: (text: string) => string;
     /** Further frames, as if they had been said at the end. */
     readonly frames?: readonly Frame[];
   } = {},
 ): Cassette {
-  const conversation = conversationOptions(options.session);
+  const usual = conversationOptions(options.session);
+  const { shellOutput } = options;
+  const conversation = {
+    ...usual,
+    frames: { ...usual.frames, ...(shellOutput === undefined ? {} : { shellOutput }) },
+  };
   const recording = createRecording({
     version: "1.2.3",
     conversation,

@@ -7,6 +7,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--input-file",
     "--jsonl",
     "--one-session",
+    "--shell-output",
     "--record",
     "--start-timeout",
     "--delivery-timeout",

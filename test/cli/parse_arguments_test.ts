@@ -288,10 +288,23 @@ const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "-
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "--include-partial-messages": STREAMS,
   "--one-session": ["--jsonl"],
+  "--shell-output": ["--output-format=stream-json", "--verbose"],
   "--replay-user-messages": STREAMS,
   "--resume-session-at": ["--resume", ID],
   "--resume-drops-turn": ["--resume", ID, "--resume-session-at", ID],
 };
+
+Deno.test("parseArguments takes --shell-output where there are frames", async () => {
+  const { shellOutput } = await requestOf("--shell-output", ...STREAMS.slice(1));
+  assertEquals([shellOutput, (await requestOf("x")).shellOutput], ["joined", undefined]);
+  for (const args of [[], ["--output-format=json", "--verbose"], ["--jsonl"]]) {
+    const { message, suggestion } = await errorOf("--shell-output", ...args);
+    assertStringIncludes(message, "--shell-output needs --output-format=stream-json");
+    assertStringIncludes(`${suggestion}`, "--verbose");
+  }
+  const parsed = await parseArguments(["--shell-output"], { givesFrames: true });
+  assertEquals(parsed.kind === "run" && parsed.request.shellOutput, "joined");
+});
 
 Deno.test("parseArguments takes a conversation as claude -p does, on stdin and in stream-json alone", async () => {
   const { inputFormat, replayMessages } = await requestOf(...STREAMS, "--replay-user-messages");

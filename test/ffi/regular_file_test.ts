@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
-import { readRegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
+import { readRegularFile, RegularFile, UnfitFileError } from "../../ffi/regular_file.ts";
 
 type ReadOptions = Partial<Parameters<typeof readRegularFile>[1]>;
 
@@ -62,4 +62,26 @@ Deno.test("readRegularFile() refuses what is no regular file, or too large, and 
   for (const name of ["missing", "dangling"]) {
     assertThrows(() => ground.read(name), Deno.errors.NotFound);
   }
+});
+
+Deno.test("RegularFile is read piece by piece, and stays the file that was opened", () => {
+  using ground = new Ground();
+  using file = new RegularFile(`${ground.path}/file`);
+  const buffer = new Uint8Array(4);
+  const read = (at: number) => new TextDecoder().decode(buffer.subarray(0, file.read(buffer, at)));
+  assertEquals([read(0), read(8), read(10), read(99)], ["0123", "89", "", ""]);
+  Deno.removeSync(`${ground.path}/file`);
+  Deno.writeTextFileSync(`${ground.path}/file`, "another");
+  assertEquals(read(4), "4567");
+  using other = new RegularFile(`${ground.path}/file`);
+  assertEquals(other.id === file.id, false);
+});
+
+Deno.test("RegularFile takes no link, and nothing else that is no regular file", () => {
+  using ground = new Ground();
+  for (const name of ["link", "fifo", "zero", "terminal", "dangling", "loop", "folder"]) {
+    const error = assertThrows(() => new RegularFile(`${ground.path}/${name}`), UnfitFileError);
+    assertEquals(error.reason, "it is no regular file");
+  }
+  assertThrows(() => new RegularFile(`${ground.path}/none`), Deno.errors.NotFound);
 });

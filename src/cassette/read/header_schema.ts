@@ -44,6 +44,7 @@ const frames = z.object({
   ),
   replay: z.exactOptional(z.literal(true)),
   partial: z.exactOptional(z.literal(true)),
+  shellOutput: z.exactOptional(z.literal("joined")),
   version: z.exactOptional(z.string()),
   conversation: z.exactOptional(z.literal(true)),
 });

@@ -126,6 +126,18 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("retry"), retry }),
     z.object({ type: z.literal("shells"), ids: z.array(z.string()) }),
     z.object({
+      type: z.literal("shell"),
+      id: z.string(),
+      command: z.exactOptional(z.string()),
+      running: z.boolean(),
+    }),
+    z.object({ type: z.literal("shell-output"), id: z.string(), text: z.string() }),
+    z.object({
+      type: z.literal("shell-over"),
+      id: z.string(),
+      cut: z.exactOptional(z.literal(true)),
+    }),
+    z.object({
       type: z.literal("screen"),
       screen: z.object({ lines: z.array(z.string()), cursor: place }),
     }),

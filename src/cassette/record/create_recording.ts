@@ -12,10 +12,11 @@ import type { OutputKind } from "../../wire/output_writer.ts";
 import type { Cassette } from "../cassette.ts";
 import type { CastEvent } from "../cast.ts";
 import { createValueRedactor } from "./create_value_redactor.ts";
-import { type Redact, redactPieces } from "./redact_pieces.ts";
+import { type Redact, REDACTED, redactPieces } from "./redact_pieces.ts";
 import { recordedInput } from "../recorded_input.ts";
 import { withoutResult } from "../replay/replay_cast.ts";
 import { redactTerminal } from "./redact_terminal.ts";
+import type { Frame } from "../../wire/frame.ts";
 import type { TapedFrame } from "../taped_frame.ts";
 
 /** Most characters of output that are kept: a real session of an hour writes a few. */
@@ -72,6 +73,8 @@ export function createRecording(options: {
       case "deliver":
       case "kill":
       case "list-shells":
+      case "follow-shell":
+      case "leave-shell":
       case "end":
         add("d", JSON.stringify(effect));
         break;
@@ -145,12 +148,72 @@ export function createRecording(options: {
               }),
             },
           },
-          events: redactEvents(events, { redact, redactValue, pasted }),
+          events: redactEvents(
+            withRedactedOutput(events, {
+              redact,
+              pieceOf: shellOutputIn,
+              withText: (event, text) => ({
+                ...event,
+                data: JSON.stringify({ ...JSON.parse(event.data), text }),
+              }),
+            }),
+            { redact, redactValue, pasted },
+          ),
         },
-        tape: tape.map(({ at, frame }) => ({ at, frame: redactValue(frame) })),
+        tape: withRedactedOutput(tape, {
+          redact,
+          pieceOf: ({ frame }) =>
+            frame.type === "system" && frame.subtype === "shell_output_delta"
+              ? { of: `${frame.tool_use_id}`, text: `${frame.text}` }
+              : undefined,
+          withText: ({ at, frame }, text) => ({ at, frame: { ...frame, text } as Frame }),
+        }).map(({ at, frame }) => ({ at, frame: redactValue(frame) })),
       };
     },
   };
+}
+
+/** What an event holds of the output of a shell. */
+function shellOutputIn({ code, data }: CastEvent): OutputPiece | undefined {
+  if (code !== "h" || !data.startsWith('{"type":"shell-output"')) return undefined;
+  const { id, text }: { readonly id: string; readonly text: string } = JSON.parse(data);
+  return { of: id, text };
+}
+
+/** A piece of what was written, and who wrote it. */
+interface OutputPiece {
+  readonly of: string;
+  readonly text: string;
+}
+
+/** Takes out secrets that go on from one piece of an output to the next; no piece is left empty that was not. */
+function withRedactedOutput<Item>(
+  items: readonly Item[],
+  { redact, pieceOf, withText }: {
+    readonly redact: Redact;
+    readonly pieceOf: (item: Item) => OutputPiece | undefined;
+    readonly withText: (item: Item, text: string) => Item;
+  },
+): readonly Item[] {
+  const pieces = new Map<string, { readonly item: Item; readonly text: string }[]>();
+  for (const item of items) {
+    const piece = pieceOf(item);
+    if (piece === undefined) continue;
+    const known = pieces.get(piece.of) ?? [];
+    known.push({ item, text: piece.text });
+    pieces.set(piece.of, known);
+  }
+  const texts = new Map<Item, string>();
+  for (const all of pieces.values()) {
+    const redacted = redactPieces(all.map(({ text }) => text), redact);
+    for (const [index, { item, text }] of all.entries()) {
+      texts.set(item, text === "" ? "" : redacted[index] || REDACTED);
+    }
+  }
+  return items.map((item) => {
+    const text = texts.get(item);
+    return text === undefined ? item : withText(item, text);
+  });
 }
 
 const FLOODED = "too much output, the rest of it is left out";

@@ -19,6 +19,8 @@ export type OuterEffect =
       | "kill"
       | "resize"
       | "list-shells"
+      | "follow-shell"
+      | "leave-shell"
       | "report"
       | "end";
   };

@@ -63,6 +63,10 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
     }
     case "list-shells":
       return { past: "looked which shells run", present: "looks which shells run" };
+    case "follow-shell":
+      return { past: `followed shell ${effect["id"]}`, present: `follows shell ${effect["id"]}` };
+    case "leave-shell":
+      return { past: `left shell ${effect["id"]}`, present: `leaves shell ${effect["id"]}` };
     case "report": {
       const { exitCode, problem } = effect["report"] as {
         readonly exitCode: unknown;

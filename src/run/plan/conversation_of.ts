@@ -70,8 +70,18 @@ function framesOptions(
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
     ...(order.partialMessages ? { partial: true } : {}),
+    ...shellOutput(order),
     ...byMessage(order, facts),
   };
+}
+
+/** A command line that asks for it may be somebody else's: the variable takes it back. */
+function shellOutput(
+  { shellOutput, env }: RunOrder,
+): Pick<FramesOptions, "shellOutput"> {
+  return shellOutput === undefined || env["CLAUDE_PRINT_SHELL_OUTPUT"] === "off"
+    ? {}
+    : { shellOutput };
 }
 
 function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): ReportOptions {

@@ -24,6 +24,8 @@ export interface RunOrder extends Limits {
   readonly replayMessages?: boolean;
   /** Whether answers are told as they are written. */
   readonly partialMessages?: boolean;
+  /** How the output of shells is printed while they run; absent for not at all. */
+  readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

@@ -77,6 +77,9 @@ export function step(state: SessionState, input: Input): Step {
     case "read":
     case "retry":
     case "shells":
+    case "shell":
+    case "shell-output":
+    case "shell-over":
       return stay(state);
     default:
       return input satisfies never;

@@ -8,6 +8,7 @@ import { recordedInput } from "../../../src/cassette/recorded_input.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
 import type { Input } from "../../../src/session/input.ts";
+import { readEntry } from "../../../src/transcript/entry.ts";
 import { readRecording } from "../../session/recording.ts";
 import { conversationOptions } from "../../frames/conversation_options.ts";
 import { recordSession } from "../record_session.ts";
@@ -139,6 +140,37 @@ Deno.test("createRecording() takes secrets out of prompt, keys, hooks, screens a
   ]);
   const { ending, differences } = replayCast(recorded.cast);
   assertEquals([ending?.kind, differences], ["dialog", []]);
+});
+
+Deno.test("createRecording() takes out a secret that a shell has written in pieces", () => {
+  const line = (type: string, more: object): Input => ({
+    at: 1,
+    type: "transcript",
+    entry: readEntry({ type, uuid: type, version: "2.1.330", ...more }) ??
+      { type: "other", line: {} },
+  });
+  const input = { command: "env" };
+  const content = [{ type: "tool_use", id: "t", name: "Bash", input }];
+  const [before, behind] = [SECRET.slice(0, 12), SECRET.slice(12)];
+  const recorded = recordSession([
+    { at: 0, type: "spawned" },
+    line("user", { message: { content: "Go" } }),
+    line("assistant", { message: { id: "m", model: "m", content } }),
+    { at: 1, type: "read" },
+    { at: 1, type: "shell", id: "b1", command: `env ${SECRET}`, running: true },
+    ...[`KEY=${before}`, behind.slice(0, 5), `${behind.slice(5)}\n`].map((text): Input => (
+      { at: 2, type: "shell-output", id: "b1", text }
+    )),
+    { at: 3, type: "shell-over", id: "b1" },
+    { at: 4, type: "exit", exit: { kind: "exited", code: 0 } },
+    { at: 5, type: "deadline", name: "record" },
+  ], { redact, shellOutput: "joined" });
+  assert(!written(recorded).includes(before) && !written(recorded).includes(behind.slice(5)));
+  const texts = ["KEY=[redacted]", "[redacted]", "\n", ""];
+  assertEquals(recorded.tape.flatMap(({ frame }) => "text" in frame ? [frame.text] : []), texts);
+  const { frames, differences } = replayCast(recorded.cast);
+  assertEquals(frames.flatMap((frame) => "text" in frame ? [frame.text] : []), texts);
+  assertEquals(differences, []);
 });
 
 /** Output, made of a unit, on which an expression or a search that begins anew everywhere never ends. */

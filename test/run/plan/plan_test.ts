@@ -839,3 +839,13 @@ rule("plugins of Claude Code's own that have nothing to do are left out", {
     },
   },
 });
+
+Deno.test("shells are watched where that is asked for and not switched off, and nothing else changes", () => {
+  const outputOf = (order: Partial<RunOrder>) => planOf({ order }).conversation.frames.shellOutput;
+  const off = { PATH: "/bin", CLAUDE_PRINT_SHELL_OUTPUT: "off" };
+  assertEquals(outputOf({}), undefined);
+  assertEquals(outputOf({ shellOutput: "joined" }), "joined");
+  assertEquals(outputOf({ shellOutput: "joined", env: off }), undefined);
+  const [plain, asked] = [planOf(), planOf({ order: { shellOutput: "joined" } })];
+  assertEquals([asked.args, asked.env, asked.contents], [plain.args, plain.env, plain.contents]);
+});

@@ -1,0 +1,32 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { LibcError } from "../../ffi/errno.ts";
+import { FolderWatch } from "../../ffi/folder_watch.ts";
+import { Poller } from "../../ffi/poll.ts";
+
+Deno.test("FolderWatch wakes when something in a folder is made, written to or removed", async () => {
+  const folder = Deno.makeTempDirSync();
+  using poller = new Poller();
+  using watch = new FolderWatch();
+  watch.add(folder);
+  const wakes = async () => {
+    const ready = await poller.wait([{ fd: watch.fd, read: true }], 0);
+    watch.heed();
+    return ready.length > 0;
+  };
+  assertEquals(await wakes(), false);
+  const file = Deno.openSync(`${folder}/file`, { create: true, append: true });
+  assertEquals([await wakes(), await wakes()], [true, false]);
+  file.writeSync(new Uint8Array([1]));
+  assertEquals([await wakes(), await wakes()], [true, false]);
+  Deno.removeSync(`${folder}/file`);
+  assertEquals([await wakes(), await wakes()], [true, false]);
+  file.close();
+  Deno.removeSync(folder);
+});
+
+Deno.test("FolderWatch takes folders only, and says what is wrong", () => {
+  using watch = new FolderWatch();
+  const error = assertThrows(() => watch.add("/nowhere"), LibcError);
+  assertEquals([error.code, error.path], ["ENOENT", "/nowhere"]);
+  assertEquals(assertThrows(() => watch.add("/etc/passwd"), LibcError).code, "ENOTDIR");
+});
