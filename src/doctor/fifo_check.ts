@@ -6,6 +6,7 @@ import { removeFolder } from "../sandbox/remove_folder.ts";
 import { makePrivateFolder } from "../sandbox/folder/make_private_folder.ts";
 import { bytesInWords } from "./in_words.ts";
 import type { Check } from "./check.ts";
+import { parentOf } from "../sandbox/parent_of.ts";
 
 /** Room a run should find for its transcript and its logs, in bytes. */
 const LEAST_FREE = 10_000_000;
@@ -59,7 +60,7 @@ async function tryFolder(tmp: string): Promise<number> {
     return free;
   } finally {
     removeFolder(path);
-    removeEmpty(path.slice(0, path.lastIndexOf("/")));
+    removeEmpty(parentOf(path));
   }
 }
 

@@ -149,7 +149,7 @@ function sayBegun(state: FramesState): Told {
 }
 
 /** Says what Claude Code is at, after `system/init` unless somebody typed a command. */
-export function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
+function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>): Told {
   const speak = state.typed === undefined ? say : sayEarly;
   return speak(state, (context) => [systemFrame("status", fields, context)]);
 }

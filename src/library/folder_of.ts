@@ -1,4 +1,4 @@
-import { absolutePath } from "../run/plan/absolute_path.ts";
+import { absolutePath } from "../sandbox/absolute_path.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 
 /**

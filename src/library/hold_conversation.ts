@@ -1,5 +1,5 @@
 import type { RunRequest } from "../cli/run_request.ts";
-import { absolutePath } from "../run/plan/absolute_path.ts";
+import { absolutePath } from "../sandbox/absolute_path.ts";
 import { converse, type ConverseOptions } from "../run/converse.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import type { Teardown } from "../run/teardown.ts";

@@ -11,6 +11,7 @@ import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Input } from "../session/input.ts";
+import { absolutePath } from "../sandbox/absolute_path.ts";
 
 /** The largest file of settings that is looked at, in bytes. */
 const MAX_SETTINGS = 16_000_000;
@@ -96,7 +97,7 @@ function settingsOf(
 ): readonly string[] {
   const given = [request.settings ?? "", ...request.mcpConfigs].map((value) =>
     jsonIn(
-      /^\s*[{[]/u.test(value) ? value : textOf(value.startsWith("/") ? value : `${cwd}/${value}`),
+      /^\s*[{[]/u.test(value) ? value : textOf(absolutePath(value, cwd)),
     )
   );
   const found = [

@@ -1,5 +1,5 @@
 import { checkPrompt } from "../cli/check_prompt.ts";
-import { absolutePath } from "../run/plan/absolute_path.ts";
+import { absolutePath } from "../sandbox/absolute_path.ts";
 import { checkDelivery } from "../run/facts/check_delivery.ts";
 import { performRun } from "../run/perform_run.ts";
 import { prepareRun } from "../run/prepare_run.ts";

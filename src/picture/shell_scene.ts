@@ -4,6 +4,7 @@ import type { PictureRow, TextStyle } from "./picture_row.ts";
 import { textRow } from "./text_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";
 import { wrapText } from "./wrap_text.ts";
+import { shellQuote } from "../shell_quote.ts";
 
 /** What a shell shows from a moment on. */
 export interface ShellMoment {
@@ -93,7 +94,7 @@ function shortened(text: string): string {
 /** A text as a word of a shell's command line, on one line. */
 function quoted(text: string): string {
   const line = text.trim().replace(/\s+/gu, " ");
-  return /["$`\\!]/u.test(line) ? `'${line.replaceAll("'", "'\\''")}'` : `"${line}"`;
+  return /["$`\\!]/u.test(line) ? shellQuote(line) : `"${line}"`;
 }
 
 /** What a run says in the end: its answer, or why there is none. */

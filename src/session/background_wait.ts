@@ -1,5 +1,6 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import type { HookPayload } from "./input.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
 
 /** How long `claude -p` waits for subagents in the background after the last turn, unless told otherwise. */
 export const DEFAULT_BACKGROUND_CEILING_MS = 600_000;
@@ -54,9 +55,7 @@ export function isShellsOnly(tasks: readonly HookPayload[]): boolean {
 /** The tasks that a Stop hook names as running in the background. */
 export function backgroundTasksOf(stop: HookPayload): readonly HookPayload[] {
   const tasks = stop["background_tasks"];
-  return Array.isArray(tasks)
-    ? tasks.filter((task) => typeof task === "object" && task !== null)
-    : [];
+  return Array.isArray(tasks) ? tasks.filter(isJsonObject) : [];
 }
 
 function isShell({ type }: HookPayload): boolean {

@@ -2,6 +2,7 @@ import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
+import { shellQuote } from "../../src/shell_quote.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const RELEASE = "https://github.com/claude-print/claude-print/releases/latest/download/";
@@ -31,7 +32,7 @@ export async function newcomer(): Promise<Newcomer> {
   await Deno.mkdir(bin);
   const scenario = { turns: [[{ text: "You said: {prompt}" }]] };
   await installMockClaude(bin, { scenario, journal: `${home.path}/journal` });
-  const claudePrint = `exec ${CLAUDE_PRINT.map(quoted).join(" ")} "$@"\n`;
+  const claudePrint = `exec ${CLAUDE_PRINT.map(shellQuote).join(" ")} "$@"\n`;
   await program(`${bin}/claude-print`, claudePrint);
   // `deno run -A ... jsr:...` is tried against a look-alike of the registry elsewhere.
   await program(
@@ -91,8 +92,4 @@ case $url in
   *) exit 6 ;;
 esac
 `;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }

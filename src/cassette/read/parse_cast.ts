@@ -5,6 +5,7 @@ import { damagedLine, parseLines } from "./parse_lines.ts";
 import { headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
 import { isTooDeep } from "../../wire/is_too_deep.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
 /** Codes of the first recordings, one of which has another meaning by now. */
@@ -27,7 +28,7 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
   if (first === undefined) throw damagedLine(1, { path, what: "the header is missing" });
   const header = headerSchema.safeParse(first);
   if (!header.success) {
-    const isForeign = typeof first === "object" && first !== null && !("claude_print" in first);
+    const isForeign = isJsonObject(first) && !("claude_print" in first);
     throw damagedLine(1, {
       path,
       what: isForeign

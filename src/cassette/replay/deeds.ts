@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../transcript/json_object.ts";
+
 /** What a session did at a moment, so that two runs can be compared. */
 export interface Deeds {
   /** What it typed, without answers to the terminal's queries. */
@@ -43,7 +45,7 @@ function canonicalJson(value: unknown): string {
   return JSON.stringify(
     value,
     (_, item: unknown) =>
-      typeof item === "object" && item !== null && !Array.isArray(item)
+      isJsonObject(item)
         ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => a < b ? -1 : 1))
         : item,
   );

@@ -2,6 +2,7 @@ import { COMMAND_NAMES, type CommandName } from "../command_names.ts";
 import { COMMAND_SHAPES } from "../command_shapes.ts";
 import { type Flag, FLAGS, type FlagValue } from "../flags.ts";
 import type { Shell } from "../parsed_arguments.ts";
+import { shellQuote } from "../../shell_quote.ts";
 
 /** What a shell may offer as a value. */
 type Values = readonly string[] | "files" | "folders" | "anything";
@@ -92,18 +93,13 @@ function spellings({ short, long }: Offer): readonly string[] {
   return [...short, ...long];
 }
 
-/** A word for any shell that is quoted by single quotes. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 function bash(): string {
   const commands = COMMAND_NAMES.map((name) => {
     const { first, second } = COMMAND_SHAPES[name];
     return [
       `    ${name})`,
-      `      flags=${quoted(offersOf(name).flatMap(spellings).join(" "))}`,
-      `      first=${quoted(first?.choices.join(" ") ?? "")}`,
+      `      flags=${shellQuote(offersOf(name).flatMap(spellings).join(" "))}`,
+      `      first=${shellQuote(first?.choices.join(" ") ?? "")}`,
       `      second=${
         second === undefined ? "anything" : bashValues(valuesFor(second.placeholder))
       }`,
@@ -121,7 +117,7 @@ function bash(): string {
   );
   const rules = [...new Set(taken.values())].toSorted().map((rule) => {
     const names = [...taken].filter(([, one]) => one === rule).map(([name]) => name);
-    return `    ${names.join(" | ")}) echo ${quoted(rule)} ;;`;
+    return `    ${names.join(" | ")}) echo ${shellQuote(rule)} ;;`;
   });
   return `# Completions of claude-print for bash 4.4 or newer.
 
@@ -144,11 +140,11 @@ _claude_print_offer() {
 
 _claude_print() {
   local cur=\${COMP_WORDS[COMP_CWORD]} command='' operands=0 takes='' values='' word i
-  local flags=${quoted(RUN.flatMap(spellings).join(" "))} first='' second=anything
+  local flags=${shellQuote(RUN.flatMap(spellings).join(" "))} first='' second=anything
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
-    if ((i == 1)) && [[ ${quoted(` ${COMMAND_NAMES.join(" ")} `)} == *" $word "* ]]; then
+    if ((i == 1)) && [[ ${shellQuote(` ${COMMAND_NAMES.join(" ")} `)} == *" $word "* ]]; then
       command=$word
     elif [[ $word == "=" && -n $takes ]]; then
       # Bash takes --flag=value for three words.
@@ -175,7 +171,7 @@ ${commands.join("\n")}
   elif [[ $cur == -* ]]; then
     _claude_print_offer "$flags" "$cur"
   elif ((COMP_CWORD == 1)); then
-    _claude_print_offer ${quoted(COMMAND_NAMES.join(" "))} "$cur"
+    _claude_print_offer ${shellQuote(COMMAND_NAMES.join(" "))} "$cur"
   elif [[ -n $command ]] && ((operands == 0)); then
     [[ -z $first ]] || _claude_print_offer "$first" "$cur"
   elif [[ -n $command ]] && ((operands == 1)); then
@@ -196,10 +192,10 @@ function zsh(): string {
     const { first, second } = COMMAND_SHAPES[name];
     const specs = [
       ...offersOf(name).map(zshFlag),
-      ...(first === undefined ? [] : [quoted(`1:${first.name}:(${first.choices.join(" ")})`)]),
+      ...(first === undefined ? [] : [shellQuote(`1:${first.name}:(${first.choices.join(" ")})`)]),
       ...(second === undefined
         ? []
-        : [quoted(`2:${second.name}:${zshValues(valuesFor(second.placeholder))}`)]),
+        : [shellQuote(`2:${second.name}:${zshValues(valuesFor(second.placeholder))}`)]),
     ];
     return `    ${name})\n      ${zshArguments(specs, { indent: 6 })}\n      ;;`;
   });
@@ -207,7 +203,7 @@ function zsh(): string {
     `    ${spellings(one).join(" | ")}) ${zshValues(one.values)} ;;`
   );
   const descriptions = COMMAND_NAMES.map((name) =>
-    `    ${quoted(`${name}:${COMMAND_SHAPES[name].summary.replaceAll(":", "\\:")}`)}`
+    `    ${shellQuote(`${name}:${COMMAND_SHAPES[name].summary.replaceAll(":", "\\:")}`)}`
   );
   return `#compdef claude-print
 # Completions of claude-print for zsh.
@@ -279,7 +275,7 @@ function zshFlag(one: Offer): string {
   return names
     .map((name) => {
       const joined = one.value === "none" ? "" : name.startsWith("--") ? "=" : "+";
-      return quoted(`${exclusion}${name}${joined}[${help}]${value}`);
+      return shellQuote(`${exclusion}${name}${joined}[${help}]${value}`);
     })
     .join(" ");
 }

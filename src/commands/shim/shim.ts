@@ -7,6 +7,8 @@ import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { print } from "../report/print.ts";
 import { shimScript } from "./shim_script.ts";
+import { parentOf } from "../../sandbox/parent_of.ts";
+import { absolutePath } from "../../sandbox/absolute_path.ts";
 
 /**
  * Installs, removes or looks at the shim: a program `claude` that sends print-mode calls through claude-print.
@@ -31,7 +33,7 @@ function say(line: string): void {
 }
 
 function shimPath(dir: string): string {
-  const absolute = dir.startsWith("/") ? dir : `${currentFolder()}/${dir}`;
+  const absolute = absolutePath(dir, currentFolder());
   return `${absolute.replace(/(?<!\/)\/+$/u, "")}/claude`;
 }
 
@@ -137,12 +139,12 @@ function thisProgram(): readonly string[] {
 function searchPath(): readonly string[] {
   const cwd = currentFolder();
   return (callerEnvironment()["PATH"] ?? "").split(":")
-    .map((folder) => folder.startsWith("/") ? folder : `${cwd}/${folder}`)
+    .map((folder) => absolutePath(folder, cwd))
     .map((folder) => folder.replace(/(?<=[^/]|^\/)\/+$/u, ""));
 }
 
 function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/")) || "/";
+  return parentOf(path) || "/";
 }
 
 function isSameFolder(one: string, other: string): boolean {

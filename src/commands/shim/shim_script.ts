@@ -1,5 +1,6 @@
 import { type Flag, FLAGS } from "../../cli/flags.ts";
 import { SHIM_MARK } from "../../run/facts/is_shim.ts";
+import { shellQuote } from "../../shell_quote.ts";
 
 /** The commands of `claude` up to 2.1.330: behind one of them, `-p` means something else. */
 const CLAUDE_COMMANDS: readonly string[] = [
@@ -115,5 +116,5 @@ exec "$@"
 
 /** A word as sh takes it literally. */
 function quoted(word: string): string {
-  return /^[\w./:@%+=-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w./:@%+=-]+$/u.test(word) ? word : shellQuote(word);
 }

@@ -1,3 +1,5 @@
+import { namesIn } from "../../sandbox/names_in.ts";
+
 /**
  * Ids of the shells whose output Claude Code keeps in files, in the order in which they were started. The file of one
  * in the foreground is there as long as it runs; 2.1.168 to 2.1.330.
@@ -23,13 +25,5 @@ function startOf(path: string): number {
   } catch {
     // It has ended meanwhile.
     return 0;
-  }
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return [...Deno.readDirSync(dir)].map(({ name }) => name);
-  } catch {
-    return [];
   }
 }

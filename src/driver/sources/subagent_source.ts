@@ -2,6 +2,7 @@ import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Subagent, SubagentLine } from "../../session/input.ts";
 import { parseEntry } from "../../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";
+import { namesIn } from "../../sandbox/names_in.ts";
 
 /** Follows the transcripts of a session's subagents, which lie in a folder beside its own and are moved with it. */
 export class SubagentSource {
@@ -30,7 +31,7 @@ export class SubagentSource {
    */
   read(transcript: string): readonly SubagentLine[] {
     this.#dir = `${transcript.replace(/\.jsonl$/u, "")}/subagents`;
-    for (const name of namesIn(this.#dir)) {
+    for (const name of namesIn(this.#dir).toSorted()) {
       const [, agentId] = /^agent-(.+)\.jsonl$/u.exec(name) ?? [];
       if (agentId === undefined || this.#followed.has(agentId)) continue;
       const path = `${this.#dir}/${name}`;
@@ -60,12 +61,4 @@ function readSubagent(path: string, agentId: string): Subagent | undefined {
       description: typeof description === "string" ? description : "",
     }
     : undefined;
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return [...Deno.readDirSync(dir)].map(({ name }) => name).sort();
-  } catch {
-    return [];
-  }
 }

@@ -1,5 +1,6 @@
 import { type Entry, parseEntry } from "../../transcript/entry.ts";
 import { followLines } from "./follow_lines.ts";
+import { namesIn } from "../../sandbox/names_in.ts";
 
 /**
  * Tails the session's transcript, which is named after the session: hooks and tools that start a Claude Code of their
@@ -59,13 +60,5 @@ function sizeOf(path: string): number | undefined {
     return isFile ? size : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return [...Deno.readDirSync(dir)].map(({ name }) => name);
-  } catch {
-    return [];
   }
 }

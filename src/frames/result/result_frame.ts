@@ -1,5 +1,5 @@
 import type { Cost } from "../../transcript/cost.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { PermissionDenial } from "../../transcript/permission_denials.ts";
 import type { Turn } from "../../transcript/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
@@ -265,8 +265,5 @@ export function askedBy(
 /** A turn that a background task started says so. */
 function originOf(turn: Turn | undefined): unknown {
   const origin = turn?.prompt?.origin;
-  return typeof origin === "object" && origin !== null && "kind" in origin &&
-      origin.kind === "task-notification"
-    ? origin
-    : undefined;
+  return isJsonObject(origin) && origin["kind"] === "task-notification" ? origin : undefined;
 }

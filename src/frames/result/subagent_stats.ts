@@ -1,5 +1,6 @@
 import { parseTaskNotification } from "../../transcript/task_notification.ts";
 import type { Turn } from "../../transcript/turn.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
 export interface SubagentStats {
@@ -80,6 +81,6 @@ export function subagentStats(
   };
 }
 
-function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
-  return typeof value === "object" && value !== null ? { ...value } : {};
+function fieldsOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }

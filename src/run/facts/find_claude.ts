@@ -1,5 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import { isShim } from "./is_shim.ts";
+import { absolutePath } from "../../sandbox/absolute_path.ts";
 
 /**
  * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our
@@ -16,7 +17,7 @@ export function findClaude(
 ): string {
   const { named, env, cwd } = options;
   if (named !== undefined && named.includes("/")) {
-    const path = named.startsWith("/") ? named : `${cwd}/${named}`;
+    const path = absolutePath(named, cwd);
     switch (executability(path)) {
       case "yes":
         return path;
@@ -33,7 +34,7 @@ export function findClaude(
   const name = named ?? "claude";
   let blocked: string | undefined;
   for (const dir of (env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(":")) {
-    const path = `${dir === "" ? cwd : dir.startsWith("/") ? dir : `${cwd}/${dir}`}/${name}`;
+    const path = `${dir === "" ? cwd : absolutePath(dir, cwd)}/${name}`;
     const found = executability(path);
     if (found === "yes" && !isShim(path)) return path;
     if (found === "no") blocked ??= path;

@@ -9,6 +9,7 @@ import { slashWord } from "../../session/prompt/slash_word.ts";
 import { CliError } from "../../cli_error.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import type { GatedPrompt } from "../plan/plan_facts.ts";
+import { absolutePath } from "../../sandbox/absolute_path.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
 export const LONGEST_REPLY = 1_000_000;
@@ -38,7 +39,7 @@ export function gatePrompt(
 ): GatedPrompt {
   const { prompt, cwd, forwarded } = options;
   const { version = UNKNOWN_VERSION } = facts;
-  const absolute = (dir: string) => dir.startsWith("/") ? dir : `${cwd}/${dir}`;
+  const absolute = (dir: string) => absolutePath(dir, cwd);
   const given = forwarded.flatMap((argument) =>
     /^--plugin-dir(?:-no-mcp)?=(.*)$/su.exec(argument)?.[1] ?? []
   );

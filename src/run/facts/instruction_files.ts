@@ -1,5 +1,6 @@
 import { isThere } from "../../sandbox/is_there.ts";
 import type { InstructionFiles } from "../plan/plan_facts.ts";
+import { parentOf } from "../../sandbox/parent_of.ts";
 
 /** Most that is looked at below the root of a project: a larger one takes longer than is gained by it. */
 const MAX_FOLDERS = 64;
@@ -31,7 +32,7 @@ export function instructionFiles(
 }
 
 function isAbove(cwd: string): boolean {
-  for (let dir = cwd;; dir = dir.slice(0, dir.lastIndexOf("/"))) {
+  for (let dir = cwd;; dir = parentOf(dir)) {
     if (isThere(`${dir}/AGENTS.md`) || isThere(`${dir}/.claude/AGENTS.md`)) return true;
     if (dir === "") return false;
   }

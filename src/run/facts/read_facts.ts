@@ -12,7 +12,7 @@ import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import { absolutePath } from "../plan/absolute_path.ts";
+import { absolutePath } from "../../sandbox/absolute_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { findClaude } from "./find_claude.ts";
 import { instructionFiles } from "./instruction_files.ts";

@@ -3,7 +3,7 @@ import { partsOf } from "../../sandbox/folder/folder_parts.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { WayIn } from "../../session/message.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
-import { absolutePath } from "./absolute_path.ts";
+import { absolutePath } from "../../sandbox/absolute_path.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";

@@ -1,6 +1,7 @@
 import { readRegularFile } from "../../../ffi/regular_file.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { parentOf } from "../parent_of.ts";
 
 /** Where skills and custom commands come from. */
 export interface CommandPlaces {
@@ -77,7 +78,7 @@ export function findCustomCommand(
 /** The `.claude` of the first folder and of all above it, and those of the others. */
 function projectDirs([cwd = "", ...others]: readonly string[]): readonly string[] {
   const dirs = others.map((dir) => `${dir}/.claude`);
-  for (let dir = cwd;; dir = dir.slice(0, dir.lastIndexOf("/"))) {
+  for (let dir = cwd;; dir = parentOf(dir)) {
     dirs.push(`${dir}/.claude`);
     if (dir === "" || dir === "/") return dirs;
   }

@@ -1,5 +1,7 @@
 import { readRegularFile } from "../../../ffi/regular_file.ts";
 import { namesIn } from "../names_in.ts";
+import { parentOf } from "../parent_of.ts";
+import { absolutePath } from "../absolute_path.ts";
 
 /** The files by which git finds a worktree, or the repository of one, hold a path each. */
 const MAX_BYTES = 16_384;
@@ -9,7 +11,7 @@ const MAX_BYTES = 16_384;
  * folder or a file.
  */
 export function gitRoot(cwd: string): string | undefined {
-  for (let dir = cwd; dir !== ""; dir = dir.slice(0, dir.lastIndexOf("/"))) {
+  for (let dir = cwd; dir !== ""; dir = parentOf(dir)) {
     try {
       const { isDirectory, isFile } = Deno.statSync(`${dir}/.git`);
       if (isDirectory || isFile) return dir;
@@ -46,7 +48,7 @@ export function mainCheckout(
 }
 
 /** Follows a worktree to its repository; whatever does not lead there and back is a repository of its own. */
-export function repositoryOf(worktree: string): string {
+function repositoryOf(worktree: string): string {
   try {
     const [, link] = /^gitdir:(.*)$/su.exec(lineOf(`${worktree}/.git`)) ?? [];
     if (link === undefined) return worktree;
@@ -78,7 +80,7 @@ function lineOf(path: string): string {
 
 function resolve(path: string, from: string): string {
   const names: string[] = [];
-  for (const name of (path.startsWith("/") ? path : `${from}/${path}`).split("/")) {
+  for (const name of absolutePath(path, from).split("/")) {
     if (name === "..") names.pop();
     else if (name !== "" && name !== ".") names.push(name);
   }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
+import { shellQuote } from "../../shell_quote.ts";
 
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =
@@ -36,11 +37,6 @@ export const STATUS_LINE = "status-line";
 /** What follows the name of a payload whose hook waits for an answer, and what the answer's file is called after it. */
 export const ASKS = "asks";
 export const ANSWER_SUFFIX = ".answer";
-
-/** A string as one word of the shell. */
-export function shellQuote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
-}
 
 /**
  * The script behind every hook, which only carries bytes: the payload goes into a file of its own, because payloads

@@ -1,6 +1,8 @@
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { SettingSource } from "./read_settings.ts";
+import { parentOf } from "../parent_of.ts";
+import { absolutePath } from "../absolute_path.ts";
 
 /**
  * How many MCP servers a run will start, as far as its configuration tells; plugins may add others.
@@ -27,7 +29,7 @@ export function countMcpServers(options: {
     if (sources.has("user")) found.push(claudeJson);
     if (sources.has("local") && isJsonObject(project)) found.push(project);
     // Unlike settings these count in every folder above, whoever owns it (2.1.197 and 2.1.330).
-    for (let dir = cwd; sources.has("project"); dir = dir.slice(0, dir.lastIndexOf("/"))) {
+    for (let dir = cwd; sources.has("project"); dir = parentOf(dir)) {
       found.push(readJsonObject(`${dir}/.mcp.json`));
       if (dir === "" || dir === "/") break;
     }
@@ -41,7 +43,7 @@ export function countMcpServers(options: {
 
 function readConfig(config: string, cwd: string): JsonObject | undefined {
   if (!config.trimStart().startsWith("{")) {
-    return readJsonObject(config.startsWith("/") ? config : `${cwd}/${config}`);
+    return readJsonObject(absolutePath(config, cwd));
   }
   try {
     const value: unknown = JSON.parse(config);

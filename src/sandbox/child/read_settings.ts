@@ -1,6 +1,7 @@
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { mainCheckout } from "./git_repository.ts";
+import { namesIn } from "../names_in.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
 export type SettingSource = "user" | "project" | "local";
@@ -75,13 +76,7 @@ export async function readSettings(options: {
 
 function managedFiles(): readonly string[] {
   const folder = `${MANAGED}/managed-settings.d`;
-  let added: readonly string[] = [];
-  try {
-    added = [...Deno.readDirSync(folder)].map(({ name }) => name)
-      .filter((name) => name.endsWith(".json")).toSorted();
-  } catch {
-    // Most machines have none.
-  }
+  const added = namesIn(folder).filter((name) => name.endsWith(".json")).toSorted();
   return [`${MANAGED}/managed-settings.json`, ...added.map((name) => `${folder}/${name}`)];
 }
 

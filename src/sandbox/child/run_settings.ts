@@ -2,6 +2,7 @@ import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { CliError } from "../../cli_error.ts";
 import { areSoundSettings } from "./read_settings.ts";
+import { absolutePath } from "../absolute_path.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
 const MAX_BYTES = 2_000_000;
@@ -21,7 +22,7 @@ export async function parseCallerSettings(
   let text = value;
   if (!inline) {
     try {
-      const path = value.startsWith("/") ? value : `${cwd}/${value}`;
+      const path = absolutePath(value, cwd);
       text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
     } catch (cause) {
       const isMissing = cause instanceof Deno.errors.NotFound;

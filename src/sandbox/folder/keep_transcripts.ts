@@ -2,6 +2,7 @@ import { partsOf } from "./folder_parts.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
 import { removeFolder } from "../remove_folder.ts";
+import { parentOf } from "../parent_of.ts";
 
 /**
  * Makes of the private folder of a run that is over what a later sweep brings home: its transcripts and whose they are,
@@ -12,7 +13,7 @@ import { removeFolder } from "../remove_folder.ts";
  */
 export function keepTranscripts(path: string, owner: Owner): string {
   const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
-  const folder = path.slice(0, path.lastIndexOf("/"));
+  const folder = parentOf(path);
   const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
   const { own, configDir } = partsOf(path);
   removeAllBut([own, configDir].map((part) => part.slice(path.length + 1)), path);

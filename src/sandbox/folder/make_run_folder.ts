@@ -1,4 +1,4 @@
-import { absoluteDir } from "../absolute_dir.ts";
+import { absoluteDir } from "../absolute_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { folderFailure } from "./folder_failure.ts";
 import { ForeignFolderError } from "../places/folder_of_runs.ts";

@@ -1,9 +1,10 @@
-import { absoluteDir } from "../absolute_dir.ts";
+import { absoluteDir } from "../absolute_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { judgeOwner, type Owner, readOwner } from "./owner.ts";
 import { holdsFiles, parsePrivateFolderName, whyForeign } from "./private_folder.ts";
+import { namesIn } from "../names_in.ts";
 
 /** A private folder that has a session whose transcript is not at home yet. */
 export interface SessionHolder {
@@ -87,11 +88,6 @@ function isOurs(path: string): boolean {
 
 function privateFoldersIn(place: string): readonly string[] {
   const runs = folderOfRuns(place);
-  try {
-    return [...Deno.readDirSync(runs)]
-      .filter(({ name }) => parsePrivateFolderName(name) !== undefined)
-      .map(({ name }) => `${runs}/${name}`);
-  } catch {
-    return [];
-  }
+  return namesIn(runs).filter((name) => parsePrivateFolderName(name) !== undefined)
+    .map((name) => `${runs}/${name}`);
 }

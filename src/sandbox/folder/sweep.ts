@@ -1,4 +1,4 @@
-import { absoluteDir } from "../absolute_dir.ts";
+import { absoluteDir } from "../absolute_path.ts";
 import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";

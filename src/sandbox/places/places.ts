@@ -1,4 +1,4 @@
-import { absoluteDir } from "../absolute_dir.ts";
+import { absoluteDir } from "../absolute_path.ts";
 import type { Environment } from "../environment.ts";
 import { pathVariable } from "../path_variable.ts";
 

@@ -1,4 +1,4 @@
-import { absoluteDir } from "../absolute_dir.ts";
+import { absoluteDir, absolutePath } from "../absolute_path.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /**
@@ -27,7 +27,7 @@ function pathOf(
 ): string {
   const folder = named.replace(/^\/\//u, "/").replace(/[^/]*[*?[].*$/su, "");
   if (folder === "~" || folder.startsWith("~/")) return `${home}${folder.slice(1)}`;
-  return folder.startsWith("/") ? folder : `${cwd}/${folder}`;
+  return absolutePath(folder, cwd);
 }
 
 function fieldOf(settings: JsonObject, names: readonly string[]): unknown {

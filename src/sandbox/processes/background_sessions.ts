@@ -1,6 +1,7 @@
 import { readRegularFile } from "../../../ffi/regular_file.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { readProcessStat } from "./process_stat.ts";
+import { namesIn } from "../names_in.ts";
 
 /** The largest record of a process that is read, in bytes: they have less than a thousand. */
 const LIMIT = 65_536;
@@ -11,7 +12,8 @@ const LIMIT = 65_536;
  */
 export function backgroundSessions(configDir: string): ReadonlySet<string> {
   const sessions = new Set<string>();
-  for (const name of recordsIn(`${configDir}/sessions`)) {
+  for (const name of namesIn(`${configDir}/sessions`)) {
+    if (!/^\d+\.json$/u.test(name)) continue;
     try {
       const bytes = readRegularFile(`${configDir}/sessions/${name}`, { limit: LIMIT });
       const record: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -25,14 +27,4 @@ export function backgroundSessions(configDir: string): ReadonlySet<string> {
     }
   }
   return sessions;
-}
-
-function recordsIn(dir: string): readonly string[] {
-  try {
-    return [...Deno.readDirSync(dir)].map(({ name }) => name).filter((name) =>
-      /^\d+\.json$/u.test(name)
-    );
-  } catch {
-    return [];
-  }
 }

@@ -1,5 +1,6 @@
 import { UnfitFileError } from "../../../ffi/regular_file.ts";
 import { readTranscript } from "./read_transcript.ts";
+import { parentOf } from "../parent_of.ts";
 
 /** What is forwarded from where to where. */
 export interface ForwardOptions {
@@ -123,7 +124,7 @@ function forward(path: string, { from, to, resumed }: ForwardOptions): boolean {
 
 /** Makes an empty file, unless there is something. */
 function create(target: string): boolean {
-  Deno.mkdirSync(target.slice(0, target.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+  Deno.mkdirSync(parentOf(target), { recursive: true, mode: 0o700 });
   try {
     Deno.openSync(target, { write: true, createNew: true, mode: 0o600 }).close();
     return true;
