@@ -158,8 +158,6 @@ export function requestOf(
     disallowedTools: all("--disallowedTools"),
     ...present("settingSources", settingSources),
     dangerouslySkipPermissions: given("--dangerously-skip-permissions"),
-    allowDangerouslySkipPermissions: given("--allow-dangerously-skip-permissions"),
-    allowedTools: all("--allowedTools"),
     addDirs: all("--add-dir"),
     mcpConfigs: all("--mcp-config"),
     strictMcpConfig: given("--strict-mcp-config"),

@@ -82,8 +82,6 @@ export type RunRequest = {
   // The rest is also in `forwarded`; these are the values that decide how a run is set up.
   readonly settingSources?: string;
   readonly dangerouslySkipPermissions: boolean;
-  readonly allowDangerouslySkipPermissions: boolean;
-  readonly allowedTools: readonly string[];
   readonly addDirs: readonly string[];
   readonly mcpConfigs: readonly string[];
   readonly strictMcpConfig: boolean;

@@ -295,7 +295,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   let lastTick = elapsed();
   while (end === undefined) {
     const nextTick = lastTick + tickMs(state.session);
-    // Whoever comes after this child hears what is said when it is told to go.
+    // What is said once this child has been told to go is left for the next one.
     const caller = state.session.ending === undefined ? options.caller : undefined;
     const until = Math.min(nextTick, ...deadlines.values());
     const polledAt = elapsed();

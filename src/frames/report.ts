@@ -162,11 +162,11 @@ export function reportTurns(
   }));
   const { suggestion } = verdict;
   const answered = new Set([...tickets, ...ticketsOf(state.taken)]);
-  // Whoever stops a turn knows why.
+  // The caller has stopped the turn: there is nothing to explain.
   const cause = ending.kind === "aborted"
     ? undefined
     : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
-  // Nobody waits for a result where nothing was asked.
+  // A conversation that is stopped between turns has no result.
   const isUnasked = state.options.conversation === true && message === undefined &&
     ending.kind === "interrupted";
   const isTold = isUnasked ||

@@ -166,7 +166,7 @@ export function converse(options: RunOptions = {}): Conversation {
     }
   };
   const end = perform();
-  // Whoever sends or iterates is told as well.
+  // send() and iterating report an error as well; without them there is no unhandled rejection.
   const ended = end.then(() => {}, () => {});
 
   const deliver = async (
@@ -193,7 +193,7 @@ export function converse(options: RunOptions = {}): Conversation {
       const known = uuid === undefined ? undefined : byUuid.get(uuid);
       if (known !== undefined) return known;
       const sent: SentMessage = { result: deliver(content, message) };
-      // Whoever does not await it does not want to know.
+      // A result that is not awaited is no unhandled rejection.
       sent.result.catch(() => {});
       if (uuid !== undefined) byUuid.set(uuid, sent);
       return sent;

@@ -39,7 +39,7 @@ export interface Replay {
  * ```
  */
 export async function replay(folder: string): Promise<Replay> {
-  // Whoever only runs prompts needs nothing of it.
+  // Loaded here: a program that only runs prompts does not need it.
   const { replayCassette } = await import("../cassette/replay/replay_cassette.ts");
   let replayed: ReturnType<typeof replayCassette>;
   try {

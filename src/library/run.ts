@@ -90,7 +90,7 @@ export function run(prompt: string, options: RunOptions = {}): Run {
     }
   };
   const result = perform();
-  // Whoever iterates is told as well, and whoever does neither does not want to know.
+  // Iterating reports an error as well; a caller who does neither gets no unhandled rejection.
   const ended = result.then(() => {}, () => {});
   const end = async () => {
     frames.drop();

@@ -43,7 +43,7 @@ function wordSearch(
     let state = 0;
     let count = 0;
     for (let at = 0; at < reader.text.length;) {
-      // Between words there is nothing that could go on.
+      // Outside of a word the text is skipped up to the next unit that one of them begins with.
       const next = state === 0 ? undefined : skip(reader, at);
       if (next !== undefined) {
         at = next;

@@ -150,7 +150,7 @@ export const MARKS: readonly Mark[] = [
     },
   },
   {
-    // Prose bears no such words: 16 characters and a digit.
+    // The word after "bearer" in prose is shorter than 16 characters, or has no digit.
     mark: "bearer",
     anyCase: true,
     begins: true,

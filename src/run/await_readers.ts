@@ -49,7 +49,7 @@ export async function awaitReaders(
       polledUntil - polledAt,
     );
     const now = performance.now();
-    // Who was stopped with this program, as by Ctrl-Z, is not late.
+    // A reader that was stopped together with this program, as by Ctrl-Z, is not late.
     const wasStopped = now - polledUntil > PATIENCE_MS;
     awaited = awaited.flatMap((reader) => {
       const { outlet } = reader;

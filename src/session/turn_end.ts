@@ -29,7 +29,7 @@ export function overTurn(
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
   return act(over.state, [
     { type: "trace", text: `turn over: ${ending.kind}` },
-    // Nothing of the child's may wait for ever.
+    // The child waits until its hook is answered.
     ...(state.stopHook === undefined ? [] : [{ type: "answer", id: state.stopHook } as const]),
     ...TURN_DEADLINES.map((name) => deadline(name)),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),

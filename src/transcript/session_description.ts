@@ -30,7 +30,7 @@ export function sessionTitle(lines: Iterable<string>): string | undefined {
   let given: string | undefined;
   let madeUp: string | undefined;
   for (const line of lines) {
-    // Most lines are long, and of something else.
+    // Only these are parsed: most lines are long, and of another type.
     if (!/^\{"type":"(?:custom|ai)-title"/u.test(line)) continue;
     const { customTitle, aiTitle } = objectOf(line) ?? {};
     if (typeof customTitle === "string") given = customTitle;

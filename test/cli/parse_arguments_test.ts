@@ -52,8 +52,6 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     inject: "stdin",
     disallowedTools: [],
     dangerouslySkipPermissions: false,
-    allowDangerouslySkipPermissions: false,
-    allowedTools: [],
     addDirs: [],
     mcpConfigs: [],
     strictMcpConfig: false,
@@ -111,8 +109,6 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     disallowedTools: ["B"],
     settingSources: "user,local",
     dangerouslySkipPermissions: true,
-    allowDangerouslySkipPermissions: true,
-    allowedTools: ["A"],
     addDirs: ["C"],
     mcpConfigs: ["D"],
     strictMcpConfig: true,
@@ -155,7 +151,8 @@ Deno.test("parseArguments tells help and the two kinds of version from a run", a
 Deno.test("parseArguments lets a variadic flag take all up to the next flag or --", async () => {
   const tools = async (...argv: readonly string[]) => {
     const request = await requestOf(...argv);
-    return [request.allowedTools, request.promptArgument];
+    const named = request.forwarded.map((each) => /^--allowedTools=(.*)$/su.exec(each)?.[1]);
+    return [named.filter((each) => each !== undefined), request.promptArgument];
   };
   assertEquals(await tools("--allowedTools", "A", "B", "-p", "hi"), [["A", "B"], "hi"]);
   assertEquals(await tools("-p", "--allowed-tools", "Bash", "hi"), [["Bash", "hi"], undefined]);

@@ -54,7 +54,7 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     write: options.write,
     ...(request.streamText ? { stream: { onRemark } } : {}),
   });
-  // What is lost, or lies where nobody looks for it, is told to the quietest caller.
+  // With --quiet too: nothing else tells what was lost, or where a kept folder is.
   using teardown = new Teardown({ warn, onCrash: crash.reject });
   try {
     const running = carryOut(request, {

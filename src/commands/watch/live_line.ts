@@ -42,7 +42,7 @@ export class LiveLine implements Disposable {
   constructor(options: LiveLineOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.draw(), REDRAW_MS);
-    // A run that is over does not wait for its line.
+    // The end of the run is not put off for the line.
     Deno.unrefTimer(this.#timer);
   }
 

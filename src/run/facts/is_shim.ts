@@ -13,7 +13,7 @@ export function isShim(path: string): boolean {
     const [first, second] = new TextDecoder().decode(head.subarray(0, length)).split("\n");
     return first === "#!/bin/sh" && second?.startsWith(SHIM_MARK) === true;
   } catch {
-    // What cannot be read is not ours: a shim can be.
+    // A shim can be read by everybody, so this is another program.
     return false;
   }
 }

@@ -130,7 +130,7 @@ function sweepFolder(
       return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
     }
   }
-  // Whoever renames it has it; the others find it gone.
+  // Renaming it claims it: other sweeps do not find it any more.
   const claimed = `${runs}/${privateFolderName({ ...thisOwner(), random: named.random })}`;
   Deno.renameSync(path, claimed);
   const kept = (reason: string): Finding => {

@@ -83,7 +83,7 @@ function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resum
   const slugs = [...Deno.readDirSync(`${from}/projects`)].map(({ name }) => name);
   let moved = Object.entries(resumed);
   for (const path of Object.keys(resumed)) {
-    // What names a project is no path that leads elsewhere.
+    // A project's name has no slash and no dot, so that the path cannot lead elsewhere.
     const [, old = "", session] = /^([A-Za-z0-9-]+)\/([^/]+)\.jsonl$/u.exec(path) ?? [];
     if (session === undefined || isThere(`${from}/projects/${path}`)) continue;
     const slug = slugs.find((each) =>
@@ -204,7 +204,7 @@ function removeEmpty(path: string): void {
   try {
     if (Deno.lstatSync(path).size === 0) Deno.removeSync(path);
   } catch {
-    // Somebody was faster.
+    // It has been removed meanwhile.
   }
 }
 

@@ -136,7 +136,7 @@ function onLateInput(state: SessionState, input: Input): Step {
 function onSignal(state: SessionState, signal: StopSignal): Step {
   switch (state.phase) {
     case "interrupting": {
-      // A second signal means now.
+      // A second signal ends the child at once.
       const ending = state.ending ?? { kind: "interrupted", signal };
       const killed = kill({ ...state, phase: "ending", ending }, "SIGKILL");
       return act(killed.state, [...clearedDeadlines(), ...killed.effects]);

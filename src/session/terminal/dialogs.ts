@@ -23,8 +23,6 @@ export interface Dialog {
   /** Choices that must all be in the list that the caret stands in. */
   readonly offers: readonly RegExp[];
   readonly answer: Answer;
-  /** Why that answer is safe, or why there is none. */
-  readonly because: string;
   /** How long it must have stood before it is answered, in milliseconds; absent for not at all. */
   readonly patienceMs?: number;
 }
@@ -43,9 +41,10 @@ const EXIT = /^No, exit$/u;
 /**
  * The dialogs this program knows.
  *
- * The run's settings and hooks keep all of them away or answer them; they are here for the day that this fails. The
- * words are those next to the choices, because a dialog that is higher than the screen loses its title. Choices are
- * written out to their end: of "Yes" and "Yes, and don't ask again" only one may ever be meant.
+ * The run's settings and hooks keep all of them away or answer them; they are here in case that fails. The words are
+ * those next to the choices, because a dialog that is higher than the screen loses its title. Choices are written out to
+ * their end: of "Yes" and "Yes, and don't ask again" only one may ever be meant. Why an answer is safe, or why there is
+ * none, stands above it.
  *
  * No choice is taken for being preselected, because that changes between versions: 2.1.330 preselects "No, exit" where
  * 2.1.168 and 2.1.197 preselect "Yes".
@@ -56,65 +55,64 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["Securityguide"],
     offers: [/^Yes, I trust this folder$/u, EXIT],
+    // `claude -p` works in the folder without asking.
     answer: { kind: "choose", choice: /^Yes, I trust this folder$/u },
-    because: "`claude -p` works in the folder without asking",
   },
   {
     name: "added directory",
     when: "start",
     words: ["Securityguide"],
     offers: [/^Yes, add it$/u, EXIT],
+    // The caller named the directory with --add-dir, and the answer holds for this session only.
     answer: { kind: "choose", choice: /^Yes, add it$/u },
-    because:
-      "the caller named the directory with --add-dir, and the answer holds for this session only",
   },
   {
     name: "bypass permissions",
     when: "start",
     words: ["BypassPermissionsmode"],
     offers: [/^Yes, I accept$/u, EXIT],
+    // The caller asked for the mode, and `claude -p` takes it without asking.
     answer: { kind: "choose", choice: /^Yes, I accept$/u },
-    because: "the caller asked for the mode, and `claude -p` takes it without asking",
   },
   {
     name: "API key",
     when: "start",
     words: ["DoyouwanttousethisAPIkey?"],
     offers: [/^Yes$/u, /^No \(recommended\)$/u],
+    // The caller put the key into the environment, and `claude -p` uses it without asking.
     answer: { kind: "choose", choice: /^Yes$/u },
-    because: "the caller put the key into the environment, and `claude -p` uses it without asking",
   },
   {
     name: "external includes",
     when: "start",
     words: ["OnlyuseClaudeCodewithfilesyoutrust", "externalimports"],
     offers: [/^Yes, allow external imports$/u, /^No, disable external imports$/u],
+    // `claude -p` leaves them out.
     answer: { kind: "choose", choice: /^No, disable external imports$/u },
-    because: "`claude -p` leaves them out",
   },
   {
     name: "settings error",
     when: "start",
     words: ["Fileswitherrorsareskippedentirely"],
     offers: [/^Fix with Claude$/u, /^Continue without these settings$/u],
+    // `claude -p` skips a broken settings file too.
     answer: { kind: "choose", choice: /^Continue without these settings$/u },
-    because: "`claude -p` skips a broken settings file too",
   },
   {
     name: "settings warning",
     when: "start",
     words: ["therestofthefileisineffect"],
     offers: [/^Fix with Claude$/u, /^Continue$/u],
+    // `claude -p` goes on after a settings warning too.
     answer: { kind: "choose", choice: /^Continue$/u },
-    because: "`claude -p` goes on after a settings warning too",
   },
   {
     name: "permission",
     when: "later",
     words: ["Doyouwantto"],
     offers: [/^Yes$/u, /^No(?:, and tell Claude what to do differently \(esc\))?$/u],
+    // What nobody allowed is denied, as by `claude -p`, and Escape cannot allow anything.
     answer: { kind: "press", key: ESCAPE },
-    because: "what nobody allowed is denied, as by `claude -p`, and Escape cannot allow anything",
     patienceMs: HOOK_MS,
   },
   {
@@ -122,8 +120,8 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Wouldyouliketoproceed?"],
     offers: [/^Yes, manually approve edits$/u],
+    // Nobody is there to approve a plan, and Escape keeps it from being carried out.
     answer: { kind: "press", key: ESCAPE },
-    because: "nobody is there to approve a plan, and Escape keeps it from being carried out",
     patienceMs: HOOK_MS,
   },
   {
@@ -131,8 +129,8 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Exitplanmode?"],
     offers: [/^Yes\b/u, /^No$/u],
+    // Nobody is there to approve a plan, and Escape leaves plan mode on.
     answer: { kind: "press", key: ESCAPE },
-    because: "nobody is there to approve a plan, and Escape leaves plan mode on",
     patienceMs: HOOK_MS,
   },
   {
@@ -140,8 +138,8 @@ export const DIALOGS: readonly Dialog[] = [
     when: "later",
     words: ["Chataboutthis", "Esctocancel"],
     offers: [/^(?:\[.\] )?Type something\b/u],
+    // Nobody is there to answer the assistant, and Escape declines.
     answer: { kind: "press", key: ESCAPE },
-    because: "nobody is there to answer the assistant, and Escape declines",
     patienceMs: HOOK_MS,
   },
   {
@@ -149,65 +147,62 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["MCPserversmayexecutecodeoraccesssystemresources"],
     offers: [/^Use this MCP server$/u],
+    // Every answer is written into the project's .claude/settings.local.json and holds for good.
     answer: {
       kind: "none",
       remedy: "Approve or reject the project's MCP servers once in claude itself",
     },
-    because:
-      "every answer is written into the project's .claude/settings.local.json and holds for good",
   },
   {
     name: "MCP server approval",
     when: "start",
     words: ["MCPserversmayexecutecodeoraccesssystemresources", "Spacetoselect"],
     offers: [/^\[.\] /u],
+    // Every answer is written into the project's .claude/settings.local.json and holds for good.
     answer: {
       kind: "none",
       remedy: "Approve or reject the project's MCP servers once in claude itself",
     },
-    because:
-      "every answer is written into the project's .claude/settings.local.json and holds for good",
   },
   {
     name: "first start",
     when: "start",
     words: ["Choosethetextstyle"],
     offers: [/^Dark mode\b/u, /^Light mode\b/u],
+    // The questions that follow end in a login (2.1.168 and 2.1.197), which needs a person.
     answer: { kind: "none", remedy: "Go through the first start of Claude Code once: run claude" },
-    because: "the questions that follow end in a login (2.1.168 and 2.1.197), which needs a person",
   },
   {
     name: "login",
     when: "start",
     words: ["Selectloginmethod:"],
     offers: [/^Claude account\b/u],
+    // A login needs a browser and a person.
     answer: { kind: "none", remedy: "Log in once with: claude /login" },
-    because: "a login needs a browser and a person",
   },
   {
     name: "configuration error",
     when: "start",
     words: [".claude.json"],
     offers: [/^Exit and fix manually$/u, /^Reset (?:with|to) default configuration$/u],
+    // A configuration of default values asks everything that this run's configuration answers.
     answer: { kind: "none", remedy: "Look whether the disk of TMPDIR is full, and try again" },
-    because:
-      "a configuration of default values asks everything that this run's configuration answers",
   },
   {
     name: "rate limit",
     when: "later",
     words: ["Whatdoyouwanttodo?"],
     offers: [/^Stop and wait for limit to reset$/u],
+    // The turn has failed, and there is nothing left to choose.
     answer: { kind: "none", remedy: "Try again when the limit has been reset" },
-    because: "the turn has failed, and there is nothing left to choose",
   },
   {
     name: "model switch",
     when: "later",
     words: ["Switchmodel?"],
     offers: [/^Yes, switch to /u, /^No, go back$/u],
+    // `claude -p` switches no model in the middle of a conversation.
     answer: { kind: "none", remedy: "Choose the model with --model" },
-    because: "`claude -p` switches no model in the middle of a conversation",
   },
 ];
 
