@@ -35,7 +35,8 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     flag: "--allow-net",
-    reason: "`doctor` asks the API, at whatever address ANTHROPIC_BASE_URL names, for an answer",
+    reason:
+      "`doctor` and the relay of `--exact-stream` ask the API, wherever ANTHROPIC_BASE_URL says",
   },
   {
     flag: "--allow-ffi",

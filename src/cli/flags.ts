@@ -138,6 +138,7 @@ export const FLAGS: readonly Flag[] = [
   own("--quiet", "No live line and no warnings on stderr; whatever fails is told still"),
   own("--show", "Mirror Claude Code's screen to the terminal; it takes no keys"),
   own("--stream-text", "In text format: the answer appears as it is written"),
+  own("--exact-stream", "With either of them: every token, from a relay in front of the API"),
   own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
     choices: ["stdin", "paste"],
   }),

@@ -82,6 +82,13 @@ export function requestOf(
         : "Leave --output-format or --stream-text out",
     });
   }
+  const exactStream = given("--exact-stream");
+  if (exactStream && !partialMessages && !streamText) {
+    throw new CliError(
+      `${READING}: --exact-stream needs --include-partial-messages or --stream-text`,
+      { suggestion: "Add one of them, or leave it out" },
+    );
+  }
 
   const resuming = resumptionOf({
     latest: given("--continue"),
@@ -134,6 +141,7 @@ export function requestOf(
     partialMessages,
     streamText,
     ...present("shellOutput", shellOutput),
+    exactStream,
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),

@@ -46,6 +46,8 @@ export type RunRequest = {
   readonly streamText: boolean;
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: "joined";
+  /** Whether it comes as the API streams it, and not line by line. */
+  readonly exactStream: boolean;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */

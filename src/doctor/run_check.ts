@@ -51,7 +51,7 @@ export async function runCheck(options: {
       frames: false,
       retries: false,
     });
-    teardown.own(prepared.sandbox);
+    teardown.own(prepared);
     const report = await performRun(prepared, {
       signals,
       onInput: (input) => {

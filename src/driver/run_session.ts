@@ -39,6 +39,7 @@ import type { ShellNews, ShellSource } from "./sources/shell_source.ts";
 import { StatusSource } from "./sources/status_source.ts";
 import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
+import type { StreamSource } from "./sources/stream_source.ts";
 import { SubagentSource } from "./sources/subagent_source.ts";
 import { terminalSize } from "./hands/terminal_size.ts";
 import { TerminalRing } from "./sources/terminal_ring.ts";
@@ -71,6 +72,8 @@ export interface RunSessionOptions {
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
   readonly rendezvous?: RendezvousOptions | undefined;
+  /** What the API streams to the child, if that is heard. */
+  readonly stream?: { readonly source: StreamSource } | undefined;
   /** The signals that ask this run to stop. */
   readonly signals: StopSignals;
   /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
@@ -145,6 +148,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   if (speaker !== undefined) {
     speaker.onArrival = () => poller.wake();
     stack.defer(() => speaker.onArrival = undefined);
+  }
+  const stream = options.stream?.source;
+  if (stream !== undefined) {
+    stream.onArrival = () => poller.wake();
+    stack.defer(() => stream.onArrival = undefined);
   }
   let resized = false;
   const onResize = () => {
@@ -273,6 +281,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       give({ at: elapsed(), type: "hook", ...call });
     }
   };
+  const readStream = () => {
+    for (const part of stream?.take() ?? []) give({ at: elapsed(), type: "stream", ...part });
+  };
   const takeSignals = () => {
     for (const signal of options.signals.take()) give({ at: elapsed(), type: "signal", signal });
   };
@@ -323,6 +334,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     takeSignals();
     for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
     rendezvous?.proceed(ready);
+    readStream();
     for (const input of caller?.take(ready) ?? []) give({ at: elapsed(), ...input });
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
     if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
@@ -372,6 +384,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         readHooks();
         const look = { at: elapsed(), child: child.pid };
         tellShells(shells?.readAll(look));
+        readStream();
         readFiles();
         tellShells(shells?.readAll(look));
         if (exit.kind === "signaled" && MEANT_FOR_ALL.includes(exit.signal)) {

@@ -17,7 +17,10 @@ import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { awaitMessage } from "./messages.ts";
 import { stopTurn } from "./results.ts";
-import { endParts, hearText, tellRequest, tellText } from "./partial_messages.ts";
+import { hearStream } from "./exact_stream.ts";
+import { endAnswers, tellHeard } from "./live_answers.ts";
+import { hearText } from "./partial_messages.ts";
+import { tellRequest } from "./request_status.ts";
 import { tellTasks } from "./saying.ts";
 import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./shell_output.ts";
 import { stopTasks } from "./build/task_frames.ts";
@@ -48,7 +51,7 @@ export interface FramesStep extends Told {
 /** Takes an input of the session and says what `claude -p` prints when it happens. */
 export function tellInput(state: FramesState, input: Input): FramesStep {
   const step = takeInput(state, input);
-  const said = and(step, tellText);
+  const said = and(step, tellHeard);
   return { ...said, effects: step.effects };
 }
 
@@ -108,6 +111,8 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       const { early } = asked.state;
       return quiet({ ...asked.state, early: [...early, ...asked.frames] });
     }
+    case "stream":
+      return quiet(hearStream(state, input));
     case "shells": {
       const next = tellLongShells(state, { running: input.ids, now });
       const afterMs = untilLong(next.state, now);
@@ -170,7 +175,7 @@ export function tellEnd(
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
   const read = and(tellLines(state), tellWaiting);
-  const begun = and(read, (state) => and(tellLate(state, version), endParts));
+  const begun = and(read, (state) => and(tellLate(state, version), endAnswers));
   return and(
     and(begun, tellShellsEnd),
     (state) =>

@@ -6,6 +6,7 @@ import type { ToolUse } from "../transcript/turn.ts";
 import type { KnownLimits } from "../wire/claude_limits.ts";
 import type { Frame } from "../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
+import { type ExactState, NO_STREAM } from "./exact_state.ts";
 import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "./report.ts";
 import type { Tasks } from "./build/task_frames.ts";
@@ -34,8 +35,8 @@ export interface FramesOptions {
   readonly before?: ToldBefore;
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
-  /** Whether answers are told as they are written. */
-  readonly partial?: true;
+  /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
+  readonly partial?: true | "exact";
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: "joined";
 }
@@ -198,8 +199,11 @@ export interface FramesState {
   readonly ending: boolean;
   /** Whether nothing that is still written belongs to the run. */
   readonly closed: boolean;
-  /** What has been told of answers that are being written, if that is wanted. */
+  /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
   readonly partial?: PartialState;
+  readonly exact?: ExactState;
+  /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
+  readonly requested?: boolean;
 }
 
 /** A state and what is said because of it. */
@@ -245,7 +249,10 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     reports: [],
     ending: false,
     closed: false,
-    ...(options.partial ? { partial: NO_PARTS } : {}),
+    ...(options.partial === undefined ? {} : {
+      requested: false,
+      ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTS }),
+    }),
   };
 }
 

@@ -21,7 +21,7 @@ import { and, chained, type FramesState, listOf, type Told, told } from "./frame
 import { forgetShells, noteShells } from "./long_shells.ts";
 import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
-import { endWritten, tellAnswerLine, tellBeforeUser } from "./partial_messages.ts";
+import { endWritten, tellAnswerLine, tellBeforeUser } from "./live_answers.ts";
 import { say, tellTasks } from "./saying.ts";
 import { noteShellCalls, tellReturnedShells } from "./shell_output.ts";
 import { startTask, taskFramesOfEntry } from "./build/task_frames.ts";

@@ -6,10 +6,10 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { begin } from "./beginning.ts";
 import { apiUsage, framesOfEntry } from "./build/frames_of_entry.ts";
 import { streamEventFrame } from "./build/stream_event_frame.ts";
-import { systemFrame } from "./build/system_frame.ts";
 import { displayedPiece, takeText, withPiece } from "./displayed_text.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import { NO_PARTS, type OpenAnswer, type PartialState } from "./partial_state.ts";
+import { forgetRequest, tellRequest } from "./request_status.ts";
 import { say } from "./saying.ts";
 
 /** Hooks that are late are late by milliseconds: these are more messages than can have been told meanwhile. */
@@ -53,8 +53,8 @@ export function tellText(state: FramesState): Told {
   );
 }
 
-/** Whether there is nothing left to wait for, now that the model answers: 2.1.330 still writes what describes the session. */
-function isBeginning({ begun, rested, prompt, version }: FramesState): boolean {
+/** Whether nothing is left to wait for, now that the model answers: 2.1.330 still writes what describes the session. */
+export function isBeginning({ begun, rested, prompt, version }: FramesState): boolean {
   return !begun && !rested && prompt !== undefined && version !== undefined &&
     !isVersionAtLeast(version, "2.1.330");
 }
@@ -69,29 +69,16 @@ function tellPieces(state: FramesState): Told {
   );
 }
 
-/** Says that the model is asked, once for each answer and before anything that comes of it. */
-export function tellRequest(state: FramesState): Told {
-  if (state.partial === undefined || state.partial.requested) return told(state);
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(
-    changed(state, { requested: true }),
-    (newUuid) => systemFrame("status", { status: "requesting" }, { sessionId, newUuid }),
-  );
-  return told(next, [made]);
-}
-
 /** Tells a line of an answer, in its place among the events of the stream. */
 export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told {
-  const isError = entry.isApiErrorMessage === true || entry.message.model === "<synthetic>";
-  if (before.partial === undefined) return sayLine(before, entry);
   // Nothing is streamed of what stands in the place of an answer.
-  if (isError) {
-    const asked = before.partial.open === undefined
+  if (standsInPlace(entry)) {
+    const asked = before.partial?.open === undefined
       ? and(begin(before), tellRequest)
       : abandon(before);
     return and(
       asked,
-      (state) => and(sayLine(state, entry), (state) => told(changed(state, { requested: false }))),
+      (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
     );
   }
   const [block, ...others] = entry.message.content;
@@ -102,6 +89,11 @@ export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told
         ? and(sayLine(state, entry), (state) => told(noteLine(state, entry)))
         : tellBlock(state, { entry, block }),
   );
+}
+
+/** Whether a line is Claude Code's own, such as an API error, in the place of an answer. */
+export function standsInPlace({ isApiErrorMessage, message }: AssistantEntry): boolean {
+  return isApiErrorMessage === true || message.model === "<synthetic>";
 }
 
 /** Sees to it that the answer is open of which a line is a part. */
@@ -221,7 +213,7 @@ export function endParts(state: FramesState): Told {
   return and(ended, (state) => {
     const { displayed = [] } = state.partial ?? {};
     const next = displayed.reduce((state, { id }) => closed(state, id), state);
-    return told(changed(next, { requested: false, calls: new Set(), unheard: [] }));
+    return told(forgetRequest(changed(next, { calls: new Set(), unheard: [] })));
   });
 }
 
@@ -369,7 +361,7 @@ function abandon(state: FramesState): Told {
 /** Nothing more is told of an answer, even if hooks tell of it later. */
 function close(state: FramesState, { displayId, text }: OpenAnswer): FramesState {
   const { open: _, ...partial } = state.partial ?? NO_PARTS;
-  const next: FramesState = { ...state, partial: { ...partial, requested: false } };
+  const next: FramesState = forgetRequest({ ...state, partial });
   if (displayId !== undefined) return closed(next, displayId);
   if (text === "") return next;
   const [first] = partial.displayed;

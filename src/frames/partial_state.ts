@@ -8,8 +8,6 @@ import type { DisplayedMessage } from "./displayed_text.ts";
  * lines in the transcript, which are written all at once when it is. Of thinking nothing is streamed.
  */
 export interface PartialState {
-  /** Whether it has been said that the model is asked, for the answer that is awaited. */
-  readonly requested: boolean;
   /** The answer that is being told. */
   readonly open?: OpenAnswer;
   /** The calls of the last answer that have not returned: until then the model is not asked again. */
@@ -44,7 +42,6 @@ export interface OpenAnswer {
 
 /** Nothing has been told yet. */
 export const NO_PARTS: PartialState = {
-  requested: false,
   calls: new Set(),
   displayed: [],
   closed: [],

@@ -74,6 +74,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "shell":
     case "shell-output":
     case "shell-over":
+    case "stream":
     case "mcp":
     case "suspended":
     case "terminal":

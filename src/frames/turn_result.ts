@@ -11,7 +11,7 @@ import {
   withIds,
 } from "./frames_state.ts";
 import { awaitMessage, tellCompleted, tellMessage } from "./messages.ts";
-import { endParts } from "./partial_messages.ts";
+import { endAnswers } from "./live_answers.ts";
 import { type Report, type ReportOptions, reportTurns } from "./report.ts";
 import { unavailableFrame } from "./build/unavailable_frame.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -22,7 +22,7 @@ export function tellResult(state: FramesState, end: TurnEnd): Told {
     ? tellSettled(state, { message: end.ending.message, at: end.at })
     : and(beginTurn(state), begin);
   const { taken } = begun.state;
-  const next = and(and(begun, endParts), (state) => {
+  const next = and(and(begun, endAnswers), (state) => {
     const { report, ...reported } = reportTurns(state, end);
     const { stopped: _, typed: __, ...rest } = reported.state;
     return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);

@@ -57,7 +57,7 @@ export async function holdConversation(
     onInput: (input) => recorder?.input(input),
     onEffect: (effect) => recorder?.effect(effect),
     onPrepared: (prepared) => {
-      teardown.own(prepared.sandbox);
+      teardown.own(prepared);
       onPrepared?.(prepared);
       for (const warning of earlyWarnings(prepared)) warn(warning);
       recorder?.begin(prepared);

@@ -146,7 +146,7 @@ async function carryOut(
     retries: true,
     altered,
   });
-  teardown.own(prepared.sandbox);
+  teardown.own(prepared);
   if (options.isUnwanted()) {
     throw options.signal?.reason ??
       new DOMException("The run was ended before it began", "AbortError");

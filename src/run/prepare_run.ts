@@ -8,6 +8,7 @@ import type { Settings } from "../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { claudeVersion } from "../driver/claude_version.ts";
+import type { ExactStream } from "./exact_stream.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
 import { type Plan, plan } from "./plan/plan.ts";
 import { readFacts } from "./facts/read_facts.ts";
@@ -28,6 +29,8 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
   readonly options: RunOrder;
   readonly binary: string;
   readonly sandbox: Sandbox;
+  /** What the API streams to the child, if it is wanted exactly; to be disposed of with the sandbox. */
+  readonly stream?: ExactStream;
   /** What Claude Code reads for the run, the caller's among them, and before anything of ours is added. */
   readonly settings: readonly Settings[];
   readonly userConfig: UserConfig;
@@ -63,8 +66,18 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     ...(order.persistSession ? { session } : {}),
   });
   undo.defer(() => removeRunFolder(owner));
+  // Whatever is answered without a child streams nothing.
+  const stream = order.exactStream && gated.answer === undefined
+    ? undo.use(
+      (await import("./exact_stream.ts")).startExactStream(order, {
+        settings,
+        sessionId: session.id,
+      }),
+    )
+    : undefined;
   const { contents, ...planned } = plan(order, {
     ...facts,
+    ...(stream === undefined ? {} : { relayVariables: stream.variables }),
     found,
     folder: owner.path,
     runs: everywhere.map(folderOfRuns),
@@ -83,6 +96,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     options: order,
     binary,
     sandbox,
+    ...(stream === undefined ? {} : { stream }),
     settings,
     userConfig,
     gated,

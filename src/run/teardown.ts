@@ -18,6 +18,7 @@ export class Teardown implements Disposable {
   readonly #onCrash: ((error: unknown) => void) | undefined;
   readonly #quitting: Disposable | undefined;
   #sandbox: Sandbox | undefined;
+  #stream: Disposable | undefined;
   #save: (() => string | undefined) | undefined;
   #crashed = false;
   #childEnded = false;
@@ -47,9 +48,13 @@ export class Teardown implements Disposable {
     return this.#crashed;
   }
 
-  /** From now on this sandbox is brought home and removed at the end, and what runs in it ended. */
-  own(sandbox: Sandbox): void {
+  /**
+   * From now on this sandbox is brought home and removed at the end, and what runs in it ended, and so is what stands
+   * between its child and the API.
+   */
+  own({ sandbox, stream }: { readonly sandbox: Sandbox; readonly stream?: Disposable }): void {
     this.#sandbox = sandbox;
+    this.#stream = stream;
     this.#childEnded = false;
   }
 
@@ -81,6 +86,8 @@ export class Teardown implements Disposable {
   #tearDown(): void {
     const sandbox = this.#sandbox;
     this.#sandbox = undefined;
+    this.#stream?.[Symbol.dispose]();
+    this.#stream = undefined;
     if (sandbox === undefined) return;
     if (!this.#childEnded) endRunProcesses({ configDir: sandbox.configDir });
     const { left, failures: [failure, ...others] } = sandbox.forward();

@@ -1,6 +1,7 @@
 import type { Cost } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { KnownLimits } from "../wire/claude_limits.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
@@ -79,6 +80,8 @@ export type Input =
     | { readonly type: "read" }
     /** A request to the API failed and will be made again. */
     | { readonly type: "retry"; readonly retry: ApiRetry }
+    /** A part of what the API streams to the child for the conversation itself, by the number of its request. */
+    | { readonly type: "stream"; readonly request: number; readonly part: StreamedPart }
     /** The ids of the shells that run, in the order of their start, and of some that ran; after a `list-shells`. */
     | { readonly type: "shells"; readonly ids: readonly string[] }
     /**
@@ -110,6 +113,12 @@ export type Input =
     /** The child ended and has been reaped; its terminal, hooks and files have been read to their end. */
     | { readonly type: "exit"; readonly exit: Exit; readonly remains?: ChildRemains }
   );
+
+/** A part of what the API streams: that it is asked, an event, and that nothing more comes. */
+export type StreamedPart =
+  | { readonly kind: "request" }
+  | { readonly kind: "event"; readonly event: JsonObject }
+  | { readonly kind: "end" };
 
 /** A hook's payload: an object of Claude Code's making, so nothing about its fields is certain. */
 export type HookPayload = Readonly<Record<string, unknown>>;

@@ -20,6 +20,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--claude-binary",
     "--trace",
     "--stream-text",
+    "--exact-stream",
     "--inject",
     "--shim-for",
     "--version",

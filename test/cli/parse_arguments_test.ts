@@ -38,6 +38,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     replayMessages: false,
     partialMessages: false,
     streamText: false,
+    exactStream: false,
     outputFormat: "text",
     verbose: false,
     persistSession: true,
@@ -88,6 +89,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     replayMessages: false,
     partialMessages: false,
     streamText: false,
+    exactStream: false,
     record: "r",
     outputFormat: "json",
     verbose: true,
@@ -283,6 +285,7 @@ const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "-
 
 /** What some flags make sense beside alone. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  "--exact-stream": ["--stream-text"],
   "--include-partial-messages": STREAMS,
   "--one-session": ["--jsonl"],
   "--shell-output": ["--output-format=stream-json", "--verbose"],
@@ -320,6 +323,7 @@ Deno.test("parseArguments takes a conversation as claude -p does, on stdin and i
         "--include-partial-messages needs --output-format=stream-json",
       ],
       [["--stream-text", ...STREAMS.slice(1)], "--stream-text prints text, not stream-json"],
+      [["--exact-stream"], "--exact-stream needs --include-partial-messages or --stream-text"],
       [["--stream-text", "--jsonl"], "--stream-text prints text, not json"],
     ] as const
   ) {

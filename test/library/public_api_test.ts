@@ -60,6 +60,7 @@ Deno.test("the library exports what it always has", async () => {
     "RunProblem",
     "RunResult",
     "SentMessage",
+    "ShellOutputFrame",
     "StatusFrame",
     "StreamEvent",
     "StreamEventFrame",

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
-import { forEachVersion } from "./for_each_version.ts";
+import { replay } from "../../src/library/mod.ts";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
 
@@ -10,8 +11,8 @@ const STREAM = [
 ];
 
 /** Runs `claude-print` and then `claude -p` with the same prompt. */
-async function both(real: RealClaude, prompt: string) {
-  const ours = await real.print(["-p", ...STREAM, prompt]);
+async function both(real: RealClaude, prompt: string, more: readonly string[] = []) {
+  const ours = await real.print(["-p", ...more, ...STREAM, prompt]);
   const theirs = await real.claudeP([...STREAM, prompt]);
   assertEquals([ours.code, theirs.code], [0, 0], ours.stderr);
   return { ours: parseFrames(ours.stdout), theirs: parseFrames(theirs.stdout) };
@@ -124,4 +125,88 @@ forEachVersion("an answer appears before it is over", async (real) => {
   const { code } = await child.status;
   assertEquals([text, code], ["One\ntwo\n", 143]);
   assertStringIncludes(await new Response(child.stderr).text(), "SIGTERM");
+});
+
+/**
+ * Frames as what can be compared where all is streamed: only the frame of a block that others follow may come later,
+ * since it has the id that it has in the transcript.
+ */
+function exactly(frames: readonly JsonObject[]): readonly unknown[] {
+  const told: unknown[] = [];
+  let answer: unknown[] = [];
+  for (const frame of frames) {
+    const { type, subtype, message } = frame;
+    if (OF_PRINT_MODE.includes(`${subtype ?? type}`)) continue;
+    const event = JSON.stringify(
+      eventOf(frame),
+      (key, value) => ["id", "signature"].includes(key) ? "" : value,
+    );
+    const blocks = blocksOf(message)
+      .map(({ id: _, signature: __, tool_use_id: ___, ...block }) => block);
+    const keys = type === "stream_event" ? Object.keys(frame) : [];
+    if (type === "assistant") answer.push(blocks);
+    else told.push([type, subtype, event, blocks, keys]);
+    if (eventOf(frame)["type"] === "message_delta") {
+      told.push(answer);
+      answer = [];
+    }
+  }
+  return [...told, answer];
+}
+
+forEachVersion("--exact-stream gives the events of claude -p, each as it is", async (real) => {
+  const { ours, theirs } = await both(real, WORK, ["--exact-stream"]);
+  assertEquals(exactly(ours), exactly(theirs));
+  const ends = (frames: readonly JsonObject[]) =>
+    frames.slice(-5).map((frame) => eventOf(frame)["type"] ?? frame["type"]);
+  assertEquals(ends(ours), ends(theirs), "the frame of the last block comes before its end");
+  assertEquals(real.api.turns.length, 4);
+  const [ourRequest, , theirRequest] = real.api.turns;
+  assertEquals(ourRequest?.headers["authorization"], theirRequest?.headers["authorization"]);
+});
+
+forEachVersion(
+  "--exact-stream: what the API refuses, and what it breaks off, is told as without it",
+  async (real) => {
+    for (
+      const script of [
+        "[[error 400]]",
+        "[[error 529 x1]] [[say one]]",
+        "[[say half\\nline]] [[wait 100]] [[error 529 x1]]",
+      ]
+    ) {
+      const prompt = ["-p", "--quiet", "--", `Hi ${script}`];
+      const exact = await real.print(["--stream-text", "--exact-stream", ...prompt]);
+      const plain = await real.print(prompt);
+      assertEquals([exact.code, exact.stderr], [plain.code, plain.stderr]);
+      assertStringIncludes(exact.stdout, plain.stdout);
+    }
+  },
+);
+
+forEachVersion(
+  "--exact-stream: an API that is not there is one that cannot be reached",
+  async (real) => {
+    const nobody = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = nobody.addr;
+    nobody.close();
+    const { code, stdout, stderr } = await real.print(
+      ["--stream-text", "--exact-stream", "-p", "Hi"],
+      { env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, CLAUDE_CODE_MAX_RETRIES: "1" } },
+    );
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "Cannot reach the API");
+    assertStringIncludes(stdout, "ECONNRESET");
+  },
+);
+
+forNewestVersion("what was streamed is recorded, and replayed as it was", async (real) => {
+  for (const how of [[], ["--exact-stream"]]) {
+    const folder = `${real.home.path}/recorded${how.length}`;
+    const { code, stdout } = await real.print(["-p", ...how, "--record", folder, ...STREAM, WORK]);
+    const { differences, frames } = await replay(folder);
+    assertEquals([code, differences], [0, []]);
+    assertEquals(frames.map(({ frame }) => frame), [...parseFrames(stdout)] as never);
+    assert(!JSON.stringify(frames).includes("throwaway-access"));
+  }
 });

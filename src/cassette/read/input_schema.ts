@@ -84,6 +84,12 @@ const message = z.union([
   }),
 ]);
 
+const streamedPart = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("request") }),
+  z.object({ kind: z.literal("event"), event: line }),
+  z.object({ kind: z.literal("end") }),
+]);
+
 /** Any of them. */
 export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
   z.object({ type: z.literal("transcript"), line }),
@@ -124,6 +130,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("subagent"), subagent, line }),
     z.object({ type: z.literal("read") }),
     z.object({ type: z.literal("retry"), retry }),
+    z.object({ type: z.literal("stream"), request: z.number(), part: streamedPart }),
     z.object({ type: z.literal("shells"), ids: z.array(z.string()) }),
     z.object({
       type: z.literal("shell"),

@@ -31,7 +31,7 @@ export interface PromptRunOptions {
 }
 
 const REMARKED =
-  "stdout has more than the answer: what Claude said before it called a tool had appeared already";
+  "stdout has more than the answer: a text that is no part of it, in the end, had appeared already";
 
 /**
  * One prompt through the interactive Claude Code, out as `claude -p` prints it.
@@ -115,7 +115,7 @@ async function carryOut(
     retries: frames || watcher !== undefined,
     altered,
   });
-  teardown.own(prepared.sandbox);
+  teardown.own(prepared);
   if (prepared.gated.answer === undefined) recorder?.begin(prepared);
   for (const warning of earlyWarnings(prepared)) warn(warning);
   tracer.prepared(prepared);

@@ -69,7 +69,7 @@ function framesOptions(
     startedAt: facts.now,
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
-    ...(order.partialMessages ? { partial: true } : {}),
+    ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
     ...shellOutput(order),
     ...byMessage(order, facts),
   };

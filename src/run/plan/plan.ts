@@ -58,10 +58,11 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const decided = decide(order, facts);
   const { session, mode, isGated, log, rendezvous } = decided;
   const { settingsPath, configDir, tempDir } = partsOf(facts.folder);
-  const { variables, warnings } = requestVariables(order, {
+  const { variables: asked, warnings } = requestVariables(order, {
     login: facts.login,
     settings: valuesOf(facts.settings),
   });
+  const variables = { ...asked, ...facts.relayVariables };
   return {
     sessionId: session.id,
     permissionMode: mode,
@@ -196,7 +197,7 @@ function withVariables(
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
-  { frames, altered, maxTurns, partialMessages }: RunOrder,
+  { frames, altered, maxTurns, partialMessages, exactStream }: RunOrder,
   { inject, isGated }: Decisions,
 ): readonly HookEvent[] {
   return [
@@ -207,6 +208,6 @@ function hooksFor(
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
     ...(maxTurns === undefined ? [] : ["PostToolBatch" as const]),
-    ...(partialMessages ? ["MessageDisplay" as const] : []),
+    ...(partialMessages && !exactStream ? ["MessageDisplay" as const] : []),
   ];
 }

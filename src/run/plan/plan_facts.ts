@@ -88,4 +88,6 @@ export interface PlanFacts extends RunFacts {
   readonly secret: string;
   /** The time, in milliseconds since the epoch. */
   readonly now: number;
+  /** What the child has to be told to ask a relay in the place of the API, if it is to. */
+  readonly relayVariables?: Readonly<Record<string, string>>;
 }

@@ -22,10 +22,11 @@ export interface RunOrder extends Limits {
   readonly before?: NonNullable<FramesOptions["before"]>;
   /** Whether messages are printed again once Claude Code has taken them. */
   readonly replayMessages?: boolean;
-  /** Whether answers are told as they are written. */
+  /** Whether answers are told as they are written, and that event by event, as the API streams them. */
   readonly partialMessages?: boolean;
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
+  readonly exactStream?: boolean;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

@@ -58,6 +58,8 @@ export function step(state: SessionState, input: Input): Step {
       return onCost(alive(state, input));
     case "status":
       return onStatus(alive(state, input), input);
+    case "stream":
+      return stay(alive(state, input));
     case "transcript":
       return onTranscript(alive(state, input), input.entry);
     case "screen":

@@ -240,6 +240,30 @@ rule("the permission mode is named, to the child and in frames", {
 
 const ALWAYS = ["Stop", "StopFailure", "PermissionRequest"];
 
+rule("what asks a relay is told so by its environment, and by settings that win over the user's", {
+  see: (planned) => [
+    planned.env["ANTHROPIC_BASE_URL"],
+    settingsOf(planned).env,
+    planned.conversation.frames.partial,
+  ],
+  rows: {
+    "in most runs nothing": { is: [undefined, undefined, undefined] },
+    "with a relay": {
+      order: {
+        partialMessages: true,
+        exactStream: true,
+        env: { ...PLAIN_ORDER.env, ANTHROPIC_BASE_URL: "https://x" },
+      },
+      facts: {
+        relayVariables: { ANTHROPIC_BASE_URL: "http://relay" },
+        callerSettings: { env: { OTHER: "1" } },
+        settings: [from("user", { env: { ANTHROPIC_BASE_URL: "https://y" } })],
+      },
+      is: ["http://relay", { ANTHROPIC_BASE_URL: "http://relay", OTHER: "1" }, "exact"],
+    },
+  },
+});
+
 rule("hooks are registered where something hangs on them", {
   see: (planned) => Object.keys(settingsOf(planned).hooks),
   rows: {
@@ -264,6 +288,10 @@ rule("hooks are registered where something hangs on them", {
     "answers are told as they are written": {
       order: { partialMessages: true },
       is: [...ALWAYS, "MessageDisplay"],
+    },
+    "so they are without hooks, if the API's stream is heard": {
+      order: { partialMessages: true, exactStream: true },
+      is: ALWAYS,
     },
     "turns are counted": { order: { maxTurns: 3 }, is: [...ALWAYS, "PostToolBatch"] },
     "all of it": {

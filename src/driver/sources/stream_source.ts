@@ -1,0 +1,74 @@
+import { eventReader } from "../../relay/event_stream.ts";
+import type { ExchangeWatcher, RelayedRequest } from "../../relay/relay.ts";
+import type { StreamedPart } from "../../session/input.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
+
+/** A part of what the API streams for the conversation itself. */
+export interface HeardStream {
+  readonly request: number;
+  readonly part: StreamedPart;
+}
+
+/** Hears what the API streams to the child, from the relay between the two. */
+export class StreamSource {
+  /** Called when there is something to take. */
+  onArrival: (() => void) | undefined;
+  readonly #sessionId: string;
+  #heard: HeardStream[] = [];
+  #requests = 0;
+
+  constructor({ sessionId }: { readonly sessionId: string }) {
+    this.#sessionId = sessionId;
+  }
+
+  /** Looks on at a request if it is one of the conversation itself; subagents and other sessions make requests too. */
+  readonly watch = (request: RelayedRequest): ExchangeWatcher | undefined => {
+    if (!isOwn(request, this.#sessionId)) return undefined;
+    const number = ++this.#requests;
+    const hear = (...parts: readonly StreamedPart[]) => {
+      if (parts.length === 0) return;
+      this.#heard.push(...parts.map((part) => ({ request: number, part })));
+      this.onArrival?.();
+    };
+    let read: ReturnType<typeof eventReader> | undefined;
+    hear({ kind: "request" });
+    return {
+      onHead: ({ status, headers }) => {
+        const isStream = headers.get("content-type")?.startsWith("text/event-stream");
+        const isPlain = [null, "identity"].includes(headers.get("content-encoding"));
+        if (status === 200 && isStream && isPlain) read = eventReader();
+      },
+      onBytes: (bytes) => hear(...read?.(bytes).flatMap(({ data }) => eventOf(data)) ?? []),
+      onEnd: () => hear({ kind: "end" }),
+    };
+  };
+
+  /** What has been heard since the last time. */
+  take(): readonly HeardStream[] {
+    const heard = this.#heard;
+    if (heard.length > 0) this.#heard = [];
+    return heard;
+  }
+}
+
+/**
+ * Whether a request is one of the conversation itself, by the headers of 2.1.197 and 2.1.330: subagents have an id, and
+ * 2.1.330 says what else a request is for.
+ */
+function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): boolean {
+  return method === "POST" && /\/v1\/messages(?:\?|$)/u.test(path) &&
+    headers.get("x-claude-code-session-id") === sessionId &&
+    !headers.has("x-claude-code-agent-id") &&
+    [null, "main"].includes(headers.get("x-claude-code-request-class"));
+}
+
+function eventOf(data: string): readonly StreamedPart[] {
+  try {
+    const event: unknown = JSON.parse(data);
+    return isJsonObject(event) && typeof event["type"] === "string"
+      ? [{ kind: "event", event }]
+      : [];
+  } catch {
+    return [];
+  }
+}

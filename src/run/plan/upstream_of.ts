@@ -1,0 +1,95 @@
+import { CliError } from "../../cli_error.ts";
+import type { Settings } from "../../sandbox/child/read_settings.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
+
+/** What Claude Code would ask, and how. */
+export interface Upstream {
+  readonly url: URL;
+  /** Whether it is Anthropic's own API, for which Claude Code does more than for others. */
+  readonly isFirstParty: boolean;
+  /** The variables of the environment and of the settings together, which win. */
+  readonly env: Environment;
+}
+
+const FIRST_PARTY = "https://api.anthropic.com";
+
+/** Variables with which Claude Code speaks to somebody else than the Messages API, or by another way than the network. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  CLAUDE_CODE_USE_BEDROCK: "Amazon Bedrock",
+  CLAUDE_CODE_USE_MANTLE: "Amazon Bedrock",
+  CLAUDE_CODE_USE_ANTHROPIC_AWS: "AWS",
+  CLAUDE_CODE_USE_VERTEX: "Google Vertex AI",
+  CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD: "Google Cloud",
+  CLAUDE_CODE_USE_FOUNDRY: "Microsoft Foundry",
+  CLAUDE_CODE_USE_GATEWAY: "a gateway of its own",
+  ANTHROPIC_UNIX_SOCKET: "a Unix socket",
+  CLAUDE_CODE_CLIENT_CERT: "with a certificate of its own",
+};
+
+const BASE_URL = "ANTHROPIC_BASE_URL";
+const UNSEEN = "Leave out --exact-stream: text comes in whole lines then";
+
+/**
+ * Which API Claude Code asks in a run, by its environment and settings (2.1.197 and 2.1.330: those of a project count
+ * too).
+ *
+ * @throws {CliError} where nothing can be put between the two
+ */
+export function upstreamOf(
+  { env, settings }: { readonly env: Environment; readonly settings: readonly Settings[] },
+): Upstream {
+  const all: Record<string, string> = { ...env };
+  for (const { source, values: { env: variables } } of settings) {
+    if (!isJsonObject(variables)) continue;
+    for (const [name, value] of Object.entries(variables)) {
+      if (name === BASE_URL && source === "managed") {
+        throw new CliError(
+          `Cannot honour --exact-stream: managed settings decide what ${BASE_URL} is`,
+          { suggestion: UNSEEN },
+        );
+      }
+      if (typeof value === "string") all[name] = value;
+    }
+  }
+  const elsewhere = Object.entries(ELSEWHERE).find(([name]) => isOn(all[name]));
+  if (elsewhere !== undefined) {
+    const [name, what] = elsewhere;
+    throw new CliError(`Cannot honour --exact-stream: ${name} lets Claude Code ask ${what}`, {
+      suggestion: UNSEEN,
+    });
+  }
+  const given = all[BASE_URL] || FIRST_PARTY;
+  const url = URL.parse(given);
+  if (url === null || !/^https?:$/u.test(url.protocol)) {
+    throw new CliError(`Cannot honour --exact-stream: ${BASE_URL} is no URL of the web`, {
+      suggestion: `Set it to something like ${FIRST_PARTY}, or remove it`,
+    });
+  }
+  return { url, isFirstParty: url.origin === FIRST_PARTY, env: all };
+}
+
+/** Whether a variable switches something on, as Claude Code reads it. */
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && !["", "0", "false", "no", "off"].includes(value.toLowerCase());
+}
+
+/**
+ * What a child has to be told to ask a relay in the place of its upstream.
+ *
+ * Loopback is never asked through a proxy. For Anthropic's own API Claude Code goes on as if it asked it directly, which
+ * it does not for other addresses (2.1.197 and 2.1.330).
+ */
+export function relayVariables(
+  { isFirstParty, env }: Upstream,
+  relayUrl: string,
+): Readonly<Record<string, string>> {
+  const exempt = env["no_proxy"] || env["NO_PROXY"];
+  const noProxy = exempt ? `${exempt},127.0.0.1` : "127.0.0.1";
+  return {
+    [BASE_URL]: relayUrl,
+    NO_PROXY: noProxy,
+    no_proxy: noProxy,
+    ...(isFirstParty ? { _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" } : {}),
+  };
+}

@@ -1,0 +1,68 @@
+import { assertEquals } from "@std/assert";
+import { StreamSource } from "../../src/driver/sources/stream_source.ts";
+
+const ID = "11111111-1111-4111-8111-111111111111";
+const encoder = new TextEncoder();
+
+const request = (more: Readonly<Record<string, string>> = {}, path = "/v1/messages?beta=true") => ({
+  method: "POST",
+  path,
+  headers: new Headers({ "x-claude-code-session-id": ID, ...more }),
+  body: new Uint8Array(),
+});
+const head = (type: string, status = 200) => ({
+  status,
+  headers: new Headers({ "content-type": type }),
+});
+const STREAM = head("text/event-stream; charset=utf-8");
+
+Deno.test("requests of the conversation itself are heard, and no others", () => {
+  const source = new StreamSource({ sessionId: ID });
+  for (
+    const other of [
+      request({ "x-claude-code-agent-id": "a" }),
+      request({ "x-claude-code-request-class": "subagent" }),
+      request({ "x-claude-code-session-id": "another" }),
+      request({}, "/v1/messages/count_tokens"),
+      { ...request(), method: "GET" },
+    ]
+  ) {
+    assertEquals(source.watch(other), undefined);
+  }
+  source.watch(request());
+  source.watch(request({ "x-claude-code-request-class": "main" }, "/base/v1/messages"));
+  assertEquals(source.take(), [
+    { request: 1, part: { kind: "request" } },
+    { request: 2, part: { kind: "request" } },
+  ]);
+  assertEquals(source.take(), []);
+});
+
+Deno.test("the events of a stream are heard as they come, and what is none is left out", () => {
+  const source = new StreamSource({ sessionId: ID });
+  let arrivals = 0;
+  source.onArrival = () => arrivals++;
+  const watcher = source.watch(request());
+  watcher?.onHead?.(STREAM);
+  watcher?.onBytes?.(encoder.encode('event: ping\ndata: {"type":"ping"}\n\ndata: {"ty'));
+  watcher?.onBytes?.(encoder.encode('pe":"x"}\n\ndata: no json\n\ndata: 1\n\ndata: {}\n\n'));
+  watcher?.onEnd?.({ whole: true });
+  assertEquals(source.take().map(({ part }) => part), [
+    { kind: "request" },
+    { kind: "event", event: { type: "ping" } },
+    { kind: "event", event: { type: "x" } },
+    { kind: "end" },
+  ]);
+  assertEquals(arrivals, 4);
+});
+
+Deno.test("of an answer that is no stream only its end is heard", () => {
+  for (const other of [head("application/json"), head("text/event-stream", 529)]) {
+    const source = new StreamSource({ sessionId: ID });
+    const watcher = source.watch(request());
+    watcher?.onHead?.(other);
+    watcher?.onBytes?.(encoder.encode('data: {"type":"x"}\n\n'));
+    watcher?.onEnd?.({ whole: false });
+    assertEquals(source.take().map(({ part }) => part.kind), ["request", "end"]);
+  }
+});
