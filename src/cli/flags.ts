@@ -161,6 +161,7 @@ export const FLAGS: readonly Flag[] = [
   output("--include-partial-messages", "Print answers as they are written; needs stream-json"),
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
+  output("--max-budget-usd <amount>", "Stop once the run has cost so many US dollars"),
   output("--no-session-persistence", "Keep no transcript of this run"),
   output("-d2e, --debug-to-stderr", "Copy the debug log to stderr", HIDDEN),
   output("--ax-screen-reader", "Accepted, without effect when printing"),
@@ -237,7 +238,6 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--fast-mode <on|off>", "Turn fast mode on or off", HIDDEN),
   forwarded("--include-unsupported-models", "Offer models this version does not know", HIDDEN),
 
-  notYet("--max-budget-usd <amount>", "claude-print does not watch a budget yet"),
   notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
   notYet("--include-hook-events", "claude-print does not print hook events yet"),
   notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),

@@ -158,6 +158,7 @@ export function requestOf(
     quiet: given("--quiet"),
     show: given("--show"),
     ...present("maxTurns", maxTurns(last("--max-turns"))),
+    ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
     ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
     // Claude Code takes an empty value for none at all, here and for an id.
@@ -271,6 +272,16 @@ function maxTurns(value: string | undefined): number | undefined {
     });
   }
   return Number(value) || undefined;
+}
+
+/** Claude Code 2.1.197 and 2.1.330 refuse everything else. */
+function maxBudgetUsd(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const usd = Number(value);
+  if (usd > 0) return usd === Infinity ? undefined : usd;
+  throw new CliError(`${READING}: --max-budget-usd does not take "${value}"`, {
+    suggestion: "Use a number of US dollars above 0, for example 0.50",
+  });
 }
 
 /** Claude Code 2.1.197 and 2.1.330 refuse everything else. */

@@ -71,6 +71,8 @@ export type RunRequest = {
   readonly show: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** US dollars that the run may cost; absent for no limit. */
+  readonly maxBudgetUsd?: number;
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
 

@@ -75,6 +75,7 @@ function takeInput(state: FramesState, input: Input): FramesStep {
           totalUsd: totalUsd + paid.totalUsd,
           apiDurationMs: apiDurationMs + paid.apiDurationMs,
         },
+        overspent: isOverspent(state, totalUsd + paid.totalUsd),
         paidBefore: state.paidBefore ?? totalUsd + paid.totalUsd,
         ...(input.limits === undefined ? {} : { limits: input.limits }),
       });
@@ -140,6 +141,11 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     default:
       return quiet(state);
   }
+}
+
+/** Whether the conversation has cost as much as it may. */
+function isOverspent({ reporting: { maxBudgetUsd } }: FramesState, totalUsd: number): boolean {
+  return maxBudgetUsd !== undefined && totalUsd >= maxBudgetUsd;
 }
 
 /**

@@ -191,6 +191,8 @@ export interface FramesState {
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
   /** What it had cost when the turn began, in US dollars, as far as that was told. */
   readonly paidBefore?: number | undefined;
+  /** Whether it has cost as much as it may: tools that are refused because of that are not told. */
+  readonly overspent: boolean;
   /** What the status line has told of limits last. */
   readonly limits?: KnownLimits;
   /** What became of turns since it was asked for last. */
@@ -243,6 +245,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     taken: [],
     begins: new Set(),
     spoken: false,
+    overspent: false,
     ended: [],
     endedAt: 0,
     rested: false,

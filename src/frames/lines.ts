@@ -112,6 +112,10 @@ function askedIn(entry: Entry): string | undefined {
 function tellOwnLine(state: FramesState, entry: Entry): Told {
   if (state.prompt === undefined && isResumption(entry)) return told(state);
   if (state.closed) return told(state);
+  // `claude -p` does not even refuse them.
+  if (state.overspent && entry.type === "user" && entry.meaning === "tool-result") {
+    return told(state);
+  }
   if (state.version === undefined && entry.type !== "other" && entry.version !== undefined) {
     return tellOwnLine({ ...state, version: entry.version }, entry);
   }

@@ -15,7 +15,7 @@ import { resultFrame } from "./result/result_frame.ts";
 import { printedResults, runTurns } from "./results.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
 import { type Problem, unfinishedProblem } from "./result/unfinished_problem.ts";
-import { type Verdict, verdictOf } from "./result/verdict.ts";
+import { overspentVerdict, type Verdict, verdictOf } from "./result/verdict.ts";
 
 /** What has to be known of a run to say what became of it. */
 export interface ReportOptions {
@@ -25,6 +25,7 @@ export interface ReportOptions {
   /** The variable that holds the key or token in use; absent for a login. */
   readonly credential?: string;
   readonly maxTurns?: number;
+  readonly maxBudgetUsd?: number;
   /** The folder of the run's recording. */
   readonly record?: string;
 }
@@ -85,7 +86,12 @@ export function reportTurns(
     (ending.kind === "settled" && ending.message.settled.kind === "local"
       ? ending.message.settled.version
       : undefined);
-  const verdict = confirmed(
+  const costNow = child === undefined
+    ? costSoFar({ ...state, cost }, written) ??
+      (ending.kind === "settled" ? NOTHING_YET : undefined)
+    : costAtEnd(state, costOfEntries(entries) ?? child.remains.cost) ??
+      costSoFar({ ...state, cost }, written);
+  const judged = confirmed(
     verdictOf(ending, {
       ...options,
       command: message?.way === undefined ? undefined : message.command,
@@ -102,6 +108,10 @@ export function reportTurns(
       ended: child === undefined || child.exit !== undefined,
     },
   );
+  const isOverspent = judged.outcome.kind === "answered" && options.maxBudgetUsd !== undefined &&
+    costNow !== undefined && costNow.totalUsd >= options.maxBudgetUsd;
+  // As in `claude -p`, an answer that uses the budget up is no answer.
+  const verdict = isOverspent ? overspentVerdict(options) : judged;
   const told = verdict.outcome.kind === "answered" ? state.typed?.result : undefined;
   const outcome: Outcome = told === undefined
     ? verdict.outcome
@@ -109,11 +119,7 @@ export function reportTurns(
   const facts = {
     version: version ?? "unknown",
     sessionId,
-    cost: child === undefined
-      ? costSoFar({ ...state, cost }, written) ??
-        (ending.kind === "settled" ? NOTHING_YET : undefined)
-      : costAtEnd(state, costOfEntries(entries) ?? child.remains.cost) ??
-        costSoFar({ ...state, cost }, written),
+    cost: costNow,
     maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
     subagents: subagentStats(turns, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
@@ -154,7 +160,7 @@ export function reportTurns(
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
       limits,
       ...(outcome.kind === "answered" || outcome.kind === "error_max_turns" ||
-          ending.kind === "settled"
+          outcome.kind === "error_max_budget_usd" || ending.kind === "settled"
         ? {}
         : { durationMs: Math.round(at - state.endedAt) }),
       sinceLast: sinceLast(Math.max(0, turns.length - 1)),

@@ -37,8 +37,9 @@ function tellSettled(
 ): Told {
   const { settled } = message;
   const version = settled.kind === "local" ? settled.version : state.version;
+  // One that cannot be afforded was meant for the child when it came.
   const place = state.awaited.findIndex((one) =>
-    one.way === undefined && one.text === message.text
+    (one.way === undefined || settled.kind === "unaffordable") && one.text === message.text
   );
   const timestamp = new Date(state.options.startedAt + at).toISOString();
   const begun = and(

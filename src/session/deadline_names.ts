@@ -28,6 +28,7 @@ export const DEADLINE_NAMES = [
   "background",
   "record",
   "cost",
+  "budget",
   "init",
   "shells",
   "compaction",

@@ -17,6 +17,8 @@ export type Ending =
   | { readonly kind: "failed"; readonly failure: HookPayload }
   /** A hook of ours stopped the turn: it has had as many requests to the model as it may have. */
   | { readonly kind: "max-turns" }
+  /** The conversation has cost as much as it may. */
+  | { readonly kind: "budget" }
   /** The child is idle again and no hook said so: an interrupted turn, or a command it carried out by itself. */
   | { readonly kind: "idle"; readonly prompted: boolean }
   /** The child ended by itself before the turn did. */

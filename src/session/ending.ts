@@ -107,7 +107,7 @@ export function clearedDeadlines(): readonly Effect[] {
 export function settledEnding({ stop, failure, limited }: SessionState): Ending | undefined {
   if (stop !== undefined) return { kind: "answered", stop };
   if (failure !== undefined) return { kind: "failed", failure };
-  return limited === undefined ? undefined : { kind: "max-turns" };
+  return limited === undefined ? undefined : { kind: limited };
 }
 
 /** How long a transcript may lag behind its child's end: 0.15 s were seen after Stop, none after a clean exit. */

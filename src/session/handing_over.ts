@@ -1,7 +1,7 @@
 import { end } from "./ending.ts";
-import { type Prompt, ticketsOf } from "./message.ts";
+import { type Message, type Prompt, ticketsOf } from "./message.ts";
 import { ECHO_START, encodePaste } from "./terminal/paste.ts";
-import type { OpenSession, SessionState } from "./session_state.ts";
+import { isOverspent, type OpenSession, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 
 /** How long a paste may stay unseen before the screen is looked at. */
@@ -26,6 +26,9 @@ export function handOver(state: SessionState): Step {
       : stay(state);
   }
   const atRest = isAtRest(state);
+  if (isOverspent(state) && next.way !== undefined) {
+    return atRest ? handOver({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
+  }
   switch (next.way) {
     case undefined: {
       if (!atRest) return stay(state);
@@ -50,6 +53,11 @@ export function handOver(state: SessionState): Step {
         : stay(state);
     }
   }
+}
+
+/** A message for which no request is made any more. */
+function unaffordable({ way: _, command: __, altered: ___, ...message }: Prompt): Message {
+  return { ...message, settled: { kind: "unaffordable" } };
 }
 
 /** Whether the turn under way, or the one just over, is the last of the conversation. */

@@ -11,5 +11,16 @@ export const DENIAL: HookPayload = {
   },
 };
 
+/** The answer to PreToolUse once the budget is used up: the tool does not run, and nothing more is asked. */
+export const OVERSPENT: HookPayload = {
+  continue: false,
+  stopReason: "The budget is used up",
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "The budget is used up",
+  },
+};
+
 /** The answer to PostToolBatch that ends the turn. */
 export const STOP: HookPayload = { continue: false, stopReason: "The limit of turns is reached" };

@@ -39,7 +39,9 @@ export interface SettledMessage extends MessageFields {
   readonly way?: undefined;
   readonly settled:
     | { readonly kind: "local"; readonly text: string; readonly version: string }
-    | { readonly kind: "refused"; readonly message: string; readonly suggestion: string };
+    | { readonly kind: "refused"; readonly message: string; readonly suggestion: string }
+    /** The conversation has cost as much as it may. */
+    | { readonly kind: "unaffordable" };
 }
 
 /** A message of the caller. */

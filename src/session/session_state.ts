@@ -22,6 +22,10 @@ export interface SessionOptions extends Limits {
   readonly backgroundCeilingMs?: number;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** US dollars that the conversation may cost; absent for no limit. */
+  readonly maxBudgetUsd?: number;
+  /** What it had cost before this child, in US dollars. */
+  readonly paidUsd?: number;
   /** How many MCP servers the first request waits for at least; absent for none. */
   readonly mcpServers?: number;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
@@ -103,6 +107,14 @@ export interface SessionMemory extends TurnMemory {
   readonly dialogKeys: number;
   /** When the last of them was pressed. */
   readonly keyAt?: number;
+  /** What the conversation has cost, in US dollars, as far as the child has told. */
+  readonly spentUsd: number;
+  /** How long it has spent in requests to the API, in milliseconds, as far as the child has told. */
+  readonly apiDurationMs: number;
+  /** PreToolUse hooks that wait for the price of the answer that calls their tools. */
+  readonly unpaid: readonly string[];
+  /** The agents, by id, the main one's being empty, whose last answer has been paid or is waited for. */
+  readonly paidAgents: ReadonlySet<string>;
   /** How many turns the child has outlived. */
   readonly turns: number;
   readonly exit?: Exit;
@@ -151,8 +163,8 @@ export interface TurnMemory {
   readonly stop?: HookPayload | undefined;
   /** The StopFailure that will be the end once the child is idle. */
   readonly failure?: HookPayload | undefined;
-  /** Whether a hook of ours has stopped the turn at its limit, which will be the end once the child is idle. */
-  readonly limited?: true | undefined;
+  /** At which limit a hook of ours has stopped the turn, which will be the end once the child is idle. */
+  readonly limited?: "max-turns" | "budget" | undefined;
   /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
   readonly announcedAt?: number | undefined;
   /** Whether the last Stop named tasks still running in the background. */
@@ -212,6 +224,10 @@ export function startSession(options: SessionOptions): SessionState {
     lifeAt: 0,
     tools: new Set(),
     dialogKeys: 0,
+    spentUsd: options.paidUsd ?? 0,
+    apiDurationMs: 0,
+    unpaid: [],
+    paidAgents: new Set(),
     turns: 0,
     kills: 0,
     exitLeftMs: 0,
@@ -232,4 +248,11 @@ export interface Limits {
   readonly drainTimeoutMs: number;
   /** How long the child may take to end once it was told to. */
   readonly exitTimeoutMs: number;
+}
+
+/** Whether the conversation has cost as much as it may: then no further request is made. */
+export function isOverspent(
+  { options: { maxBudgetUsd }, spentUsd }: Pick<SessionMemory, "options" | "spentUsd">,
+): boolean {
+  return maxBudgetUsd !== undefined && spentUsd >= maxBudgetUsd;
 }

@@ -50,7 +50,7 @@ export function overWhenRecorded({ drainTimeoutMs }: SessionOptions): Effect {
  * How long a child may take to tell what a turn cost: it runs its status line 0.3 s after the last thing that changed,
  * and after a turn that was stopped not at all.
  */
-const PRICE_MS = 1000;
+const PRICE_MS = 1400;
 
 /** Bounds the wait for what a turn cost. */
 export function overWhenPriced(): Effect {

@@ -54,6 +54,8 @@ export interface Turn {
   readonly stopReason: string | null;
   /** The sum over all answers; an empty object when there was none. */
   readonly usage: JsonObject;
+  /** The sum over all answers but the last. */
+  readonly usageBefore: JsonObject;
   /** 1 + the user lines after the prompt, as `claude -p` counts. */
   readonly numTurns: number;
   readonly error: TurnError | undefined;
@@ -201,6 +203,9 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       followers.at(-1)?.meaning === "tool-result",
     stopReason: last?.message.stop_reason ?? null,
     usage: summedUsage([...answers.values()].map((entry) => entry.message.usage ?? {})),
+    usageBefore: summedUsage(
+      [...answers.values()].slice(0, -1).map((entry) => entry.message.usage ?? {}),
+    ),
     numTurns: 1 + followers.length,
     error: last?.isApiErrorMessage === true
       ? {

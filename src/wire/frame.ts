@@ -381,7 +381,8 @@ export interface LifecycleFrame extends AnyFrame {
 }
 
 /**
- * How a turn ended without an answer; `claude -p` itself knows only `error_max_turns` and `error_during_execution`.
+ * How a turn ended without an answer; `claude -p` itself knows only `error_max_turns`, `error_max_budget_usd` and
+ * `error_during_execution`.
  *
  * - `timeout`: `--timeout` ran out
  * - `start_timeout`: Claude Code was never ready for a prompt
@@ -397,6 +398,7 @@ export interface LifecycleFrame extends AnyFrame {
  */
 export type FailureSubtype =
   | "error_max_turns"
+  | "error_max_budget_usd"
   | "timeout"
   | "start_timeout"
   | "delivery_timeout"

@@ -10,6 +10,8 @@ export type Outcome =
   | { readonly kind: "failed"; readonly error: string; readonly text: string }
   /** The turn was stopped after as many requests to the model as were allowed. */
   | { readonly kind: "error_max_turns"; readonly turns: number; readonly message: string }
+  /** The conversation has cost as much as it may, in US dollars. */
+  | { readonly kind: "error_max_budget_usd"; readonly usd: number; readonly message: string }
   /** The caller stopped the turn, and nothing else. */
   | { readonly kind: "error_during_execution"; readonly message: string }
   /** What the caller sent could not be understood. */
@@ -49,6 +51,7 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
       return 0;
     case "failed":
     case "error_max_turns":
+    case "error_max_budget_usd":
     case "assistant_error":
     case "error_during_execution":
     case "bad_input":

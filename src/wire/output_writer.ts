@@ -89,6 +89,10 @@ function textOf(frame: Frame): string | undefined {
       return `${frame.result}`.replace(/\n?$/u, "\n");
     case "error_max_turns":
       return `Error: Reached max turns (${Number(frame["num_turns"]) - 1})`;
+    case "error_max_budget_usd": {
+      const [error] = Array.isArray(frame["errors"]) ? frame["errors"] : [];
+      return `Error: Exceeded USD budget (${/\(\$(.+)\)/u.exec(`${error}`)?.[1]})`;
+    }
     default:
       return undefined;
   }

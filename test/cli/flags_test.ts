@@ -34,6 +34,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--include-partial-messages",
     "--verbose",
     "--max-turns",
+    "--max-budget-usd",
     "--no-session-persistence",
     "--debug-to-stderr",
     "--ax-screen-reader",
@@ -60,7 +61,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--fast-mode --include-unsupported-models".split(" "),
   ],
   refused: [
-    ..."--max-budget-usd --json-schema".split(" "),
+    ..."--json-schema".split(" "),
     ..."--include-hook-events --forward-subagent-text".split(" "),
     ..."--permission-prompts --permission-prompt-tool".split(" "),
     ..."--rewind-files --session-mirror --await-initialize --enable-auth-status --bare --safe-mode"

@@ -79,6 +79,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ..."--exit-timeout 9 --max-turns 7 --quiet --show --record r".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
     ..."--betas E F --betas G --task-budget 20000 --debug-to-stderr".split(" "),
+    ..."--max-budget-usd 0.5".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
     ignoredArguments: [],
@@ -104,6 +105,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     quiet: true,
     show: true,
     maxTurns: 7,
+    maxBudgetUsd: 0.5,
     inject: "paste",
     claudeBinary: "/bin/claude",
     settings: "{}",
@@ -341,6 +343,7 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     "--timeout": "5",
     "--max-turns": "5",
     "--task-budget": "5",
+    "--max-budget-usd": "5",
     "--session-id": ID,
     "--resume": ID,
     "--resume-drops-turn": ID,
@@ -453,6 +456,14 @@ Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", asyn
 });
 
 Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => {
+  assertEquals((await requestOf("--max-budget-usd", "1e-3")).maxBudgetUsd, 0.001);
+  assertEquals((await requestOf("--max-budget-usd", "Infinity")).maxBudgetUsd, undefined);
+  for (const wrong of ["0", "-1", "abc", "", "5 usd"]) {
+    assertEquals(
+      (await errorOf(`--max-budget-usd=${wrong}`)).message,
+      `Cannot read the command line: --max-budget-usd does not take "${wrong}"`,
+    );
+  }
   assertEquals((await requestOf("--task-budget", "1", "--task-budget", "2")).taskBudget, 2);
   for (const wrong of ["0", "-5", "1.5", "abc", ""]) {
     assertEquals(

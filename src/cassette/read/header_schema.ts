@@ -21,7 +21,9 @@ const session = z.object({
   ...limits,
   backgroundCeilingMs: z.exactOptional(milliseconds),
   maxTurns: z.exactOptional(z.number()),
+  maxBudgetUsd: z.exactOptional(z.number()),
   mcpServers: z.exactOptional(z.number()),
+  paidUsd: z.exactOptional(z.number()),
   asksStatus: z.exactOptional(z.literal(true)),
   otherStopHooks: z.boolean(),
 });
@@ -54,6 +56,7 @@ const report = z.object({
   binary: z.string(),
   credential: z.exactOptional(z.string()),
   maxTurns: z.exactOptional(z.number()),
+  maxBudgetUsd: z.exactOptional(z.number()),
   record: z.exactOptional(z.string()),
 });
 

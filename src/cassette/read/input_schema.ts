@@ -80,6 +80,7 @@ const message = z.union([
     settled: z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("local"), text: z.string(), version: z.string() }),
       z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
+      z.object({ kind: z.literal("unaffordable") }),
     ]),
   }),
 ]);

@@ -76,7 +76,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
       ? 0
       : cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
-    num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : turn?.numTurns ?? 0,
+    num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : numTurnsOf(facts),
     result: facts.isForeign ||
         failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
@@ -115,7 +115,11 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
 }
 
 /** How a turn ends in `claude -p` itself without a result, whatever was said before. */
-const UNANSWERED: readonly Outcome["kind"][] = ["error_max_turns", "error_during_execution"];
+const UNANSWERED: readonly Outcome["kind"][] = [
+  "error_max_turns",
+  "error_max_budget_usd",
+  "error_during_execution",
+];
 
 function failureOf(
   outcome: Outcome,
@@ -157,8 +161,15 @@ const NO_USAGE: JsonObject = {
   fallback_credit: null,
 };
 
+function numTurnsOf({ outcome, turns }: ResultFacts): number {
+  return turns.at(-1)?.numTurns ?? (outcome.kind === "error_max_budget_usd" ? 1 : 0);
+}
+
 function usageOf(facts: ResultFacts, turn: Turn | undefined): Readonly<Record<string, unknown>> {
-  const usage = turn === undefined || turn.answers > 0
+  // What has used the budget up does not count any more.
+  const usage = facts.outcome.kind === "error_max_budget_usd"
+    ? turn?.usageBefore
+    : turn === undefined || turn.answers > 0
     ? turn?.usage
     : unwrittenUsage(turn, facts.cost);
   return onlyWireKeys("usage", { ...NO_USAGE, ...usage }, { version: facts.version, extra: true });
@@ -223,6 +234,8 @@ function terminalReason(
       return apiError ? errorReason(turn, version) : "completed";
     case "error_max_turns":
       return "max_turns";
+    case "error_max_budget_usd":
+      return isVersionAtLeast(version, "2.1.330") ? "budget_exhausted" : undefined;
     case "error_during_execution":
     case "interrupted":
       return turn?.end === "interrupted-tool" || isToolRunning(turn)

@@ -42,6 +42,7 @@ export function verdictOf(
     readonly altered?: string | undefined;
     readonly credential?: string | undefined;
     readonly maxTurns?: number | undefined;
+    readonly maxBudgetUsd?: number | undefined;
     readonly record?: string | undefined;
     /** Milliseconds since the epoch. */
     readonly now: number;
@@ -78,6 +79,8 @@ export function verdictOf(
         showScreen: false,
       };
     }
+    case "budget":
+      return overspentVerdict(options);
     case "aborted":
       return {
         outcome: {
@@ -94,7 +97,9 @@ export function verdictOf(
         "Look at its last screen for what it does",
       );
     case "settled":
-      return settledVerdict(ending.message);
+      return ending.message.settled.kind === "unaffordable"
+        ? overspentVerdict(options)
+        : settledVerdict(ending.message.settled);
     case "closed":
       return { outcome: { kind: "answered" }, showScreen: false };
     case "unreadable":
@@ -221,7 +226,25 @@ export function verdictOf(
   }
 }
 
-function settledVerdict({ settled }: SettledMessage): Verdict {
+/** The budget that is used up, as `claude -p` words it. */
+export function overspentVerdict(
+  { maxBudgetUsd = 0 }: { readonly maxBudgetUsd?: number | undefined },
+): Verdict {
+  return {
+    outcome: {
+      kind: "error_max_budget_usd",
+      usd: maxBudgetUsd,
+      message: `Reached maximum budget ($${maxBudgetUsd})`,
+    },
+    message: `The budget of $${maxBudgetUsd} is used up`,
+    suggestion: "Allow more with --max-budget-usd, or go on with --resume and the session's id",
+    showScreen: false,
+  };
+}
+
+function settledVerdict(
+  settled: Exclude<SettledMessage["settled"], { readonly kind: "unaffordable" }>,
+): Verdict {
   if (settled.kind === "local") {
     return { outcome: { kind: "local", text: settled.text }, showScreen: false };
   }

@@ -36,6 +36,8 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
     ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
     ...backgroundCeiling(order.env),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
+    ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
+    ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),
     ...(mcpServers === 0 ? {} : { mcpServers }),
     otherStopHooks: mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
@@ -85,12 +87,13 @@ function shellOutput(
 }
 
 function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): ReportOptions {
-  const { maxTurns, record } = order;
+  const { maxTurns, maxBudgetUsd, record } = order;
   return {
     limits: limitsOf(order),
     binary,
     ...(login.kind === "variable" ? { credential: login.name } : {}),
     ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
     ...(record === undefined ? {} : { record }),
   };
 }

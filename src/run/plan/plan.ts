@@ -167,7 +167,8 @@ function contentsOf(
       exposed,
       apiKey: order.env["ANTHROPIC_API_KEY"],
       ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
-      asksCost: order.prompt === undefined || order.limitsTold === true,
+      asksCost: order.prompt === undefined || order.limitsTold === true ||
+        order.maxBudgetUsd !== undefined,
     }),
     ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
     secret,
@@ -197,7 +198,7 @@ function withVariables(
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
-  { frames, altered, maxTurns, partialMessages, exactStream }: RunOrder,
+  { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream }: RunOrder,
   { inject, isGated }: Decisions,
 ): readonly HookEvent[] {
   return [
@@ -207,7 +208,8 @@ function hooksFor(
     ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
-    ...(maxTurns === undefined ? [] : ["PostToolBatch" as const]),
+    ...(maxTurns === undefined && maxBudgetUsd === undefined ? [] : ["PostToolBatch" as const]),
+    ...(maxBudgetUsd === undefined ? [] : ["PreToolUse" as const]),
     ...(partialMessages && !exactStream ? ["MessageDisplay" as const] : []),
   ];
 }

@@ -53,6 +53,8 @@ export interface RunOrder extends Limits {
   readonly persistSession: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** US dollars that the conversation may cost; absent for no limit. */
+  readonly maxBudgetUsd?: number;
   /** Whether a debug log is wanted, and where; without a place it goes where Claude Code keeps them. */
   readonly debug: boolean;
   readonly debugFile?: string;

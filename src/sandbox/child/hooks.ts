@@ -8,6 +8,7 @@ export type HookEvent =
   | "PostCompact"
   | "PostToolBatch"
   | "PreCompact"
+  | "PreToolUse"
   | "SessionStart"
   | "Stop"
   | "StopFailure"
@@ -20,7 +21,7 @@ export type HookEvent =
 const TIMEOUT_S = 60;
 
 /** Events whose hooks wait for an answer; the others only tell. */
-const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch"];
+const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch", "PreToolUse"];
 
 /**
  * Which of their event some hooks are for: what a hook of a typed /compact is called stands in the transcript, and what

@@ -13,6 +13,7 @@ import type { Exit, Input } from "../input.ts";
 import { onClosed, onControl, onMessage, onUnreadable } from "./on_caller.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
+import { onSpent } from "./on_budget.ts";
 import { onServers } from "./on_servers.ts";
 import { onScreen } from "./on_screen.ts";
 import { onStatus } from "./on_status.ts";
@@ -55,7 +56,7 @@ export function step(state: SessionState, input: Input): Step {
     case "unreadable":
       return onUnreadable(state, input.reason);
     case "cost":
-      return onCost(alive(state, input));
+      return onCost(alive(state, input), input);
     case "status":
       return onStatus(alive(state, input), input);
     case "stream":
@@ -116,7 +117,14 @@ function onExit(state: SessionState, exit: Exit): Step {
 }
 
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */
-function onCost(state: SessionState): Step {
+function onCost(
+  before: SessionState,
+  told: { readonly totalUsd: number; readonly apiDurationMs: number },
+): Step {
+  const waited = before.unpaid.length > 0;
+  const paid = onSpent(before, told);
+  if (waited) return paid;
+  const { state } = paid;
   return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
 }
 

@@ -1,6 +1,7 @@
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgain } from "../beginning.ts";
 import { abort, announced, end, interrupt, remind } from "../ending.ts";
+import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "../deadline_names.ts";
 import type { SessionState } from "../session_state.ts";
@@ -60,6 +61,8 @@ export function onDeadline(
       return overInAnyCase(state);
     case "cost":
       return onPriced(state);
+    case "budget":
+      return onPaid(state);
     case "record":
     case "init":
     case "shells":

@@ -5,6 +5,7 @@ import { end, settledEnding } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
+import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
 import { onAnnounced } from "./on_status.ts";
 import type { SessionState } from "../session_state.ts";
@@ -32,9 +33,16 @@ function answer(state: SessionState, { event, payload, id }: HookCall): Step {
     const held = holdForServers(next.state, id);
     return act(held.state, [...next.effects, ...held.effects]);
   }
-  const counted = event === "PostToolBatch" ? countRequest(state, payload) : state;
+  if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
+    const next = takeHook(state, event, payload);
+    const waiting = onToolUse(next.state, { id, payload });
+    return act(waiting.state, [...next.effects, ...waiting.effects]);
+  }
+  const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
+  const counted = event === "PostToolBatch" ? countRequest(returned, payload) : state;
   // The first recordings hold only the call at the limit, and not what the limit was.
-  const limited = counted !== state && counted.requests >= (state.options.maxTurns ?? 0);
+  const { maxTurns = state.options.maxBudgetUsd === undefined ? 0 : Infinity } = state.options;
+  const limited = counted !== returned && counted.requests >= maxTurns;
   const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
   if (id === undefined) return next;
   if (event === "Stop" && goesOn(next.state)) {
@@ -102,7 +110,7 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
     case "limit":
       // No Stop follows it (2.1.168 to 2.1.330).
       return act(
-        { ...takeFirst(state), phase: "settling", limited: true, priced: false },
+        { ...takeFirst(state), phase: "settling", limited: "max-turns", priced: false },
         settle(state, trace),
       );
     // What the model says may be told when its turn is over already.

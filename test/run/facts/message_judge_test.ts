@@ -17,7 +17,7 @@ function ways(version: string, texts: readonly string[]): readonly string[] {
       return message.command === undefined ? message.way : `${message.way} ${message.command}`;
     }
     const { settled } = message;
-    return settled.kind === "local" ? settled.text : settled.message;
+    return "text" in settled ? settled.text : "message" in settled ? settled.message : settled.kind;
   });
 }
 
