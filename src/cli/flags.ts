@@ -157,6 +157,12 @@ export const FLAGS: readonly Flag[] = [
   output("--input-format <format>", "text (default), or stream-json: a message a line", {
     choices: ["text", "stream-json"],
   }),
+  output(
+    "--permission-prompt-tool <tool>",
+    "stdio: ask for permissions on stdout, as the Agent SDKs do",
+    { hidden: true },
+  ),
+  output("--await-initialize", "Accepted: an initialize that comes first is waited for", HIDDEN),
   output("--replay-user-messages", "Print each message again once Claude has taken it"),
   output("--include-partial-messages", "Print answers as they are written; needs stream-json"),
   output("--verbose", "Needed by stream-json; with json prints every event"),
@@ -242,10 +248,8 @@ export const FLAGS: readonly Flag[] = [
   notYet("--include-hook-events", "claude-print does not print hook events yet"),
   notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
   notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),
-  notYet("--permission-prompt-tool <tool>", "claude-print does not pass on permission prompts yet"),
   notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
   notYet("--session-mirror", "claude-print does not mirror transcripts yet", HIDDEN),
-  notYet("--await-initialize", "claude-print does not speak the control protocol yet", HIDDEN),
   notYet("--enable-auth-status", "claude-print does not speak the control protocol yet", HIDDEN),
   notYet("--bare", NO_HOOKS),
   notYet("--safe-mode", NO_HOOKS),

@@ -90,6 +90,8 @@ export function requestOf(
     );
   }
 
+  const promptTool = last("--permission-prompt-tool");
+  if (promptTool !== undefined) checkPromptTool(promptTool, inputFormat);
   const resuming = resumptionOf({
     latest: given("--continue"),
     ...present("named", last("--resume")),
@@ -142,6 +144,7 @@ export function requestOf(
     streamText,
     ...present("shellOutput", shellOutput),
     exactStream,
+    asksCaller: promptTool !== undefined,
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),
@@ -253,6 +256,24 @@ function checkSettingSources(value: string): void {
   throw new CliError(`${READING}: --setting-sources does not take "${wrong}"`, {
     suggestion: `Use any of ${known.join(",")}`,
   });
+}
+
+/** Who is asked on stdout answers on stdin. */
+function checkPromptTool(value: string, inputFormat: RunRequest["inputFormat"]): void {
+  if (value !== "stdio") {
+    throw new CliError(
+      `Cannot honour --permission-prompt-tool=${value}: claude-print does not ask MCP tools yet`,
+      { suggestion: "Use stdio with --input-format=stream-json, or rules: --allowedTools" },
+    );
+  }
+  if (inputFormat !== "stream-json") {
+    throw new CliError(
+      `${READING}: --permission-prompt-tool=stdio needs --input-format=stream-json`,
+      {
+        suggestion: "Add --input-format=stream-json --output-format=stream-json --verbose",
+      },
+    );
+  }
 }
 
 /** The interactive Claude Code reads no agents from a file; `claude -p` 2.1.330 does. */

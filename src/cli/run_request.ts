@@ -48,6 +48,8 @@ export type RunRequest = {
   readonly shellOutput?: "joined";
   /** Whether it comes as the API streams it, and not line by line. */
   readonly exactStream: boolean;
+  /** Whether the caller is asked for permissions on stdout: `--permission-prompt-tool stdio`. */
+  readonly asksCaller: boolean;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */

@@ -16,7 +16,7 @@ export function begin(state: FramesState, version = state.version): Told {
       uuid: newUuid(),
       cwd: options.cwd,
       model: state.model ?? listing.model ?? answeringModel(state),
-      permissionMode: options.permissionMode,
+      permissionMode: state.permissionMode ?? options.permissionMode,
       tools: listing.tools,
       mcpServers: listing.mcpServers,
       agents: listing.agents,

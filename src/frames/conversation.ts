@@ -8,6 +8,7 @@ import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCompleted } from "./messages.ts";
+import { noteDecision, tellMode } from "./decisions.ts";
 import { type FramesOptions, type FramesState, startFrames } from "./frames_state.ts";
 import { type Report, type ReportOptions, reportTurns } from "./report.ts";
 
@@ -40,7 +41,10 @@ export type ConversationEffect =
   | ConversationEnd;
 
 /** What the session decides, but for what is to be said because of it. */
-type SessionDeed = Exclude<SessionEffect, { readonly type: "turn" | "respond" | "end" }>;
+type SessionDeed = Exclude<
+  SessionEffect,
+  { readonly type: "turn" | "respond" | "ask" | "withdraw" | "decided" | "mode" | "end" }
+>;
 
 type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
 
@@ -118,10 +122,21 @@ function carryOut(
       return withReports({ ...state, frames }, made);
     }
     case "respond":
-      return {
-        state,
-        effects: [asEffect({ type: "control_response", response: effect.response })],
-      };
+      return say(state, { type: "control_response", response: effect.response });
+    case "ask":
+      return say(state, {
+        type: "control_request",
+        request_id: effect.id,
+        request: effect.question,
+      });
+    case "withdraw":
+      return say(state, { type: "control_cancel_request", request_id: effect.id });
+    case "decided":
+      return { state: { ...state, frames: noteDecision(state.frames, effect) }, effects: [] };
+    case "mode": {
+      const { state: frames, frames: made } = tellMode(state.frames, effect.mode);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
     case "end":
       return conclude(state, { end: effect, at });
     default:
@@ -209,6 +224,10 @@ function conclude(
       { ...end, frames: [...results, ...completed.frames], report },
     ],
   };
+}
+
+function say(state: ConversationState, frame: Frame): ConversationStep {
+  return { state, effects: [asEffect(frame)] };
 }
 
 function asEffect(frame: Frame): ConversationEffect {

@@ -1,4 +1,4 @@
-import type { Effect, Ending } from "../session/effect.ts";
+import type { CallDecision, Effect, Ending } from "../session/effect.ts";
 import type { SubagentLine } from "../session/input.ts";
 import type { Message } from "../session/message.ts";
 import type { Entry, UserEntry } from "../transcript/entry.ts";
@@ -157,6 +157,10 @@ export interface FramesState {
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   readonly tasks: Tasks;
+  /** What the caller has decided on calls, by their ids. */
+  readonly decisions: ReadonlyMap<string, CallDecision>;
+  /** The permission mode, once it is another one than at the start. */
+  readonly permissionMode?: string;
   /** Ids of all tasks so far. */
   readonly taskIds: ReadonlySet<string>;
   /** Calls of shells that are waited for, by their ids. */
@@ -234,6 +238,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     preserved: new Map(),
     toolUses: new Map(),
     tasks: new Map(),
+    decisions: new Map(),
     taskIds: new Set(),
     shells: new Map(),
     shellCalls: new Map(),

@@ -1,3 +1,4 @@
+import { blockedPrompt } from "../transcript/blocked_prompt.ts";
 import { isCommandText } from "../transcript/turn.ts";
 import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
@@ -50,8 +51,11 @@ function tellLine(before: FramesState, entry: Entry): Told {
   if (end !== undefined && isPrompt(entry) && place >= 0 && before.spoken) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
   }
+  const isBlocked = entry.type === "system" && blockedPrompt(entry) !== undefined;
   const next = and(
-    asked === undefined ? told(before) : tellAsked(before, { entry, place }),
+    asked === undefined
+      ? isBlocked ? beginTurn(before) : told(before)
+      : tellAsked(before, { entry, place }),
     (state) => tellPlainLine(state, entry),
   );
   const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;

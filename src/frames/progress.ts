@@ -65,6 +65,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "reachable":
     case "message":
     case "control":
+    case "answer":
     case "closed":
     case "cost":
     case "earlier":

@@ -12,7 +12,7 @@ import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 import { costAtEnd, costSoFar } from "./cost_so_far.ts";
 import { type FramesState, listOf, type TurnEnd, withIds } from "./frames_state.ts";
 import { resultFrame } from "./result/result_frame.ts";
-import { printedResults, runTurns } from "./results.ts";
+import { deniedIn, printedResults, runTurns } from "./results.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
 import { type Problem, unfinishedProblem } from "./result/unfinished_problem.ts";
 import { overspentVerdict, type Verdict, verdictOf } from "./result/verdict.ts";
@@ -70,7 +70,7 @@ export function reportTurns(
   child?: ChildEnd,
 ): Reported {
   const { reporting: options, results: printed, locals } = state;
-  const { sessionId, denialMessages } = state.options;
+  const { sessionId } = state.options;
   const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
   const announced = stop?.["last_assistant_message"];
   const entries = listOf(state.entries);
@@ -144,7 +144,7 @@ export function reportTurns(
         outcome: { kind: "answered" },
         turns: turns.slice(0, printed + offset + 1),
         index: printed + offset + locals,
-        permissionDenials: permissionDenialsOf(each, denialMessages),
+        permissionDenials: permissionDenialsOf(each, deniedIn(state)),
         sinceLast: sinceLast(printed + offset),
       })
     ),
@@ -155,7 +155,7 @@ export function reportTurns(
       // What a command does is no turn.
       turns: outcome.kind === "local" ? [] : turns,
       index: Math.max(0, (turns.length > 0 ? turns.length - 1 : printed) + locals),
-      permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, denialMessages),
+      permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, deniedIn(state)),
       ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
       limits,

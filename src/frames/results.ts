@@ -1,6 +1,6 @@
 import { backgroundTasksOf, isShellsOnly } from "../session/background_wait.ts";
 import type { HookPayload } from "../session/input.ts";
-import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { type KnownDenials, permissionDenialsOf } from "../transcript/permission_denials.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { type Turn, turnsOf } from "../transcript/turn.ts";
 import type { ResultFrame } from "../wire/frame.ts";
@@ -43,7 +43,7 @@ export function endTurn(state: FramesState): Told {
           turns: turns.slice(0, rest.results + index + 1),
           index: rest.results + rest.locals + index,
           cost: costSoFar(rest, turns),
-          permissionDenials: permissionDenialsOf(turn, rest.options.denialMessages),
+          permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),
           maxOutputTokens,
         })
       ),
@@ -59,6 +59,11 @@ export function endTurn(state: FramesState): Told {
     }, results),
     (state) => tellCompleted(state, messages),
   );
+}
+
+/** What is known of denials beside the transcript. */
+export function deniedIn({ options: { denialMessages }, decisions }: FramesState): KnownDenials {
+  return { denialMessages, decisions };
 }
 
 /** The turns of the run so far. */

@@ -49,10 +49,10 @@ export function sayEarly(
 }
 
 /** What is known in any case of what is said. */
-type SpeakingContext = Required<Pick<FrameContext, "toolUses" | "denialMessages">>;
+type SpeakingContext = Required<Pick<FrameContext, "toolUses" | "denialMessages" | "decisions">>;
 
 function contextOf(
-  { options, toolUses, typed, taken }: FramesState,
+  { options, toolUses, typed, taken, decisions }: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
   return {
@@ -62,6 +62,7 @@ function contextOf(
     toolUses,
     messages: taken,
     denialMessages: options.denialMessages,
+    decisions,
     isTyped: typed !== undefined,
   };
 }

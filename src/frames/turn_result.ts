@@ -20,7 +20,7 @@ import type { Frame } from "../wire/frame.ts";
 export function tellResult(state: FramesState, end: TurnEnd): Told {
   const begun = end.ending.kind === "settled"
     ? tellSettled(state, { message: end.ending.message, at: end.at })
-    : and(beginTurn(state), begin);
+    : and(beginTurn(end.ending.kind === "blocked" ? withTaken(state) : state), begin);
   const { taken } = begun.state;
   const next = and(and(begun, endAnswers), (state) => {
     const { report, ...reported } = reportTurns(state, end);
@@ -28,6 +28,14 @@ export function tellResult(state: FramesState, end: TurnEnd): Told {
     return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);
   });
   return and(next, (state) => tellCompleted(state, taken));
+}
+
+/** The turn of a prompt that was blocked is about a message, though no line says that the child has taken it. */
+function withTaken(state: FramesState): FramesState {
+  const [first, ...awaited] = state.awaited;
+  return first === undefined || state.taken.length > 0
+    ? state
+    : { ...state, awaited, taken: [first] };
 }
 
 /** Tells of a message that was answered or refused without the child, in the place of its turn. */

@@ -203,7 +203,7 @@ export function converse(options: RunOptions = {}): Conversation {
       const id = crypto.randomUUID();
       const { promise, resolve } = Promise.withResolvers<void>();
       asked.set(id, resolve);
-      caller.say({ type: "control", request: { id, subtype: "interrupt", fields: [] } });
+      caller.say({ type: "control", request: { id, subtype: "interrupt", body: {} } });
       await promise;
     },
     close: () => {

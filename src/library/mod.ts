@@ -29,5 +29,5 @@ export { run } from "./run.ts";
 export { RunError } from "./run_error.ts";
 export type { Run, RunOptions, RunProblem, RunResult } from "./run_handle.ts";
 export type { ClaudeLimits, UsedLimit } from "../wire/claude_limits.ts";
-export type { ControlResponse } from "../wire/control.ts";
+export type { CallerQuestion, ControlResponse } from "../wire/control.ts";
 export type * from "../wire/frame.ts";

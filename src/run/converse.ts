@@ -10,6 +10,7 @@ import { isKnownSession } from "./facts/known_session.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
+import { askedOrder } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { StoppedError } from "./stopped_error.ts";
 
@@ -54,7 +55,10 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     if (begin.length === 0) await somethingSaid(caller, options);
     if (begin.length === 0 && caller.isOver) return exitCode;
     if (last !== undefined) next = { ...afterDeath(last.prepared) ?? next, before: last.told };
-    const prepared = await prepareRun(next);
+    const initialize = caller.initialize;
+    const prepared = await prepareRun(
+      initialize === undefined ? next : askedOrder(next, initialize),
+    );
     onPrepared(prepared);
     caller.turnTo(prepared.judge);
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {

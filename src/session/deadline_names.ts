@@ -29,6 +29,8 @@ export const DEADLINE_NAMES = [
   "record",
   "cost",
   "budget",
+  "told",
+  "callback",
   "init",
   "shells",
   "compaction",

@@ -1,5 +1,5 @@
 import type { StopSignal } from "../wire/stop_signal.ts";
-import type { ControlResponse } from "../wire/control.ts";
+import type { CallerQuestion, ControlResponse } from "../wire/control.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { SettledMessage } from "./message.ts";
@@ -21,6 +21,8 @@ export type Ending =
   | { readonly kind: "budget" }
   /** The child is idle again and no hook said so: an interrupted turn, or a command it carried out by itself. */
   | { readonly kind: "idle"; readonly prompted: boolean }
+  /** A hook of the project's has blocked the prompt; `text` is what Claude Code says of it. */
+  | { readonly kind: "blocked"; readonly text: string }
   /** The child ended by itself before the turn did. */
   | { readonly kind: "exited"; readonly exit: Exit }
   /** The wall clock ran out. */
@@ -51,6 +53,22 @@ export type Ending =
   | { readonly kind: "unreachable" }
   /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen. */
   | { readonly kind: "undelivered"; readonly taken?: string };
+
+/**
+ * What becomes of a permission for a call.
+ *
+ * - `failed`: the caller could not be asked, or has not said anything that can be understood
+ * - `withdrawn`: the turn was stopped first
+ * - `forbidden`: a hook of the caller's said no
+ * - `late`: a hook of the caller's said nothing
+ */
+export type CallDecision =
+  | "accepted"
+  | "rejected"
+  | "failed"
+  | "withdrawn"
+  | "forbidden"
+  | "late";
 
 /** Whatever a run does. */
 export type Effect =
@@ -91,6 +109,14 @@ export type Effect =
   }
   /** Answer a request of the caller. */
   | { readonly type: "respond"; readonly response: ControlResponse }
+  /** Ask the caller, who answers with an `answer` input. */
+  | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
+  /** Tell the caller that nobody waits for an answer any more. */
+  | { readonly type: "withdraw"; readonly id: string }
+  /** What has become of the permission for a call that the caller is asked for. */
+  | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
+  /** The session is in another permission mode because of what the caller has answered or asked for. */
+  | { readonly type: "mode"; readonly mode: string }
   /** Something worth a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */

@@ -50,6 +50,17 @@ export function abort(state: SessionState): Step {
   ]);
 }
 
+/** The turn ends by itself, because of an answer that stops it; Escape is pressed if it does not. */
+export function stopped(state: SessionState): Step {
+  if (state.phase !== "working") return stay(state);
+  return act({ ...state, phase: "aborting" }, [
+    deadline("interrupt", INTERRUPT_MS),
+    deadline("idle"),
+    deadline("look"),
+    { type: "trace", text: "stopped by the caller's answer" },
+  ]);
+}
+
 /** Fixes the ending and tells the child to go. */
 export function end(state: SessionState, ending: Ending): Step {
   const killed = kill({ ...state, phase: "ending", ending }, "SIGTERM");
@@ -68,7 +79,8 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   const kind = state.ending?.kind;
   const unfinished = state.ending?.kind === "answered" && state.ending.unfinished !== undefined;
   const tree = signal === "SIGKILL" || unfinished ||
-    (kind !== "answered" && kind !== "failed" && kind !== "max-turns" && kind !== "closed");
+    (kind !== "answered" && kind !== "failed" && kind !== "max-turns" && kind !== "blocked" &&
+      kind !== "closed");
   const kills = state.kills + 1;
   const { exitTimeoutMs } = state.options;
   const patience = kind === "interrupted"

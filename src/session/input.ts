@@ -2,7 +2,7 @@ import type { Cost } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { KnownLimits } from "../wire/claude_limits.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
-import type { ControlRequest } from "../wire/control.ts";
+import type { ControlAnswer, ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Message } from "./message.ts";
@@ -31,6 +31,8 @@ export type Input =
     | { readonly type: "message"; readonly message: Message }
     /** The caller asks for something. */
     | { readonly type: "control"; readonly request: ControlRequest }
+    /** The caller answers a question. */
+    | { readonly type: "answer"; readonly answer: ControlAnswer }
     /** The caller sends no more messages. */
     | { readonly type: "closed" }
     /** What the caller sends cannot be understood. */
@@ -51,6 +53,8 @@ export type Input =
       readonly event: string;
       readonly payload: HookPayload;
       readonly id?: string;
+      /** Which of the caller's hooks it stands for, by its place among them; absent for one of ours. */
+      readonly callback?: number;
       /** When it ran, in milliseconds since the epoch; absent where the file system does not tell. */
       readonly ranAt?: number;
     }

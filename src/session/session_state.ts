@@ -1,3 +1,4 @@
+import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
 import type { Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { Message, Prompt } from "./message.ts";
@@ -28,6 +29,8 @@ export interface SessionOptions extends Limits {
   readonly paidUsd?: number;
   /** How many MCP servers the first request waits for at least; absent for none. */
   readonly mcpServers?: number;
+  /** The caller, where it decides for the child. */
+  readonly caller?: CallerOptions;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
 }
@@ -71,7 +74,7 @@ export type OpenSession = SessionMemory & OpenPhase;
 export type SessionState = SessionMemory & Phase;
 
 /** What it remembers in every phase. */
-export interface SessionMemory extends TurnMemory {
+export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly options: SessionOptions;
   /** Whether there may be further messages. */
   readonly open: boolean;
@@ -149,6 +152,8 @@ export interface TurnMemory {
   readonly answered: boolean;
   /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
   readonly carriedOut: boolean;
+  /** What it says in the place of an answer where a hook has blocked the prompt. */
+  readonly blocked?: string | undefined;
   /** The assistant's last text in it. */
   readonly answer: string;
   /** Whether the child has told what the turn cost since a hook announced its end. */
@@ -188,6 +193,7 @@ export const NO_TURN: TurnMemory = {
   recorded: false,
   answered: false,
   carriedOut: false,
+  blocked: undefined,
   answer: "",
   priced: false,
   stopHook: undefined,
@@ -208,6 +214,7 @@ export const NO_TURN: TurnMemory = {
 export function startSession(options: SessionOptions): SessionState {
   return {
     ...NO_TURN,
+    ...NOTHING_ASKED,
     options,
     open: true,
     queue: [],

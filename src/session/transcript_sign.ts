@@ -1,4 +1,5 @@
 import type { ContentBlock, Entry } from "../transcript/entry.ts";
+import { blockedPrompt } from "../transcript/blocked_prompt.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 
 /** What the session machine needs to know of a transcript line. */
@@ -15,6 +16,8 @@ export interface TranscriptSign {
   readonly end?: "completed" | "interrupted";
   /** Whether the line is the output of a command that Claude Code has carried out by itself. */
   readonly carriedOut?: true;
+  /** What is said in the place of an answer where a hook has blocked the prompt. */
+  readonly blocked?: string;
   /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
   readonly shellLimitMs?: number;
   /** Ids of the tools that the line calls, and of those whose results it holds. */
@@ -52,11 +55,13 @@ export function transcriptSign(entry: Entry): TranscriptSign {
     }
     case "system": {
       const ends = ENDS.some((end) => end === entry.subtype);
+      const blocked = blockedPrompt(entry);
       return {
         ...NOTHING,
         isSystem: true,
         ...(ends ? { end: "completed" } : {}),
         ...(entry.subtype === "local_command" ? { carriedOut: true } : {}),
+        ...(blocked === undefined ? {} : { blocked }),
       };
     }
     case "attachment": {

@@ -1,4 +1,5 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { withdraw } from "./control/asking.ts";
 import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Ending } from "./effect.ts";
 import { handOver, isLast } from "./handing_over.ts";
@@ -12,11 +13,15 @@ import { act, deadline, stay, type Step } from "./step.ts";
  * @param options.recorded whether the transcript holds the turn by now
  */
 export function overTurn(
-  state: SessionState,
+  before: SessionState,
   ending: Ending,
   { recorded = true }: { readonly recorded?: boolean } = {},
 ): Step {
-  if (isLast(state)) return end(state, ending);
+  const { state, effects: withdrawn } = withdraw(before);
+  if (isLast(state)) {
+    const last = end(state, ending);
+    return act(last.state, [...withdrawn, ...last.effects]);
+  }
   const { ending: _, ...rest } = state;
   const isNext = state.sent.length > 0;
   const over = handOver({
@@ -28,6 +33,7 @@ export function overTurn(
   });
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
   return act(over.state, [
+    ...withdrawn,
     { type: "trace", text: `turn over: ${ending.kind}` },
     // The child waits until its hook is answered.
     ...(state.stopHook === undefined ? [] : [{ type: "answer", id: state.stopHook } as const]),
@@ -112,8 +118,24 @@ export function overAtOnce(state: SessionState): Step | undefined {
     : undefined;
 }
 
-/** Ends a turn that is a command's, which no hook ends, once the child is idle and its output is in the transcript. */
+/**
+ * Ends a turn that no hook ends, once the child is idle and the transcript says why: a command has been carried out, or
+ * the prompt was blocked.
+ */
 export function overWhenCarriedOut(state: SessionState): Step | undefined {
+  const isUnderWay = state.phase === "working" || state.phase === "entered";
+  if (state.blocked !== undefined && isUnderWay && state.status?.status === "idle") {
+    const { sent, taken } = state;
+    const first = taken.length > 0 ? 0 : 1;
+    return overTurn({
+      ...state,
+      taken: [...taken, ...sent.slice(0, first)],
+      sent: sent.slice(first),
+    }, {
+      kind: "blocked",
+      text: state.blocked,
+    });
+  }
   return state.carriedOut && state.phase === "working" && state.status?.status === "idle"
     ? overTurn(state, { kind: "answered", stop: {} })
     : undefined;

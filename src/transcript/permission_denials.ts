@@ -7,6 +7,12 @@ export interface PermissionDenial {
   readonly tool_input: unknown;
 }
 
+/** What is known of denials beside the transcript. */
+export interface KnownDenials {
+  readonly denialMessages: readonly string[];
+  readonly decisions?: ReadonlyMap<string, string>;
+}
+
 const DENIED = [
   // A deny rule, or the mode `dontAsk`.
   /^Permission to use .* has been denied/s,
@@ -19,14 +25,15 @@ const DENIED = [
  *
  * Since Claude Code 2.1.330 the transcript marks them; before, they are known by their text.
  *
- * @param denialMessages the texts with which the run itself refuses what somebody should be asked
+ * @param known.denialMessages the texts with which the run itself refuses what somebody should be asked
+ * @param known.decisions what somebody has decided on calls, by their ids
  */
 export function permissionDenialsOf(
   turn: Turn,
-  denialMessages: readonly string[] = [],
+  known: KnownDenials,
 ): readonly PermissionDenial[] {
   const denied = new Set(
-    turn.toolResults.filter((result) => isDenial(result, denialMessages))
+    turn.toolResults.filter((result) => isDenial(result, known))
       .map((result) => result.toolUseId),
   );
   return turn.toolUses.filter((use) => denied.has(use.id)).map((use) => ({
@@ -36,8 +43,10 @@ export function permissionDenialsOf(
   }));
 }
 
-function isDenial(result: ToolResult, denialMessages: readonly string[]): boolean {
+function isDenial(result: ToolResult, { denialMessages, decisions }: KnownDenials): boolean {
   if (!result.isError) return false;
+  const decision = decisions?.get(result.toolUseId);
+  if (decision !== undefined) return decision !== "accepted" && decision !== "late";
   // An interrupt leaves a `toolDenialKind` as well, but nobody decided.
   return result.entry.permissionDecision?.decision === "reject" ||
     denialMessages.includes(result.text) ||

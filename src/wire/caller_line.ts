@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
-import type { ControlRequest } from "./control.ts";
+import type { ControlAnswer, ControlRequest } from "./control.ts";
 import { isTooDeep } from "./is_too_deep.ts";
 
 /** What a line on stdin says, with `--input-format stream-json`. */
@@ -17,6 +17,8 @@ export type CallerLine =
     readonly obstacle?: string;
   }
   | { readonly type: "control"; readonly request: ControlRequest }
+  /** What was asked is answered. */
+  | { readonly type: "answer"; readonly answer: ControlAnswer }
   /** Nothing that follows it can be trusted. */
   | { readonly type: "unreadable"; readonly reason: string };
 
@@ -46,7 +48,9 @@ export function readCallerLine(line: string): CallerLine | undefined {
     case "user":
       return userLine(value);
     case "control_request":
-      return controlLine(value);
+      return requestLine(value);
+    case "control_response":
+      return answerLine(value);
     default:
       return undefined;
   }
@@ -117,22 +121,24 @@ function textOf(content: unknown): { readonly text: string; readonly obstacle?: 
   return { text: texts.join("\n") || NO_CONTENT };
 }
 
-function controlLine({ request_id: id, request }: JsonObject): CallerLine | undefined {
+/** Without a request 2.1.330 takes what it reads for the work of a stranger, and ends. */
+function requestLine({ request_id: id, request }: JsonObject): CallerLine | undefined {
+  if (!isJsonObject(request)) return unreadable("a control_request has no request");
   if (typeof id !== "string") return undefined;
-  const { subtype, ...fields } = isJsonObject(request) ? request : {};
+  const { subtype, ...body } = request;
   return {
     type: "control",
-    request: {
-      id,
-      subtype: typeof subtype === "string" ? subtype : "",
-      fields: Object.keys(fields).filter((name) => !isEmpty(fields[name])),
-    },
+    request: { id, subtype: typeof subtype === "string" ? subtype : "", body },
   };
 }
 
-/** Whether a value asks for nothing: it is none, or holds none. */
-function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined || value === "" || value === false) return true;
-  if (Array.isArray(value)) return value.every(isEmpty);
-  return isJsonObject(value) && Object.values(value).every(isEmpty);
+function answerLine({ response: answer }: JsonObject): CallerLine | undefined {
+  const { subtype, request_id: id, response, error } = isJsonObject(answer) ? answer : {};
+  if (typeof id !== "string") return undefined;
+  return {
+    type: "answer",
+    answer: subtype === "error"
+      ? { id, error: typeof error === "string" ? error : "it does not say why" }
+      : { id, response },
+  };
 }

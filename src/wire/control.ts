@@ -1,11 +1,51 @@
+import type { JsonObject } from "../transcript/json_object.ts";
+
 /** A request of the caller in the control protocol of the Agent SDKs. */
 export interface ControlRequest {
   readonly id: string;
   /** Such as `interrupt`. */
   readonly subtype: string;
-  /** The names of its other fields that say something. */
-  readonly fields: readonly string[];
+  /** Its other fields, of which nothing is certain. */
+  readonly body: JsonObject;
 }
+
+/** Whether the value of a field asks for nothing: it is none, or holds none. */
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "" || value === false) return true;
+  return typeof value === "object" && Object.values(value).every(isEmpty);
+}
+
+/** What the caller answers to a question; `id` is that of the question. */
+export type ControlAnswer =
+  | { readonly id: string; readonly response: unknown }
+  | { readonly id: string; readonly error: string };
+
+/** What the caller is asked, as the Agent SDKs expect it. */
+export type CallerQuestion =
+  /** Whether a tool may be called, and with what. */
+  | {
+    /** What kind of question it is. */
+    readonly subtype: "can_use_tool";
+    /** The tool, such as `Bash` or `mcp__server__tool`. */
+    readonly tool_name: string;
+    /** What it is to be called with. */
+    readonly input: unknown;
+    /** The id of the call; empty where it is not known. */
+    readonly tool_use_id: string;
+    /** What else is said of it. */
+    readonly [field: string]: unknown;
+  }
+  /** What a hook of the caller's says to an event. */
+  | {
+    /** What kind of question it is. */
+    readonly subtype: "hook_callback";
+    /** The caller's name for the hook. */
+    readonly callback_id: string;
+    /** What Claude Code gives a hook. */
+    readonly input: unknown;
+    /** The id of the call that it is about, or one of the event's own. */
+    readonly tool_use_id?: string;
+  };
 
 /** The answer to a request of the caller. */
 export type ControlResponse =

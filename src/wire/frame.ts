@@ -1,5 +1,5 @@
 import type { ClaudeLimits } from "./claude_limits.ts";
-import type { ControlResponse } from "./control.ts";
+import type { CallerQuestion, ControlResponse } from "./control.ts";
 
 /** One line of stream-json. Consumers must expect fields that are not named here. */
 export interface AnyFrame {
@@ -368,6 +368,24 @@ export interface ControlResponseFrame extends AnyFrame {
   readonly response: ControlResponse;
 }
 
+/** A question that the caller has to answer. */
+export interface ControlRequestFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_request";
+  /** By what it is answered. */
+  readonly request_id: string;
+  /** What is asked. */
+  readonly request: CallerQuestion;
+}
+
+/** A question that nobody waits to have answered any more. */
+export interface ControlCancelFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "control_cancel_request";
+  /** The question. */
+  readonly request_id: string;
+}
+
 /** What becomes of a message to which the caller gave an id; since Claude Code 2.1.330. */
 export interface LifecycleFrame extends AnyFrame {
   /** What kind of frame it is. */
@@ -481,4 +499,6 @@ export type Frame =
   | RateLimitFrame
   | LifecycleFrame
   | ControlResponseFrame
+  | ControlRequestFrame
+  | ControlCancelFrame
   | ResultFrame;

@@ -30,6 +30,8 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--print",
     "--output-format",
     "--input-format",
+    "--permission-prompt-tool",
+    "--await-initialize",
     "--replay-user-messages",
     "--include-partial-messages",
     "--verbose",
@@ -63,8 +65,8 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   refused: [
     ..."--json-schema".split(" "),
     ..."--include-hook-events --forward-subagent-text".split(" "),
-    ..."--permission-prompts --permission-prompt-tool".split(" "),
-    ..."--rewind-files --session-mirror --await-initialize --enable-auth-status --bare --safe-mode"
+    ..."--permission-prompts".split(" "),
+    ..."--rewind-files --session-mirror --enable-auth-status --bare --safe-mode"
       .split(" "),
     ..."--restricted --init --init-only --maintenance --mcp-debug".split(" "),
     ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),

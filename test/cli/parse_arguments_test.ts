@@ -36,6 +36,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     oneSession: false,
     inputFormat: "text",
     replayMessages: false,
+    asksCaller: false,
     partialMessages: false,
     streamText: false,
     exactStream: false,
@@ -88,6 +89,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     oneSession: false,
     inputFormat: "text",
     replayMessages: false,
+    asksCaller: false,
     partialMessages: false,
     streamText: false,
     exactStream: false,
@@ -291,6 +293,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "--include-partial-messages": STREAMS,
   "--one-session": ["--jsonl"],
   "--shell-output": ["--output-format=stream-json", "--verbose"],
+  "--permission-prompt-tool": STREAMS,
   "--replay-user-messages": STREAMS,
   "--resume-session-at": ["--resume", ID],
   "--resume-drops-turn": ["--resume", ID, "--resume-session-at", ID],
@@ -349,6 +352,7 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     "--resume-drops-turn": ID,
     "--setting-sources": "user",
     "--agents": "{}",
+    "--permission-prompt-tool": "stdio",
   };
   for (const flag of FLAGS) {
     if (flag.class === "refused" || flag.name === "--help" || flag.name === "--version") continue;

@@ -202,7 +202,7 @@ function factsOf(recording: Recording) {
     uuid: "an id",
     outcome,
     cost,
-    permissionDenials: permissionDenialsOf(turn, [DENIAL]),
+    permissionDenials: permissionDenialsOf(turn, { denialMessages: [DENIAL] }),
     maxOutputTokens: sessionListingOf(recording.entries).maxOutputTokens,
   };
 }

@@ -51,6 +51,17 @@ for (const { signal, code, answer, tool } of SIGNALS) {
   });
 }
 
+forEachVersion("a prompt that a hook has blocked ends the run as claude -p does", async (real) => {
+  const settings = JSON.stringify({
+    hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "echo no >&2; exit 2" }] }] },
+  });
+  const args = [...JSON_FORMAT, "--settings", settings, "--", "Hi. [[say never]]"];
+  const { code, stdout, stderr } = await real.print(args);
+  const { subtype, result, is_error, num_turns } = parseObject(stdout);
+  assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
+  assertStringIncludes(`${result}`, "operation blocked by hook:");
+});
+
 forNewestVersion("--timeout ends the run, its answer and its tool with 124", async (real) => {
   const prompts = ["Talk. [[say It begins]] [[hang]]", "Wait. [[bash tail -f /dev/null]]"];
   await Promise.all(prompts.map(async (prompt) => {

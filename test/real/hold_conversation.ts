@@ -1,5 +1,6 @@
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import type { ProgramOutput } from "../start_program.ts";
+import type { JsonObject } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 /** Whoever speaks with a program on its stdin and hears what it prints. */
@@ -10,6 +11,8 @@ export interface Caller {
   readonly send: (line: unknown) => Promise<void>;
   /** Waits until so many lines that hold a text have been printed; of a program that has ended none is awaited. */
   readonly heard: (text: string, times?: number) => Promise<void>;
+  /** Answers every question of the control protocol from now on: with an error, or not at all for undefined. */
+  readonly answer: (by: (question: JsonObject) => unknown) => void;
   /** Waits until a request with such a text has reached the API. */
   readonly asked: (text: string) => Promise<void>;
   /** The pid of the program. */
@@ -67,7 +70,11 @@ async function speak(
   };
   const listening = async () => {
     for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+      const begun = stdout.lastIndexOf("\n") + 1;
       stdout += text;
+      for (const line of stdout.slice(begun, stdout.lastIndexOf("\n") + 1).split("\n")) {
+        if (line.startsWith('{"type":"control_request"')) await answerTo(JSON.parse(line));
+      }
       stir();
     }
     hasEnded = true;
@@ -90,8 +97,21 @@ async function speak(
     // A program that has ended hears nothing.
     await stdin.write(new TextEncoder().encode(text)).catch(() => {});
   };
+  let answers: (question: JsonObject) => unknown = () => undefined;
+  const answerTo = async (frame: { readonly request_id: string; readonly request: JsonObject }) => {
+    const response = answers(frame.request);
+    if (response === undefined) return;
+    const said = response instanceof Error
+      ? { subtype: "error", error: response.message }
+      : { subtype: "success", response };
+    await send({
+      type: "control_response",
+      response: { ...said, request_id: frame.request_id },
+    });
+  };
   const speaking = async () => {
     await script({
+      answer: (by) => answers = by,
       pid: child.pid,
       send,
       say: async (text, more = {}) =>

@@ -35,7 +35,7 @@ const cost = (session: Simulation) => session.hear({ type: "cost", totalUsd: 1, 
 const interrupt = (session: Simulation) =>
   session.hear({
     type: "control",
-    request: { id: "r", subtype: "interrupt", fields: [] },
+    request: { id: "r", subtype: "interrupt", body: {} },
   });
 
 /** A child that is idle and can be reached. */
@@ -372,18 +372,19 @@ Deno.test("what cannot be read ends all at once, whatever is under way", () => {
 Deno.test("requests that cannot be carried out are told so, by name", () => {
   const session = rested();
   for (
-    const [subtype, fields] of [["set_model", ["model"]], ["initialize", ["hooks"]], [
-      "initialize",
-      [],
-    ]] as const
+    const [subtype, body] of [
+      ["set_model", { model: "m" }],
+      ["initialize", { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
+      ["initialize", { agents: {}, systemPrompt: [""], promptSuggestions: false }],
+    ] as const
   ) {
-    session.hear({ type: "control", request: { id: subtype, subtype, fields } });
+    session.hear({ type: "control", request: { id: subtype, subtype, body } });
   }
   const responses = session.effects.filter((effect) => effect.type === "respond")
     .map(({ response }) => response.subtype === "error" ? response.error : response.subtype);
   assertEquals(responses, [
     "Unsupported control request subtype: set_model",
-    'claude-print does not honour "hooks" yet',
+    'claude-print can honour "hooks" only in an initialize that comes first',
     "success",
   ]);
 });

@@ -7,7 +7,9 @@ function denialsOf(name: string, messages?: readonly string[]): readonly string[
   const turn = turnsOf(readRecording(name).entries)[0];
   return turn === undefined
     ? []
-    : permissionDenialsOf(turn, messages).map((denial) => denial.tool_name);
+    : permissionDenialsOf(turn, { denialMessages: messages ?? [] }).map((denial) =>
+      denial.tool_name
+    );
 }
 
 Deno.test("permissionDenialsOf: needs the run's own words before 2.1.330", () => {

@@ -58,28 +58,46 @@ Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be 
   ]);
 });
 
-Deno.test("readCallerLine() takes a request with the names of what it asks for", () => {
+Deno.test("readCallerLine() takes a request with what it asks for", () => {
   const control = (request: unknown) => read({ type: "control_request", request_id: "r", request });
   assertEquals(control({ subtype: "interrupt" }), {
     type: "control",
-    request: { id: "r", subtype: "interrupt", fields: [] },
+    request: { id: "r", subtype: "interrupt", body: {} },
   });
-  const initialize = {
-    subtype: "initialize",
-    hooks: { Stop: [{ hookCallbackIds: ["h"] }] },
-    agents: {},
-    systemPrompt: [""],
-    promptSuggestions: false,
-  };
-  assertEquals(control(initialize), {
+  const hooks = { Stop: [{ hookCallbackIds: ["h"] }] };
+  assertEquals(control({ subtype: "initialize", hooks }), {
     type: "control",
-    request: { id: "r", subtype: "initialize", fields: ["hooks"] },
+    request: { id: "r", subtype: "initialize", body: { hooks } },
   });
-  assertEquals(control(undefined), {
+  assertEquals(control({ subtype: 7 }), {
     type: "control",
-    request: { id: "r", subtype: "", fields: [] },
+    request: { id: "r", subtype: "", body: {} },
   });
+  const nothing = control(undefined);
+  assertEquals(
+    nothing?.type === "unreadable" && nothing.reason,
+    "Cannot read a line of stdin: a control_request has no request",
+  );
   assertEquals(read({ type: "control_request", request: { subtype: "interrupt" } }), undefined);
+});
+
+Deno.test("readCallerLine() takes an answer, or the error in its place", () => {
+  const answer = (response: unknown) => read({ type: "control_response", response });
+  assertEquals(answer({ subtype: "success", request_id: "q", response: { behavior: "deny" } }), {
+    type: "answer",
+    answer: { id: "q", response: { behavior: "deny" } },
+  });
+  assertEquals(answer({ subtype: "error", request_id: "q", error: "gone" }), {
+    type: "answer",
+    answer: { id: "q", error: "gone" },
+  });
+  assertEquals(answer({ subtype: "error", request_id: "q", error: 7 }), {
+    type: "answer",
+    answer: { id: "q", error: "it does not say why" },
+  });
+  for (const foreign of [undefined, null, "q", {}, { subtype: "success", request_id: 7 }]) {
+    assertEquals(answer(foreign), undefined);
+  }
 });
 
 Deno.test("readCallerLine() does not follow a line into any depth", () => {

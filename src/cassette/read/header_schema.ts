@@ -25,6 +25,19 @@ const session = z.object({
   mcpServers: z.exactOptional(z.number()),
   paidUsd: z.exactOptional(z.number()),
   asksStatus: z.exactOptional(z.literal(true)),
+  caller: z.exactOptional(z.object({
+    idPrefix: z.string(),
+    permissions: z.exactOptional(z.literal(true)),
+    callbacks: z.array(z.object({
+      event: z.string(),
+      matcher: z.exactOptional(z.string()),
+      id: z.string(),
+      timeoutS: z.exactOptional(z.number()),
+    })),
+    initialized: z.exactOptional(
+      z.object({ id: z.string(), error: z.exactOptional(z.string()) }),
+    ),
+  })),
   otherStopHooks: z.boolean(),
 });
 

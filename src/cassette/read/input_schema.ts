@@ -100,7 +100,19 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("message"), message }),
     z.object({
       type: z.literal("control"),
-      request: z.object({ id: z.string(), subtype: z.string(), fields: z.array(z.string()) }),
+      // The first recordings hold no more than the names of the other fields.
+      request: z.object({
+        id: z.string(),
+        subtype: z.string(),
+        body: z._default(line, {}),
+      }),
+    }),
+    z.object({
+      type: z.literal("answer"),
+      answer: z.union([
+        z.object({ id: z.string(), error: z.string() }),
+        z.object({ id: z.string(), response: z.unknown() }),
+      ]),
     }),
     z.object({ type: z.literal("unreadable"), reason: z.string() }),
     z.object({ type: z.literal("closed") }),
@@ -115,6 +127,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       event: z.string(),
       payload: z.record(z.string(), z.unknown()),
       id: z.exactOptional(z.string()),
+      callback: z.exactOptional(z.number()),
       ranAt: z.exactOptional(z.number()),
     }),
     z.object({ type: z.literal("mcp"), begun: z.number(), done: z.number() }),

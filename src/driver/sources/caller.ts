@@ -1,12 +1,13 @@
 import type { Interest, Ready } from "../../../ffi/poll.ts";
 import type { Message } from "../../session/message.ts";
 import type { CallerLine } from "../../wire/caller_line.ts";
-import type { ControlRequest } from "../../wire/control.ts";
+import type { ControlAnswer, ControlRequest } from "../../wire/control.ts";
 
 /** What the caller says, as the machines take it. */
 export type CallerInput =
   | { readonly type: "message"; readonly message: Message }
   | { readonly type: "control"; readonly request: ControlRequest }
+  | { readonly type: "answer"; readonly answer: ControlAnswer }
   | { readonly type: "unreadable"; readonly reason: string }
   | { readonly type: "closed" };
 
@@ -23,6 +24,8 @@ export interface Caller {
   readonly hasWords: boolean;
   /** Whether there is nothing to take any more, and never will be. */
   readonly isOver: boolean;
+  /** The first request of the control protocol, once it has been said before anything else: it decides how a child starts. */
+  readonly initialize: ControlRequest | undefined;
   /** Begins to speak to a child, to which the end of all words is news. */
   turnTo(judge: Judge | undefined): void;
   /** Goes on with what a wait found. */

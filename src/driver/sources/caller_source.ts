@@ -3,6 +3,7 @@ import { readFd } from "../../../ffi/fd.ts";
 import type { Interest, Ready } from "../../../ffi/poll.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
 import { type CallerLine, readCallerLine } from "../../wire/caller_line.ts";
+import type { ControlRequest } from "../../wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";
 import { CallerWords } from "./caller_words.ts";
 
@@ -26,6 +27,10 @@ export class CallerSource implements Caller {
   /** What to wait for; nothing once there is no more. */
   get interests(): readonly Interest[] {
     return this.#words.isOpen ? [{ fd: this.#fd, read: true }] : [];
+  }
+
+  get initialize(): ControlRequest | undefined {
+    return this.#words.initialize;
   }
 
   get hasWords(): boolean {

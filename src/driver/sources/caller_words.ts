@@ -1,15 +1,23 @@
 import type { CallerLine } from "../../wire/caller_line.ts";
+import type { ControlRequest } from "../../wire/control.ts";
 import type { CallerInput, Judge } from "./caller.ts";
 
 /** What a caller has said, until a child takes it. */
 export class CallerWords {
   #judge: Judge | undefined;
   #said: CallerLine[];
+  #first = true;
+  #initialize: ControlRequest | undefined;
   #open = true;
   #closed = false;
 
   constructor(first: readonly CallerLine[] = []) {
     this.#said = [...first];
+  }
+
+  /** The initialization, if nothing was said before it. */
+  get initialize(): ControlRequest | undefined {
+    return this.#initialize;
   }
 
   /** Whether more may be said. */
@@ -32,6 +40,10 @@ export class CallerWords {
   add(line: CallerLine): void {
     if (!this.#open) return;
     this.#said.push(line);
+    if (this.#first && line.type === "control" && line.request.subtype === "initialize") {
+      this.#initialize = line.request;
+    }
+    this.#first = false;
     // What follows could be anything.
     if (line.type === "unreadable") this.#open = false;
   }

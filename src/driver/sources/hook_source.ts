@@ -2,7 +2,13 @@ import { LibcError } from "../../../ffi/errno.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/fd.ts";
 import { openFifo } from "../../../ffi/fifo.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
-import { ANSWER_SUFFIX, ASKS, STATUS_LINE, UNHEARD } from "../../sandbox/child/hooks.ts";
+import {
+  ANSWER_SUFFIX,
+  ASKS,
+  REPLY_SUFFIX,
+  STATUS_LINE,
+  UNHEARD,
+} from "../../sandbox/child/hooks.ts";
 import type { HookPayload } from "../../session/input.ts";
 
 /** One call of a hook of ours. */
@@ -12,6 +18,8 @@ export interface HookCall {
   readonly payload: HookPayload;
   /** By what it is answered, if it waits for that. */
   readonly id?: string;
+  /** The caller's hook that it stands for, by its place. */
+  readonly callback?: number;
   /** When it ran, in milliseconds since the epoch; absent where the file system does not tell. */
   readonly ranAt?: number;
 }
@@ -70,10 +78,18 @@ export class HookSource implements Disposable {
   /** Answers a hook that waits for it; one that is gone needs none. */
   answer(id: string, reply?: HookPayload): void {
     const path = `${this.#payloadDir}/${id}${ANSWER_SUFFIX}`;
-    const line = new TextEncoder().encode(`${reply === undefined ? "" : JSON.stringify(reply)}\n`);
     try {
       const fd = openFifo(path);
-      writeFd(fd, line);
+      if (reply !== undefined) {
+        Deno.writeTextFileSync(
+          `${this.#payloadDir}/${id}${REPLY_SUFFIX}`,
+          `${JSON.stringify(reply)}\n`,
+          {
+            mode: 0o600,
+          },
+        );
+      }
+      writeFd(fd, new TextEncoder().encode("\n"));
       closeFd(fd);
       Deno.removeSync(path);
     } catch (error) {
@@ -82,7 +98,7 @@ export class HookSource implements Disposable {
   }
 
   #call(line: string): HookCall | undefined {
-    const [secret, name, mark] = line.split(" ");
+    const [secret, name, mark, place = ""] = line.split(" ");
     if (secret !== this.#secret || name === undefined) return undefined;
     if (name === UNHEARD) this.#unheard = true;
     if (!/^\d+$/u.test(name)) return undefined;
@@ -98,6 +114,7 @@ export class HookSource implements Disposable {
           payload,
           ...(ranAt === undefined ? {} : { ranAt }),
           ...(mark === ASKS ? { id: name } : {}),
+          ...(/^\d+$/u.test(place) ? { callback: Number(place) } : {}),
         }
         : undefined;
     } catch {

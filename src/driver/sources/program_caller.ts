@@ -1,5 +1,6 @@
 import type { Interest } from "../../../ffi/poll.ts";
 import type { CallerLine } from "../../wire/caller_line.ts";
+import type { ControlRequest } from "../../wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";
 import { CallerWords } from "./caller_words.ts";
 
@@ -28,6 +29,10 @@ export class ProgramCaller implements Caller {
 
   turnTo(judge: Judge | undefined): void {
     this.#words.turnTo(judge);
+  }
+
+  get initialize(): ControlRequest | undefined {
+    return this.#words.initialize;
   }
 
   get hasWords(): boolean {

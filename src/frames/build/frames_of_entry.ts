@@ -17,6 +17,8 @@ import type {
   UserFrame,
 } from "../../wire/frame.ts";
 import { compactMetadata } from "./compact_metadata.ts";
+import type { CallDecision } from "../../session/effect.ts";
+import { blockedPrompt } from "../../transcript/blocked_prompt.ts";
 import { printSentence } from "../result/print_sentence.ts";
 import { askedBy } from "../result/result_frame.ts";
 import { systemFrame } from "./system_frame.ts";
@@ -33,6 +35,8 @@ export interface FrameContext {
   readonly toolUses?: ReadonlyMap<string, ToolUse>;
   /** The texts with which the run itself refuses what somebody should be asked. */
   readonly denialMessages?: readonly string[];
+  /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
+  readonly decisions?: ReadonlyMap<string, CallDecision>;
   /** Whether the lines of a compaction are those of a typed one, which are shown in another way. */
   readonly isTyped?: boolean;
   /** The messages that the turn answers. */
@@ -214,6 +218,11 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   if (id === undefined || (decision === undefined && entry.toolDenialKind === undefined)) {
     return undefined;
   }
+  const decided = typeof id === "string" ? context.decisions?.get(id) : undefined;
+  if (decided === "late") return undefined;
+  if (decided === "accepted" || decided === "rejected" || decided === "failed") {
+    return [{ id, ...DECISIONS[decided] }];
+  }
   if (isOwnDenial(entry, context)) {
     return [{
       id,
@@ -232,6 +241,19 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   })];
 }
 
+/** How `claude -p` shows what its caller has decided: here a hook has carried it out. */
+const DECISIONS = {
+  accepted: { permission_decision: { decision: "accept", source: "user_temporary" } },
+  rejected: {
+    non_execution_kind: "permission-rule",
+    permission_decision: { decision: "reject", source: "user_reject" },
+  },
+  failed: {
+    non_execution_kind: "permission-rule",
+    permission_decision: { decision: "reject", source: "config", reason_type: "other" },
+  },
+} as const;
+
 /** The run's own refusal stands for `claude -p` having nobody to ask, and is shown like that. */
 function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
   const content = resultBlocks(entry)[0]?.content;
@@ -239,12 +261,16 @@ function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
 }
 
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
-  if (entry.permissionDecision?.decision !== "reject") return [];
+  const { decision, reasonType } = entry.permissionDecision ?? {};
+  if (decision !== "reject") return [];
+  // What a hook has forbidden is not told, unless it is the one by which the run itself refuses.
+  if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];
   return resultBlocks(entry).flatMap((block) => {
     const id = block.tool_use_id;
+    if (typeof id === "string" && context.decisions?.has(id)) return [];
     const tool = typeof id === "string" ? context.toolUses?.get(id)?.name : undefined;
     if (tool === undefined) return [];
-    const reason = isOwnDenial(entry, context) ? undefined : entry.permissionDecision?.reasonType;
+    const reason = isOwnDenial(entry, context) ? undefined : reasonType;
     return [
       systemFrame("permission_denied", {
         tool_name: tool,
@@ -260,11 +286,14 @@ function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame
   const uuid = entry.uuid ?? context.newUuid();
   switch (entry.subtype) {
     case "informational":
-      return isVersionAtLeast(context.version, "2.1.330") && !isOfScreen(entry)
+      return (isVersionAtLeast(context.version, "2.1.330") && !isOfScreen(entry)) ||
+          blockedPrompt(entry) !== undefined
         ? [
           systemFrame("informational", {
             content: entry.content,
             level: entry.level,
+            prevent_continuation: entry.preventContinuation === true ? true : undefined,
+            prompt_submit_outcome: submitOutcome(entry),
             uuid,
           }, context),
         ]
@@ -294,6 +323,15 @@ function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame
     default:
       return [];
   }
+}
+
+/** How a prompt ended that a hook has blocked; since 2.1.330. */
+function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
+  if (!isJsonObject(promptSubmitEnding)) return undefined;
+  const { ending, promptKept } = promptSubmitEnding;
+  return isJsonObject(ending)
+    ? defined({ kind: ending["kind"], prompt_kept: promptKept, reason: ending["reason"] })
+    : undefined;
 }
 
 /** After a usage limit 2.1.330 waits with its input box, and says so: `claude -p` has none. */

@@ -141,6 +141,8 @@ export function verdictOf(
         showScreen: false,
       };
     }
+    case "blocked":
+      return { outcome: { kind: "local", text: ending.text }, showScreen: false };
     case "idle":
       if (command !== undefined) return withoutPrompt(command);
       return {

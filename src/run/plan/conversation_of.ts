@@ -40,8 +40,27 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),
     ...(mcpServers === 0 ? {} : { mcpServers }),
-    otherStopHooks: mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
+    ...callerOptions(order, facts),
+    otherStopHooks: order.initialized?.callbacks.some(({ event }) => event === "Stop") === true ||
+      mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
       order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
+  };
+}
+
+/** What the session is told of a caller that decides for it. */
+function callerOptions(
+  { prompt, asksCaller = false, initialized }: RunOrder,
+  { seed }: PlanFacts,
+): Pick<SessionOptions, "caller"> {
+  if (prompt !== undefined || !(asksCaller || initialized !== undefined)) return {};
+  const { id, callbacks = [], error } = initialized ?? {};
+  return {
+    caller: {
+      idPrefix: seed,
+      callbacks,
+      ...(asksCaller ? { permissions: true } : {}),
+      ...(id === undefined ? {} : { initialized: error === undefined ? { id } : { id, error } }),
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { exposedRuns } from "../../sandbox/places/exposed_runs.ts";
 import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
-import { partsOf } from "../../sandbox/folder/folder_parts.ts";
+import { type FolderParts, partsOf } from "../../sandbox/folder/folder_parts.ts";
 import type { Prompt } from "../../session/message.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import { conversationOf } from "./conversation_of.ts";
@@ -45,7 +45,7 @@ export interface Plan {
   readonly warnings: readonly string[];
 }
 
-/** Tools that ask a person: `claude -p` does not offer them either. */
+/** Tools that ask a person: `claude -p` does not offer them either, unless somebody answers for one. */
 const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
 
 /**
@@ -57,7 +57,8 @@ const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
 export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const decided = decide(order, facts);
   const { session, mode, isGated, log, rendezvous } = decided;
-  const { settingsPath, configDir, tempDir } = partsOf(facts.folder);
+  const parts = partsOf(facts.folder);
+  const { configDir, tempDir } = parts;
   const { variables: asked, warnings } = requestVariables(order, {
     login: facts.login,
     settings: valuesOf(facts.settings),
@@ -66,7 +67,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
   return {
     sessionId: session.id,
     permissionMode: mode,
-    args: argsOf(order, { ...decided, settingsPath }),
+    args: argsOf(order, { ...decided, parts }),
     env: childEnvironment({ ...order.env, ...variables }, {
       configDir,
       tempDir,
@@ -103,16 +104,22 @@ function messageOf(
 
 function argsOf(
   order: RunOrder,
-  { session, mode, log, settingsPath }: Decisions & { readonly settingsPath: string },
+  { session, mode, log, parts }: Decisions & { readonly parts: FolderParts },
 ): readonly string[] {
   const { resumed } = session;
   // A session that the caller names is named among the forwarded arguments.
   const isOwn = order.sessionId === undefined && session.id !== resumed;
   return [
     `--permission-mode=${mode}`,
-    `--disallowedTools=${HIDDEN_TOOLS}`,
+    ...(order.asksCaller ? [] : [`--disallowedTools=${HIDDEN_TOOLS}`]),
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
-    `--settings=${settingsPath}`,
+    `--settings=${parts.settingsPath}`,
+    ...(order.initialized?.systemPrompt === undefined
+      ? []
+      : [`--system-prompt-file=${parts.systemPromptPath}`]),
+    ...(order.initialized?.appendSystemPrompt === undefined
+      ? []
+      : [`--append-system-prompt-file=${parts.appendSystemPromptPath}`]),
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
     ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
@@ -152,6 +159,7 @@ function contentsOf(
         // What has come meanwhile is a turn of its own, after the cost of this one is known.
         ...(order.prompt === undefined ? ["Stop" as const] : []),
       ],
+      ...callerOf(order),
       userClaudeJson: facts.userClaudeJson,
       userSettings,
       callerSettings: withVariables(
@@ -194,6 +202,17 @@ function withVariables(
   if (!isNamed) return caller;
   const { env } = caller;
   return { ...caller, env: { ...(isJsonObject(env) ? env : {}), ...variables } };
+}
+
+/** What of the child's files a caller of the control protocol has a say in. */
+function callerOf({ asksCaller = false, initialized }: RunOrder) {
+  const { callbacks = [], systemPrompt, appendSystemPrompt } = initialized ?? {};
+  return {
+    callbacks,
+    asksCaller,
+    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+    ...(appendSystemPrompt === undefined ? {} : { appendSystemPrompt }),
+  };
 }
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */

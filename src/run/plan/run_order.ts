@@ -1,5 +1,6 @@
 import type { FramesOptions } from "../../frames/frames_state.ts";
 import type { Environment } from "../../sandbox/environment.ts";
+import type { CallbackHook } from "../../session/control/question.ts";
 import type { Limits } from "../../session/session_state.ts";
 
 /** A session to go on with, of which more has to be known than its id. */
@@ -12,6 +13,17 @@ export interface Resumption {
   readonly upTo?: string;
   /** The uuid of the prompt whose turn is all that may be left out. */
   readonly dropsTurn?: string;
+}
+
+/** What a caller of the control protocol has asked for before there was a child. */
+export interface Initialized {
+  /** The id of its request. */
+  readonly id: string;
+  readonly callbacks: readonly CallbackHook[];
+  readonly systemPrompt?: string;
+  readonly appendSystemPrompt?: string;
+  /** Why it cannot have all of it. */
+  readonly error?: string;
 }
 
 /** One run as it was asked for. */
@@ -27,6 +39,9 @@ export interface RunOrder extends Limits {
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
   readonly exactStream?: boolean;
+  /** Whether the caller is asked for permissions, by the control protocol. */
+  readonly asksCaller?: boolean;
+  readonly initialized?: Initialized;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

@@ -1,7 +1,13 @@
 import type { FolderFile } from "../folder/folder_contents.ts";
 import type { FolderParts } from "../folder/folder_parts.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
-import { type HookEvent, hookScript, hookSettings, statusLineSetting } from "./hooks.ts";
+import {
+  type CallbackHook,
+  type HookEvent,
+  hookScript,
+  hookSettings,
+  statusLineSetting,
+} from "./hooks.ts";
 import { runSettings } from "./run_settings.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 
@@ -13,6 +19,9 @@ export interface ChildFilesOptions {
   readonly hooks: readonly HookEvent[];
   /** The hooks that keep the child waiting until they are answered. */
   readonly held: readonly HookEvent[];
+  /** The caller's own hooks, and whether it is asked for permissions. */
+  readonly callbacks?: readonly CallbackHook[];
+  readonly asksCaller?: boolean;
   /** The user's own `.claude.json` and `settings.json`, where they exist. */
   readonly userClaudeJson: JsonObject | undefined;
   readonly userSettings: JsonObject | undefined;
@@ -30,6 +39,9 @@ export interface ChildFilesOptions {
   readonly apiKey: string | undefined;
   /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
   readonly stdin?: string;
+  /** The system prompt, and what is added to one, where they come from the caller of the control protocol. */
+  readonly systemPrompt?: string;
+  readonly appendSystemPrompt?: string;
   /** Whether the child is to tell what it costs while it lives. */
   readonly asksCost: boolean;
 }
@@ -39,12 +51,18 @@ const DROPPED_SETTINGS = ["hooks", "statusLine"];
 
 /** The files in a run's private folder that the child reads or runs: paths and contents, nothing is written here. */
 export function childFiles(
-  { own, configDir, settingsPath, hookPath, promptPath }: FolderParts,
+  parts: FolderParts,
   options: ChildFilesOptions,
 ): readonly FolderFile[] {
-  const { userSettings, stdin } = options;
+  const { own, configDir, settingsPath, hookPath, promptPath } = parts;
+  const { userSettings, stdin, systemPrompt, appendSystemPrompt } = options;
   const settings = runSettings(options.callerSettings, {
-    hooks: hookSettings(hookPath, { events: options.hooks, held: options.held }),
+    hooks: hookSettings(hookPath, {
+      events: options.hooks,
+      held: options.held,
+      callbacks: options.callbacks ?? [],
+      asksCaller: options.asksCaller === true,
+    }),
     memoryPath: options.memoryPath,
     plugins: options.plugins,
     outOfReach: [own, ...options.exposed],
@@ -60,6 +78,10 @@ export function childFiles(
       path: `${configDir}/settings.json`,
       text: JSON.stringify(withoutPrograms(userSettings)),
     }]),
+    ...(systemPrompt === undefined ? [] : [{ path: parts.systemPromptPath, text: systemPrompt }]),
+    ...(appendSystemPrompt === undefined
+      ? []
+      : [{ path: parts.appendSystemPromptPath, text: appendSystemPrompt }]),
     ...(stdin === undefined ? [] : [{ path: promptPath, text: stdin }]),
   ];
 }

@@ -1,6 +1,12 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
+/** A hook of the caller's, of which the child only gets to know when to call it. */
+export interface CallbackHook {
+  readonly event: string;
+  readonly matcher?: string;
+}
+
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =
   | "MessageDisplay"
@@ -13,6 +19,11 @@ export type HookEvent =
   | "Stop"
   | "StopFailure"
   | "UserPromptSubmit";
+
+/**
+ * Seconds a hook may take that asks the caller, who may be a person: a week. Whoever waits for less time is this program.
+ */
+const CALLER_TIMEOUT_S = 604_800;
 
 /**
  * Seconds a hook of ours may take before Claude Code gives it up: it only writes a file and a line, and one that asks is
@@ -35,14 +46,16 @@ export const UNHEARD = "unheard";
 /** What follows the name of a payload that is the status line's, which names no event. */
 export const STATUS_LINE = "status-line";
 
-/** What follows the name of a payload whose hook waits for an answer, and what the answer's file is called after it. */
+/** What follows the name of a payload whose hook waits for an answer, and the caller's hook that it stands for. */
 export const ASKS = "asks";
+/** What the FIFO on which such a hook waits is called after the payload, and the file that holds what it has to say. */
 export const ANSWER_SUFFIX = ".answer";
+export const REPLY_SUFFIX = ".reply";
 
 /**
  * The script behind every hook, which only carries bytes: the payload goes into a file of its own, because payloads
  * longer than a pipe's atomic 4096 bytes would mix, and one line on the FIFO announces it. A hook that asks waits for a
- * line on a FIFO of its own, and prints it.
+ * line on a FIFO of its own, and prints what stands in a file by then, if there is one.
  *
  * FIFOs are opened for reading and writing, which never blocks: a hook that only tells outlives a run that was killed.
  * The line begins with an end, so that what a stranger has begun there does not become part of it.
@@ -54,7 +67,7 @@ export const ANSWER_SUFFIX = ".answer";
  */
 export function hookScript(secret: string): string {
   return `#!/bin/sh
-# usage: hook [${ASKS} | ${STATUS_LINE}], the payload on stdin
+# usage: hook [${ASKS} [number] | ${STATUS_LINE}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=\${0%/*}
@@ -71,9 +84,10 @@ if [ "$1" != ${ASKS} ]; then
 fi
 mkfifo "$p${ANSWER_SUFFIX}" || exit 0
 exec 3<> "$p${ANSWER_SUFFIX}"
-printf '\\n%s %s ${ASKS}\\n' "$s" "$$" 1<> "$d/hooks.fifo"
-IFS= read -r answer <&3
-[ -z "$answer" ] || printf '%s\\n' "$answer"
+printf '\\n%s %s ${ASKS} %s\\n' "$s" "$$" "$2" 1<> "$d/hooks.fifo"
+read -r answer <&3
+[ ! -f "$p${REPLY_SUFFIX}" ] || cat "$p${REPLY_SUFFIX}"
+rm -f "$p${REPLY_SUFFIX}"
 exit 0
 `;
 }
@@ -85,21 +99,43 @@ exit 0
  * comes before the first request, which is held back as long as its hook has no answer.
  *
  * @param options.held further events whose hooks wait for an answer
+ * @param options.callbacks the caller's own hooks, each of which gets one that stands for it
+ * @param options.asksCaller whether the caller is asked for permissions
  */
 export function hookSettings(
   scriptPath: string,
-  { events, held }: {
+  { events, held, callbacks = [], asksCaller = false }: {
     readonly events: readonly HookEvent[];
     readonly held: readonly HookEvent[];
+    readonly callbacks?: readonly CallbackHook[];
+    readonly asksCaller?: boolean;
   },
 ): JsonObject {
-  return Object.fromEntries(events.map((event) => {
-    const asks = ASKING.includes(event) || held.includes(event);
-    const command = `exec /bin/sh ${shellQuote(scriptPath)}${asks ? ` ${ASKS}` : ""}`;
-    const matcher = MATCHERS[event];
+  const settings: Record<string, readonly JsonObject[]> = {};
+  const add = (
+    event: string,
+    { matcher, mark, timeout }: {
+      readonly matcher: string | undefined;
+      readonly mark: string;
+      readonly timeout: number;
+    },
+  ) => {
+    const command = `exec /bin/sh ${shellQuote(scriptPath)}${mark}`;
     const matched = matcher === undefined ? {} : { matcher };
-    return [event, [{ ...matched, hooks: [{ type: "command", command, timeout: TIMEOUT_S }] }]];
-  }));
+    settings[event] = [
+      ...settings[event] ?? [],
+      { ...matched, hooks: [{ type: "command", command, timeout }] },
+    ];
+  };
+  for (const event of events) {
+    const asks = ASKING.includes(event) || held.includes(event);
+    const timeout = event === "PermissionRequest" && asksCaller ? CALLER_TIMEOUT_S : TIMEOUT_S;
+    add(event, { matcher: MATCHERS[event], mark: asks ? ` ${ASKS}` : "", timeout });
+  }
+  for (const [place, { event, matcher }] of callbacks.entries()) {
+    add(event, { matcher, mark: ` ${ASKS} ${place}`, timeout: CALLER_TIMEOUT_S });
+  }
+  return settings;
 }
 
 /** The `statusLine` setting that hands the script what the child has cost, 0.3 s after whatever changed it last. */

@@ -21,6 +21,9 @@ export interface FolderParts {
   readonly rendezvousPath: string;
   /** The prompt, when it goes in on fd 0. */
   readonly promptPath: string;
+  /** The system prompt, and what is added to one, where the caller of the control protocol has given them. */
+  readonly systemPromptPath: string;
+  readonly appendSystemPromptPath: string;
   /** The child's debug log, when it is this program that wants one. */
   readonly logPath: string;
 }
@@ -38,6 +41,8 @@ export function partsOf(path: string): FolderParts {
     payloadDir: `${own}/payloads`,
     rendezvousPath: `${own}/rv.sock`,
     promptPath: `${own}/prompt`,
+    systemPromptPath: `${own}/system-prompt`,
+    appendSystemPromptPath: `${own}/append-system-prompt`,
     logPath: `${own}/debug.log`,
   };
 }

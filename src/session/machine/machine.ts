@@ -1,4 +1,6 @@
 import type { Ending } from "../effect.ts";
+import { askTold, onAnswer, withCalls } from "../control/asking.ts";
+import { onControl } from "../control/requests.ts";
 import {
   announced,
   awaitRest,
@@ -10,7 +12,7 @@ import {
 } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import type { Exit, Input } from "../input.ts";
-import { onClosed, onControl, onMessage, onUnreadable } from "./on_caller.ts";
+import { onClosed, onMessage, onUnreadable } from "./on_caller.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
 import { onSpent } from "./on_budget.ts";
@@ -51,6 +53,8 @@ export function step(state: SessionState, input: Input): Step {
       return onMessage(alive(state, input), input.message);
     case "control":
       return onControl(alive(state, input), input.request);
+    case "answer":
+      return onAnswer(alive(state, input), input.answer);
     case "closed":
       return onClosed(alive(state, input));
     case "unreadable":
@@ -62,7 +66,7 @@ export function step(state: SessionState, input: Input): Step {
     case "stream":
       return stay(alive(state, input));
     case "transcript":
-      return onTranscript(alive(state, input), input.entry);
+      return onTranscript(withCalls(alive(state, input), input.entry), input.entry);
     case "screen":
       return onScreen(state, input);
     case "signal":
@@ -75,9 +79,13 @@ export function step(state: SessionState, input: Input): Step {
       return onDeadline(state, input);
     case "exit":
       return onExit(state, input.exit);
-    case "earlier":
-    case "subagent":
+    case "subagent": {
+      const { entry, subagent: { agentId } } = input.line;
+      return stay(withCalls(state, entry, { agentId }));
+    }
     case "read":
+      return askTold(state, input.at);
+    case "earlier":
     case "retry":
     case "shells":
     case "shell":

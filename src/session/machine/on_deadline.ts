@@ -1,3 +1,4 @@
+import { askRest, onCallbacksDue } from "../control/asking.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgain } from "../beginning.ts";
 import { abort, announced, end, interrupt, remind } from "../ending.ts";
@@ -44,8 +45,9 @@ export function onDeadline(
       if (state.background) return stay(state);
       // The transcript knows of an end that no hook could tell, as when the FIFO is gone.
       if (state.completed) return overTurn(state, { kind: "answered", stop: {} });
-      // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own.
-      return state.prompted || isCommand(state)
+      // A prompt that was never taken stays with the start deadline, unless it is a command of Claude Code's own; once a
+      // turn is under way there is no such deadline any more.
+      return state.prompted || state.phase === "working" || isCommand(state)
         ? overTurn({ ...state, taken: [...state.taken, ...state.sent], sent: [] }, {
           kind: "idle",
           prompted: state.prompted,
@@ -58,11 +60,17 @@ export function onDeadline(
         : stay(state);
     }
     case "drain":
-      return overInAnyCase(state);
+      return isWaitedFor(state)
+        ? act(state, [deadline("drain", state.options.drainTimeoutMs)])
+        : overInAnyCase(state);
     case "cost":
       return onPriced(state);
     case "budget":
       return onPaid(state);
+    case "told":
+      return askRest(state, at);
+    case "callback":
+      return onCallbacksDue(state, at);
     case "record":
     case "init":
     case "shells":
@@ -77,11 +85,17 @@ export function onDeadline(
 function onSilence(state: SessionState, at: number): Step {
   const { idleTimeoutMs } = state.options;
   if (idleTimeoutMs === undefined) return stay(state);
-  const busy = state.tools.size > 0 || state.background || state.phase === "resting";
+  const busy = state.tools.size > 0 || state.background || state.phase === "resting" ||
+    isWaitedFor(state);
   const quietMs = busy ? 0 : at - state.lifeAt;
   return quietMs < idleTimeoutMs
     ? act(state, [deadline("silence", idleTimeoutMs - quietMs)])
     : interrupt(state, announced(state) ?? { kind: "silent" });
+}
+
+/** Whether the child waits for the caller, who may be a person. */
+function isWaitedFor({ asked, waiting }: SessionState): boolean {
+  return asked.size + waiting.length > 0;
 }
 
 /** Whether Claude Code may carry a prompt out by itself: 2.1.330 skips white space before the slash. */

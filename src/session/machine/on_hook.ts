@@ -1,4 +1,5 @@
 import { backgroundTasksOf } from "../background_wait.ts";
+import { askWhenTold } from "../control/asking.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end, settledEnding } from "../ending.ts";
@@ -15,19 +16,23 @@ import { overAtOnce, overTurn } from "../turn_end.ts";
 import { overWhenPriced, overWhenSettled } from "../waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
-type HookCall = Omit<Extract<Input, { readonly type: "hook" }>, "at" | "type">;
+type HookCall = Extract<Input, { readonly type: "hook" }>;
 
 /** A hook of ours runs: the turn is under way, or over. Whoever asks is answered, whatever becomes of the turn. */
 export function onHook(
   state: SessionState,
   call: HookCall,
 ): Step {
+  const { callback, payload, id, at } = call;
+  if (callback !== undefined) {
+    return onCallback(state, { payload, hookId: id, place: callback, at });
+  }
   const next = answer(state, call);
   const { ranAt } = call;
   return next.state.phase === "settling" && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
 }
 
-function answer(state: SessionState, { event, payload, id }: HookCall): Step {
+function answer(state: SessionState, { event, payload, id, at }: HookCall): Step {
   if (id !== undefined && isHeld(state, event)) {
     const next = takeHook(state, event, payload);
     const held = holdForServers(next.state, id);
@@ -48,9 +53,35 @@ function answer(state: SessionState, { event, payload, id }: HookCall): Step {
   if (event === "Stop" && goesOn(next.state)) {
     return act({ ...next.state, stopHook: id }, [...next.effects, overWhenPriced()]);
   }
+  if (event === "PermissionRequest" && state.options.caller?.permissions && mayAsk(next.state)) {
+    const asking = askWhenTold(next.state, { hook: { hookId: id, payload }, at });
+    return act(asking.state, [...next.effects, ...asking.effects]);
+  }
   const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
   const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answer, ...next.effects]);
+}
+
+/** The child calls a hook of the caller's, which says nothing of the turn: ours of the same event does. */
+function onCallback(
+  state: SessionState,
+  { payload, hookId, place, at }: {
+    readonly payload: HookPayload;
+    readonly hookId: string | undefined;
+    readonly place: number;
+    readonly at: number;
+  },
+): Step {
+  if (hookId === undefined) return stay(state);
+  const callback = state.options.caller?.callbacks[place];
+  return callback === undefined || !mayAsk(state)
+    ? act(state, [{ type: "answer", id: hookId }])
+    : askWhenTold(state, { hook: { hookId, payload, callback }, at });
+}
+
+/** Whether anything that is answered now still matters. */
+function mayAsk({ phase }: SessionState): boolean {
+  return phase !== "ending" && phase !== "interrupting" && phase !== "aborting";
 }
 
 /** Whether the child goes on by itself after the Stop that was just heard, before what the turn cost is known. */

@@ -1,3 +1,4 @@
+import { isAsking } from "../control/asking.ts";
 import { enter, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import { type Dialog, keysFor, recogniseDialog } from "../terminal/dialogs.ts";
@@ -24,6 +25,8 @@ export function onScreen(
   { at, screen }: { readonly at: number; readonly screen: Screen },
 ): Step {
   if (state.phase === "ending" || state.phase === "interrupting") return stay(state);
+  // A key would decide what the caller is asked.
+  if (isAsking(state)) return stay(state);
   const dialog = recogniseDialog(screen, { when: state.status === undefined ? "start" : "later" });
   const choices = readChoices(screen);
   const text = compactText(screen);

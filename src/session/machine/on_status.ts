@@ -1,3 +1,4 @@
+import { isAsking } from "../control/asking.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end } from "../ending.ts";
@@ -71,7 +72,7 @@ export function onStatus(
       // A failed request may put a menu on the screen, as a rate limit does: nobody has to choose any more.
       return state.phase === "settling" && state.failure !== undefined
         ? end(next, { kind: "failed", failure: state.failure })
-        : act(next, [trace, deadline("idle"), lookWhenQuiet()]);
+        : act(next, [trace, deadline("idle"), ...(isAsking(next) ? [] : [lookWhenQuiet()])]);
     default:
       return act(next, [trace]);
   }

@@ -71,6 +71,7 @@ function onRecord(
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,
     carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before)),
+    blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),
     answer: entry.text ?? before.answer,
     completed: entry.end === "completed" || (before.completed && entry.isSystem),
     ...(entry.shellLimitMs === undefined

@@ -1,0 +1,87 @@
+import { isJsonObject } from "../../transcript/json_object.ts";
+import type { CallbackHook } from "../../session/control/question.ts";
+import { type ControlRequest, isEmpty } from "../../wire/control.ts";
+import type { Initialized, RunOrder } from "./run_order.ts";
+
+/** Events for which `claude -p` calls none of the caller's hooks. */
+const UNCALLED = ["SessionStart", "SessionEnd", "Setup"];
+
+/** Longest agents on a command line, in UTF-16 code units: a single argument may have 128 KiB, execve(2). */
+const MAX_AGENTS = 100_000;
+
+/** Fields of an initialization that say something of the program that asks, or of what it takes. */
+const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds"];
+
+/**
+ * An order with what the caller's first request of the control protocol adds to it: what the child cannot be told any
+ * more once it has been started.
+ */
+export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOrder {
+  const { hooks, systemPrompt, appendSystemPrompt, agents, title, ...others } = body;
+  const problems: string[] = [];
+  const prompts = {
+    ...textField("systemPrompt", systemPrompt, problems),
+    ...textField("appendSystemPrompt", appendSystemPrompt, problems),
+  };
+  const callbacks = callbacksOf(hooks, problems);
+  const args: string[] = [];
+  if (isJsonObject(agents) && Object.keys(agents).length > 0) {
+    const text = JSON.stringify(agents);
+    if (text.length > MAX_AGENTS) problems.push('"agents" is too long for a command line');
+    else args.push(`--agents=${text}`);
+  } else if (!isEmpty(agents)) problems.push('"agents" has to be an object');
+  if (typeof title === "string" && title !== "") args.push(`--name=${title}`);
+  else if (!isEmpty(title)) problems.push('"title" has to be text');
+  for (const [name, value] of Object.entries(others)) {
+    if (isEmpty(value) || WITHOUT_EFFECT.includes(name)) continue;
+    problems.push(`claude-print cannot honour "${name}"`);
+  }
+  const initialized: Initialized = {
+    id,
+    callbacks,
+    ...prompts,
+    ...(problems.length === 0 ? {} : { error: problems.join("; ") }),
+  };
+  return { ...order, initialized, forwarded: [...order.forwarded, ...args] };
+}
+
+/** A text, or blocks of it, that is put into a file. */
+function textField<Name extends string>(
+  name: Name,
+  value: unknown,
+  problems: string[],
+): { readonly [key in Name]?: string } {
+  if (value === undefined || value === null) return {};
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (texts.every((text) => typeof text === "string")) {
+    return { [name]: texts.join("\n\n") } as { readonly [key in Name]: string };
+  }
+  problems.push(`"${name}" has to be text`);
+  return {};
+}
+
+function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[] {
+  if (isEmpty(hooks)) return [];
+  if (!isJsonObject(hooks)) {
+    problems.push('"hooks" has to be an object');
+    return [];
+  }
+  const callbacks: CallbackHook[] = [];
+  for (const [event, matchers] of Object.entries(hooks)) {
+    for (const entry of Array.isArray(matchers) ? matchers : [matchers]) {
+      const { matcher, hookCallbackIds: ids, timeout } = isJsonObject(entry) ? entry : {};
+      if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string")) {
+        problems.push(`"hooks" of ${event} need "hookCallbackIds"`);
+        continue;
+      }
+      if (UNCALLED.includes(event)) continue;
+      callbacks.push(...ids.map((id) => ({
+        event,
+        id,
+        ...(typeof matcher === "string" ? { matcher } : {}),
+        ...(typeof timeout === "number" && timeout > 0 ? { timeoutS: timeout } : {}),
+      })));
+    }
+  }
+  return callbacks;
+}

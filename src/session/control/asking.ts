@@ -1,0 +1,311 @@
+import type { Entry } from "../../transcript/entry.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { CallerQuestion, ControlAnswer } from "../../wire/control.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import type { CallDecision, Effect } from "../effect.ts";
+import { announces, stopped } from "../ending.ts";
+import type { HookPayload } from "../input.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
+import { lookWhenQuiet } from "../waits.ts";
+import { type Decision, decisionOf, failedDecision, permissionQuestion } from "./permission.ts";
+import type { CallbackHook, Question, ToolCall, WaitingHook } from "./question.ts";
+
+/** How long the line that a hook is about may take to be read: lines are held back for 0.1 s. */
+const TOLD_MS = 2000;
+
+/** Whether somebody else decides what the screen asks. */
+export function isAsking({ asked, waiting }: SessionState): boolean {
+  return waiting.some(({ callback }) => callback === undefined) ||
+    [...asked.values()].some(({ kind }) => kind === "permission");
+}
+
+/** The calls that a line of a transcript makes, and without those whose results it holds. */
+export function withCalls(
+  state: SessionState,
+  entry: Entry,
+  { agentId }: { readonly agentId?: string } = {},
+): SessionState {
+  if (state.options.caller === undefined) return state;
+  if (entry.type === "assistant") {
+    const made = entry.message.content.flatMap((block): readonly ToolCall[] =>
+      block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
+        ? [{
+          id: block.id,
+          name: block.name,
+          input: block.input,
+          ...(agentId === undefined ? {} : { agentId }),
+        }]
+        : []
+    );
+    return made.length === 0 ? state : { ...state, calls: [...state.calls, ...made] };
+  }
+  if (entry.type !== "user" || typeof entry.message.content === "string") return state;
+  const returned = new Set(entry.message.content.map(({ tool_use_id: id }) => id));
+  const calls = state.calls.filter(({ id }) => !returned.has(id));
+  return calls.length === state.calls.length ? state : { ...state, calls };
+}
+
+/** A hook waits for the caller, who is asked once the frames of what it is about have been printed. */
+export function askWhenTold(
+  before: SessionState,
+  { hook, at }: { readonly hook: WaitingHook; readonly at: number },
+): Step {
+  const { state, effects } = askTold({ ...before, waiting: [...before.waiting, hook] }, at);
+  return state.waiting.includes(hook)
+    ? act(state, [...effects, deadline("told", TOLD_MS), deadline("look")])
+    : act(state, effects);
+}
+
+/** Asks about what has been told by now. */
+export function askTold(before: SessionState, at: number): Step {
+  return askThose(before, { at, isReady: (state, hook) => isTold(state, hook) });
+}
+
+/** Asks about the rest too: it is not told any more. */
+export function askRest(before: SessionState, at: number): Step {
+  return askThose(before, { at, isReady: () => true });
+}
+
+function askThose(
+  before: SessionState,
+  { at, isReady }: {
+    readonly at: number;
+    readonly isReady: (state: SessionState, hook: WaitingHook) => boolean;
+  },
+): Step {
+  if (before.waiting.length === 0) return stay(before);
+  let step = stay({ ...before, waiting: [] });
+  for (const hook of before.waiting) {
+    step = isReady(step.state, hook)
+      ? then(step, (state) => askFor(state, { hook, at }))
+      : act({ ...step.state, waiting: [...step.state.waiting, hook] }, step.effects);
+  }
+  return step.state.waiting.length > 0
+    ? step
+    : act(step.state, [...step.effects, deadline("told")]);
+}
+
+/** Whether the frames of what a hook is about have been printed: the call of a tool, or the answer that is the last. */
+function isTold(state: SessionState, { payload, callback }: WaitingHook): boolean {
+  if (callback === undefined) return callOf(state, payload) !== undefined;
+  const { tool_use_id: id, last_assistant_message: message } = payload;
+  switch (callback.event) {
+    case "PreToolUse":
+      return state.calls.some((call) => call.id === id);
+    case "Stop":
+      return typeof message !== "string" || message.trim() === "" ||
+        announces(message, state.answer);
+    default:
+      return true;
+  }
+}
+
+/** The call that a permission is for: that with the same input, else the only one of the tool's. */
+function callOf(
+  { calls }: SessionState,
+  { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
+): ToolCall | undefined {
+  const open = calls.filter((call) => call.name === name && call.agentId === agentId);
+  const text = JSON.stringify(input);
+  return open.find((call) => JSON.stringify(call.input) === text) ??
+    (open.length === 1 ? open[0] : undefined);
+}
+
+function askFor(
+  state: SessionState,
+  { hook: { hookId, payload, callback }, at }: { readonly hook: WaitingHook; readonly at: number },
+): Step {
+  if (callback !== undefined) {
+    return state.open
+      ? askCallback(state, { callback, payload, hookId, at })
+      : act(state, [answer(hookId)]);
+  }
+  const call = callOf(state, payload);
+  const { tool_name: tool, tool_input: input } = payload;
+  const question = { kind: "permission", hookId, tool, input, call } as const;
+  // Nobody is asked about a call twice, though its result may be written late.
+  const next = { ...state, calls: state.calls.filter((each) => each !== call) };
+  return state.open
+    ? ask(next, { question, request: permissionQuestion(payload, { call, isNew: isNew(state) }) })
+    : decide(next, { question, decision: unanswerable(next) });
+}
+
+function askCallback(
+  state: SessionState,
+  { callback, payload, hookId, at }: {
+    readonly callback: CallbackHook;
+    readonly payload: HookPayload;
+    readonly hookId: string;
+    readonly at: number;
+  },
+): Step {
+  const { id, timeoutS } = callback;
+  const toolUseId = payload["tool_use_id"];
+  const due = timeoutS === undefined ? {} : { due: at + timeoutS * 1000 };
+  const known = typeof toolUseId === "string" ? { toolUseId } : {};
+  const asking = ask(state, {
+    question: { kind: "callback", hookId, callback, ...due, ...known },
+    request: {
+      subtype: "hook_callback",
+      callback_id: id,
+      input: payload,
+      // An event that is about no tool has an id of its own.
+      tool_use_id: known.toolUseId ?? `${state.options.caller?.idPrefix}-${hookId}`,
+    },
+  });
+  return act(asking.state, [...asking.effects, ...untilDue(asking.state, at)]);
+}
+
+function ask(
+  state: SessionState,
+  { question, request }: { readonly question: Question; readonly request: CallerQuestion },
+): Step {
+  const questions = state.questions + 1;
+  const id = `${state.options.caller?.idPrefix}-${questions}`;
+  return act({ ...state, questions, asked: new Map([...state.asked, [id, question]]) }, [
+    { type: "ask", id, question: request },
+  ]);
+}
+
+/** The caller answers; what nobody has asked, or not any more, is nothing to anybody. */
+export function onAnswer(before: SessionState, given: ControlAnswer): Step {
+  const question = before.asked.get(given.id);
+  if (question === undefined) return stay(before);
+  const state = { ...before, asked: without(before.asked, given.id) };
+  switch (question.kind) {
+    case "permission":
+      return decide(state, {
+        question,
+        decision: "error" in given
+          ? failedDecision(`Error: ${given.error}`)
+          : decisionOf(given.response, { ...question, isNew: isNew(state) }),
+      });
+    case "callback":
+      return "error" in given || !isJsonObject(given.response)
+        ? act(state, [answer(question.hookId)])
+        : act(state, [
+          answer(question.hookId, given.response),
+          ...(forbids(given.response) ? decided(question.toolUseId, "forbidden") : []),
+        ]);
+  }
+}
+
+/** Whether a hook's answer forbids a call. */
+function forbids({ hookSpecificOutput: output, decision }: JsonObject): boolean {
+  return decision === "block" || (isJsonObject(output) && output["permissionDecision"] === "deny");
+}
+
+/** Hands a decision to the hook that waits for it. */
+function decide(
+  state: SessionState,
+  { question: { hookId, call }, decision }: {
+    readonly question: Extract<Question, { readonly kind: "permission" }>;
+    readonly decision: Decision;
+  },
+): Step {
+  const effects: readonly Effect[] = [
+    answer(hookId, decision.reply),
+    // A turn that ends with it takes no notice of what was decided.
+    ...decided(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
+    ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
+  ];
+  const next = decision.interrupt ? stopped(state) : stay(state);
+  // What stands on the screen now, if anything, is another dialog.
+  const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
+  return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);
+}
+
+/** Whoever could answer has gone. */
+export function onCallerGone(before: SessionState): Step {
+  let step: Step = stay({ ...before, asked: new Map(), waiting: [] });
+  for (const question of before.asked.values()) {
+    step = then(
+      step,
+      (state) =>
+        question.kind === "permission"
+          ? decide(state, { question, decision: unanswerable(state) })
+          : act(state, [answer(question.hookId)]),
+    );
+  }
+  for (const { hookId, callback } of before.waiting) {
+    step = then(step, (state) =>
+      act(state, [
+        callback === undefined ? answer(hookId, unanswerable(state).reply) : answer(hookId),
+      ]));
+  }
+  return step;
+}
+
+function decided(toolUseId: string | undefined, decision: CallDecision): readonly Effect[] {
+  return toolUseId === undefined ? [] : [{ type: "decided", toolUseId, decision }];
+}
+
+function isNew({ version = "" }: SessionState): boolean {
+  return isVersionAtLeast(version, "2.1.330");
+}
+
+function unanswerable(state: SessionState): Decision {
+  const kind = isNew(state) ? "AbortError" : "Error";
+  return failedDecision(`${kind}: Tool permission stream closed before response received`);
+}
+
+/** Takes back what the caller is asked: the turn is over, and Claude Code has done with its hooks. */
+export function withdraw(state: SessionState): Step {
+  if (state.asked.size === 0 && state.waiting.length === 0) return stay(state);
+  const effects: Effect[] = [];
+  for (const [id, question] of state.asked) {
+    effects.push({ type: "withdraw", id }, answer(question.hookId));
+    if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
+  }
+  for (const { hookId } of state.waiting) effects.push(answer(hookId));
+  return act({ ...state, asked: new Map(), waiting: [] }, effects);
+}
+
+/** Goes on without the hooks of the caller's whose time is up. */
+export function onCallbacksDue(before: SessionState, at: number): Step {
+  let step: Step = stay(before);
+  for (const [id, question] of before.asked) {
+    if (question.kind !== "callback" || question.due === undefined || question.due > at) continue;
+    const { hookId, callback: { event }, toolUseId } = question;
+    step = then(step, (state) =>
+      act({ ...state, asked: without(state.asked, id) }, [
+        { type: "withdraw", id },
+        ...(event === "PreToolUse"
+          ? [answer(hookId, LATE), ...decided(toolUseId, "late")]
+          : [answer(hookId)]),
+      ]));
+  }
+  return act(step.state, [...step.effects, ...untilDue(step.state, at)]);
+}
+
+/** As `claude -p`: a hook that may forbid a call forbids it when it says nothing. */
+const LATE: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason:
+      "PreToolUse hook did not respond before its timeout (host client may be unreachable). " +
+      "The tool call was not executed",
+  },
+};
+
+function untilDue({ asked }: SessionState, at: number): readonly Effect[] {
+  const due = [...asked.values()].flatMap((question) =>
+    question.kind === "callback" && question.due !== undefined ? [question.due] : []
+  );
+  return due.length === 0 ? [] : [deadline("callback", Math.max(0, Math.min(...due) - at))];
+}
+
+function answer(id: string, reply?: HookPayload): Effect {
+  return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+}
+
+function without(asked: SessionState["asked"], id: string): SessionState["asked"] {
+  return new Map([...asked].filter(([other]) => other !== id));
+}
+
+function then(before: Step, next: (state: SessionState) => Step): Step {
+  const { state, effects } = next(before.state);
+  return act(state, [...before.effects, ...effects]);
+}

@@ -1,0 +1,133 @@
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { CallerQuestion } from "../../wire/control.ts";
+import type { CallDecision } from "../effect.ts";
+import type { HookPayload } from "../input.ts";
+import type { ToolCall } from "./question.ts";
+
+/** Tools whose permission is a person's answer, and not a yes or no. */
+const INTERACTIVE = ["AskUserQuestion", "ExitPlanMode"];
+
+/**
+ * What the caller is asked when a tool needs a permission.
+ *
+ * @param options.isNew whether Claude Code is 2.1.330 or later, which says more
+ */
+export function permissionQuestion(
+  payload: HookPayload,
+  { call, isNew }: { readonly call: ToolCall | undefined; readonly isNew: boolean },
+): CallerQuestion {
+  const name = String(payload["tool_name"]);
+  const input = payload["tool_input"];
+  const { permission_suggestions: suggestions, agent_id: agentId } = payload;
+  const described = descriptionOf(input, payload["cwd"]);
+  return {
+    subtype: "can_use_tool",
+    tool_name: name,
+    display_name: displayName(name),
+    input,
+    ...(described === undefined ? {} : { description: described }),
+    ...(Array.isArray(suggestions) ? { permission_suggestions: suggestions } : {}),
+    tool_use_id: call?.id ?? "",
+    ...(typeof agentId === "string" ? { agent_id: agentId } : {}),
+    ...(isNew && INTERACTIVE.includes(name) ? { requires_user_interaction: true } : {}),
+  };
+}
+
+/** What a call is about, in a few words: the model's own, or the file, as it is called in the working directory. */
+function descriptionOf(input: unknown, cwd: unknown): string | undefined {
+  if (!isJsonObject(input)) return undefined;
+  const description = input["description"];
+  const path = input["notebook_path"] ?? input["file_path"];
+  if (typeof description === "string") return description;
+  if (typeof path !== "string") return undefined;
+  return path.startsWith(`${cwd}/`) ? path.slice(`${cwd}/`.length) : path;
+}
+
+/** A tool as a person knows it; those of MCP servers say whose they are. */
+function displayName(name: string): string {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/su.exec(name) ?? [];
+  return server === undefined ? name : `${server} - ${tool} (MCP)`;
+}
+
+/** What a caller has decided. */
+export interface Decision {
+  readonly reply: HookPayload;
+  readonly outcome: Exclude<CallDecision, "withdrawn">;
+  /** Whether the turn is to end with it. */
+  readonly interrupt: boolean;
+  /** The permission mode in which the session is then; absent where it stays as it is. */
+  readonly mode?: string;
+}
+
+/**
+ * What the hook says to Claude Code, given a caller's answer.
+ *
+ * A yes always names the input: 2.1.330 leaves the dialog of ExitPlanMode on the screen otherwise.
+ *
+ * @param options.tool the tool's name
+ * @param options.input what it was to be called with
+ * @param options.isNew whether Claude Code is 2.1.330 or later, which words refusals in another way
+ */
+export function decisionOf(
+  answer: unknown,
+  { tool, input, isNew }: {
+    readonly tool: unknown;
+    readonly input: unknown;
+    readonly isNew: boolean;
+  },
+): Decision {
+  const { behavior, updatedInput, updatedPermissions, message, interrupt } = isJsonObject(answer)
+    ? answer
+    : {};
+  if (behavior === "allow" && (updatedInput === undefined || isJsonObject(updatedInput))) {
+    const updates: readonly unknown[] = Array.isArray(updatedPermissions) ? updatedPermissions : [];
+    const mode = updates.filter(isJsonObject).findLast(({ type }) =>
+      type === "setMode"
+    )?.["mode"] ??
+      (tool === "ExitPlanMode" ? "default" : undefined);
+    return {
+      outcome: "accepted",
+      interrupt: false,
+      ...(typeof mode === "string" ? { mode } : {}),
+      reply: permissionReply({
+        behavior,
+        updatedInput: updatedInput ?? input,
+        ...(updates.length === 0 ? {} : { updatedPermissions: updates }),
+      }),
+    };
+  }
+  if (behavior === "deny" && typeof message === "string") {
+    return {
+      outcome: "rejected",
+      interrupt: interrupt === true,
+      reply: permissionReply({
+        behavior,
+        message,
+        ...(interrupt === true ? { interrupt } : {}),
+      }),
+    };
+  }
+  return isNew
+    ? refusal(
+      "The canUseTool callback returned an invalid permission result. " +
+        'Expected {behavior: "allow", updatedInput?: object} or {behavior: "deny", message: string}',
+    )
+    : failedDecision("Error: the answer is no permission result");
+}
+
+/** The refusal of what could not be asked, as `claude -p` words it. */
+export function failedDecision(why: string): Decision {
+  return refusal(`Tool permission request failed: ${why}`);
+}
+
+function refusal(message: string): Decision {
+  return {
+    outcome: "failed",
+    interrupt: false,
+    reply: permissionReply({ behavior: "deny", message }),
+  };
+}
+
+function permissionReply(decision: JsonObject): HookPayload {
+  return { hookSpecificOutput: { hookEventName: "PermissionRequest", decision } };
+}

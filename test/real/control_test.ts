@@ -1,0 +1,164 @@
+import { assertEquals } from "@std/assert";
+import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
+import { type Caller, hold, holdWithClaude } from "./hold_conversation.ts";
+import { type JsonObject, outlineOfFrames, parseFrames } from "./print_mode_facts.ts";
+import type { RealClaude } from "./real_claude.ts";
+
+const RESULT = '"type":"result"';
+const ASKS_CALLER = ["--permission-prompt-tool", "stdio"];
+
+/** Fields of questions that no hook of the interactive Claude Code is told, and those that differ in any two runs. */
+const UNTOLD = [
+  ...["blocked_path", "decision_reason", "decision_reason_type", "permission_suggestions"],
+  ...["decision_reason_hook_event", "decision_reason_hook_source"],
+  ...["tool_use_id", "session_id", "transcript_path", "prompt_id", "duration_ms"],
+];
+
+const request = (id: string, body: JsonObject) => ({
+  type: "control_request",
+  request_id: id,
+  request: body,
+});
+
+/** Everything that a caller of the control protocol hears, but for what differs in any two runs. */
+async function heardBy(
+  holding: typeof hold,
+  { real, script, args }: {
+    readonly real: RealClaude;
+    readonly script: (caller: Caller) => Promise<void>;
+    readonly args: readonly string[];
+  },
+) {
+  const { code, stdout, stderr } = await holding(real, script, args);
+  const frames = parseFrames(stdout);
+  const questions = frames.filter(({ type }) => type === "control_request")
+    .map(({ request }) => masked(request));
+  const results = frames.filter(({ type }) => type === "result")
+    .map(({ subtype, result, num_turns, terminal_reason, permission_denials }) => ({
+      ...{ subtype, result, num_turns, terminal_reason },
+      denied: (permission_denials as readonly JsonObject[]).map(({ tool_input }) => tool_input),
+    }));
+  const decisions = frames.map(({ tool_result_meta: meta }) => masked(meta))
+    .filter((meta) => meta !== undefined);
+  // What Claude Code shows a person as well.
+  const outline = outlineOfFrames(frames).filter((frame) => frame !== "system/notification");
+  return { heard: { outline, questions, results, decisions, code }, stderr };
+}
+
+function masked(value: unknown): unknown {
+  const text = JSON.stringify(value, (name, each) => UNTOLD.includes(name) ? undefined : each);
+  return text === undefined
+    ? undefined
+    : sorted(JSON.parse(text.replaceAll(/toolu_\w+/gu, "toolu")));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1)
+      .map(([name, each]) => [name, sorted(each)]),
+  );
+}
+
+/** Fails unless the caller hears the same of both. */
+async function assertSame(
+  real: RealClaude,
+  script: (caller: Caller) => Promise<void>,
+  args: readonly string[] = [],
+): Promise<void> {
+  const theirs = await heardBy(holdWithClaude, { real, script, args });
+  const ours = await heardBy(hold, { real, script, args });
+  assertEquals(ours.heard, theirs.heard);
+}
+
+const QUESTION = {
+  question: "Which?",
+  header: "Pick",
+  options: [{ label: "A", description: "a" }, { label: "B", description: "b" }],
+  multiSelect: false,
+};
+
+forEachVersion("a caller that decides on permissions is asked as by claude -p", async (real) => {
+  await assertSame(real, async ({ say, send, heard, answer }) => {
+    answer(({ subtype, tool_name: name, input }) => {
+      if (subtype !== "can_use_tool") return {};
+      const { command, questions } = input as { command?: string; questions?: unknown };
+      if (name === "AskUserQuestion") {
+        return { behavior: "allow", updatedInput: { questions, answers: { "Which?": "B" } } };
+      }
+      if (command === "touch no") return { behavior: "deny", message: "Not this one" };
+      if (command === "touch other") {
+        return { behavior: "allow", updatedInput: { command: "echo another" } };
+      }
+      if (command === "touch stop") {
+        return { behavior: "deny", message: "Not at all", interrupt: true };
+      }
+      if (command === "touch broken") return new Error("the caller broke");
+      return { behavior: "allow", updatedInput: input };
+    });
+    await send(request("init", { subtype: "initialize", hooks: {} }));
+    await say("One. [[bash touch yes]] [[bash touch no]] [[say first]]");
+    await heard(RESULT, 1);
+    await say("Two. [[bash touch other]] [[bash touch broken]] [[say second]]");
+    await heard(RESULT, 2);
+    await say(
+      `Three. [[tool AskUserQuestion ${JSON.stringify({ questions: [QUESTION] })}]]` +
+        "[[say third]]",
+    );
+    await heard(RESULT, 3);
+    await say("Four. [[bash touch stop]] [[say never]]");
+    await heard(RESULT, 4);
+    await say("Five. [[say fifth]]");
+    await heard(RESULT, 5);
+  }, ASKS_CALLER);
+});
+
+forEachVersion("a caller's hooks are called as by claude -p", async (real) => {
+  const hooks = {
+    PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["pre"] }],
+    PostToolUse: [{ hookCallbackIds: ["post"] }],
+    UserPromptSubmit: [{ hookCallbackIds: ["prompt"] }],
+    Stop: [{ hookCallbackIds: ["stop"] }],
+    SessionStart: [{ hookCallbackIds: ["start"] }],
+  };
+  await assertSame(real, async ({ say, send, heard, answer }) => {
+    answer(({ callback_id: id, input }) => {
+      const { tool_input: call, prompt } = input as {
+        tool_input?: { command?: string };
+        prompt?: string;
+      };
+      if (id === "pre" && call?.command === "echo no") {
+        return {
+          hookSpecificOutput: {
+            hookEventName: "PreToolUse",
+            permissionDecision: "deny",
+            permissionDecisionReason: "the hook says no",
+          },
+        };
+      }
+      if (id === "prompt" && prompt?.startsWith("Three")) {
+        return { decision: "block", reason: "not this" };
+      }
+      return {};
+    });
+    await send(request("init", { subtype: "initialize", hooks }));
+    await say("One. [[bash echo yes]] [[say first]]");
+    await heard(RESULT, 1);
+    await say("Two. [[bash echo no]] [[say second]]");
+    await heard(RESULT, 2);
+    await say("Three. [[say never]]");
+    await heard(RESULT, 3);
+  });
+});
+
+forNewestVersion("a caller that goes away, or stops the turn, while it is asked", async (real) => {
+  await assertSame(real, async ({ say, send, heard }) => {
+    await say("One. [[bash touch never]] [[say first]]");
+    await heard("can_use_tool", 1);
+    await send(request("stop", { subtype: "interrupt" }));
+    await heard(RESULT, 1);
+    await say("Two. [[bash touch never]] [[say second]]");
+    await heard("can_use_tool", 2);
+  }, ASKS_CALLER);
+});

@@ -1,0 +1,75 @@
+import { assertEquals } from "@std/assert";
+import { askedOrder } from "../../../src/run/plan/asked_order.ts";
+import { PLAIN_ORDER } from "../plain_order.ts";
+
+const asked = (body: Readonly<Record<string, unknown>>) => {
+  const { initialized, forwarded } = askedOrder(PLAIN_ORDER, {
+    id: "r",
+    subtype: "initialize",
+    body,
+  });
+  const { id: _, callbacks, ...rest } = initialized ?? { id: "", callbacks: [] };
+  return { callbacks, args: forwarded.slice(PLAIN_ORDER.forwarded.length), ...rest };
+};
+
+const NOTHING = { callbacks: [], args: [] };
+
+Deno.test("an initialization that asks for nothing changes nothing", () => {
+  for (
+    const body of [
+      {},
+      { hooks: null, agents: {}, sdkMcpServers: [] },
+      { hooks: {}, jsonSchema: null, promptSuggestions: true, title: "" },
+    ]
+  ) {
+    assertEquals(asked(body), NOTHING);
+  }
+});
+
+Deno.test("prompts, agents and a title are given to the child, hooks get places", () => {
+  assertEquals(
+    asked({
+      systemPrompt: ["You are", "two blocks"],
+      appendSystemPrompt: "And more",
+      agents: { bob: { description: "d", prompt: "p" } },
+      title: "A title",
+      hooks: {
+        PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["a", "b"], timeout: 5 }],
+        Stop: [{ hookCallbackIds: ["c"] }],
+        SessionStart: [{ hookCallbackIds: ["d"] }],
+      },
+    }),
+    {
+      callbacks: [
+        { event: "PreToolUse", id: "a", matcher: "Bash", timeoutS: 5 },
+        { event: "PreToolUse", id: "b", matcher: "Bash", timeoutS: 5 },
+        { event: "Stop", id: "c" },
+      ],
+      args: ['--agents={"bob":{"description":"d","prompt":"p"}}', "--name=A title"],
+      systemPrompt: "You are\n\ntwo blocks",
+      appendSystemPrompt: "And more",
+    },
+  );
+  assertEquals(asked({ systemPrompt: "" }), { ...NOTHING, systemPrompt: "" });
+});
+
+Deno.test("what cannot be honoured is named", () => {
+  const errorOf = (body: Readonly<Record<string, unknown>>) => asked(body).error;
+  assertEquals(
+    errorOf({ toolAliases: { Bash: "Sh" } }),
+    'claude-print cannot honour "toolAliases"',
+  );
+  assertEquals(errorOf({ hooks: [1] }), '"hooks" has to be an object');
+  assertEquals(
+    errorOf({ hooks: { Stop: [{}, 7, { hookCallbackIds: "x" }] } }),
+    Array(3).fill('"hooks" of Stop need "hookCallbackIds"').join("; "),
+  );
+  assertEquals(
+    errorOf({ systemPrompt: 7, agents: [1], title: { a: 1 } }),
+    '"systemPrompt" has to be text; "agents" has to be an object; "title" has to be text',
+  );
+  assertEquals(
+    errorOf({ agents: { a: { prompt: "x".repeat(200_000) } } }),
+    '"agents" is too long for a command line',
+  );
+});

@@ -1,0 +1,246 @@
+import { assertEquals } from "@std/assert";
+import type { CallbackHook } from "../../../src/session/control/question.ts";
+import type { Message } from "../../../src/session/message.ts";
+import { readEntry } from "../../../src/transcript/entry.ts";
+import { simulate, type Simulation } from "../simulation.ts";
+
+const INPUT = { command: "touch a", description: "Touch" };
+
+/** A session in a turn, whose caller is asked for permissions and has hooks. */
+function working(callbacks: readonly CallbackHook[] = []): Simulation {
+  const session = simulate({
+    conversation: true,
+    version: "2.1.330",
+    timeoutMs: 60_000,
+    otherStopHooks: true,
+    caller: { idPrefix: "q", permissions: true, callbacks },
+  });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "status", status: "idle" });
+  session.hear({
+    type: "message",
+    message: { text: "go", way: "rendezvous" } as Message,
+  });
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "go" } });
+  session.hear({ type: "status", status: "busy" });
+  return session;
+}
+
+const line = (session: Simulation, written: object) => {
+  const entry = readEntry(written);
+  if (entry !== undefined) session.hear({ type: "transcript", entry });
+  session.hear({ type: "read" });
+};
+const call = (session: Simulation, id = "toolu_1", input: unknown = INPUT) =>
+  line(session, {
+    type: "assistant",
+    message: { id: "m", model: "m", content: [{ type: "tool_use", id, name: "Bash", input }] },
+  });
+const needsPermission = (session: Simulation, id: string, input: unknown = INPUT) =>
+  session.hear({
+    type: "hook",
+    event: "PermissionRequest",
+    payload: { tool_name: "Bash", tool_input: input, cwd: "/w" },
+    id,
+  });
+const answer = (session: Simulation, response: unknown, id = "q-1") =>
+  session.hear({ type: "answer", answer: { id, response } });
+const asked = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "ask" ? [effect] : []);
+const replies = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "answer" ? [effect] : []);
+const decisions = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "decided" ? [effect.decision] : []);
+const decision = (session: Simulation) => {
+  const output = replies(session).at(-1)?.reply?.["hookSpecificOutput"];
+  return (output as { readonly decision?: unknown } | undefined)?.decision;
+};
+
+Deno.test("a permission is asked for once its call has been told, and a yes names the input", () => {
+  const session = working();
+  needsPermission(session, "7");
+  assertEquals(asked(session), []);
+  call(session);
+  assertEquals(asked(session).map(({ id, question }) => [id, question]), [["q-1", {
+    subtype: "can_use_tool",
+    tool_name: "Bash",
+    display_name: "Bash",
+    input: INPUT,
+    description: "Touch",
+    tool_use_id: "toolu_1",
+  }]]);
+  answer(session, { behavior: "allow" });
+  assertEquals(replies(session).map(({ id }) => id), ["7"]);
+  assertEquals(decision(session), { behavior: "allow", updatedInput: INPUT });
+  assertEquals(decisions(session), ["accepted"]);
+});
+
+Deno.test("a call that is never told is asked about all the same", () => {
+  const session = working();
+  needsPermission(session, "7");
+  session.wait(5000);
+  assertEquals(asked(session).map(({ question }) => question["tool_use_id"]), [""]);
+});
+
+Deno.test("a call is not taken for one before it whose result has not been written", () => {
+  const session = working();
+  call(session, "toolu_a", { command: "a" });
+  needsPermission(session, "1", { command: "a" });
+  answer(session, { behavior: "allow" });
+  needsPermission(session, "2", { command: "b" });
+  assertEquals(asked(session).length, 1);
+  call(session, "toolu_b", { command: "b" });
+  assertEquals(asked(session).map(({ question }) => question["tool_use_id"]), [
+    "toolu_a",
+    "toolu_b",
+  ]);
+});
+
+Deno.test("calls of one tool are told apart by their input", () => {
+  const session = working();
+  call(session, "toolu_a", { command: "a" });
+  call(session, "toolu_b", { command: "b" });
+  needsPermission(session, "2", { command: "b" });
+  needsPermission(session, "1", { command: "a" });
+  assertEquals(asked(session).map(({ question }) => question["tool_use_id"]), [
+    "toolu_b",
+    "toolu_a",
+  ]);
+});
+
+Deno.test("a refusal is passed on in the caller's words, and may end the turn", () => {
+  const session = working();
+  call(session);
+  needsPermission(session, "7");
+  answer(session, { behavior: "deny", message: "Never" });
+  assertEquals(decision(session), { behavior: "deny", message: "Never" });
+  assertEquals([decisions(session), session.state().phase], [["rejected"], "working"]);
+  call(session, "toolu_2");
+  needsPermission(session, "8");
+  answer(session, { behavior: "deny", message: "Stop", interrupt: true }, "q-2");
+  assertEquals(decision(session), { behavior: "deny", message: "Stop", interrupt: true });
+  assertEquals(decisions(session), ["rejected", "withdrawn"]);
+  assertEquals([session.state().phase, session.typed()], ["aborting", ""]);
+});
+
+Deno.test("an answer that says nothing denies, and an error too", () => {
+  for (
+    const response of [undefined, null, 7, {}, { behavior: "deny" }, {
+      behavior: "allow",
+      updatedInput: 7,
+    }]
+  ) {
+    const session = working();
+    call(session);
+    needsPermission(session, "7");
+    answer(session, response);
+    assertEquals((decision(session) as { readonly behavior: string }).behavior, "deny");
+    assertEquals(decisions(session), ["failed"]);
+  }
+  const session = working();
+  call(session);
+  needsPermission(session, "7");
+  session.hear({ type: "answer", answer: { id: "q-1", error: "broken" } });
+  assertEquals(decision(session), {
+    behavior: "deny",
+    message: "Tool permission request failed: Error: broken",
+  });
+});
+
+Deno.test("late, double and foreign answers are nothing to anybody", () => {
+  const session = working();
+  call(session);
+  needsPermission(session, "7");
+  answer(session, { behavior: "allow" }, "q-2");
+  answer(session, { behavior: "allow" }, "other");
+  assertEquals(replies(session), []);
+  answer(session, { behavior: "deny", message: "No" });
+  answer(session, { behavior: "allow" });
+  assertEquals(replies(session).length, 1);
+});
+
+Deno.test("a caller that goes away in the middle of a question denies by that, and later questions too", () => {
+  const session = working();
+  call(session);
+  needsPermission(session, "7");
+  session.hear({ type: "closed" });
+  const gone = {
+    behavior: "deny",
+    message: "Tool permission request failed: AbortError: " +
+      "Tool permission stream closed before response received",
+  };
+  assertEquals(decision(session), gone);
+  needsPermission(session, "8");
+  assertEquals([decision(session), asked(session).length], [gone, 1]);
+});
+
+Deno.test("no key is pressed while the caller decides what the screen asks", () => {
+  const session = working();
+  session.draw("Do you want to proceed?", "❯ 1. Yes", "  2. No");
+  call(session);
+  needsPermission(session, "7");
+  session.hear({ type: "status", status: "waiting" });
+  session.wait(30_000);
+  assertEquals([session.typed(), session.ending()], ["", undefined]);
+});
+
+Deno.test("an interrupt takes questions back first", () => {
+  const session = working();
+  call(session);
+  needsPermission(session, "7");
+  session.hear({ type: "control", request: { id: "r", subtype: "interrupt", body: {} } });
+  const kinds = session.effects.map(({ type }) => type)
+    .filter((type) => ["ask", "withdraw", "respond", "write"].includes(type));
+  assertEquals(kinds, ["ask", "withdraw", "respond", "write"]);
+  assertEquals(decisions(session), ["withdrawn"]);
+  answer(session, { behavior: "allow" });
+  assertEquals(replies(session).map(({ reply }) => reply), [undefined]);
+});
+
+const PRE: CallbackHook = { event: "PreToolUse", matcher: "Bash", id: "hook_0", timeoutS: 2 };
+const preToolUse = (session: Simulation, id = "5") =>
+  session.hear({
+    type: "hook",
+    event: "PreToolUse",
+    payload: { hook_event_name: "PreToolUse", tool_name: "Bash", tool_use_id: "toolu_1" },
+    id,
+    callback: 0,
+  });
+
+Deno.test("a hook of the caller's is called once the call has been told, and its answer is the hook's", () => {
+  const session = working([PRE]);
+  preToolUse(session);
+  assertEquals(asked(session), []);
+  call(session);
+  assertEquals(asked(session).map(({ question }) => question), [{
+    subtype: "hook_callback",
+    callback_id: "hook_0",
+    input: { hook_event_name: "PreToolUse", tool_name: "Bash", tool_use_id: "toolu_1" },
+    tool_use_id: "toolu_1",
+  }]);
+  const output = { hookSpecificOutput: { permissionDecision: "deny" } };
+  answer(session, output);
+  assertEquals(replies(session).map(({ reply }) => reply), [output]);
+  assertEquals(decisions(session), ["forbidden"]);
+});
+
+Deno.test("a hook of the caller's that says nothing in time lets no tool be called", () => {
+  const session = working([PRE]);
+  call(session);
+  preToolUse(session);
+  session.wait(1999);
+  assertEquals(replies(session), []);
+  session.wait(1);
+  const output = replies(session)[0]?.reply?.["hookSpecificOutput"];
+  assertEquals((output as { readonly permissionDecision: string }).permissionDecision, "deny");
+  assertEquals(
+    session.effects.filter(({ type }) => type === "withdraw").length,
+    1,
+  );
+});
+
+Deno.test("a hook whose callback nobody has registered says nothing", () => {
+  const session = working();
+  preToolUse(session);
+  assertEquals(replies(session).map(({ id, reply }) => [id, reply]), [["5", undefined]]);
+});
