@@ -114,6 +114,8 @@ const SIGNALLED_MS = 200;
 const MOST_UNREAD = 1024 * 1024;
 /** Most bytes owed to whoever reads the output while more of what shells write is taken up. */
 const MOST_OWED = 1024 * 1024;
+/** How long nobody may take frames before a run that has ended goes on without waiting for it, in milliseconds. */
+const TAKEN_MS = 1000;
 /** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
 const MAX_LAST_PORTIONS = 512;
 
@@ -247,14 +249,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   };
 
-  const readFiles = () => {
-    const changed = status.read();
-    if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
+  const readTranscript = () => {
     const entries = transcript.read();
     for (const entry of entries) give({ at: elapsed(), type: "transcript", entry });
     const lines = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
     for (const line of lines) give({ at: elapsed(), type: "subagent", line });
     if (entries.length + lines.length > 0) give({ at: elapsed(), type: "read" });
+  };
+  const readFiles = () => {
+    const changed = status.read();
+    if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
+    readTranscript();
     // Once the first request is not held back any more, nobody asks.
     const connections = state.session.held === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: elapsed(), type: "mcp", ...connections });
@@ -262,6 +267,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const tellShells = (news: readonly ShellNews[] = []) => {
     for (const one of news) give({ at: elapsed(), ...one });
+  };
+  /** Reads all that there is of the transcript. Whoever takes the frames slowly is waited for, but not who takes none. */
+  const readRest = async () => {
+    let isTaken = true;
+    for (readFiles(); transcript.isBehind; readTranscript()) {
+      const owing = outlets.filter(({ pending }) => pending > MOST_OWED);
+      if (owing.length === 0 || !isTaken) continue;
+      const ready = await poller.wait(owing.map(({ fd }) => ({ fd, write: true })), TAKEN_MS);
+      isTaken = ready.length > 0;
+      for (const outlet of owing) outlet.flush();
+    }
   };
   const readHooks = () => {
     for (const call of hooks.read()) {
@@ -312,7 +328,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const polledAt = elapsed();
     const owing = outlets.filter(({ pending }) => pending > 0);
     const paused = owing.some(({ pending }) => pending > MOST_OWED);
-    const isBehind = shells?.hasMore === true && !paused;
+    const isBehind = (transcript.isBehind || shells?.hasMore === true) && !paused;
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
@@ -352,6 +368,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (rendezvous?.open()) give({ at: elapsed(), type: "reachable" });
       if (hooks.unheard) give({ at: elapsed(), type: "unheard" });
       lastTick = elapsed();
+    } else if (transcript.isBehind && !paused) {
+      readTranscript();
     }
     if (retries !== undefined && lastTick >= polledAt) {
       const look = () => renderScreen(ring.chunks(), size);
@@ -385,7 +403,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         const look = { at: elapsed(), child: child.pid };
         tellShells(shells?.readAll(look));
         readStream();
-        readFiles();
+        await readRest();
         tellShells(shells?.readAll(look));
         if (exit.kind === "signaled" && MEANT_FOR_ALL.includes(exit.signal)) {
           await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));

@@ -126,7 +126,7 @@ export interface FramesState {
   readonly ids: number;
   /** The lines of earlier runs of the session. */
   readonly earlier: readonly Entry[];
-  /** The lines of this run that have been told. */
+  /** What is kept of the lines of this run that have been told. */
   readonly entries: Chain<Entry> | undefined;
   /** Lines since the last `read`, which are told in the order of their times. */
   readonly own: Chain<Entry> | undefined;
@@ -156,6 +156,8 @@ export interface FramesState {
   readonly preserved: ReadonlyMap<string, boolean>;
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** The calls that have failed, or were refused. */
+  readonly failed: Chain<ToolUse> | undefined;
   readonly tasks: Tasks;
   /** What the caller has decided on calls, by their ids. */
   readonly decisions: ReadonlyMap<string, CallDecision>;
@@ -237,6 +239,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     ahead: undefined,
     preserved: new Map(),
     toolUses: new Map(),
+    failed: undefined,
     tasks: new Map(),
     decisions: new Map(),
     taskIds: new Set(),

@@ -3,6 +3,7 @@ import { isCommandText } from "../transcript/turn.ts";
 import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { isResumption } from "../transcript/resumption.ts";
+import { keptEntry } from "../transcript/kept_entry.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import type { Subagent, SubagentLine } from "../session/input.ts";
@@ -174,9 +175,10 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   const prompt = entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true
     ? entry
     : state.prompt;
+  const kept = keptEntry(entry);
   const noted: FramesState = {
     ...state,
-    entries: chained(state.entries, entry),
+    entries: kept === undefined ? state.entries : chained(state.entries, kept),
     spoken: (state.spoken && !isPrompt(entry)) || entry.type === "assistant" ||
       (entry.type === "user" && !isPrompt(entry)),
     ...(prompt === undefined ? {} : { prompt }),
@@ -267,14 +269,16 @@ function noteCalls(state: FramesState, { message }: AssistantEntry): Told {
 /** Forgets the calls whose results a line holds, but for those of subagents, which may go on in the background. */
 function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
   if (typeof message.content === "string") return state;
-  const returned = message.content.map(({ tool_use_id: id }) => id).filter((id) => {
-    const name = typeof id === "string" ? state.toolUses.get(id)?.name : undefined;
-    return name !== undefined && name !== "Agent" && name !== "Task";
-  });
-  if (returned.length === 0) return state;
   const toolUses = new Map(state.toolUses);
-  for (const id of returned) toolUses.delete(id as string);
-  return { ...state, toolUses };
+  let { failed } = state;
+  for (const { tool_use_id: id, is_error } of message.content) {
+    const call = typeof id === "string" ? toolUses.get(id) : undefined;
+    if (call === undefined || call.name === "Agent" || call.name === "Task") continue;
+    toolUses.delete(call.id);
+    // What a refused call was given is a part of the result.
+    if (is_error === true) failed = chained(failed, call);
+  }
+  return toolUses.size === state.toolUses.size ? state : { ...state, toolUses, failed };
 }
 
 /** What the prompt of a turn says that the end of a task started. */

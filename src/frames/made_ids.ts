@@ -13,19 +13,33 @@ export interface MadeIds {
  * @param made how many have been made of it before
  */
 export function makeIds(seed: string, made: number): MadeIds {
-  const words = [0, 8, 16, 24].map((at) =>
-    Number.parseInt(seed.replaceAll("-", "").slice(at, at + 8), 16) || 0
-  );
+  let words: readonly number[] | undefined;
   let count = made;
   return {
     next: () => {
+      words ??= wordsOf(seed);
       const [a = 0, b = 0, c = 0, d = 0] = mixed(words, ++count);
-      const hex = [a, b & 0xffff0fff | 0x4000, c & 0x3fffffff | 0x80000000, d]
-        .map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
-      return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5");
+      const [first, second, third, fourth] = [
+        hexOf(a),
+        hexOf(b & 0xffff0fff | 0x4000),
+        hexOf(c & 0x3fffffff | 0x80000000),
+        hexOf(d),
+      ];
+      return `${first}-${second.slice(0, 4)}-${second.slice(4)}-${third.slice(0, 4)}-${
+        third.slice(4)
+      }${fourth}`;
     },
     count: () => count,
   };
+}
+
+function wordsOf(seed: string): readonly number[] {
+  const digits = seed.replaceAll("-", "");
+  return [0, 8, 16, 24].map((at) => Number.parseInt(digits.slice(at, at + 8), 16) || 0);
+}
+
+function hexOf(word: number): string {
+  return (word >>> 0).toString(16).padStart(8, "0");
 }
 
 /** Four words that differ in about half of their bits from those of any other count. */

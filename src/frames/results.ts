@@ -66,9 +66,16 @@ export function deniedIn({ options: { denialMessages }, decisions }: FramesState
   return { denialMessages, decisions };
 }
 
-/** The turns of the run so far. */
-export function runTurns({ entries, begins }: FramesState): readonly Turn[] {
-  return turnsOf(listOf(entries), { begins });
+/** The turns of the run so far; what calls that succeeded were given is not known any more. */
+export function runTurns(
+  { entries, begins, toolUses, failed }: FramesState,
+): readonly Turn[] {
+  const calls = new Map(toolUses);
+  for (const call of listOf(failed)) calls.set(call.id, call);
+  return turnsOf(listOf(entries), { begins }).map((turn) => ({
+    ...turn,
+    toolUses: turn.toolUses.map((use) => calls.get(use.id) ?? use),
+  }));
 }
 
 /** Of results that are printed at the same time, all are since 2.1.197; before, the last takes the others' place. */

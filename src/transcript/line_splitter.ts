@@ -19,6 +19,7 @@ export function createLineSplitter(): LineSplitter {
   let pending: Uint8Array[] = [];
 
   const joined = (last?: Uint8Array): Uint8Array => {
+    if (last !== undefined && pending.length === 0) return last;
     const parts = last === undefined ? pending : [...pending, last];
     const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
     let offset = 0;

@@ -1,5 +1,6 @@
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { resultText } from "./kept_entry.ts";
 import { summedUsage } from "./summed_usage.ts";
 import { parseTaskNotification } from "./task_notification.ts";
 
@@ -283,18 +284,11 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
       ? [{
         toolUseId: block.tool_use_id,
         isError: block.is_error === true,
-        text: textOf(block.content),
+        text: resultText(block.content),
         entry,
       }]
       : []
   );
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content.map((part) => isJsonObject(part) && typeof part.text === "string" ? part.text : "")
-    .join("");
 }
 
 /**

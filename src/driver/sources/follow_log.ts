@@ -8,7 +8,7 @@ import { followLines } from "./follow_lines.ts";
 export function followLog(path: string): () => readonly string[] {
   const present = fileAt(path);
   return present === undefined || present.isFile
-    ? followLines(() => path, present?.size)
+    ? followLines(() => path, { from: present?.size })
     : () => [];
 }
 

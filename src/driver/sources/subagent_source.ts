@@ -37,10 +37,10 @@ export class SubagentSource {
       const path = `${this.#dir}/${name}`;
       const subagent = readSubagent(path.replace(/\.jsonl$/u, ".meta.json"), agentId);
       if (subagent === undefined) continue;
-      const offset = path.startsWith(this.#projects)
+      const from = path.startsWith(this.#projects)
         ? this.#resumed.get(path.slice(this.#projects.length))
         : undefined;
-      const read = followLines(() => `${this.#dir}/${name}`, offset);
+      const read = followLines(() => `${this.#dir}/${name}`, { from });
       this.#followed.set(agentId, { subagent, read });
     }
     return [...this.#followed.values()].flatMap(({ subagent, read }) =>

@@ -1,6 +1,9 @@
 import { type Entry, parseEntry } from "../../transcript/entry.ts";
-import { followLines } from "./follow_lines.ts";
 import { namesIn } from "../../sandbox/names_in.ts";
+import { followLines, type LineFollower } from "./follow_lines.ts";
+
+/** How much is read at once, in bytes: in between there is time for everything else, and memory is little. */
+const PORTION = 128_000;
 
 /**
  * Tails the session's transcript, which is named after the session: hooks and tools that start a Claude Code of their
@@ -14,7 +17,7 @@ export class TranscriptSource {
   readonly #name: string;
   readonly #resumed: ReadonlyMap<string, number>;
   #path: string | undefined;
-  #read: (() => readonly string[]) | undefined;
+  #read: LineFollower | undefined;
 
   /** @param options.resumed transcripts that were there before, by path below `projects/`, and their size */
   constructor(options: {
@@ -33,11 +36,16 @@ export class TranscriptSource {
     return this.#path;
   }
 
-  /** The complete lines added since the last read; what is no JSON object is none. */
+  /** Whether the last read has left lines that were there. */
+  get isBehind(): boolean {
+    return this.#read?.isBehind === true;
+  }
+
+  /** The complete lines added since the last read, or the first of many; what is no JSON object is none. */
   read(): readonly Entry[] {
     const { path } = this;
     if (path === undefined) return [];
-    this.#read ??= followLines(() => this.path, this.#known(path));
+    this.#read ??= followLines(() => this.path, { from: this.#known(path), most: PORTION });
     return this.#read().map(parseEntry).filter((entry) => entry !== undefined);
   }
 

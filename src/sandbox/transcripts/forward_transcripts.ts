@@ -108,18 +108,32 @@ function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resum
 
 /** Brings one file home; false if there was nothing new in it. */
 function forward(path: string, { from, to, resumed }: ForwardOptions): boolean {
-  const source = readTranscript(`${from}/projects/${path}`);
+  const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
-  const missing = isNew ? source : missingOf(source, { target, known: resumed[path] });
+  let count = 0;
   try {
-    append(target, missing);
+    const missing = isNew
+      ? portionsOf(source)
+      : [missingOf(readTranscript(source), { target, known: resumed[path] })];
+    count = append(target, missing);
   } catch (error) {
     if (isNew) removeEmpty(target);
     throw error;
   }
-  remove(`${from}/projects/${path}`);
-  return missing.length > 0;
+  remove(source);
+  return count > 0;
+}
+
+/** How much of a file is in memory at a time that need not be compared, in bytes. */
+const PORTION = 128_000;
+
+function* portionsOf(path: string): Generator<Uint8Array<ArrayBuffer>> {
+  for (let from = 0;; from += PORTION) {
+    const bytes = readTranscript(path, { from, most: PORTION });
+    yield bytes;
+    if (bytes.length < PORTION) return;
+  }
 }
 
 /** Makes an empty file, unless there is something. */
@@ -179,19 +193,26 @@ function text(bytes: Uint8Array<ArrayBuffer>): string {
   return new TextDecoder("latin1").decode(bytes);
 }
 
-/** Appends, or takes back what a full disk let through, unless others have appended since. */
-function append(target: string, bytes: Uint8Array): void {
-  if (bytes.length === 0) return;
+/**
+ * Appends, or takes back what a full disk let through, unless others have appended since.
+ *
+ * @returns how many bytes that were
+ */
+function append(target: string, portions: Iterable<Uint8Array>): number {
   using file = Deno.openSync(target, { append: true });
   const position = () => file.seekSync(0, Deno.SeekMode.Current);
   let start: number | undefined;
   let written = 0;
   try {
-    while (written < bytes.length) {
-      const count = file.writeSync(bytes.subarray(written));
-      start ??= position() - count;
-      written += count;
+    for (const bytes of portions) {
+      for (let done = 0; done < bytes.length;) {
+        const count = file.writeSync(bytes.subarray(done));
+        start ??= position() - count;
+        done += count;
+        written += count;
+      }
     }
+    return written;
   } catch (error) {
     const isLast = start !== undefined && file.statSync().size === start + written;
     if (isLast) file.truncateSync(start);

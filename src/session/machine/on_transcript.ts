@@ -115,5 +115,8 @@ function toolsAfter(
   { called, returned }: TranscriptSign,
 ): ReadonlySet<string> {
   if (called.length === 0 && returned.length === 0) return tools;
-  return new Set([...tools, ...called]).difference(new Set(returned));
+  const after = new Set(tools);
+  for (const id of called) after.add(id);
+  for (const id of returned) after.delete(id);
+  return after;
 }

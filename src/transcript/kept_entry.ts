@@ -1,0 +1,97 @@
+import type { AttachmentEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
+import { isJsonObject, type JsonObject } from "./json_object.ts";
+
+/** Lines of other types that something is read from later: what the session has to offer, and what it cost. */
+const TELLING: readonly unknown[] = [
+  "api-request",
+  "api-request-shape",
+  "cost-state",
+  "permission-mode",
+];
+
+/** What is attached that says something of the session. */
+const LISTINGS: readonly string[] = [
+  "agent_listing_delta",
+  "deferred_tools_delta",
+  "environment",
+  "model",
+  "queued_command",
+  "skill_listing",
+];
+
+/** How much is kept of what a tool gave that succeeded: enough to know what ended it. */
+const MAX_RESULT = 64;
+
+/**
+ * What is still asked of a line once it has been told, by what comes after it and by the turn's result: of 50,000 lines
+ * that is a few MB, whatever tools were given and gave.
+ *
+ * Left out are what the model thought, what it gave to its tools, which is known as long as they run, and what they
+ * gave, but for why they failed. The ids by which lines hang together stay.
+ *
+ * @returns undefined where nothing is
+ */
+export function keptEntry(entry: Entry): Entry | undefined {
+  switch (entry.type) {
+    case "assistant": {
+      const content = entry.message.content.map(keptBlock);
+      return { ...entry, message: { ...entry.message, content } };
+    }
+    case "user":
+      return keptUserEntry(entry);
+    case "attachment":
+      return keptAttachment(entry);
+    case "system":
+      return entry;
+    case "other":
+      return TELLING.includes(entry.line.type) ? entry : undefined;
+  }
+}
+
+function keptBlock(block: ContentBlock): ContentBlock {
+  const { type, id, name, text } = block;
+  if (type === "text") return { type, text };
+  return type === "tool_use" ? { type, id, name } : { type };
+}
+
+function keptUserEntry(entry: UserEntry): UserEntry {
+  const { content } = entry.message;
+  if (entry.meaning !== "tool-result" || typeof content === "string") return entry;
+  const { toolUseResult: given, ...rest } = entry;
+  const agent = agentIn(given);
+  return {
+    ...rest,
+    message: { ...entry.message, content: content.map(keptResult) },
+    ...(agent === undefined ? {} : { toolUseResult: agent }),
+  };
+}
+
+function keptResult(block: ContentBlock): ContentBlock {
+  const { type, tool_use_id, is_error, content } = block;
+  if (type !== "tool_result" || is_error === true) return block;
+  // A part of a text would keep all of it in memory.
+  const text = [...resultText(content).slice(0, MAX_RESULT)].join("");
+  return { type, tool_use_id, is_error, content: text };
+}
+
+/** The text of a tool's result; empty for images. */
+export function resultText(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => isJsonObject(part) && typeof part.text === "string" ? part.text : "")
+    .join("");
+}
+
+/** What is noted of a subagent's start and end. */
+function agentIn(given: unknown): JsonObject | undefined {
+  if (!isJsonObject(given) || given.agentId === undefined) return undefined;
+  const { agentId, agentType, isAsync, status } = given;
+  return { agentId, agentType, isAsync, status };
+}
+
+function keptAttachment(entry: AttachmentEntry): AttachmentEntry {
+  const { attachment } = entry;
+  return LISTINGS.includes(attachment.type)
+    ? entry
+    : { ...entry, attachment: { type: attachment.type } };
+}
