@@ -1,0 +1,86 @@
+/**
+ * Many runs of the real Claude Code at once, each of which is told to go at Stop: whether a line of the transcript is
+ * lost by it, or the answer. Half of them use a tool.
+ *
+ * Flags: `--runs`, `--parallel`, and `--version`.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { RealClaude } from "../real/real_claude.ts";
+import { concurrently } from "./concurrently.ts";
+
+/** What came of one run: the exit code, what was printed, and the messages of its transcript. */
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly messages: readonly string[];
+}
+
+/** What a run says, and the messages that it leaves. */
+function expected(index: number): Outcome & { readonly prompt: string } {
+  const usesTool = index % 2 === 1;
+  const answer = `This is answer ${index}`;
+  return {
+    prompt: `Work.${usesTool ? ` [[bash echo ${index}]]` : ""} [[say ${answer}]]`,
+    code: 0,
+    stdout: `${answer}\n`,
+    messages: ["prompt", ...usesTool ? ["call", "return"] : [], answer],
+  };
+}
+
+async function runOnce(
+  real: RealClaude,
+  index: number,
+): Promise<Outcome & { readonly stderr: string }> {
+  const sessionId = crypto.randomUUID();
+  const { prompt } = expected(index);
+  const run = await real.print([
+    ...["--trace", "--session-id", sessionId],
+    "--allowedTools=Bash",
+    "--",
+    prompt,
+  ]);
+  return { ...run, messages: messagesOf(real, { sessionId, prompt }) };
+}
+
+function messagesOf(
+  { home: { config } }: RealClaude,
+  { sessionId, prompt }: { readonly sessionId: string; readonly prompt: string },
+): readonly string[] {
+  const [project] = Deno.readDirSync(`${config}/projects`);
+  const path = `${config}/projects/${project?.name}/${sessionId}.jsonl`;
+  const lines = Deno.readTextFileSync(path).trimEnd().split("\n").map((line) => JSON.parse(line));
+  Deno.removeSync(path);
+  return lines.filter(({ type }) => type === "user" || type === "assistant").map(
+    ({ message: { content } }) => {
+      if (content === prompt) return "prompt";
+      const [{ type, text }] = content;
+      return type === "text" ? text : type === "tool_use" ? "call" : "return";
+    },
+  );
+}
+
+const args = parseArgs(Deno.args, { string: ["runs", "parallel", "version"] });
+const runs = Number(args.runs ?? 200);
+const parallel = Number(args.parallel ?? 8);
+const version = args.version ?? "2.1.330";
+const print = (line: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+await using real = await RealClaude.set(version);
+let done = 0;
+let lost = 0;
+await concurrently(Array.from({ length: runs }, (_, index) => index), {
+  limit: parallel,
+  each: async (index) => {
+    const { prompt: _, ...whole } = expected(index);
+    const { stderr, ...outcome } = await runOnce(real, index);
+    done++;
+    if (JSON.stringify(outcome) !== JSON.stringify(whole)) {
+      lost++;
+      print(`- run ${index}: ${JSON.stringify(outcome)}\n${stderr}`);
+    }
+    if (done % 100 === 0) print(`${done} runs, ${lost} with a loss`);
+  },
+});
+print(`Claude Code ${version}, ${runs} runs, ${parallel} at a time: ${lost} with a loss`);
+Deno.exit(lost === 0 ? 0 : 1);
