@@ -4,9 +4,10 @@
  * - `none`: a switch.
  * - `required`: the next argument, whatever it looks like.
  * - `optional`: the next argument unless it looks like a flag.
+ * - `attached`: what stands behind a `=`, if anything does.
  * - `variadic`: the next argument, and all that follow it up to one that looks like a flag.
  */
-export type FlagValue = "none" | "required" | "optional" | "variadic";
+export type FlagValue = "none" | "required" | "optional" | "attached" | "variadic";
 
 /** Why a flag is refused: a later version will do what it asks, or it has no meaning when printing. */
 export type Refusal = {
@@ -67,6 +68,8 @@ function shape(spelling: string, options: RowOptions) {
   const name = spellings.find((one) => one.startsWith("--")) ?? spelling;
   const value: FlagValue = placeholder === ""
     ? "none"
+    : placeholder.startsWith("[=")
+    ? "attached"
     : placeholder.startsWith("[")
     ? "optional"
     : placeholder.endsWith("...>")
@@ -133,6 +136,7 @@ export const FLAGS: readonly Flag[] = [
   own("--idle-timeout <seconds>", "Give up after so long without any sign of life (default off)"),
   own("--drain-timeout <seconds>", "Longest wait for the transcript of an answer (default 10)"),
   own("--exit-timeout <seconds>", "Longest wait for Claude Code to end (default 6)"),
+  own("--wait-for-limit[=seconds]", "Wait for a limit to be reset, at most so long, and go on"),
   own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
   own("--quiet", "No live line and no warnings on stderr; whatever fails is told still"),
@@ -168,6 +172,10 @@ export const FLAGS: readonly Flag[] = [
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--max-budget-usd <amount>", "Stop once the run has cost so many US dollars"),
+  output("--forward-subagent-text", "Print what subagents say and think; needs stream-json"),
+  output("--permission-prompts <target>", "host (default), or none: nobody is asked", {
+    choices: ["host", "none"],
+  }),
   output("--no-session-persistence", "Keep no transcript of this run"),
   output("-d2e, --debug-to-stderr", "Copy the debug log to stderr", HIDDEN),
   output("--ax-screen-reader", "Accepted, without effect when printing"),
@@ -246,8 +254,6 @@ export const FLAGS: readonly Flag[] = [
 
   notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
   notYet("--include-hook-events", "claude-print does not print hook events yet"),
-  notYet("--forward-subagent-text", "claude-print does not print subagents' text yet"),
-  notYet("--permission-prompts <target>", "claude-print does not pass on permission prompts yet"),
   notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
   notYet("--session-mirror", "claude-print does not mirror transcripts yet", HIDDEN),
   notYet("--enable-auth-status", "claude-print does not speak the control protocol yet", HIDDEN),

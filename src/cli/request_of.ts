@@ -74,6 +74,26 @@ export function requestOf(
       { suggestion: "Add --output-format=stream-json --verbose, or leave it out" },
     );
   }
+  const subagentText = given("--forward-subagent-text");
+  if (subagentText && outputFormat !== "stream-json" && !givesFrames) {
+    throw new CliError(
+      `${READING}: --forward-subagent-text needs --output-format=stream-json`,
+      { suggestion: "Add --output-format=stream-json --verbose, or leave it out" },
+    );
+  }
+  const waitsForLimit = given("--wait-for-limit");
+  const hindrance = [
+    inputFormat === "stream-json" ? "--input-format=stream-json" : undefined,
+    oneSession ? "--one-session" : undefined,
+    given("--record") ? "--record" : undefined,
+    given("--no-session-persistence") ? "--no-session-persistence" : undefined,
+  ].find((name) => name !== undefined);
+  if (waitsForLimit && hindrance !== undefined) {
+    throw new CliError(
+      `${READING}: --wait-for-limit goes on with the session of a run, which ${hindrance} does not allow`,
+      { suggestion: `Leave out one of them; "claude_limits" of a result says when to try again` },
+    );
+  }
   const streamText = given("--stream-text");
   if (streamText && outputFormat !== "text") {
     throw new CliError(`${READING}: --stream-text prints text, not ${outputFormat}`, {
@@ -141,10 +161,12 @@ export function requestOf(
     inputFormat,
     replayMessages,
     partialMessages,
+    subagentText,
+    ...present("waitForLimitMs", waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined),
     streamText,
     ...present("shellOutput", shellOutput),
     exactStream,
-    asksCaller: promptTool !== undefined,
+    asksCaller: promptTool !== undefined && last("--permission-prompts") !== "none",
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),
@@ -302,6 +324,16 @@ function maxBudgetUsd(value: string | undefined): number | undefined {
   if (usd > 0) return usd === Infinity ? undefined : usd;
   throw new CliError(`${READING}: --max-budget-usd does not take "${value}"`, {
     suggestion: "Use a number of US dollars above 0, for example 0.50",
+  });
+}
+
+/** The longest wait for a limit, in milliseconds; without a value as long as it takes. */
+function longestWait(seconds: string | undefined): number {
+  if (seconds === undefined || seconds === "") return Infinity;
+  const value = /^(?:\d+\.?\d*|\.\d+)$/.test(seconds) ? Number(seconds) * 1000 : NaN;
+  if (value > 0) return value;
+  throw new CliError(`${READING}: --wait-for-limit does not take "${seconds}"`, {
+    suggestion: "Use --wait-for-limit=SECONDS, or --wait-for-limit alone for as long as it takes",
   });
 }
 

@@ -42,6 +42,10 @@ export type RunRequest = {
   readonly replayMessages: boolean;
   /** Whether answers are printed as they are written, as events of the API's stream. */
   readonly partialMessages: boolean;
+  /** Whether what subagents say is told, whose end the turn waits for. */
+  readonly subagentText: boolean;
+  /** How long to wait for a limit to be reset, in milliseconds, Infinity for as long as it takes; absent for not. */
+  readonly waitForLimitMs?: number;
   /** Whether the answer appears in text as it is written. */
   readonly streamText: boolean;
   /** How the output of shells is printed while they run; absent for not at all. */

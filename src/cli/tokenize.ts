@@ -100,7 +100,9 @@ export function tokenize(argv: readonly string[]): Tokens {
 function problemWith(flag: Flag, value: string | undefined): CliError | undefined {
   if (flag.class === "refused") return refusalError(flag.name, flag.refusal);
   if (value === undefined) {
-    if (flag.value === "none" || flag.value === "optional") return undefined;
+    if (flag.value === "none" || flag.value === "optional" || flag.value === "attached") {
+      return undefined;
+    }
     return new CliError(`${READING}: ${flag.name} needs a value`, {
       suggestion: `Type ${flag.name} ${flag.placeholder}`,
     });

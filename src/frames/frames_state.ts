@@ -35,6 +35,8 @@ export interface FramesOptions {
   readonly before?: ToldBefore;
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
+  /** Whether what subagents say is told, whose end the turn waits for. */
+  readonly subagentText?: true;
   /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
   readonly partial?: true | "exact";
   /** How the output of shells is printed while they run; absent for not at all. */

@@ -58,6 +58,7 @@ function contextOf(
   return {
     version,
     sessionId: options.sessionId,
+    ...(options.subagentText ? { subagentText: true } : {}),
     newUuid,
     toolUses,
     messages: taken,

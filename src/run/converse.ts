@@ -12,6 +12,7 @@ import { performSession, type SessionWatcher } from "./perform_session.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { askedOrder } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
+import { resumedOrder } from "./resumed_order.ts";
 import { StoppedError } from "./stopped_error.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */
@@ -102,7 +103,7 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
         hasLeft ? " that resumes the session" : ""
       }`,
     );
-    return hasLeft ? resumed(order, sessionId) : undefined;
+    return hasLeft ? resumedOrder(order, sessionId) : undefined;
   }
 
   /** Waits for the caller as long as it likes, unless this program is asked to stop. */
@@ -137,13 +138,4 @@ const ENDS_ALL: readonly Ending["kind"][] = ["interrupted", "unreadable"];
 
 function asInput(message: Message): CallerInput {
   return { type: "message", message };
-}
-
-/** The same, for a session that there is by now. */
-function resumed(order: RunOrder, id: string): RunOrder {
-  const { sessionId: _, ...rest } = order;
-  const forwarded = order.forwarded.filter((argument) =>
-    !/^--(?:session-id|resume|fork-session|continue)(?:=|$)/u.test(argument)
-  );
-  return { ...rest, resume: id, forkSession: false, forwarded: [...forwarded, `--resume=${id}`] };
 }

@@ -17,6 +17,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--timeout",
     "--quiet",
     "--show",
+    "--wait-for-limit",
     "--claude-binary",
     "--trace",
     "--stream-text",
@@ -37,6 +38,8 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--verbose",
     "--max-turns",
     "--max-budget-usd",
+    "--forward-subagent-text",
+    "--permission-prompts",
     "--no-session-persistence",
     "--debug-to-stderr",
     "--ax-screen-reader",
@@ -64,8 +67,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   ],
   refused: [
     ..."--json-schema".split(" "),
-    ..."--include-hook-events --forward-subagent-text".split(" "),
-    ..."--permission-prompts".split(" "),
+    ..."--include-hook-events".split(" "),
     ..."--rewind-files --session-mirror --enable-auth-status --bare --safe-mode"
       .split(" "),
     ..."--restricted --init --init-only --maintenance --mcp-debug".split(" "),
@@ -162,6 +164,12 @@ Deno.test("FLAGS takes values as Claude Code does", () => {
       "--worktree",
     ],
   );
+});
+
+Deno.test("FLAGS takes a value behind = alone where a prompt may follow", () => {
+  assertEquals(FLAGS.filter(({ value }) => value === "attached").map(({ name }) => name), [
+    "--wait-for-limit",
+  ]);
 });
 
 Deno.test("findFlag finds a row by each of its spellings and nothing else", () => {

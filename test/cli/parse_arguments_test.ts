@@ -38,6 +38,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     replayMessages: false,
     asksCaller: false,
     partialMessages: false,
+    subagentText: false,
     streamText: false,
     exactStream: false,
     outputFormat: "text",
@@ -91,6 +92,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     replayMessages: false,
     asksCaller: false,
     partialMessages: false,
+    subagentText: false,
     streamText: false,
     exactStream: false,
     record: "r",
@@ -291,6 +293,7 @@ const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "-
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "--exact-stream": ["--stream-text"],
   "--include-partial-messages": STREAMS,
+  "--forward-subagent-text": STREAMS,
   "--one-session": ["--jsonl"],
   "--shell-output": ["--output-format=stream-json", "--verbose"],
   "--permission-prompt-tool": STREAMS,
@@ -324,6 +327,10 @@ Deno.test("parseArguments takes a conversation as claude -p does, on stdin and i
       [[...STREAMS, "--input-file=x"], "--input-file too"],
       [["--replay-user-messages"], "--replay-user-messages needs --input-format=stream-json"],
       [
+        ["--forward-subagent-text", "--output-format=json"],
+        "--forward-subagent-text needs --output-format=stream-json",
+      ],
+      [
         ["--include-partial-messages"],
         "--include-partial-messages needs --output-format=stream-json",
       ],
@@ -347,6 +354,7 @@ Deno.test("parseArguments accepts every flag that is not refused and forwards it
     "--max-turns": "5",
     "--task-budget": "5",
     "--max-budget-usd": "5",
+    "--wait-for-limit": "5",
     "--session-id": ID,
     "--resume": ID,
     "--resume-drops-turn": ID,
@@ -460,6 +468,25 @@ Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", asyn
 });
 
 Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => {
+  const asked = [...STREAMS, "--permission-prompt-tool=stdio", "--permission-prompts"];
+  assertEquals((await requestOf(...asked, "host")).asksCaller, true);
+  assertEquals((await requestOf(...asked, "none")).asksCaller, false);
+  assertEquals((await requestOf("--wait-for-limit", "hi")).promptArgument, "hi");
+  assertEquals((await requestOf("--wait-for-limit")).waitForLimitMs, Infinity);
+  assertEquals((await requestOf("--wait-for-limit=1.5")).waitForLimitMs, 1500);
+  assertEquals((await requestOf("hi")).waitForLimitMs, undefined);
+  for (const wrong of ["0", "-1", "soon"]) {
+    assertEquals(
+      (await errorOf(`--wait-for-limit=${wrong}`)).message,
+      `Cannot read the command line: --wait-for-limit does not take "${wrong}"`,
+    );
+  }
+  for (const other of [["--no-session-persistence"], ["--record=r"], STREAMS]) {
+    assertStringIncludes(
+      (await errorOf("--wait-for-limit", ...other)).message,
+      `which ${other[0]?.replace("=r", "")} does not allow`,
+    );
+  }
   assertEquals((await requestOf("--max-budget-usd", "1e-3")).maxBudgetUsd, 0.001);
   assertEquals((await requestOf("--max-budget-usd", "Infinity")).maxBudgetUsd, undefined);
   for (const wrong of ["0", "-1", "abc", "", "5 usd"]) {

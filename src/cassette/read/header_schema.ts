@@ -58,6 +58,7 @@ const frames = z.object({
     z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
   ),
   replay: z.exactOptional(z.literal(true)),
+  subagentText: z.exactOptional(z.literal(true)),
   partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
   shellOutput: z.exactOptional(z.literal("joined")),
   version: z.exactOptional(z.string()),

@@ -269,12 +269,18 @@ function zshFlag(one: Offer): string {
   const action = zshValues(one.values);
   const value = one.value === "none"
     ? ""
-    : one.value === "optional"
+    : one.value === "optional" || one.value === "attached"
     ? `::${label}:${action}`
     : `:${label}:${action}`;
   return names
     .map((name) => {
-      const joined = one.value === "none" ? "" : name.startsWith("--") ? "=" : "+";
+      const joined = one.value === "none"
+        ? ""
+        : one.value === "attached"
+        ? "=-"
+        : name.startsWith("--")
+        ? "="
+        : "+";
       return shellQuote(`${exclusion}${name}${joined}[${help}]${value}`);
     })
     .join(" ");
@@ -358,10 +364,14 @@ function fishFlag({ short, long, value, values, help }: Offer): string {
   return [
     ...short.map((name) => `-s ${name.slice(1)}`),
     ...long.map((name) => `-l ${name.slice(2)}`),
-    ...(value === "none" ? [] : value === "optional" ? fishValues(values) : [
-      "-r",
-      ...fishValues(values),
-    ]),
+    ...(value === "none" || value === "attached"
+      ? []
+      : value === "optional"
+      ? fishValues(values)
+      : [
+        "-r",
+        ...fishValues(values),
+      ]),
     `-d ${fishQuoted(help)}`,
   ].join(" ");
 }

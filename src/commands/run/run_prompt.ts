@@ -3,6 +3,7 @@ import type { RunRequest } from "../../cli/run_request.ts";
 import { checkDelivery } from "../../run/facts/check_delivery.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { inTime } from "../../run/in_time.ts";
+import type { RunOrder } from "../../run/plan/run_order.ts";
 import { performRun } from "../../run/perform_run.ts";
 import { prepareRun } from "../../run/prepare_run.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
@@ -103,7 +104,7 @@ async function carryOut(
   const altered = await checkDelivery({ prompt, inject: request.inject });
   const frames = request.outputFormat === "stream-json" || request.streamText ||
     (request.outputFormat === "json" && request.verbose);
-  const prepared = await prepareRun({
+  let order: RunOrder = {
     ...request,
     prompt,
     cwd,
@@ -114,23 +115,44 @@ async function carryOut(
     partialMessages: request.partialMessages || request.streamText,
     retries: frames || watcher !== undefined,
     altered,
-  });
-  teardown.own(prepared);
-  if (prepared.gated.answer === undefined) recorder?.begin(prepared);
-  for (const warning of earlyWarnings(prepared)) warn(warning);
-  tracer.prepared(prepared);
-  const report = await performRun(prepared, {
-    signals,
-    outlets: outlets.all,
-    emit: writer.frame,
-    onInput: (input) => {
-      recorder?.input(input);
-      watcher?.observe(input);
-    },
-    ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
-    trace,
-    onLogLine: (line) => outlets.tell(`${line}\n`),
-  });
+  };
+  const perform = async () => {
+    const prepared = await prepareRun(order);
+    teardown.own(prepared);
+    if (prepared.gated.answer === undefined) recorder?.begin(prepared);
+    for (const warning of earlyWarnings(prepared)) warn(warning);
+    tracer.prepared(prepared);
+    return await performRun(prepared, {
+      signals,
+      outlets: outlets.all,
+      emit: writer.frame,
+      onInput: (input) => {
+        recorder?.input(input);
+        watcher?.observe(input);
+      },
+      ...(recorder === undefined ? {} : { onEffect: recorder.effect }),
+      trace,
+      onLogLine: (line) => outlets.tell(`${line}\n`),
+    });
+  };
+  let report = await perform();
+  while (!teardown.crashed && request.waitForLimitMs !== undefined) {
+    const { orderPastLimit, resetOf, waitUntil } = await import("../../run/past_limit.ts");
+    const until = resetOf(report, { longestMs: request.waitForLimitMs, now: Date.now() });
+    if (until === undefined) break;
+    teardown.childEnded();
+    for (const frame of report.unprinted) if (frame.type !== "result") writer.frame(frame);
+    teardown.run();
+    warn(`The account has used up its limit; the run goes on at ${new Date(until).toISOString()}`);
+    await waitUntil(until, {
+      signals,
+      each: () => {
+        for (const outlet of outlets.all) outlet.flush();
+      },
+    });
+    order = orderPastLimit(order, report);
+    report = await perform();
+  }
   if (teardown.crashed) return report.exitCode;
   teardown.childEnded();
   // What is printed now does not mix with what was there to look at.

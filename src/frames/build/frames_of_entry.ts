@@ -41,6 +41,8 @@ export interface FrameContext {
   readonly isTyped?: boolean;
   /** The messages that the turn answers. */
   readonly messages?: readonly { readonly uuid?: string }[];
+  /** Whether what subagents say is shown in any case. */
+  readonly subagentText?: boolean;
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
   readonly subagent?: SubagentContext;
 }
@@ -364,6 +366,7 @@ function commonFields(
 /** The words of a subagent that the turn waits for are only in its result. */
 function isShownOfSubagent(content: readonly ContentBlock[], context: FrameContext): boolean {
   return context.subagent === undefined || context.subagent.background === true ||
+    context.subagentText === true ||
     content.some((block) => block.type === "tool_use");
 }
 

@@ -90,6 +90,7 @@ function framesOptions(
     startedAt: facts.now,
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
+    ...(order.subagentText ? { subagentText: true } : {}),
     ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
     ...shellOutput(order),
     ...byMessage(order, facts),

@@ -36,6 +36,8 @@ export interface RunOrder extends Limits {
   readonly replayMessages?: boolean;
   /** Whether answers are told as they are written, and that event by event, as the API streams them. */
   readonly partialMessages?: boolean;
+  /** Whether what subagents say is told, whose end the turn waits for. */
+  readonly subagentText?: boolean;
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
   readonly exactStream?: boolean;
