@@ -97,6 +97,20 @@ export function closeFd(fd: number): void {
   checked(result, { call: "close", action: `close fd ${fd}` });
 }
 
+/** SEEK_CUR of lseek(2). */
+const SEEK_CUR = 1;
+
+/**
+ * Where the next byte goes that is read from a file or written to it, in bytes from its start; after a write with
+ * O_APPEND the end of what that has written.
+ *
+ * @throws LibcError ESPIPE when it is no file.
+ */
+export function filePosition(fd: number): number {
+  const position = Number(libc().lseek(fd, 0n, SEEK_CUR));
+  return checked(position, { call: "lseek", action: `ask for the position of fd ${fd}` });
+}
+
 /** What an fd is open on, as far as it matters here. */
 export interface FdStat {
   readonly kind: "file" | "null device" | "pipe" | "socket" | "terminal" | "other";

@@ -7,12 +7,14 @@ const IN_NONBLOCK = 0o4000;
 const IN_CLOEXEC = 0o2000000;
 
 const IN_MODIFY = 0x002;
+const IN_Q_OVERFLOW = 0x4000;
 const IN_CREATE = 0x100;
 const IN_DELETE = 0x200;
 const IN_ONLYDIR = 0x01000000;
 
-/** Most bytes of one read: whatever happens in a folder keeps nothing else from being heard. */
+/** Most bytes of one read, and most reads: whatever happens in a folder keeps nothing else from being heard. */
 const MAX_READ = 65536;
+const MOST_READS = 16;
 
 /** Becomes readable whenever something is made, written to or removed in one of some folders (inotify(7)). */
 export class FolderWatch implements Disposable {
@@ -42,12 +44,45 @@ export class FolderWatch implements Disposable {
     });
   }
 
-  /** Forgets what has happened so far: who was woken looks at the folders themselves. */
-  heed(): void {
-    readFd(this.fd, this.#buffer);
+  /**
+   * What has been written to since the last time, in order: the names that the files had when they were opened. Several
+   * writes in a row to the same name may count as one.
+   *
+   * @returns undefined when too much has happened to know all of it
+   */
+  heed(): readonly string[] | undefined {
+    const written: string[] = [];
+    let isComplete = true;
+    for (let round = 0; round < MOST_READS; round++) {
+      const count = readFd(this.fd, this.#buffer);
+      if (typeof count !== "number") return isComplete ? written : undefined;
+      for (const { mask, name } of eventsIn(this.#buffer.subarray(0, count))) {
+        if ((mask & IN_Q_OVERFLOW) !== 0) isComplete = false;
+        if ((mask & IN_MODIFY) !== 0) written.push(name);
+      }
+    }
+    return undefined;
   }
 
   [Symbol.dispose](): void {
     closeFd(this.fd);
+  }
+}
+
+/** `struct inotify_event`: i32 wd, u32 mask, u32 cookie, u32 len, and a name of so many bytes, filled up with NULs. */
+function* eventsIn(
+  bytes: Uint8Array<ArrayBuffer>,
+): Generator<{ readonly mask: number; readonly name: string }> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const decoder = new TextDecoder();
+  for (let offset = 0; offset < bytes.length;) {
+    const length = view.getUint32(offset + 12, true);
+    const name = bytes.subarray(offset + 16, offset + 16 + length);
+    const end = name.indexOf(0);
+    yield {
+      mask: view.getUint32(offset + 4, true),
+      name: decoder.decode(end === -1 ? name : name.subarray(0, end)),
+    };
+    offset += 16 + length;
   }
 }

@@ -1,4 +1,5 @@
 import { checked, ERRNO, lastErrno } from "./errno.ts";
+import { closeFd } from "./fd.ts";
 import { libc } from "./libc.ts";
 import { type SignalName, SIGNALS } from "./signals.ts";
 
@@ -9,6 +10,8 @@ export type ExitStatus =
 
 /** Number of pidfd_open(2) on x86_64; glibc has a function for it only since 2.36. */
 const PIDFD_OPEN = 434n;
+/** Number of pidfd_getfd(2), for which it has none before 2.36 either. */
+const PIDFD_GETFD = 438n;
 const WNOHANG = 1;
 
 /**
@@ -20,6 +23,23 @@ const WNOHANG = 1;
 export function openPidfd(pid: number): number {
   const fd = libc().syscall(PIDFD_OPEN, BigInt(requirePid(pid)), 0n);
   return checked(Number(fd), { call: "pidfd_open", action: `watch process ${pid}` });
+}
+
+/**
+ * Makes an fd for what a process has open behind one of its own: the same open file, with the same position. No child
+ * inherits it.
+ *
+ * @throws LibcError EBADF when it has none, ESRCH when it is gone, EPERM when it is nobody whom this one could trace:
+ * then its file can be opened, but not its position known
+ */
+export function shareFd(pid: number, fd: number): number {
+  const pidfd = openPidfd(pid);
+  try {
+    const shared = libc().syscall_of_three(PIDFD_GETFD, BigInt(pidfd), BigInt(fd), 0n);
+    return checked(Number(shared), { call: "pidfd_getfd", action: `share fd ${fd} of ${pid}` });
+  } finally {
+    closeFd(pidfd);
+  }
 }
 
 /**

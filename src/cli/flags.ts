@@ -60,7 +60,7 @@ type RowOptions = {
 
 /**
  * Reads a spelling such as `-r, --resume [value]`: the first long form is the name, `<x>` a
- * required, `[x]` an optional and `<x...>` a variadic value.
+ * required, `[x]` an optional, `[=x]` an attached and `<x...>` a variadic value.
  */
 function shape(spelling: string, options: RowOptions) {
   const placeholder = /[<[].*$/.exec(spelling)?.[0] ?? "";
@@ -128,7 +128,9 @@ export const FLAGS: readonly Flag[] = [
   own("--input-file <file>", "Read the prompt from a file; - waits for all of stdin"),
   own("--jsonl", "Each line of stdin (or of the file) is a run: a prompt in, a result out"),
   own("--one-session", "With --jsonl: each line is the next turn of one conversation"),
-  own("--shell-output", "With stream-json: print what shells write while they run"),
+  own("--shell-output[=split]", "With stream-json: print what commands write, as they do", {
+    choices: ["split"],
+  }),
   own("--record <folder>", "Record the run as a cassette in a new folder"),
   own("--timeout <seconds>", "Give up so long after the start (default 3600; decimals allowed)"),
   own("--start-timeout <seconds>", "Give up when no turn can begin by then (default 120)"),

@@ -49,7 +49,9 @@ export function requestOf(
     });
   }
 
-  const shellOutput = given("--shell-output") ? "joined" as const : undefined;
+  const shellOutput = given("--shell-output")
+    ? choice<NonNullable<RunRequest["shellOutput"]>>(last("--shell-output") || undefined, "joined")
+    : undefined;
   if (shellOutput !== undefined && outputFormat !== "stream-json" && !givesFrames) {
     throw new CliError(`${READING}: --shell-output needs --output-format=stream-json`, {
       suggestion: "Add --output-format=stream-json --verbose, or leave it out",

@@ -49,7 +49,7 @@ export type RunRequest = {
   /** Whether the answer appears in text as it is written. */
   readonly streamText: boolean;
   /** How the output of shells is printed while they run; absent for not at all. */
-  readonly shellOutput?: "joined";
+  readonly shellOutput?: "joined" | "split";
   /** Whether it comes as the API streams it, and not line by line. */
   readonly exactStream: boolean;
   /** Whether the caller is asked for permissions on stdout: `--permission-prompt-tool stdio`. */

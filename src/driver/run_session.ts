@@ -68,6 +68,7 @@ export interface RunSessionOptions {
   readonly sandbox: {
     readonly configDir: string;
     readonly tempDir: string;
+    readonly streamsDir: string;
     readonly resumed: ReadonlyMap<string, number>;
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
@@ -358,7 +359,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
     const isTick = elapsed() >= nextTick;
-    if (isTick) shells?.findFolders();
+    if (isTick) shells?.findFolders(elapsed());
     // What a shell wrote comes before the line that says what came of it.
     if (isTick || isBehind || shells?.isNamedIn(ready)) {
       tellShells(shells?.read({ at: elapsed(), child: child.pid, paused }));
@@ -440,8 +441,13 @@ async function remainsOf(
 
 /** Only who wants to hear of them loads what it takes. */
 async function followShells(
-  { sandbox: { tempDir }, sessionId, conversation: { frames } }: RunSessionOptions,
+  { sandbox: { tempDir, streamsDir }, sessionId, conversation: { frames } }: RunSessionOptions,
 ): Promise<ShellSource> {
   const { ShellSource } = await import("./sources/shell_source.ts");
-  return new ShellSource({ tempDir, sessionId, cwd: Deno.realPathSync(frames.cwd) });
+  return new ShellSource({
+    tempDir,
+    sessionId,
+    cwd: Deno.realPathSync(frames.cwd),
+    ...(frames.shellOutput === "split" ? { streamsDir } : {}),
+  });
 }

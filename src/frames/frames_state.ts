@@ -40,7 +40,7 @@ export interface FramesOptions {
   /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
   readonly partial?: true | "exact";
   /** How the output of shells is printed while they run; absent for not at all. */
-  readonly shellOutput?: "joined";
+  readonly shellOutput?: "joined" | "split";
 }
 
 /** The end of a turn that the child outlived. */
@@ -81,6 +81,12 @@ export interface ShellCall {
   readonly returned?: true;
 }
 
+/** What a shell has written, to one of its streams where that is known. */
+export interface ShellText {
+  readonly text: string;
+  readonly stream?: "stdout" | "stderr";
+}
+
 /** A shell of the tool Bash, as it was seen to run. */
 export interface SeenShell {
   /** What its process carried out; absent for one that was gone too soon. */
@@ -90,7 +96,7 @@ export interface SeenShell {
   /** Whether it is known whose it is: then what it writes is told. */
   readonly called: boolean;
   /** What it has written and nobody has been told. */
-  readonly untold: string;
+  readonly untold: readonly ShellText[];
   /** Whether that is all it wrote. */
   readonly over: boolean;
 }

@@ -9,6 +9,7 @@ import {
   type SeenShell,
   type ShellCall,
   type ShellOrder,
+  type ShellText,
   type Told,
   told,
 } from "./frames_state.ts";
@@ -41,26 +42,43 @@ export function noteShell(
 ): Told {
   if (state.seenShells.has(id)) return told(state);
   const known = command === undefined ? {} : { command };
-  const shell = { ...known, running, called: false, untold: "", over: false };
+  const shell = { ...known, running, called: false, untold: [], over: false };
   return tellCalled(withShell(state, id, shell));
 }
 
 /** A shell has written something. */
 export function tellShellOutput(
   state: FramesState,
-  { id, text }: { readonly id: string; readonly text: string },
+  { id, ...written }: { readonly id: string } & ShellText,
 ): Told {
   const shell = state.seenShells.get(id);
   if (shell === undefined) return told(state);
+  const { text, stream } = written;
+  const last = shell.untold.at(-1);
+  const untold = last !== undefined && last.stream === stream
+    ? [...shell.untold.slice(0, -1), { ...last, text: last.text + text }]
+    : [...shell.untold, { text, ...(stream === undefined ? {} : { stream }) }];
+  const next = withShell(state, id, { ...shell, untold });
+  return callOf(state, id) === undefined ? told(next) : tellUntold(next, id);
+}
+
+/** Tells what has been written by a shell whose call is known. */
+function tellUntold(state: FramesState, id: string): Told {
   const call = callOf(state, id);
-  const untold = shell.untold + text;
-  if (call === undefined) return told(withShell(state, id, { ...shell, untold }));
-  const kept = state.shellCalls.get(call)?.background ? remarkIn(untold, state) : "";
-  return tellText(withShell(state, id, { ...shell, untold: kept }), {
-    call,
-    shell: id,
-    text: untold.slice(0, untold.length - kept.length),
-  });
+  const seen = state.seenShells.get(id);
+  if (call === undefined || seen === undefined) return told(state);
+  const kept = state.shellCalls.get(call)?.background
+    ? remarkIn(seen.untold.at(-1)?.text ?? "", state)
+    : "";
+  const untold = kept === "" ? [] : [{ ...seen.untold.at(-1), text: kept }];
+  return seen.untold.reduce<Told>(
+    (said, { text, stream }, index) => {
+      const isLast = index === seen.untold.length - 1;
+      const told = isLast ? text.slice(0, text.length - kept.length) : text;
+      return and(said, (state) => tellText(state, { call, shell: id, text: told, stream }));
+    },
+    told(withShell(state, id, { ...seen, untold })),
+  );
 }
 
 /** All that a shell has written is known. */
@@ -220,7 +238,7 @@ function assign(
     { ...seen, called: true },
   );
   const followed = seen.over ? known : ordered(known, { type: "follow-shell", id: shell });
-  return tellShellOutput(followed, { id: shell, text: "" });
+  return tellUntold(followed, shell);
 }
 
 /**
@@ -263,7 +281,7 @@ function shellFor(state: FramesState, id: string, written: string | undefined): 
   const commands = new Set([...state.shellCalls.values()].map(({ command }) => command));
   const unknown = free.filter(([, { command }]) => command === undefined || !commands.has(command));
   const may = same.length === 0 ? unknown : same;
-  const [fitting] = may.find(([, { untold }]) => isSameText(untold, written)) ?? [];
+  const [fitting] = may.find(([, { untold }]) => isSameText(joined(untold), written)) ?? [];
   // Claude Code may have cut it, or added a remark.
   return fitting ?? (same.length === 1 ? same[0]?.[0] : undefined);
 }
@@ -272,6 +290,10 @@ function shellFor(state: FramesState, id: string, written: string | undefined): 
 function remarkIn(text: string, { version = "" }: FramesState): string {
   if (!isVersionAtLeast(version, "2.1.330")) return "";
   return /\n\[(?:exited with code -?\d+|killed)\]\n$/u.exec(text)?.[0] ?? "";
+}
+
+function joined(texts: readonly ShellText[]): string {
+  return texts.map(({ text }) => text).join("");
 }
 
 /** Whether two texts are the same but for space around them, as far as they go. */
@@ -290,24 +312,28 @@ function callOf({ shellCalls }: FramesState, id: string): string | undefined {
 
 function tellText(
   state: FramesState,
-  piece: { readonly call: string; readonly shell: string | null; readonly text: string },
+  piece: ToldPiece,
 ): Told {
   return piece.text === "" ? told(state) : sayText(state, piece);
 }
 
+/** A piece of what a call has written. */
+interface ToldPiece {
+  readonly call: string;
+  readonly shell: string | null;
+  readonly text: string;
+  readonly stream?: ShellText["stream"] | undefined;
+}
+
 function sayText(
   state: FramesState,
-  { call, shell, text }: {
-    readonly call: string;
-    readonly shell: string | null;
-    readonly text: string;
-  },
+  { call, shell, text, stream }: ToldPiece,
 ): Told {
   return say(state, (context) => [
     systemFrame("shell_output_delta", {
       tool_use_id: call,
       task_id: shell,
-      stream: "output",
+      stream: stream ?? "output",
       text,
     }, context),
   ]);

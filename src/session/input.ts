@@ -99,8 +99,13 @@ export type Input =
       readonly command?: string;
       readonly running: boolean;
     }
-    /** What a shell has written: stdout and stderr as one. */
-    | { readonly type: "shell-output"; readonly id: string; readonly text: string }
+    /** What a shell has written; `stream` is absent where it was not looked at, or cannot be told. */
+    | {
+      readonly type: "shell-output";
+      readonly id: string;
+      readonly text: string;
+      readonly stream?: "stdout" | "stderr";
+    }
     /** All that a shell has written has been told; with `cut`, all that is ever told of so much. */
     | { readonly type: "shell-over"; readonly id: string; readonly cut?: true }
     /** The screen as a person would see it, after a `look`. */

@@ -272,8 +272,8 @@ export interface ShellOutputFrame extends AnyFrame {
   readonly tool_use_id: string;
   /** The id that Claude Code gave the shell; null for a call whose shell was not seen, or that ran none. */
   readonly task_id: string | null;
-  /** `output`: stdout and stderr as one. */
-  readonly stream: "output";
+  /** `output`: stdout and stderr as one; with `--shell-output=split` also either of them. */
+  readonly stream: "output" | "stdout" | "stderr";
   /** What was written, a part of a line or several lines; what is no UTF-8 is U+FFFD. */
   readonly text: string;
 }

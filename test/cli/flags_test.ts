@@ -168,6 +168,7 @@ Deno.test("FLAGS takes values as Claude Code does", () => {
 
 Deno.test("FLAGS takes a value behind = alone where a prompt may follow", () => {
   assertEquals(FLAGS.filter(({ value }) => value === "attached").map(({ name }) => name), [
+    "--shell-output",
     "--wait-for-limit",
   ]);
 });

@@ -305,6 +305,12 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 Deno.test("parseArguments takes --shell-output where there are frames", async () => {
   const { shellOutput } = await requestOf("--shell-output", ...STREAMS.slice(1));
   assertEquals([shellOutput, (await requestOf("x")).shellOutput], ["joined", undefined]);
+  // A prompt behind it is no value of it.
+  const split = await requestOf("--shell-output=split", ...STREAMS.slice(1), "split");
+  assertEquals([split.shellOutput, split.promptArgument], ["split", "split"]);
+  const joined = await requestOf("--shell-output", "split", ...STREAMS.slice(1));
+  assertEquals([joined.shellOutput, joined.promptArgument], ["joined", "split"]);
+  assertStringIncludes((await errorOf("--shell-output=both")).message, 'does not take "both"');
   for (const args of [[], ["--output-format=json", "--verbose"], ["--jsonl"]]) {
     const { message, suggestion } = await errorOf("--shell-output", ...args);
     assertStringIncludes(message, "--shell-output needs --output-format=stream-json");

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { makeFifo } from "../../ffi/fifo.ts";
 import { Poller } from "../../ffi/poll.ts";
 import { calledCommand, shellCommands } from "../../src/driver/sources/shell_commands.ts";
+import { shellScript } from "../../src/sandbox/child/split_shell.ts";
 import { type ShellNews, ShellSource } from "../../src/driver/sources/shell_source.ts";
 
 /** The folder for temporary files of a session, and a source that looks at it. */
@@ -11,7 +12,7 @@ class Ground implements Disposable {
   readonly folder: string;
   #now = 0;
 
-  constructor(options: { readonly limit?: number } = {}) {
+  constructor(options: { readonly limit?: number; readonly streamsDir?: string } = {}) {
     this.source = new ShellSource({
       tempDir: this.tempDir,
       sessionId: "s",
@@ -175,7 +176,7 @@ Deno.test("ShellSource opens nothing that is no regular file, and follows no lin
   Deno.writeTextFileSync(`${ground.folder}/not a name.output`, "x");
   Deno.mkdirSync(`${ground.tempDir}/claude-1/slug/s`, { recursive: true });
   Deno.symlinkSync(outside, `${ground.tempDir}/claude-1/slug/s/tasks`);
-  ground.source.findFolders();
+  ground.source.findFolders(1000);
   ground.read();
   for (const id of ["fifo", "link", "zero", "folder", "secret", "not a name"]) {
     ground.source.follow(id);
@@ -191,7 +192,7 @@ Deno.test("ShellSource finds the folder of another working directory", () => {
   const other = `${ground.tempDir}/claude-${Deno.uid()}/-elsewhere/s/tasks`;
   Deno.mkdirSync(other, { recursive: true });
   Deno.mkdirSync(`${ground.tempDir}/claude-${Deno.uid()}/-w/another/tasks`, { recursive: true });
-  ground.source.findFolders();
+  ground.source.findFolders(1000);
   for (const folder of [other, other.replace("-elsewhere/s", "-w/another")]) {
     Deno.writeTextFileSync(`${folder}/b1.output`, folder);
   }
@@ -220,6 +221,64 @@ Deno.test("ShellSource wakes whoever waits for it", async () => {
   assertEquals(ground.source.isNamedIn(ready), true);
   ground.read();
   assertEquals(await poller.wait(ground.source.interests, 0), []);
+});
+
+/** The lines of a stream among what was told. */
+const linesOf = (news: readonly ShellNews[], stream?: "stdout" | "stderr") =>
+  news.flatMap((one) => one.type === "shell-output" && one.stream === stream ? [one.text] : [])
+    .join("");
+
+Deno.test("ShellSource tells stdout from stderr of a shell that stands in the place of the user's", async () => {
+  const tempDir = Deno.makeTempDirSync();
+  using ground = new Ground({ streamsDir: `${tempDir}/streams` });
+  const script = `${tempDir}/bash`;
+  const shell = { path: script, shell: "/bin/bash", named: undefined };
+  Deno.writeTextFileSync(script, shellScript({ ...shell, folder: `${tempDir}/streams` }), {
+    mode: 0o700,
+  });
+  const news: ShellNews[] = [];
+  const run = async (id: string, command: string) => {
+    const path = `${ground.folder}/${id}.output`;
+    const child = new Deno.Command("/bin/sh", {
+      args: ["-c", 'exec >> "$0" 2>&1; exec "$1" -c "$2"', path, script, command],
+      env: { CLAUDE_CODE_SHELL: script, SHELL: script },
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let ended: Deno.CommandStatus | undefined;
+    child.status.then((status) => ended = status);
+    ground.source.follow(id);
+    await until(() => {
+      news.push(...ground.read(1));
+      ground.source.follow(id);
+      return ended !== undefined;
+    });
+    ground.source.leave(id);
+    news.push(...ground.read(), ...ground.read());
+    const told = news.filter((one) => one.id === id);
+    const text = Deno.readTextFileSync(path);
+    return { code: ended?.code, told, text };
+  };
+  const both = await run("b1", "echo out; echo err >&2; echo more >&2; exit 3");
+  assertEquals([both.code, both.text], [3, "out\nerr\nmore\n"]);
+  assertEquals([linesOf(both.told, "stdout"), linesOf(both.told, "stderr")], [
+    "out\n",
+    "err\nmore\n",
+  ]);
+  assertEquals(both.told.at(-1), { type: "shell-over", id: "b1" });
+  const same = await run("b3", '[ $SHELL = /bin/bash ] && echo "${CLAUDE_CODE_SHELL-unset}"');
+  assertEquals(linesOf(same.told, "stdout"), "unset\n");
+  // What others write on the FIFO is no shell of the child.
+  const fifo = Deno.openSync(`${tempDir}/streams/calls`, { write: true, read: true });
+  fifo.writeSync(new TextEncoder().encode(`1\n-1\nx\n${"9".repeat(4000)}\n\n${Deno.pid}\n`));
+  fifo.close();
+  assertEquals(ground.read(), []);
+  assertEquals(
+    [...Deno.readDirSync(`${tempDir}/streams`)].map(({ name }) => name).toSorted(),
+    ["calls", "idle"],
+  );
+  Deno.removeSync(tempDir, { recursive: true });
 });
 
 Deno.test("calledCommand() finds what the tool Bash was called with", () => {

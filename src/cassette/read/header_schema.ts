@@ -60,7 +60,7 @@ const frames = z.object({
   replay: z.exactOptional(z.literal(true)),
   subagentText: z.exactOptional(z.literal(true)),
   partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
-  shellOutput: z.exactOptional(z.literal("joined")),
+  shellOutput: z.exactOptional(z.enum(["joined", "split"])),
   version: z.exactOptional(z.string()),
   conversation: z.exactOptional(z.literal(true)),
 });

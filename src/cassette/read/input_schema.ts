@@ -152,7 +152,12 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       command: z.exactOptional(z.string()),
       running: z.boolean(),
     }),
-    z.object({ type: z.literal("shell-output"), id: z.string(), text: z.string() }),
+    z.object({
+      type: z.literal("shell-output"),
+      id: z.string(),
+      text: z.string(),
+      stream: z.exactOptional(z.enum(["stdout", "stderr"])),
+    }),
     z.object({
       type: z.literal("shell-over"),
       id: z.string(),

@@ -46,7 +46,8 @@ function table(
 function row(flag: Flag): string {
   const short = flag.aliases.filter((alias) => !alias.startsWith("--"));
   const long = [flag.name, ...flag.aliases.filter((alias) => alias.startsWith("--"))];
-  const spelling = `  ${[...short, ...long].join(", ")} ${flag.placeholder}`.trimEnd();
+  const joint = flag.value === "attached" ? "" : " ";
+  const spelling = `  ${[...short, ...long].join(", ")}${joint}${flag.placeholder}`.trimEnd();
   const help = wrapWords(flag.help.split(" "), { indent: HELP_COLUMN });
   return spelling.length + 2 > HELP_COLUMN
     ? `${spelling}\n${help}`

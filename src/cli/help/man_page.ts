@@ -90,7 +90,7 @@ function bold(word: string): string {
 function value(placeholder: string): string {
   if (placeholder === "") return "";
   const words = literal(placeholder.replaceAll(/[<>]/g, ""));
-  return ` \\fI${words}\\fR`;
+  return `${placeholder.startsWith("[=") ? "" : " "}\\fI${words}\\fR`;
 }
 
 /** A command line: what stands for something is in italics. */

@@ -6,7 +6,9 @@ import { UnfitFileError } from "../../../ffi/regular_file.ts";
 import type { Input } from "../../session/input.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
 import { shellCommands } from "./shell_commands.ts";
-import { ShellFile } from "./shell_file.ts";
+import { ShellFile, type WrittenText } from "./shell_file.ts";
+import { StreamCalls } from "./stream_calls.ts";
+import { SplitStreams } from "./split_streams.ts";
 
 // deno-lint-ignore no-explicit-any
 type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
@@ -25,6 +27,8 @@ export interface ShellSourceOptions {
   readonly cwd: string;
   /** The largest output of one shell that is told, in bytes; 64 MB by default. */
   readonly limit?: number;
+  /** The folder of the streams, where stdout and stderr are to be told apart. */
+  readonly streamsDir?: string;
 }
 
 /** How the shells are looked at. */
@@ -53,6 +57,10 @@ const MOST_NAMES = 2000;
 /** What the names look like that Claude Code gives. */
 const NAME = /^([\w-]{1,64})\.output$/u;
 const MOST_KNOWN = 100_000;
+/** How often what was written is looked at again while more is written. */
+const MOST_ATTEMPTS = 3;
+/** How often folders are looked for that the child makes only where it changes its own. */
+const FIND_MS = 500;
 /** How often the process of a shell is looked for, in milliseconds, and that of one which was not found soon. */
 const SEARCH_MS = 5;
 const SEARCH_AGAIN_MS = 200;
@@ -65,6 +73,8 @@ interface HeldShell {
   readonly seenAt: number;
   /** What its process carries out, once that was seen. */
   command?: string;
+  /** Which part of what it writes is of which stream, where that is looked at. */
+  streams?: SplitStreams;
   /** Whether the name of its file is gone: Claude Code has read what it wrote. */
   gone: boolean;
   told: boolean;
@@ -90,27 +100,35 @@ export class ShellSource implements Disposable {
   readonly #shells = new Map<string, HeldShell>();
   /** Ids that are not looked at again. */
   readonly #known = new Set<string>();
+  readonly #calls: StreamCalls | undefined;
   /** Ids of shells that nobody has seen and that were to be left. */
   #unseen: readonly string[] = [];
   readonly #buffer = new Uint8Array(PORTION);
   #searchedAt = -Infinity;
+  #foundAt = -Infinity;
   #more = false;
 
   constructor(options: ShellSourceOptions) {
     this.#options = options;
     this.#watch = watchOrNot();
+    this.#calls = options.streamsDir === undefined
+      ? undefined
+      : new StreamCalls(options.streamsDir, { watch: this.#watch });
     this.#makeFolder();
     this.findFolders();
   }
 
   /** What to wait for; where folders cannot be watched, they are looked at now and then. */
   get interests(): readonly Interest[] {
-    return this.#watch === undefined ? [] : [{ fd: this.#watch.fd, read: true }];
+    return [
+      ...(this.#watch === undefined ? [] : [{ fd: this.#watch.fd, read: true }]),
+      ...(this.#calls === undefined ? [] : [{ fd: this.#calls.fd, read: true }]),
+    ];
   }
 
   /** Whether a wait found something to look at. */
   isNamedIn(ready: readonly Ready[]): boolean {
-    return ready.some(({ fd }) => fd === this.#watch?.fd);
+    return ready.some(({ fd }) => fd === this.#watch?.fd || fd === this.#calls?.fd);
   }
 
   /** Whether there is more to read at once. */
@@ -118,9 +136,15 @@ export class ShellSource implements Disposable {
     return this.#more;
   }
 
-  /** Looks for folders that the child has made since, as those of another working directory. */
-  findFolders(): void {
+  /**
+   * Looks for folders that the child has made since, as those of another working directory.
+   *
+   * @param at milliseconds on a clock that only goes forward
+   */
+  findFolders(at = 0): void {
     const { tempDir, sessionId } = this.#options;
+    if (at < this.#foundAt + FIND_MS) return;
+    this.#foundAt = at;
     for (const user of namesBelow(tempDir, [])) {
       if (!user.startsWith("claude-")) continue;
       for (const slug of namesBelow(tempDir, [user])) {
@@ -137,10 +161,11 @@ export class ShellSource implements Disposable {
 
   /** What there is to tell since the last time, a portion of each shell. */
   read({ at, child, paused = false }: ShellLook): readonly ShellNews[] {
-    this.#watch?.heed();
     for (const folder of this.#folders.values()) this.#look(folder, at);
+    this.#heed(at);
+    this.#takeCalls(child);
     this.#search(at, child);
-    this.#more = false;
+    this.#more = this.#calls?.isAwaited === true;
     const news: ShellNews[] = this.#unseen.map((id) => ({ type: "shell-over", id }));
     this.#unseen = [];
     for (const shell of this.#shells.values()) {
@@ -189,7 +214,8 @@ export class ShellSource implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const { file } of this.#shells.values()) file[Symbol.dispose]();
+    for (const shell of this.#shells.values()) this.#forget(shell);
+    this.#calls?.[Symbol.dispose]();
     for (const folder of this.#folders.values()) folder[Symbol.dispose]();
     this.#watch?.[Symbol.dispose]();
   }
@@ -207,6 +233,33 @@ export class ShellSource implements Disposable {
     } catch (error) {
       // The user watches as many as the system allows: then it is looked at now and then.
       if (!(error instanceof LibcError)) throw error;
+    }
+  }
+
+  /** Notes what has been written by whom. */
+  #heed(at: number): void {
+    const shells = [...this.#shells.values()];
+    const split = shells.flatMap(({ streams }) => streams ?? []);
+    for (const streams of split) streams.begin();
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const written = this.#watch?.heed();
+      for (const streams of split) streams.note(written);
+      // What is written meanwhile may have been told or not.
+      if (split.every((streams) => streams.isStable())) break;
+    }
+    for (const { streams, gone, left } of shells) streams?.conclude({ at, ended: gone || left });
+  }
+
+  /** Looks at the streams of shells that have just been started, which wait for that. */
+  #takeCalls(child: number): void {
+    for (const { pid, inode } of this.#calls?.take(child) ?? []) {
+      const shell = [...this.#shells.values()].find(({ file }) => file.inode === inode);
+      if (shell !== undefined && shell.streams === undefined) {
+        const name = `${shell.id}.output`;
+        const streams = SplitStreams.of(pid, { file: shell.file, name });
+        if (streams !== undefined) shell.streams = streams;
+      }
+      this.#calls?.letGo(pid);
     }
   }
 
@@ -262,21 +315,26 @@ export class ShellSource implements Disposable {
   }
 
   #tell(shell: HeldShell): readonly ShellNews[] {
-    const { id, file, followed, gone, left } = shell;
+    const { id, file, followed, gone, left, streams } = shell;
     const { limit = LIMIT } = this.#options;
     const most = followed ? limit : Math.min(BEGINNING, limit);
     const room = this.#buffer.subarray(0, Math.max(0, most - file.read));
     if (room.length === 0 && most < limit) return [];
-    const { text, ended } = room.length === 0 ? { text: "", ended: true } : file.next(room);
-    const said: ShellNews[] = text === "" ? [] : [{ type: "shell-output", id, text }];
+    const { texts, ended } = room.length === 0
+      ? { texts: [], ended: true }
+      : file.next(room, streams?.parts);
+    const said: ShellNews[] = texts.map((text) => outputOf(id, text));
     if (!ended) {
       this.#more ||= file.read < most || most === limit;
       return said;
     }
     if (!gone && !left) return said;
+    if (streams !== undefined && file.size > streams.end) {
+      this.#more = true;
+      return said;
+    }
     if (!shell.over) {
-      const rest = file.rest();
-      if (rest !== "") said.push({ type: "shell-output", id, text: rest });
+      said.push(...file.rest().map((text) => outputOf(id, text)));
       said.push({ type: "shell-over", id, ...(file.read >= limit ? { cut: true } : {}) });
     }
     shell.over = true;
@@ -284,10 +342,18 @@ export class ShellSource implements Disposable {
     return said;
   }
 
-  #forget({ id, file }: HeldShell): void {
+  #forget({ id, file, streams }: HeldShell): void {
     file[Symbol.dispose]();
+    if (streams !== undefined) {
+      streams[Symbol.dispose]();
+      this.#calls?.forget(streams.pid);
+    }
     this.#shells.delete(id);
   }
+}
+
+function outputOf(id: string, written: WrittenText): ShellNews {
+  return { type: "shell-output", id, ...written };
 }
 
 /** Whether it is time to tell of a shell. */

@@ -10,6 +10,7 @@ import type { Limits, SessionOptions } from "../../session/session_state.ts";
 import type { Decisions } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
+import { shellOutputOf } from "./shell_output_of.ts";
 import { valuesOf } from "./values_of.ts";
 
 /** The facts of a run, and what was decided from them. */
@@ -78,6 +79,7 @@ function framesOptions(
   { facts, decided: { session, mode, memoryPath } }: Known,
 ): FramesOptions {
   const { env, cwd } = order;
+  const shellOutput = shellOutputOf(order);
   return {
     sessionId: session.id,
     cwd,
@@ -92,18 +94,9 @@ function framesOptions(
     ...(order.replayMessages ? { replay: true } : {}),
     ...(order.subagentText ? { subagentText: true } : {}),
     ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
-    ...shellOutput(order),
+    ...(shellOutput === undefined ? {} : { shellOutput }),
     ...byMessage(order, facts),
   };
-}
-
-/** A command line that asks for it may be somebody else's: the variable takes it back. */
-function shellOutput(
-  { shellOutput, env }: RunOrder,
-): Pick<FramesOptions, "shellOutput"> {
-  return shellOutput === undefined || env["CLAUDE_PRINT_SHELL_OUTPUT"] === "off"
-    ? {}
-    : { shellOutput };
 }
 
 function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): ReportOptions {

@@ -1,4 +1,5 @@
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
+import { shellOf, type SplitShell } from "../../sandbox/child/split_shell.ts";
 import { partsOf } from "../../sandbox/folder/folder_parts.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { WayIn } from "../../session/message.ts";
@@ -7,6 +8,7 @@ import { absolutePath } from "../../sandbox/absolute_path.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
+import { shellOutputOf } from "./shell_output_of.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
 
 /** What follows from order and facts alone, and is needed for more than one part of a plan. */
@@ -26,6 +28,20 @@ export interface Decisions {
   readonly memoryPath: string;
   /** The child's rendezvous socket, when the prompt goes in there. */
   readonly rendezvous: RendezvousOptions | undefined;
+  readonly splitShell: SplitShell | undefined;
+}
+
+/** What stands in the place of the user's shell, if stdout and stderr of commands are to be told apart. */
+function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
+  if (shellOutputOf(order) !== "split") return undefined;
+  const { shellDir, streamsDir } = partsOf(folder);
+  const shell = shellOf(order.env);
+  return {
+    path: `${shellDir}/${shell.slice(shell.lastIndexOf("/") + 1)}`,
+    shell,
+    named: order.env["CLAUDE_CODE_SHELL"],
+    folder: streamsDir,
+  };
 }
 
 /** Decides what several parts of a plan hang on. */
@@ -52,6 +68,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     memoryPath: memoryPathOf([facts.callerSettings, userSettings]) ??
       `${userConfig.dir}/projects/${projectSlug(facts.root)}/memory/`,
     rendezvous: inject === "rendezvous" ? { path: rendezvousPath, secret } : undefined,
+    splitShell: splitShellOf(order, facts.folder),
   };
 }
 

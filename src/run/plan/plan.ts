@@ -75,6 +75,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
       scheduledTasks: facts.scheduledTasks,
       rendezvous,
       logLevel: logLevel(order, decided),
+      splitShell: decided.splitShell,
     }),
     contents: contentsOf(order, { facts, decided, variables }),
     rendezvous,
@@ -177,6 +178,7 @@ function contentsOf(
       ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
       asksCost: order.prompt === undefined || order.limitsTold === true ||
         order.maxBudgetUsd !== undefined,
+      ...(decided.splitShell === undefined ? {} : { splitShell: decided.splitShell }),
     }),
     ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
     secret,

@@ -67,6 +67,8 @@ export function childEnvironment(
     /** Whether the project has prompts of its own that wait for their time. */
     readonly scheduledTasks: boolean;
     /** The socket at which the child is to wait for the prompt, if it is to. */
+    /** What stands in the place of the user's shell, if something does. */
+    readonly splitShell?: { readonly path: string } | undefined;
     readonly rendezvous?: { readonly path: string; readonly secret: string } | undefined;
   },
 ): Environment {
@@ -91,6 +93,7 @@ export function childEnvironment(
       CLAUDE_BG_RENDEZVOUS_SOCK: sandbox.rendezvous.path,
       CLAUDE_BG_RV_AUTH: sandbox.rendezvous.secret,
     }),
+    ...(sandbox.splitShell === undefined ? {} : { CLAUDE_CODE_SHELL: sandbox.splitShell.path }),
     ...(sandbox.logLevel === undefined ? {} : { CLAUDE_CODE_DEBUG_LOG_LEVEL: sandbox.logLevel }),
     [USER_CONFIG_VARIABLE]: caller[USER_CONFIG_VARIABLE] ?? caller["CLAUDE_CONFIG_DIR"] ?? "",
   };

@@ -9,6 +9,7 @@ import {
   statusLineSetting,
 } from "./hooks.ts";
 import { runSettings } from "./run_settings.ts";
+import { shellScript, type SplitShell } from "./split_shell.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 
 /** What the files are made of that a child is started with. */
@@ -44,6 +45,8 @@ export interface ChildFilesOptions {
   readonly appendSystemPrompt?: string;
   /** Whether the child is to tell what it costs while it lives. */
   readonly asksCost: boolean;
+  /** What stands in the place of the user's shell, if something does. */
+  readonly splitShell?: SplitShell;
 }
 
 /** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
@@ -55,7 +58,7 @@ export function childFiles(
   options: ChildFilesOptions,
 ): readonly FolderFile[] {
   const { own, configDir, settingsPath, hookPath, promptPath } = parts;
-  const { userSettings, stdin, systemPrompt, appendSystemPrompt } = options;
+  const { userSettings, stdin, systemPrompt, appendSystemPrompt, splitShell } = options;
   const settings = runSettings(options.callerSettings, {
     hooks: hookSettings(hookPath, {
       events: options.hooks,
@@ -83,6 +86,9 @@ export function childFiles(
       ? []
       : [{ path: parts.appendSystemPromptPath, text: appendSystemPrompt }]),
     ...(stdin === undefined ? [] : [{ path: promptPath, text: stdin }]),
+    ...(splitShell === undefined
+      ? []
+      : [{ path: splitShell.path, text: shellScript(splitShell), runs: true as const }]),
   ];
 }
 

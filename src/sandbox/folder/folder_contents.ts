@@ -22,4 +22,6 @@ export interface FolderContents {
 export interface FolderFile {
   readonly path: string;
   readonly text: string;
+  /** Whether it is a program. */
+  readonly runs?: true;
 }

@@ -17,6 +17,10 @@ export interface FolderParts {
   readonly fifoPath: string;
   /** Holds a file for each announced hook: its payload. */
   readonly payloadDir: string;
+  /** Where the shells of the tool Bash open their stderr, if it is to be told from their stdout. */
+  readonly streamsDir: string;
+  /** Where what stands in the place of the user's shell is then; the Bash sandbox lets it be read. */
+  readonly shellDir: string;
   /** Where the child is to listen if the prompt goes in by its rendezvous socket. */
   readonly rendezvousPath: string;
   /** The prompt, when it goes in on fd 0. */
@@ -39,6 +43,8 @@ export function partsOf(path: string): FolderParts {
     hookPath: `${own}/hook`,
     fifoPath: `${own}/hooks.fifo`,
     payloadDir: `${own}/payloads`,
+    streamsDir: `${own}/streams`,
+    shellDir: `${path}/.claude/shell`,
     rendezvousPath: `${own}/rv.sock`,
     promptPath: `${own}/prompt`,
     systemPromptPath: `${own}/system-prompt`,

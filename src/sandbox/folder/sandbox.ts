@@ -29,6 +29,8 @@ export class Sandbox implements Disposable {
   readonly fifoPath: string;
   /** Holds a file for each announced hook: its payload. */
   readonly payloadDir: string;
+  /** Where shells open their stderr, if it is to be told from their stdout. */
+  readonly streamsDir: string;
   /** What every line on the FIFO begins with. */
   readonly secret: string;
   /** The prompt as a file, when it goes in on fd 0. */
@@ -60,6 +62,7 @@ export class Sandbox implements Disposable {
     this.tempDir = parts.tempDir;
     this.fifoPath = parts.fifoPath;
     this.payloadDir = parts.payloadDir;
+    this.streamsDir = parts.streamsDir;
     this.secret = contents.secret;
     this.stdinPath = contents.stdinPath;
     this.#footholds = takeFootholds(
@@ -71,8 +74,9 @@ export class Sandbox implements Disposable {
       for (const dir of [this.configDir, this.tempDir, this.payloadDir]) {
         Deno.mkdirSync(dir, { mode: 0o700 });
       }
-      for (const { path, text } of contents.files) {
-        Deno.writeTextFileSync(path, text, { mode: 0o600 });
+      for (const { path, text, runs } of contents.files) {
+        if (runs) Deno.mkdirSync(parentOf(path), { mode: 0o700 });
+        Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
       }
       makeFifo(this.fifoPath);
       linkUserFiles(contents.userConfigDir, this.configDir);

@@ -877,3 +877,28 @@ Deno.test("shells are watched where that is asked for and not switched off, and 
   const [plain, asked] = [planOf(), planOf({ order: { shellOutput: "joined" } })];
   assertEquals([asked.args, asked.env, asked.contents], [plain.args, plain.env, plain.contents]);
 });
+
+Deno.test("a shell of ours stands in the place of the user's where streams are told apart", () => {
+  const splitOf = (env: RunOrder["env"]) => planOf({ order: { shellOutput: "split", env } });
+  const plain = splitOf({ PATH: "/bin" });
+  const path = `${FOLDER}/.claude/shell/bash`;
+  assertEquals(plain.env["CLAUDE_CODE_SHELL"], path);
+  const script = plain.contents.files.find((file) => file.path === path);
+  assertEquals([script?.runs, script?.text.endsWith(`exec '/bin/bash' "$@"\n`)], [true, true]);
+  assertEquals(script?.text.includes("unset CLAUDE_CODE_SHELL"), true);
+  assertEquals(plain.conversation.frames.shellOutput, "split");
+  const zsh = splitOf({ SHELL: "/usr/bin/zsh" });
+  assertEquals(zsh.env["CLAUDE_CODE_SHELL"], `${FOLDER}/.claude/shell/zsh`);
+  assertEquals(splitOf({ SHELL: "/bin/fish" }).env["CLAUDE_CODE_SHELL"], path);
+  const named = splitOf({ SHELL: "/usr/bin/zsh", CLAUDE_CODE_SHELL: "/opt/bash" });
+  assertEquals(named.env["CLAUDE_CODE_SHELL"], path);
+  assertEquals(
+    fileOf(named, ".claude/shell/bash")?.includes("export CLAUDE_CODE_SHELL='/opt/bash'"),
+    true,
+  );
+  const off = splitOf({ CLAUDE_PRINT_SHELL_OUTPUT: "off" });
+  assertEquals([off.env["CLAUDE_CODE_SHELL"], fileOf(off, ".claude/shell/bash")], [
+    undefined,
+    undefined,
+  ]);
+});
