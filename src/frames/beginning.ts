@@ -15,7 +15,7 @@ export function begin(state: FramesState, version = state.version): Told {
       sessionId: options.sessionId,
       uuid: newUuid(),
       cwd: options.cwd,
-      model: state.model ?? listing.model ?? answeringModel(state),
+      model: options.model ?? state.model ?? listing.model ?? answeringModel(state),
       permissionMode: state.permissionMode ?? options.permissionMode,
       tools: listing.tools,
       mcpServers: listing.mcpServers,

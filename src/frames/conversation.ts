@@ -8,7 +8,7 @@ import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCompleted } from "./messages.ts";
-import { noteDecision, tellMode } from "./decisions.ts";
+import { noteDecision, tellMode, tellModel } from "./decisions.ts";
 import { type FramesOptions, type FramesState, startFrames } from "./frames_state.ts";
 import { type Report, type ReportOptions, reportTurns } from "./report.ts";
 
@@ -43,7 +43,7 @@ export type ConversationEffect =
 /** What the session decides, but for what is to be said because of it. */
 type SessionDeed = Exclude<
   SessionEffect,
-  { readonly type: "turn" | "respond" | "ask" | "withdraw" | "decided" | "mode" | "end" }
+  { readonly type: "turn" | "respond" | "ask" | "withdraw" | "decided" | "model" | "mode" | "end" }
 >;
 
 type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
@@ -133,6 +133,10 @@ function carryOut(
       return say(state, { type: "control_cancel_request", request_id: effect.id });
     case "decided":
       return { state: { ...state, frames: noteDecision(state.frames, effect) }, effects: [] };
+    case "model": {
+      const { state: frames, frames: made } = tellModel(state.frames, effect.model);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
     case "mode": {
       const { state: frames, frames: made } = tellMode(state.frames, effect.mode);
       return { state: { ...state, frames }, effects: made.map(asEffect) };
@@ -203,20 +207,23 @@ function conclude(
 ): ConversationStep {
   const { frames: { startedAt } } = state.options;
   const { remains = {} } = state.exit ?? {};
-  const last = tellEnd(state.frames, {
+  const isRenewed = end.ending.kind === "renewed";
+  // What has been said and not taken is told of beside the next child.
+  const frames = isRenewed ? { ...state.frames, awaited: [], rested: true } : state.frames;
+  const last = tellEnd(frames, {
     version: remains.version ?? "unknown",
     now: startedAt + at,
   });
   const told = withReports({ ...state, frames: last.state }, last.frames);
-  if (end.ending.kind === "closed") {
+  if (end.ending.kind === "closed" || isRenewed) {
     return { ...told, effects: [...told.effects, { ...end, frames: [] }] };
   }
-  const { state: frames, frames: results, report } = reportTurns(told.state.frames, {
+  const { state: reported, frames: results, report } = reportTurns(told.state.frames, {
     ending: end.ending,
     at: state.endingAt ?? state.exit?.at ?? at,
     tickets: ticketsOf(lastMessages(state.session)),
   }, { exit: end.exit, remains });
-  const completed = tellCompleted(frames, told.state.frames.taken);
+  const completed = tellCompleted(reported, told.state.frames.taken);
   return {
     state: { ...told.state, frames: completed.state },
     effects: [

@@ -1,4 +1,6 @@
 import type { CallDecision } from "../session/effect.ts";
+import type { UserFrame } from "../wire/frame.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { systemFrame } from "./build/system_frame.ts";
 import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
 
@@ -18,4 +20,22 @@ export function tellMode(state: FramesState, permissionMode: string): Told {
     (newUuid) => systemFrame("status", { status: null, permissionMode }, { sessionId, newUuid }),
   );
   return told({ ...next, permissionMode }, [made]);
+}
+
+/** The model is another one from now on: `claude -p` tells it as the command `/model` would. */
+export function tellModel(state: FramesState, model: string): Told {
+  const { version = "", options: { sessionId } } = state;
+  const name = isVersionAtLeast(version, "2.1.330") ? "`" + model + "`" : model;
+  const { state: next, made } = withIds(state, (newUuid): UserFrame => ({
+    type: "user",
+    message: {
+      role: "user",
+      content: `<local-command-stdout>Set model to ${name}</local-command-stdout>`,
+    },
+    session_id: sessionId,
+    parent_tool_use_id: null,
+    uuid: newUuid(),
+    isReplay: true,
+  }));
+  return told(next, [made]);
 }

@@ -37,6 +37,8 @@ export interface FramesOptions {
   readonly replay?: true;
   /** Whether what subagents say is told, whose end the turn waits for. */
   readonly subagentText?: true;
+  /** The model, where it is known to be another one than the lines of a resumed session name. */
+  readonly model?: string;
   /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
   readonly partial?: true | "exact";
   /** How the output of shells is printed while they run; absent for not at all. */

@@ -10,7 +10,7 @@ import { isKnownSession } from "./facts/known_session.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
-import { askedOrder } from "./plan/asked_order.ts";
+import { askedOrder, changedOrder } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { resumedOrder } from "./resumed_order.ts";
 import { StoppedError } from "./stopped_error.ts";
@@ -49,13 +49,17 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
   const { outlivesFailures = false } = options;
   let exitCode = 0;
   let hasAnswered = false;
+  // What was asked for, with what the caller has changed since.
+  let wanted = order;
   let next = order;
-  let last: { readonly prepared: PreparedRun; readonly told: ToldBefore } | undefined;
+  let last:
+    | { readonly prepared: PreparedRun; readonly told: ToldBefore; readonly ending: Ending }
+    | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
     if (begin.length === 0) await somethingSaid(caller, options);
     if (begin.length === 0 && caller.isOver) return exitCode;
-    if (last !== undefined) next = { ...afterDeath(last.prepared) ?? next, before: last.told };
+    if (last !== undefined) next = { ...following(last), before: last.told };
     const initialize = caller.initialize;
     const prepared = await prepareRun(
       initialize === undefined ? next : askedOrder(next, initialize),
@@ -87,23 +91,28 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     const isLast = ENDS_ALL.includes(ending.kind) ||
       (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
     if (isLast || (caller.isOver && begin.length === 0)) return exitCode;
-    last = { prepared, told: toldBy(state.frames) };
+    last = { prepared, told: toldBy(state.frames), ending };
+    if (ending.kind === "renewed") wanted = changedOrder(wanted, ending.changes);
   }
 
-  /** What is asked for once a child has died; nothing new if it did so early and has left nothing to go on with. */
-  function afterDeath({ sessionId, userConfig }: PreparedRun): RunOrder | undefined {
+  /** What is asked for once a child is gone; nothing new if that was early and has left nothing to go on with. */
+  function following(
+    { prepared: { sessionId, userConfig }, ending }: NonNullable<typeof last>,
+  ): RunOrder {
     const hasLeft = hasAnswered || isKnownSession(sessionId, userConfig.dir);
     if (hasLeft && !order.persistSession) {
       throw new CliError("Cannot go on with the conversation: its session is not kept", {
         suggestion: "Leave out --no-session-persistence",
       });
     }
-    options.warn(
-      `Claude Code is gone; what comes next goes to a new one${
-        hasLeft ? " that resumes the session" : ""
-      }`,
-    );
-    return hasLeft ? resumedOrder(order, sessionId) : undefined;
+    if (ending.kind !== "renewed") {
+      options.warn(
+        `Claude Code is gone; what comes next goes to a new one${
+          hasLeft ? " that resumes the session" : ""
+        }`,
+      );
+    }
+    return hasLeft ? resumedOrder(wanted, sessionId) : wanted;
   }
 
   /** Waits for the caller as long as it likes, unless this program is asked to stop. */

@@ -5,6 +5,15 @@ import type { Exit, HookPayload } from "./input.ts";
 import type { SettledMessage } from "./message.ts";
 import type { Screen } from "./terminal/screen.ts";
 
+/** What the caller has asked to be otherwise, which a child cannot change while it lives. */
+export interface ChildChanges {
+  /** The model; null for that of a session for which nobody names one. */
+  readonly model?: string | null;
+  readonly permissionMode?: string;
+  /** Most tokens to think with; null for as many as without a limit. */
+  readonly maxThinkingTokens?: number | null;
+}
+
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */
 export type Ending =
   /** The Stop hook: the assistant is done; `unfinished` are the background tasks that were waited for long enough. */
@@ -41,6 +50,8 @@ export type Ending =
   | { readonly kind: "settled"; readonly message: SettledMessage }
   /** There are no further messages. */
   | { readonly kind: "closed" }
+  /** What comes next is for another child, of the same session, that is started otherwise. */
+  | { readonly kind: "renewed"; readonly changes: ChildChanges }
   /** What the caller sent could not be understood. */
   | { readonly kind: "unreadable"; readonly reason: string }
   /** A screen waits for a choice that this program does not know, or does not take. */
@@ -115,6 +126,8 @@ export type Effect =
   | { readonly type: "withdraw"; readonly id: string }
   /** What has become of the permission for a call that the caller is asked for. */
   | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
+  /** The caller has chosen another model. */
+  | { readonly type: "model"; readonly model: string }
   /** The session is in another permission mode because of what the caller has answered or asked for. */
   | { readonly type: "mode"; readonly mode: string }
   /** Something worth a line under `--trace`. */

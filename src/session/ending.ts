@@ -80,7 +80,7 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   const unfinished = state.ending?.kind === "answered" && state.ending.unfinished !== undefined;
   const tree = signal === "SIGKILL" || unfinished ||
     (kind !== "answered" && kind !== "failed" && kind !== "max-turns" && kind !== "blocked" &&
-      kind !== "closed");
+      kind !== "closed" && kind !== "renewed");
   const kills = state.kills + 1;
   const { exitTimeoutMs } = state.options;
   const patience = kind === "interrupted"

@@ -29,6 +29,10 @@ export function handOver(state: SessionState): Step {
   if (isOverspent(state) && next.way !== undefined) {
     return atRest ? handOver({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
   }
+  const { changes } = state;
+  if (changes !== undefined && next.way !== undefined) {
+    return atRest ? end(state, { kind: "renewed", changes }) : stay(state);
+  }
   switch (next.way) {
     case undefined: {
       if (!atRest) return stay(state);

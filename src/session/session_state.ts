@@ -1,5 +1,5 @@
 import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
-import type { Ending } from "./effect.ts";
+import type { ChildChanges, Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { Message, Prompt } from "./message.ts";
 import { ECHO_START, type EchoState } from "./terminal/paste.ts";
@@ -78,6 +78,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly options: SessionOptions;
   /** Whether there may be further messages. */
   readonly open: boolean;
+  /** What the next message's child is to be started with otherwise. */
+  readonly changes?: ChildChanges;
   /** Messages that wait, the next one first. */
   readonly queue: readonly Message[];
   /** What the child has been given and is not known to have taken yet. */

@@ -63,7 +63,8 @@ export function lastMessages({ sent, taken }: SessionState): readonly Prompt[] {
 export function untakenMessages(
   { ending, queue, sent, taken }: SessionState,
 ): readonly Message[] {
-  return taken.length > 0 || ending?.kind === "closed" ? [...sent, ...queue] : queue;
+  const isBetween = ending?.kind === "closed" || ending?.kind === "renewed";
+  return taken.length > 0 || isBetween ? [...sent, ...queue] : queue;
 }
 
 function placeOf(prompts: readonly Prompt[], text: string): number {

@@ -152,6 +152,30 @@ forEachVersion("a caller's hooks are called as by claude -p", async (real) => {
   });
 });
 
+forNewestVersion("another model, mode and limit hold from the next turn on", async (real) => {
+  await assertSame(real, async ({ say, send, heard, answer }) => {
+    answer(({ input }) => ({ behavior: "allow", updatedInput: input }));
+    await send(request("wild", { subtype: "set_permission_mode", mode: "wild" }));
+    await say("One. [[say first]]");
+    await heard(RESULT, 1);
+    await send(request("model", { subtype: "set_model", model: "claude-haiku-4-5" }));
+    await heard('"request_id":"model"');
+    await send(request("mode", { subtype: "set_permission_mode", mode: "acceptEdits" }));
+    await send(
+      request("think", { subtype: "set_max_thinking_tokens", max_thinking_tokens: 2000 }),
+    );
+    await heard('"request_id":"think"');
+    await Deno.remove(`${real.home.project}/a.txt`).catch(() => {});
+    const file = { file_path: `${real.home.project}/a.txt`, content: "x" };
+    await say(`Two. [[tool Write ${JSON.stringify(file)}]] [[say second]]`);
+    await heard(RESULT, 2);
+  }, ASKS_CALLER);
+  assertEquals(
+    real.api.turns.filter(({ text }) => text.includes('"model":"claude-haiku-4-5"')).length,
+    4,
+  );
+});
+
 forNewestVersion("a caller that goes away, or stops the turn, while it is asked", async (real) => {
   await assertSame(real, async ({ say, send, heard }) => {
     await say("One. [[bash touch never]] [[say first]]");

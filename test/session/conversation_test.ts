@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Message } from "../../src/session/message.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
+import { untakenMessages } from "../../src/session/taking.ts";
 import { simulate, type Simulation } from "./simulation.ts";
 
 const OPTIONS = { conversation: true, version: "2.1.330", timeoutMs: 60_000 } as const;
@@ -369,11 +370,58 @@ Deno.test("what cannot be read ends all at once, whatever is under way", () => {
   }
 });
 
+Deno.test("what a child cannot change is for the next one, which the next message goes to", () => {
+  const session = rested();
+  say(session, "one");
+  const request = (subtype: string, body: Readonly<Record<string, unknown>>) =>
+    session.hear({ type: "control", request: { id: subtype, subtype, body } });
+  request("set_model", { model: "m" });
+  request("set_permission_mode", { mode: "plan" });
+  request("set_max_thinking_tokens", { max_thinking_tokens: null });
+  say(session, "two");
+  answered(session, "one");
+  status(session, "idle");
+  assertEquals([delivered(session), session.signals()], [["one"], []]);
+  cost(session);
+  assertEquals([delivered(session), turns(session), session.signals()], [["one"], ["answered"], [
+    "SIGTERM",
+  ]]);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending(), {
+    kind: "renewed",
+    changes: { model: "m", permissionMode: "plan", maxThinkingTokens: null },
+  });
+  assertEquals(untakenMessages(session.state()).map(({ text }) => text), ["two"]);
+});
+
+Deno.test("a change that makes no sense is refused, and changes nothing", () => {
+  const session = rested();
+  for (
+    const [subtype, body] of [
+      ["set_model", { model: 7 }],
+      ["set_permission_mode", { mode: "wild" }],
+      ["set_permission_mode", {}],
+      ["set_permission_mode", { mode: "bypassPermissions" }],
+      ["set_max_thinking_tokens", { max_thinking_tokens: -1 }],
+      ["set_max_thinking_tokens", { max_thinking_tokens: "many" }],
+      ["set_max_thinking_tokens", {}],
+    ] as const
+  ) {
+    session.hear({ type: "control", request: { id: subtype, subtype, body } });
+  }
+  const responses = session.effects.flatMap((effect) =>
+    effect.type === "respond" ? [effect.response.subtype] : []
+  );
+  assertEquals(responses, Array(7).fill("error"));
+  say(session, "one");
+  assertEquals(delivered(session), ["one"]);
+});
+
 Deno.test("requests that cannot be carried out are told so, by name", () => {
   const session = rested();
   for (
     const [subtype, body] of [
-      ["set_model", { model: "m" }],
+      ["set_color", { color: "red" }],
       ["initialize", { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
       ["initialize", { agents: {}, systemPrompt: [""], promptSuggestions: false }],
     ] as const
@@ -383,7 +431,7 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
   const responses = session.effects.filter((effect) => effect.type === "respond")
     .map(({ response }) => response.subtype === "error" ? response.error : response.subtype);
   assertEquals(responses, [
-    "Unsupported control request subtype: set_model",
+    "Unsupported control request subtype: set_color",
     'claude-print can honour "hooks" only in an initialize that comes first',
     "success",
   ]);

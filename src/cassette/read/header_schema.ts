@@ -28,6 +28,7 @@ const session = z.object({
   caller: z.exactOptional(z.object({
     idPrefix: z.string(),
     permissions: z.exactOptional(z.literal(true)),
+    mayBypass: z.exactOptional(z.literal(true)),
     callbacks: z.array(z.object({
       event: z.string(),
       matcher: z.exactOptional(z.string()),
@@ -59,6 +60,7 @@ const frames = z.object({
   ),
   replay: z.exactOptional(z.literal(true)),
   subagentText: z.exactOptional(z.literal(true)),
+  model: z.exactOptional(z.string()),
   partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
   shellOutput: z.exactOptional(z.enum(["joined", "split"])),
   version: z.exactOptional(z.string()),

@@ -101,6 +101,7 @@ export function verdictOf(
         ? overspentVerdict(options)
         : settledVerdict(ending.message.settled);
     case "closed":
+    case "renewed":
       return { outcome: { kind: "answered" }, showScreen: false };
     case "unreadable":
       return {

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../transcript/json_object.ts";
+import type { ChildChanges } from "../../session/effect.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
@@ -43,6 +44,33 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
     ...(problems.length === 0 ? {} : { error: problems.join("; ") }),
   };
   return { ...order, initialized, forwarded: [...order.forwarded, ...args] };
+}
+
+/** An order with what the caller has asked to be otherwise while its last child lived. */
+export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
+  const { model, permissionMode, maxThinkingTokens } = changes;
+  const replaced = [
+    ...(model === undefined ? [] : ["--model"]),
+    ...(maxThinkingTokens === undefined ? [] : ["--max-thinking-tokens"]),
+  ];
+  const { forwarded } = order;
+  return {
+    ...order,
+    ...(permissionMode === undefined
+      ? {}
+      : { permissionMode, dangerouslySkipPermissions: permissionMode === "bypassPermissions" }),
+    // An alias is the name of no model.
+    ...(model?.startsWith("claude-") ? { chosenModel: model } : {}),
+    forwarded: [
+      ...forwarded.filter((argument) =>
+        !replaced.some((flag) => argument === flag || argument.startsWith(`${flag}=`))
+      ),
+      ...(typeof model === "string" ? [`--model=${model}`] : []),
+      ...(typeof maxThinkingTokens === "number"
+        ? [`--max-thinking-tokens=${maxThinkingTokens}`]
+        : []),
+    ],
+  };
 }
 
 /** A text, or blocks of it, that is put into a file. */

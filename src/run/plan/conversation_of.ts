@@ -50,16 +50,19 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
 
 /** What the session is told of a caller that decides for it. */
 function callerOptions(
-  { prompt, asksCaller = false, initialized }: RunOrder,
+  { prompt, asksCaller = false, initialized, ...order }: RunOrder,
   { seed }: PlanFacts,
 ): Pick<SessionOptions, "caller"> {
-  if (prompt !== undefined || !(asksCaller || initialized !== undefined)) return {};
+  if (prompt !== undefined) return {};
+  const mayBypass = order.dangerouslySkipPermissions ||
+    order.forwarded.includes("--allow-dangerously-skip-permissions");
   const { id, callbacks = [], error } = initialized ?? {};
   return {
     caller: {
       idPrefix: seed,
       callbacks,
       ...(asksCaller ? { permissions: true } : {}),
+      ...(mayBypass ? { mayBypass } : {}),
       ...(id === undefined ? {} : { initialized: error === undefined ? { id } : { id, error } }),
     },
   };
@@ -93,6 +96,7 @@ function framesOptions(
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
     ...(order.subagentText ? { subagentText: true } : {}),
+    ...(order.chosenModel === undefined ? {} : { model: order.chosenModel }),
     ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
     ...(shellOutput === undefined ? {} : { shellOutput }),
     ...byMessage(order, facts),

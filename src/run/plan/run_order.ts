@@ -44,6 +44,8 @@ export interface RunOrder extends Limits {
   /** Whether the caller is asked for permissions, by the control protocol. */
   readonly asksCaller?: boolean;
   readonly initialized?: Initialized;
+  /** The model that the caller has chosen in the course of a conversation, by its own name. */
+  readonly chosenModel?: string;
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

@@ -6,6 +6,8 @@ export interface CallerOptions {
   readonly idPrefix: string;
   /** Whether the caller is asked for permissions, which are refused otherwise. */
   readonly permissions?: true;
+  /** Whether the caller may have the mode in which no permission is needed. */
+  readonly mayBypass?: true;
   /** The caller's hooks, each with a place by which the child's hooks name it. */
   readonly callbacks: readonly CallbackHook[];
   /** The initialization by which the child was started, and why it could not be as it was asked for. */

@@ -1,6 +1,6 @@
 import { type ControlRequest, type ControlResponse, isEmpty } from "../../wire/control.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import type { Effect } from "../effect.ts";
+import type { ChildChanges, Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
@@ -13,6 +13,12 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onInitialize(state, request);
     case "interrupt":
       return onInterrupt(state, request);
+    case "set_model":
+      return onSetModel(state, request);
+    case "set_permission_mode":
+      return onSetMode(state, request);
+    case "set_max_thinking_tokens":
+      return onSetThinking(state, request);
     default:
       return act(state, [refuse(request, {
         error: `Unsupported control request subtype: ${request.subtype}`,
@@ -67,6 +73,69 @@ function onInterrupt(state: SessionState, request: ControlRequest): Step {
     respond(request, answer),
     ...aborted.effects,
   ]);
+}
+
+/** Another model from the next message on: it goes to a child that is started with it. */
+function onSetModel(state: SessionState, request: ControlRequest): Step {
+  const { model } = request.body;
+  if (!isEmpty(model) && typeof model !== "string") {
+    return act(state, [
+      refuse(request, { error: "Cannot set the model: its name has to be text" }),
+    ]);
+  }
+  const named = typeof model === "string" && model !== "" && model !== "default" ? model : null;
+  const answer = isNew(state) ? { response: { model: named ?? "default" } } : {};
+  return act(changed(state, { model: named }), [
+    ...(state.turns > 0 ? [{ type: "model", model: named ?? "default" } as const] : []),
+    respond(request, answer),
+  ]);
+}
+
+/** The permission modes that a caller may choose. */
+const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+
+/** Another permission mode from the next message on. */
+function onSetMode(state: SessionState, request: ControlRequest): Step {
+  const { mode } = request.body;
+  if (typeof mode !== "string" || !MODES.includes(mode)) {
+    return act(state, [
+      refuse(request, {
+        error: `Cannot set permission mode: must be one of ${MODES.join(", ")}`,
+        ...(isNew(state) ? { error_code: "invalid_mode" } : {}),
+      }),
+    ]);
+  }
+  if (mode === "bypassPermissions" && !state.options.caller?.mayBypass) {
+    return act(state, [
+      refuse(request, {
+        error: "Cannot set permission mode to bypassPermissions because the session was not " +
+          "launched with --dangerously-skip-permissions",
+        ...(isNew(state) ? { error_code: "bypass_not_launched" } : {}),
+      }),
+    ]);
+  }
+  return act(changed(state, { permissionMode: mode }), [
+    respond(request, { response: { mode } }),
+    { type: "mode", mode },
+  ]);
+}
+
+function onSetThinking(state: SessionState, request: ControlRequest): Step {
+  const { max_thinking_tokens: tokens } = request.body;
+  if (tokens !== null && !(Number.isSafeInteger(tokens) && Number(tokens) >= 0)) {
+    return act(state, [
+      refuse(request, {
+        error: "Cannot set max_thinking_tokens: it has to be a whole number, or null for no limit",
+      }),
+    ]);
+  }
+  return act(changed(state, { maxThinkingTokens: tokens === null ? null : Number(tokens) }), [
+    respond(request, {}),
+  ]);
+}
+
+function changed(state: SessionState, changes: ChildChanges): SessionState {
+  return { ...state, changes: { ...state.changes, ...changes } };
 }
 
 /** Whether answers say what they do since 2.1.330. */

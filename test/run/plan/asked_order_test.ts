@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { askedOrder } from "../../../src/run/plan/asked_order.ts";
+import { askedOrder, changedOrder } from "../../../src/run/plan/asked_order.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 const asked = (body: Readonly<Record<string, unknown>>) => {
@@ -72,4 +72,27 @@ Deno.test("what cannot be honoured is named", () => {
     errorOf({ agents: { a: { prompt: "x".repeat(200_000) } } }),
     '"agents" is too long for a command line',
   );
+});
+
+Deno.test("another model, mode or limit replaces what was asked for before", () => {
+  const order = {
+    ...PLAIN_ORDER,
+    forwarded: ["--model=opus", "--max-thinking-tokens=1", "--verbose"],
+  };
+  const changed = changedOrder(order, {
+    model: "claude-haiku-4-5",
+    permissionMode: "plan",
+    maxThinkingTokens: 0,
+  });
+  assertEquals(
+    [changed.forwarded, changed.permissionMode, changed.chosenModel],
+    [
+      ["--verbose", "--model=claude-haiku-4-5", "--max-thinking-tokens=0"],
+      "plan",
+      "claude-haiku-4-5",
+    ],
+  );
+  const reset = changedOrder(order, { model: null, maxThinkingTokens: null });
+  assertEquals([reset.forwarded, reset.permissionMode], [["--verbose"], order.permissionMode]);
+  assertEquals(changedOrder(order, { model: "haiku" }).chosenModel, undefined);
 });
