@@ -3,7 +3,7 @@ import { FLAGS } from "../../../src/cli/flags.ts";
 import { helpText } from "../../../src/cli/help/help.ts";
 
 Deno.test("helpText names every flag that is not hidden, and no hidden one", () => {
-  const words = new Set(helpText().split(/[\s,/]+/));
+  const words = new Set(helpText().split(/[\s,/[]+/));
   for (const flag of FLAGS) {
     for (const spelling of [flag.name, ...flag.aliases]) {
       assertEquals(words.has(spelling), !flag.hidden, spelling);

@@ -36,7 +36,7 @@ Deno.test("manPage has its sections in order", () => {
 });
 
 Deno.test("manPage tells every flag that is not hidden, and no hidden one", () => {
-  const words = new Set(READABLE.split(/[\s,/]+|\.(?=\s)/));
+  const words = new Set(READABLE.split(/[\s,/[]+|\.(?=\s)/));
   for (const flag of FLAGS) {
     for (const spelling of [flag.name, ...flag.aliases]) {
       assertEquals(words.has(spelling), !flag.hidden, spelling);
