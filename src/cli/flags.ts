@@ -139,6 +139,7 @@ export const FLAGS: readonly Flag[] = [
   own("--drain-timeout <seconds>", "Longest wait for the transcript of an answer (default 10)"),
   own("--exit-timeout <seconds>", "Longest wait for Claude Code to end (default 6)"),
   own("--wait-for-limit[=seconds]", "Wait for a limit to be reset, at most so long, and go on"),
+  own("--inherit-hooks", "Run the hooks of your own settings too, as claude -p does"),
   own("--claude-binary <path>", "The Claude Code to run (default: claude on PATH)"),
   own("--trace", "Say on stderr what the run does and how long each step takes"),
   own("--quiet", "No live line and no warnings on stderr; whatever fails is told still"),

@@ -164,6 +164,7 @@ export function requestOf(
     replayMessages,
     partialMessages,
     subagentText,
+    inheritHooks: given("--inherit-hooks"),
     ...present("waitForLimitMs", waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined),
     streamText,
     ...present("shellOutput", shellOutput),

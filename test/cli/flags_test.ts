@@ -18,6 +18,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--quiet",
     "--show",
     "--wait-for-limit",
+    "--inherit-hooks",
     "--claude-binary",
     "--trace",
     "--stream-text",

@@ -52,7 +52,9 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
   const allSettings = valuesOf(settings);
-  refuseSilencedHooks(allSettings, { hooked: valuesOf(settings, { without: ["user"] }) });
+  refuseSilencedHooks(allSettings, {
+    hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
+  });
   if (modeHangsOnVersion(modeFacts(order, settings))) await version();
   const login = findLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings });
   if (login === undefined) throw noLoginError(userConfig);

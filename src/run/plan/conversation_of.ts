@@ -43,7 +43,7 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
     ...(mcpServers === 0 ? {} : { mcpServers }),
     ...callerOptions(order, facts),
     otherStopHooks: order.initialized?.callbacks.some(({ event }) => event === "Stop") === true ||
-      mayHaveOtherStopHooks(settingsOfHooks(facts.settings)) ||
+      mayHaveOtherStopHooks(settingsOfHooks(facts.settings, order)) ||
       order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
   };
 }
@@ -132,10 +132,13 @@ function backgroundCeiling(env: Environment): Pick<SessionOptions, "backgroundCe
   return /^\d+$/u.test(value) ? { backgroundCeilingMs: Number(value) } : {};
 }
 
-/** All settings as far as hooks go: the user's hooks are not read. */
-function settingsOfHooks(settings: readonly Settings[]): readonly JsonObject[] {
+/** All settings as far as hooks go: the user's hooks are not read unless they are asked for. */
+function settingsOfHooks(
+  settings: readonly Settings[],
+  { inheritHooks }: RunOrder,
+): readonly JsonObject[] {
   return settings.map(({ source, values }) => {
-    if (source !== "user") return values;
+    if (source !== "user" || inheritHooks) return values;
     const { hooks: _, ...others } = values;
     return others;
   });

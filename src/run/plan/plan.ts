@@ -163,6 +163,7 @@ function contentsOf(
       ...callerOf(order),
       userClaudeJson: facts.userClaudeJson,
       userSettings,
+      inheritsHooks: order.inheritHooks,
       callerSettings: withVariables(
         withoutScreenCommands(
           facts.callerSettings,

@@ -23,6 +23,8 @@ export interface ChildFilesOptions {
   /** The caller's own hooks, and whether it is asked for permissions. */
   readonly callbacks?: readonly CallbackHook[];
   readonly asksCaller?: boolean;
+  /** Whether the user's own hooks run too. */
+  readonly inheritsHooks?: boolean | undefined;
   /** The user's own `.claude.json` and `settings.json`, where they exist. */
   readonly userClaudeJson: JsonObject | undefined;
   readonly userSettings: JsonObject | undefined;
@@ -50,7 +52,7 @@ export interface ChildFilesOptions {
 }
 
 /** Settings that start the user's own programs, which `claude -p` does not do or a run must not do. */
-const DROPPED_SETTINGS = ["hooks", "statusLine"];
+const PROGRAMS = ["hooks", "statusLine"];
 
 /** The files in a run's private folder that the child reads or runs: paths and contents, nothing is written here. */
 export function childFiles(
@@ -79,7 +81,7 @@ export function childFiles(
     { path: `${configDir}/.claude.json`, text: JSON.stringify(claudeJson) },
     ...(userSettings === undefined ? [] : [{
       path: `${configDir}/settings.json`,
-      text: JSON.stringify(withoutPrograms(userSettings)),
+      text: JSON.stringify(withoutPrograms(userSettings, options)),
     }]),
     ...(systemPrompt === undefined ? [] : [{ path: parts.systemPromptPath, text: systemPrompt }]),
     ...(appendSystemPrompt === undefined
@@ -92,8 +94,10 @@ export function childFiles(
   ];
 }
 
-function withoutPrograms(settings: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(settings).filter(([name]) => !DROPPED_SETTINGS.includes(name)),
-  );
+function withoutPrograms(
+  settings: JsonObject,
+  { inheritsHooks = false }: Pick<ChildFilesOptions, "inheritsHooks">,
+): JsonObject {
+  const dropped = PROGRAMS.filter((name) => !(inheritsHooks && name === "hooks"));
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !dropped.includes(name)));
 }

@@ -170,6 +170,28 @@ rule(
   },
 );
 
+rule("the user's own hooks run where they are asked for", {
+  see: (planned) => ({
+    user: JSON.parse(fileOf(planned, ".claude/settings.json") ?? "{}"),
+    awaited: planned.conversation.session.otherStopHooks,
+  }),
+  rows: {
+    "by default they do not": {
+      facts: {
+        settings: [from("user", { hooks: { Stop: [] }, statusLine: {}, model: "opus" })],
+      },
+      is: { user: { model: "opus" }, awaited: false },
+    },
+    "asked for, they do, and may make the turn go on": {
+      order: { inheritHooks: true },
+      facts: {
+        settings: [from("user", { hooks: { Stop: [] }, statusLine: {}, model: "opus" })],
+      },
+      is: { user: { hooks: { Stop: [] }, model: "opus" }, awaited: true },
+    },
+  },
+});
+
 rule("a debug log that is to be told is all of it", {
   see: (planned) => ({ ...logOf(planned), told: planned.toldLog }),
   rows: {
