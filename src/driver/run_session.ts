@@ -153,10 +153,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     stack.defer(() => speaker.onArrival = undefined);
   }
   const stream = options.stream?.source;
-  if (stream !== undefined) {
-    stream.onArrival = () => poller.wake();
-    stack.defer(() => stream.onArrival = undefined);
-  }
+  if (stream !== undefined) stack.defer(() => stream.onArrival = undefined);
   let resized = false;
   const onResize = () => {
     resized = true;
@@ -320,6 +317,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   if (options.earlier.length > 0) give({ at: 0, type: "earlier", entries: options.earlier });
   for (const input of options.begin) give({ at: 0, ...input });
   give({ at: elapsed(), type: "spawned" });
+  if (stream !== undefined) {
+    // What the relay passes on is heard here, on this thread: told at once, it does not wait for the poll to return.
+    stream.onArrival = () => {
+      readStream();
+      if (outlets.some(({ pending }) => pending > 0)) poller.wake();
+    };
+  }
   let lastTick = elapsed();
   while (end === undefined) {
     const nextTick = lastTick + tickMs(state.session);

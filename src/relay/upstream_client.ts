@@ -47,8 +47,17 @@ export function upstreamClient(
     // Requests at the same time are to break off one by one.
     http2: false,
     ...(upstream.protocol === "https:" ? { caCerts: certificatesOf(env, read) } : {}),
-    ...(proxy === undefined ? {} : { proxy: proxyOptions(proxy) }),
+    proxy: proxy === undefined ? direct(upstream) : proxyOptions(proxy),
   });
+}
+
+/** No proxy, not even one that this program's own environment names: Deno would take that. */
+function direct({ hostname, port, protocol }: URL): Deno.Proxy {
+  return {
+    transport: "tcp",
+    hostname: hostname.replace(/^\[|\]$/gu, ""),
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+  };
 }
 
 function certificatesOf(

@@ -10,6 +10,7 @@ import { pythonVersion } from "./bare_tui.ts";
 import { measureCost } from "./cost.ts";
 import { measureExecutable } from "./executable.ts";
 import { measureFlood } from "./flood.ts";
+import { measureLive } from "./live.ts";
 import { measureMemory } from "./memory.ts";
 import { measureParallel } from "./parallel.ts";
 import { measurePty } from "./pty.ts";
@@ -23,13 +24,14 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, turns, shell, parallel, memory, flood, pty, cost or executable; may be given several times
+  --only PART   wall, turns, live, shell, parallel, memory, flood, pty, cost or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
 const PARTS = {
   wall: measureWall,
   turns: measureTurns,
+  live: measureLive,
   shell: measureShellOutput,
   memory: measureMemory,
   flood: measureFlood,

@@ -38,6 +38,21 @@ Deno.test("requests of the conversation itself are heard, and no others", () => 
   assertEquals(source.take(), []);
 });
 
+Deno.test("a request for the summary of a compaction is none of the conversation", () => {
+  const source = new StreamSource({ sessionId: ID });
+  const words = "Your task is to create a detailed summary of the conversation so far";
+  const asking = (...contents: readonly unknown[]) => ({
+    ...request(),
+    body: encoder.encode(JSON.stringify({ messages: contents.map((content) => ({ content })) })),
+  });
+  assertEquals(source.watch(asking("hello", words)), undefined);
+  assertEquals(source.watch(asking([{ type: "text", text: `Now: ${words}` }])), undefined);
+  source.watch(asking(words, "hello"));
+  source.watch(asking([{ type: "tool_result", content: words }]));
+  source.watch({ ...request(), body: encoder.encode(words) });
+  assertEquals(source.take().map((heard) => heard.request), [1, 2, 3]);
+});
+
 Deno.test("the events of a stream are heard as they come, and what is none is left out", () => {
   const source = new StreamSource({ sessionId: ID });
   let arrivals = 0;

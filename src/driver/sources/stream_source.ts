@@ -23,7 +23,7 @@ export class StreamSource {
 
   /** Looks on at a request if it is one of the conversation itself; subagents and other sessions make requests too. */
   readonly watch = (request: RelayedRequest): ExchangeWatcher | undefined => {
-    if (!isOwn(request, this.#sessionId)) return undefined;
+    if (!isOwn(request, this.#sessionId) || isForSummary(request)) return undefined;
     const number = ++this.#requests;
     const hear = (...parts: readonly StreamedPart[]) => {
       if (parts.length === 0) return;
@@ -60,6 +60,33 @@ function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): bo
     headers.get("x-claude-code-session-id") === sessionId &&
     !headers.has("x-claude-code-agent-id") &&
     [null, "main"].includes(headers.get("x-claude-code-request-class"));
+}
+
+/** With this a compaction asks for its summary, after all of the conversation (2.1.197 and 2.1.330). */
+const SUMMARY = "Your task is to create a detailed summary of";
+
+/**
+ * Whether a request is for the summary of a compaction. Only what it asks in the end says so: its headers, model and
+ * tools are those of the conversation.
+ */
+function isForSummary({ body }: RelayedRequest): boolean {
+  const text = new TextDecoder().decode(body);
+  // Conversations are long, and hardly one has these words in it.
+  if (!text.includes(SUMMARY)) return false;
+  try {
+    const { messages } = JSON.parse(text) as { readonly messages?: unknown };
+    const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+    return isJsonObject(last) && textsOf(last["content"]).some((each) => each.includes(SUMMARY));
+  } catch {
+    return false;
+  }
+}
+
+function textsOf(content: unknown): readonly string[] {
+  if (typeof content === "string") return [content];
+  return (Array.isArray(content) ? content : [])
+    .map((block: unknown) => isJsonObject(block) && block["type"] === "text" ? block["text"] : "")
+    .filter((text) => typeof text === "string");
 }
 
 function eventOf(data: string): readonly StreamedPart[] {
