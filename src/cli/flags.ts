@@ -114,6 +114,7 @@ function cannot(spelling: string, reason: string, options: RowOptions = {}): Fla
 
 const HIDDEN: RowOptions = { hidden: true };
 const NO_HOOKS = "it turns off the hooks by which claude-print follows a run";
+const NO_SETUP = "the interactive Claude Code runs no Setup hooks with a prompt";
 const OTHER_HOST = "it is for a program that hosts Claude Code over the control protocol";
 const CLOUD = "it concerns a session that runs elsewhere, and there is nothing to print here";
 const TEAMMATE = "it describes a teammate that another session starts";
@@ -223,6 +224,7 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--strict-mcp-config", "Only the MCP servers of --mcp-config"),
   merged("--settings <file-or-json>", "More settings, from a file or JSON text"),
   forwarded("--setting-sources <sources>", "Settings to load: user, project, local"),
+  forwarded("--restricted", "No tools that run code, and no settings of user or project"),
   forwarded("--agent <agent>", "Agent for the session"),
   forwarded("--agents <json>", "Custom agents, as a JSON object"),
   forwarded("--plugin-dir <path>", "Load a plugin from a directory or .zip", { repeatable: true }),
@@ -262,10 +264,9 @@ export const FLAGS: readonly Flag[] = [
   notYet("--enable-auth-status", "claude-print does not speak the control protocol yet", HIDDEN),
   notYet("--bare", NO_HOOKS),
   notYet("--safe-mode", NO_HOOKS),
-  notYet("--restricted", "claude-print does not follow a restricted session yet"),
-  notYet("--init", "claude-print does not run Setup hooks yet", HIDDEN),
-  notYet("--init-only", "claude-print does not run Setup hooks yet", HIDDEN),
-  notYet("--maintenance", "claude-print does not run Setup hooks yet", HIDDEN),
+  cannot("--init", NO_SETUP, HIDDEN),
+  cannot("--init-only", NO_SETUP, HIDDEN),
+  cannot("--maintenance", NO_SETUP, HIDDEN),
 
   cannot(
     "--exclude-dynamic-system-prompt-sections",

@@ -59,9 +59,10 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
       .split(" "),
     ..."--system-prompt-snapshot --dangerously-skip-permissions --allowedTools --tools".split(" "),
     ..."--allow-dangerously-skip-permissions --add-dir --mcp-config --strict-mcp-config".split(" "),
-    ..."--setting-sources --agent --agents --plugin-dir --plugin-dir-no-mcp --plugin-url".split(
-      " ",
-    ),
+    ..."--setting-sources --restricted --agent --agents --plugin-dir --plugin-dir-no-mcp --plugin-url"
+      .split(
+        " ",
+      ),
     ..."--disable-slash-commands --session-id --fork-session --name --worktree".split(" "),
     ..."--brief --autocompact --ide --chrome --no-chrome --debug --debug-file --advisor".split(" "),
     ..."--fast-mode --include-unsupported-models".split(" "),
@@ -71,7 +72,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--include-hook-events".split(" "),
     ..."--rewind-files --session-mirror --enable-auth-status --bare --safe-mode"
       .split(" "),
-    ..."--restricted --init --init-only --maintenance --mcp-debug".split(" "),
+    ..."--init --init-only --maintenance --mcp-debug".split(" "),
     ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),
     ..."--plan-mode-instructions --append-subagent-system-prompt".split(" "),
     ..."--append-subagent-system-prompt-file --bg --tmux --desktop --remote-control --rc".split(

@@ -43,11 +43,14 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   const version = () => asked ??= claudeVersion(binary, env);
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
+  const isRestricted = order.forwarded.includes("--restricted");
+  if (isRestricted) requireVersion("--restricted", await version());
   const settings = await readSettings({
     cwd,
     home: env["HOME"],
     userDir: userConfig.dir,
-    sources,
+    // Of settings files it reads an administrator's alone.
+    sources: isRestricted ? new Set() : sources,
     flags: callerSettings,
     sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
@@ -68,7 +71,9 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   });
   const { prompt } = order;
   if (prompt === undefined) requireConversation(await version());
-  if (order.resumption?.dropsTurn !== undefined) requireGuard(await version());
+  if (order.resumption?.dropsTurn !== undefined) {
+    requireVersion("--resume-drops-turn", await version());
+  }
   const gated = prompt === undefined || (isPlain(prompt) && order.altered === undefined)
     ? { expands: false }
     : (await import("./gate_prompt.ts")).gatePrompt({ ...order, prompt }, {
@@ -108,14 +113,14 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
 /** The first version whose rendezvous socket has been measured message by message. */
 const CONVERSES = "2.1.197";
 
-/** The first version that was seen to know `--resume-drops-turn`. */
-const GUARDS = "2.1.330";
+/** The first version that was seen to know some flags. */
+const RECENT = "2.1.330";
 
-function requireGuard(version: string | undefined): void {
-  if (version !== undefined && isVersionAtLeast(version, GUARDS)) return;
+function requireVersion(flag: string, version: string | undefined): void {
+  if (version !== undefined && isVersionAtLeast(version, RECENT)) return;
   throw new CliError(
-    `Cannot honour --resume-drops-turn: Claude Code ${version ?? "of an unknown version"} lacks it`,
-    { suggestion: `Update Claude Code to ${GUARDS} or later, or leave it out` },
+    `Cannot honour ${flag}: Claude Code ${version ?? "of an unknown version"} lacks it`,
+    { suggestion: `Update Claude Code to ${RECENT} or later, or leave it out` },
   );
 }
 
