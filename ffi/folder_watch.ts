@@ -16,6 +16,17 @@ const IN_ONLYDIR = 0x01000000;
 const MAX_READ = 65536;
 const MOST_READS = 16;
 
+/** What has happened in folders. */
+export interface FolderNews {
+  /**
+   * What has been written to, in order: the names that the files had when they were opened. Several writes in a row to
+   * the same name may count as one.
+   */
+  readonly written: readonly string[];
+  /** Whether something was made or removed. */
+  readonly changed: boolean;
+}
+
 /** Becomes readable whenever something is made, written to or removed in one of some folders (inotify(7)). */
 export class FolderWatch implements Disposable {
   /** The fd to be polled for reading. */
@@ -44,21 +55,18 @@ export class FolderWatch implements Disposable {
     });
   }
 
-  /**
-   * What has been written to since the last time, in order: the names that the files had when they were opened. Several
-   * writes in a row to the same name may count as one.
-   *
-   * @returns undefined when too much has happened to know all of it
-   */
-  heed(): readonly string[] | undefined {
+  /** What has happened since the last time; undefined when it was too much to know all of it. */
+  heed(): FolderNews | undefined {
     const written: string[] = [];
+    let changed = false;
     let isComplete = true;
     for (let round = 0; round < MOST_READS; round++) {
       const count = readFd(this.fd, this.#buffer);
-      if (typeof count !== "number") return isComplete ? written : undefined;
+      if (typeof count !== "number") return isComplete ? { written, changed } : undefined;
       for (const { mask, name } of eventsIn(this.#buffer.subarray(0, count))) {
         if ((mask & IN_Q_OVERFLOW) !== 0) isComplete = false;
         if ((mask & IN_MODIFY) !== 0) written.push(name);
+        else changed = true;
       }
     }
     return undefined;

@@ -61,6 +61,8 @@ const MOST_KNOWN = 100_000;
 const MOST_ATTEMPTS = 3;
 /** How often folders are looked for that the child makes only where it changes its own. */
 const FIND_MS = 500;
+/** How often folders are looked at of which nothing is told. */
+const LOOK_MS = 500;
 /** How often the process of a shell is looked for, in milliseconds, and that of one which was not found soon. */
 const SEARCH_MS = 5;
 const SEARCH_AGAIN_MS = 200;
@@ -106,6 +108,7 @@ export class ShellSource implements Disposable {
   readonly #buffer = new Uint8Array(PORTION);
   #searchedAt = -Infinity;
   #foundAt = -Infinity;
+  #lookedAt = -Infinity;
   #more = false;
 
   constructor(options: ShellSourceOptions) {
@@ -154,6 +157,8 @@ export class ShellSource implements Disposable {
         const folder = HeldFolder.find(tempDir, names);
         if (folder === undefined) continue;
         this.#folders.set(path, folder);
+        // What is in it by now is not told.
+        this.#lookedAt = -Infinity;
         this.#attend(folder);
       }
     }
@@ -161,7 +166,6 @@ export class ShellSource implements Disposable {
 
   /** What there is to tell since the last time, a portion of each shell. */
   read({ at, child, paused = false }: ShellLook): readonly ShellNews[] {
-    for (const folder of this.#folders.values()) this.#look(folder, at);
     this.#heed(at);
     this.#takeCalls(child);
     this.#search(at, child);
@@ -236,18 +240,25 @@ export class ShellSource implements Disposable {
     }
   }
 
-  /** Notes what has been written by whom. */
+  /** Notes what has been made, removed, and written by whom. */
   #heed(at: number): void {
-    const shells = [...this.#shells.values()];
-    const split = shells.flatMap(({ streams }) => streams ?? []);
+    const split = [...this.#shells.values()].flatMap(({ streams }) => streams ?? []);
     for (const streams of split) streams.begin();
+    let changed = at >= this.#lookedAt + LOOK_MS;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const written = this.#watch?.heed();
-      for (const streams of split) streams.note(written);
+      const news = this.#watch?.heed();
+      changed ||= news === undefined || news.changed;
+      for (const streams of split) streams.note(news?.written);
       // What is written meanwhile may have been told or not.
       if (split.every((streams) => streams.isStable())) break;
     }
-    for (const { streams, gone, left } of shells) streams?.conclude({ at, ended: gone || left });
+    if (changed) {
+      this.#lookedAt = at;
+      for (const folder of this.#folders.values()) this.#look(folder, at);
+    }
+    for (const { streams, gone, left } of this.#shells.values()) {
+      streams?.conclude({ at, ended: gone || left });
+    }
   }
 
   /** Looks at the streams of shells that have just been started, which wait for that. */
