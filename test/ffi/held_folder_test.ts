@@ -29,9 +29,10 @@ Deno.test("HeldFolder stays the folder that it found, whatever takes its place",
 
 Deno.test("HeldFolder lists no more names than it is asked for, but for some", () => {
   const base = Deno.makeTempDirSync();
-  for (let number = 0; number < 5000; number++) Deno.writeTextFileSync(`${base}/${number}`, "");
+  const long = "x".repeat(200);
+  for (let number = 0; number < 400; number++) Deno.mkdirSync(`${base}/${long}${number}`);
   using found = HeldFolder.find(base, []);
-  assertEquals((found?.names({ most: 1 }).length ?? 0) < 5000, true);
-  assertEquals(found?.names({ most: Infinity }).length, 5000);
+  assertEquals((found?.names({ most: 1 }).length ?? 0) < 400, true);
+  assertEquals(found?.names({ most: Infinity }).length, 400);
   Deno.removeSync(base, { recursive: true });
 });
