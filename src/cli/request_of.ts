@@ -164,6 +164,8 @@ export function requestOf(
     replayMessages,
     partialMessages,
     subagentText,
+    // As by claude -p, in other formats it is without effect.
+    sessionMirror: given("--session-mirror") && (outputFormat === "stream-json" || givesFrames),
     inheritHooks: given("--inherit-hooks"),
     ...present("waitForLimitMs", waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined),
     streamText,

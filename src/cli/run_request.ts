@@ -77,6 +77,8 @@ export type RunRequest = {
   readonly show: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** Whether new lines of transcripts are printed, in stream-json. */
+  readonly sessionMirror: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritHooks: boolean;
   /** US dollars that the run may cost; absent for no limit. */

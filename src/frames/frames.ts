@@ -16,6 +16,7 @@ import {
 import { tellLines, tellWaiting } from "./lines.ts";
 import { tellLongShells, untilLong } from "./long_shells.ts";
 import { awaitMessage } from "./messages.ts";
+import { mirrored } from "./mirror.ts";
 import { stopTurn } from "./results.ts";
 import { hearStream } from "./exact_stream.ts";
 import { endAnswers, tellHeard } from "./live_answers.ts";
@@ -98,7 +99,10 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     case "subagent":
       return quiet({ ...state, subagents: chained(state.subagents, input.line) });
     case "read":
-      return waiting(tellLines(state), { before: state, now });
+      return waiting(and(tellLines(state), (next) => told(next, mirrored(state))), {
+        before: state,
+        now,
+      });
     case "retry": {
       const { sessionId } = state.options;
       const asked = and(tellRequest(state), (state) => {

@@ -35,6 +35,8 @@ export interface FramesOptions {
   readonly before?: ToldBefore;
   /** Whether messages are printed again once the child has taken them. */
   readonly replay?: true;
+  /** The user's transcript of the session, whose new lines are told; absent for none. */
+  readonly mirrorPath?: string;
   /** Whether what subagents say is told, whose end the turn waits for. */
   readonly subagentText?: true;
   /** The model, where it is known to be another one than the lines of a resumed session name. */

@@ -489,6 +489,16 @@ export interface ResultFrame extends AnyFrame {
   readonly claude_limits?: ClaudeLimits;
 }
 
+/** Lines that were added to a transcript. */
+export interface TranscriptMirrorFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "transcript_mirror";
+  /** The file in which they will stand once the run is over. */
+  readonly filePath: string;
+  /** The lines, parsed. */
+  readonly entries: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Every frame this program makes. */
 export type Frame =
   | InitFrame
@@ -501,4 +511,5 @@ export type Frame =
   | ControlResponseFrame
   | ControlRequestFrame
   | ControlCancelFrame
+  | TranscriptMirrorFrame
   | ResultFrame;

@@ -42,6 +42,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--forward-subagent-text",
     "--permission-prompts",
     "--no-session-persistence",
+    "--session-mirror",
     "--debug-to-stderr",
     "--ax-screen-reader",
     "--resume-session-at",
@@ -70,7 +71,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
   refused: [
     ..."--json-schema".split(" "),
     ..."--include-hook-events".split(" "),
-    ..."--rewind-files --session-mirror --enable-auth-status --bare --safe-mode"
+    ..."--rewind-files --enable-auth-status --bare --safe-mode"
       .split(" "),
     ..."--init --init-only --maintenance --mcp-debug".split(" "),
     ..."--exclude-dynamic-system-prompt-sections --prompt-suggestions".split(" "),

@@ -59,6 +59,7 @@ const frames = z.object({
     z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
   ),
   replay: z.exactOptional(z.literal(true)),
+  mirrorPath: z.exactOptional(z.string()),
   subagentText: z.exactOptional(z.literal(true)),
   model: z.exactOptional(z.string()),
   partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),

@@ -7,6 +7,7 @@ import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits, SessionOptions } from "../../session/session_state.ts";
+import { projectSlug } from "../../transcript/project_slug.ts";
 import type { Decisions } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -96,6 +97,9 @@ function framesOptions(
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
     ...(order.subagentText ? { subagentText: true } : {}),
+    ...(order.sessionMirror
+      ? { mirrorPath: `${facts.userConfig.dir}/projects/${projectSlug(cwd)}/${session.id}.jsonl` }
+      : {}),
     ...(order.chosenModel === undefined ? {} : { model: order.chosenModel }),
     ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
     ...(shellOutput === undefined ? {} : { shellOutput }),

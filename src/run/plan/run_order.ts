@@ -72,6 +72,8 @@ export interface RunOrder extends Limits {
   readonly persistSession: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** Whether new lines of transcripts are told. */
+  readonly sessionMirror?: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritHooks?: boolean;
   /** US dollars that the conversation may cost; absent for no limit. */
