@@ -44,7 +44,7 @@ const KINDS = [
 ];
 
 /** Largest cassette, and all of them together, in bytes. */
-const LARGEST = 80_000;
+const LARGEST = 96_000;
 const LARGEST_IN_ALL = 1_200_000;
 /** Most characters of a text in an input: what is longer is Claude Code's own. */
 const LONGEST = 400;

@@ -14,7 +14,7 @@ import { slashWord } from "../prompt/slash_word.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { currentPrompt, takeLine } from "../taking.ts";
-import { overOnRecord, overTurn, overWhenCarriedOut } from "../turn_end.ts";
+import { overAtOnce, overOnRecord, overTurn, overWhenCarriedOut } from "../turn_end.ts";
 import { overWhenIdle } from "../waits.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
@@ -49,7 +49,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     const next = handOver({ ...waiting.state, waits: true });
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
-  if (state.phase === "settling") return overOnRecord(state) ?? stay(state);
+  if (state.phase === "settling") return overOnRecord(state) ?? overAtOnce(state) ?? stay(state);
   if (!entry.prompt) return overWhenCarriedOut(state) ?? stay(state);
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.

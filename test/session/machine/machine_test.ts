@@ -38,7 +38,7 @@ Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", ()
   assertEquals(session.ending(), { kind: "answered", stop: { last_assistant_message: "hi" } });
 });
 
-Deno.test("a version that loses no line is told to go at Stop, if nothing can follow", () => {
+Deno.test("a version that loses no line is told to go once its answer is on record, if nothing can follow", () => {
   const begun = (version: string, options: Parameters<typeof simulate>[0] = {}) => {
     const session = simulate(options);
     session.hear({ ...status("idle"), version });
@@ -46,16 +46,28 @@ Deno.test("a version that loses no line is told to go at Stop, if nothing can fo
     session.hear(status("busy"));
     return session;
   };
-  const session = begun("2.1.330");
-  session.hear(stop({ last_assistant_message: "hi" }));
-  assertEquals(session.signals(), ["SIGTERM"]);
-  // Its lines come with its end.
-  session.hear(EXIT);
-  assertEquals(session.ending(), undefined);
-  session.hear(answer("hi"));
-  assertEquals(session.ending()?.kind, "answered");
+  const late = begun("2.1.330");
+  late.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(late.signals(), []);
+  late.hear(answer("hi"));
+  assertEquals(late.signals(), ["SIGTERM"]);
+  const early = begun("2.1.330");
+  early.hear(answer("hi"));
+  assertEquals(early.signals(), []);
+  early.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(early.signals(), ["SIGTERM"]);
+  // One that does not come in time comes with the child's end.
+  const slow = begun("2.1.330");
+  slow.hear(stop({ last_assistant_message: "hi" }));
+  slow.wait(4000);
+  assertEquals(slow.signals(), ["SIGTERM"]);
+  slow.hear(EXIT);
+  assertEquals(slow.ending(), undefined);
+  slow.hear(answer("hi"));
+  assertEquals(slow.ending()?.kind, "answered");
   const others = [begun("2.1.197"), begun("2.1.330", { otherStopHooks: true })];
   for (const other of others) {
+    other.hear(answer("hi"));
     other.hear(stop({ last_assistant_message: "hi" }));
     assertEquals(other.signals(), []);
   }
@@ -97,6 +109,7 @@ Deno.test("a version that loses no line is told to go as soon as the status line
   const session = simulate({ asksStatus: true });
   session.hear({ ...status("idle"), version: "2.1.330" });
   session.hear(PROMPT);
+  session.hear(answer("hi"));
   session.hear(stop({ last_assistant_message: "hi" }));
   assertEquals(session.signals(), []);
   session.hear(TOLD);
