@@ -67,3 +67,18 @@ forNewestVersion(
 function kindOf({ type, subtype }: Frame): string {
   return type === "system" ? `${subtype}` : type;
 }
+
+forNewestVersion("run() gives answers as they are written, by hooks or exactly", async (real) => {
+  for (const how of [[], ["--exact-stream"]]) {
+    const said = "First line\nand the second one";
+    const run = runHere(real, {
+      prompt: `Talk. [[chunk 7]] [[say ${said.replace("\n", "\\n")}]]`,
+      args: ["--include-partial-messages", ...how],
+    });
+    let text = "";
+    for await (const frame of run) {
+      if (frame.type === "stream_event") text += frame.event.delta?.["text"] ?? "";
+    }
+    assertEquals([text, (await run.result).text], [said, said]);
+  }
+});
