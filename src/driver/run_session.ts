@@ -32,6 +32,7 @@ import { claudeVersion } from "./claude_version.ts";
 import type { Caller, CallerInput } from "./sources/caller.ts";
 import { McpSource } from "./sources/mcp_source.ts";
 import { renderScreen } from "./hands/render_screen.ts";
+import { McpBridge } from "./sources/mcp_bridge.ts";
 import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
 import { RetrySource } from "./sources/retry_source.ts";
 import { runningShells } from "./sources/running_shells.ts";
@@ -69,6 +70,7 @@ export interface RunSessionOptions {
     readonly configDir: string;
     readonly tempDir: string;
     readonly streamsDir: string;
+    readonly bridges: readonly { readonly server: string; readonly path: string }[];
     readonly resumed: ReadonlyMap<string, number>;
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
@@ -132,6 +134,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   let size: WindowSize = conversation.session.size;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
+  const bridges = sandbox.bridges.map(({ server, path }) => stack.use(new McpBridge(server, path)));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
   const subagents = options.frames ? new SubagentSource(sandbox) : undefined;
@@ -201,6 +204,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         break;
       case "deliver":
         rendezvous?.send(effect.prompt);
+        break;
+      case "mcp-message":
+        bridges.find(({ server }) => server === effect.server)?.send(effect.message);
         break;
       case "deadline":
         if (effect.afterMs === undefined) deadlines.delete(effect.name);
@@ -340,6 +346,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         ...(child.exited ? [] : [{ fd: pidfd, read: true }]),
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
         ...rendezvous?.interests ?? [],
+        ...bridges.flatMap(({ interests }) => interests),
         ...caller?.interests ?? [],
         ...paused ? [] : shells?.interests ?? [],
         ...owing.map(({ fd }) => ({ fd, write: true })),
@@ -355,6 +362,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     takeSignals();
     for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
     rendezvous?.proceed(ready);
+    for (const bridge of bridges) {
+      for (const message of bridge.take(ready)) {
+        give({ at: elapsed(), type: "mcp-message", server: bridge.server, message });
+      }
+    }
     readStream();
     for (const input of caller?.take(ready) ?? []) give({ at: elapsed(), ...input });
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);

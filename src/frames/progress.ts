@@ -66,6 +66,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "message":
     case "control":
     case "answer":
+    case "mcp-message":
     case "closed":
     case "cost":
     case "earlier":

@@ -10,7 +10,7 @@ import { isKnownSession } from "./facts/known_session.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
-import { askedOrder, changedOrder } from "./plan/asked_order.ts";
+import { askedOrder, bridgedOrder, changedOrder } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { resumedOrder } from "./resumed_order.ts";
 import { StoppedError } from "./stopped_error.ts";
@@ -50,8 +50,8 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
   let exitCode = 0;
   let hasAnswered = false;
   // What was asked for, with what the caller has changed since.
-  let wanted = order;
-  let next = order;
+  let wanted = bridgedOrder(order);
+  let next = wanted;
   let last:
     | { readonly prepared: PreparedRun; readonly told: ToldBefore; readonly ending: Ending }
     | undefined;

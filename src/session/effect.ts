@@ -1,3 +1,4 @@
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { CallerQuestion, ControlResponse } from "../wire/control.ts";
 import type { DeadlineName } from "./deadline_names.ts";
@@ -122,6 +123,8 @@ export type Effect =
   | { readonly type: "respond"; readonly response: ControlResponse }
   /** Ask the caller, who answers with an `answer` input. */
   | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
+  /** Say something to the child in the name of an MCP server of the caller's. */
+  | { readonly type: "mcp-message"; readonly server: string; readonly message: JsonObject }
   /** Tell the caller that nobody waits for an answer any more. */
   | { readonly type: "withdraw"; readonly id: string }
   /** What has become of the permission for a call that the caller is asked for. */

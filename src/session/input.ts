@@ -33,6 +33,8 @@ export type Input =
     | { readonly type: "control"; readonly request: ControlRequest }
     /** The caller answers a question. */
     | { readonly type: "answer"; readonly answer: ControlAnswer }
+    /** The child says something to an MCP server of the caller's. */
+    | { readonly type: "mcp-message"; readonly server: string; readonly message: JsonObject }
     /** The caller sends no more messages. */
     | { readonly type: "closed" }
     /** What the caller sends cannot be understood. */

@@ -35,6 +35,15 @@ export type CallerQuestion =
     /** What else is said of it. */
     readonly [field: string]: unknown;
   }
+  /** What an MCP server of the caller's says to a message. */
+  | {
+    /** What kind of question it is. */
+    readonly subtype: "mcp_message";
+    /** The server. */
+    readonly server_name: string;
+    /** The message, of JSON-RPC. */
+    readonly message: unknown;
+  }
   /** What a hook of the caller's says to an event. */
   | {
     /** What kind of question it is. */

@@ -122,7 +122,13 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
       earlier: [],
       frames: false,
       sessionId: "",
-      sandbox: { configDir: folder, tempDir: folder, streamsDir: folder, resumed: new Map() },
+      sandbox: {
+        configDir: folder,
+        tempDir: folder,
+        streamsDir: folder,
+        bridges: [],
+        resumed: new Map(),
+      },
       signals,
       onInput: (input) => {
         if (input.type === "terminal") bytes += input.bytes.length;

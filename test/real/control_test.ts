@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { forEachVersion, forNewestVersion } from "./for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "./hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "./print_mode_facts.ts";
@@ -150,6 +150,44 @@ forEachVersion("a caller's hooks are called as by claude -p", async (real) => {
     await say("Three. [[say never]]");
     await heard(RESULT, 3);
   });
+});
+
+forEachVersion("a server in the caller's own process is spoken to by mcp_message", async (real) => {
+  const server = (message: JsonObject): JsonObject => {
+    switch (message.method) {
+      case "initialize": {
+        const { protocolVersion } = message.params as JsonObject;
+        const serverInfo = { name: "calc", version: "1" };
+        return { protocolVersion, capabilities: { tools: {} }, serverInfo };
+      }
+      case "tools/list":
+        return { tools: [{ name: "add", description: "Adds", inputSchema: { type: "object" } }] };
+      default: {
+        const { arguments: { a, b } = { a: 0, b: 0 } } = (message.params ?? {}) as {
+          readonly arguments?: { readonly a: number; readonly b: number };
+        };
+        return { content: [{ type: "text", text: `sum ${a + b}` }] };
+      }
+    }
+  };
+  const config = JSON.stringify({ mcpServers: { calc: { type: "sdk", name: "calc" } } });
+  const { code, stdout } = await hold(real, async ({ say, send, heard, answer }) => {
+    answer(({ server_name: name, message }) => {
+      const { id } = message as JsonObject;
+      const result = server(message as JsonObject);
+      return name === "calc"
+        ? { mcp_response: { jsonrpc: "2.0", id: id ?? 0, result } }
+        : undefined;
+    });
+    await send(request("init", { subtype: "initialize", hooks: {} }));
+    await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]');
+    await heard(RESULT, 1);
+  }, ["--allowedTools", "mcp__calc__add", "--mcp-config", config]);
+  assertEquals(code, 0);
+  const methods = parseFrames(stdout).filter(({ type }) => type === "control_request")
+    .map(({ request }) => ((request as JsonObject).message as JsonObject).method);
+  assertEquals(methods, ["initialize", "notifications/initialized", "tools/list", "tools/call"]);
+  assertStringIncludes(stdout, "sum 3");
 });
 
 forNewestVersion("another model, mode and limit hold from the next turn on", async (real) => {

@@ -58,6 +58,7 @@ export class Ground implements Disposable {
       exposed,
     });
     const contents: FolderContents = {
+      bridges: [],
       files,
       ...(wish.stdin === undefined ? {} : { stdinPath: parts.promptPath }),
       secret,

@@ -107,6 +107,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         body: z._default(line, {}),
       }),
     }),
+    z.object({ type: z.literal("mcp-message"), server: z.string(), message: line }),
     z.object({
       type: z.literal("answer"),
       answer: z.union([

@@ -103,12 +103,27 @@ function issueOf({ issues: [issue] }: z.core.$ZodError): string {
 
 /** An effect of the session machine as an event of a cast holds it. */
 const effectSchema: z.ZodMiniType<
-  { readonly type: "look" | "answer" | "deliver" | "kill" | "list-shells" | "report" | "end" }
+  {
+    readonly type:
+      | "look"
+      | "answer"
+      | "deliver"
+      | "mcp-message"
+      | "kill"
+      | "list-shells"
+      | "follow-shell"
+      | "leave-shell"
+      | "report"
+      | "end";
+  }
 > = z
   .discriminatedUnion("type", [
     z.looseObject({ type: z.literal("look") }),
     z.looseObject({ type: z.literal("answer"), id: z.string() }),
     z.looseObject({ type: z.literal("deliver"), prompt: z.string() }),
+    z.looseObject({ type: z.literal("mcp-message"), server: z.string() }),
+    z.looseObject({ type: z.literal("follow-shell"), id: z.string() }),
+    z.looseObject({ type: z.literal("leave-shell"), id: z.string() }),
     z.looseObject({ type: z.literal("kill"), signal: z.string(), tree: z.boolean() }),
     z.looseObject({ type: z.literal("list-shells") }),
     z.looseObject({

@@ -71,6 +71,7 @@ export function createRecording(options: {
       case "look":
       case "answer":
       case "deliver":
+      case "mcp-message":
       case "kill":
       case "list-shells":
       case "follow-shell":

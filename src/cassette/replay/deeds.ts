@@ -18,6 +18,7 @@ export type OuterEffect =
       | "look"
       | "answer"
       | "deliver"
+      | "mcp-message"
       | "kill"
       | "resize"
       | "list-shells"

@@ -49,6 +49,11 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
       const reply = effect["reply"] === undefined ? "" : ` with ${JSON.stringify(effect["reply"])}`;
       return { past: `answered a hook${reply}`, present: `answers a hook${reply}` };
     }
+    case "mcp-message":
+      return {
+        past: "answered a server's call",
+        present: "answers a server's call",
+      };
     case "deliver":
       return { past: "delivered the prompt", present: "delivers the prompt" };
     case "kill": {

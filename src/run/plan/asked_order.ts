@@ -1,6 +1,7 @@
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
+import { isTooDeep } from "../../wire/is_too_deep.ts";
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 
@@ -11,20 +12,26 @@ const UNCALLED = ["SessionStart", "SessionEnd", "Setup"];
 const MAX_AGENTS = 100_000;
 
 /** Fields of an initialization that say something of the program that asks, or of what it takes. */
-const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds"];
+const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds", "sdkMcpServerManifests"];
 
 /**
  * An order with what the caller's first request of the control protocol adds to it: what the child cannot be told any
  * more once it has been started.
  */
 export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOrder {
-  const { hooks, systemPrompt, appendSystemPrompt, agents, title, ...others } = body;
+  const { hooks, systemPrompt, appendSystemPrompt, agents, title, sdkMcpServers, ...others } = body;
   const problems: string[] = [];
   const prompts = {
     ...textField("systemPrompt", systemPrompt, problems),
     ...textField("appendSystemPrompt", appendSystemPrompt, problems),
   };
   const callbacks = callbacksOf(hooks, problems);
+  const servers = Array.isArray(sdkMcpServers)
+    ? sdkMcpServers.filter((name) => typeof name === "string")
+    : [];
+  if (!isEmpty(sdkMcpServers) && servers.length === 0) {
+    problems.push('"sdkMcpServers" has to be a list of names');
+  }
   const args: string[] = [];
   if (isJsonObject(agents) && Object.keys(agents).length > 0) {
     const text = JSON.stringify(agents);
@@ -40,10 +47,53 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
   const initialized: Initialized = {
     id,
     callbacks,
+    servers,
     ...prompts,
     ...(problems.length === 0 ? {} : { error: problems.join("; ") }),
   };
   return { ...order, initialized, forwarded: [...order.forwarded, ...args] };
+}
+
+/**
+ * An order whose `--mcp-config` names no server of the type `sdk` any more: these are the caller's own, and the
+ * interactive Claude Code knows none.
+ */
+export function bridgedOrder(order: RunOrder): RunOrder {
+  const callerServers: string[] = [];
+  const rest = (config: string): string => {
+    const { mcpServers, ...others } = parsed(config);
+    if (!isJsonObject(mcpServers)) return config;
+    const kept = Object.entries(mcpServers).filter(([name, server]) => {
+      const isCallers = isJsonObject(server) && server["type"] === "sdk";
+      if (isCallers) callerServers.push(name);
+      return !isCallers;
+    });
+    return JSON.stringify({ ...others, mcpServers: Object.fromEntries(kept) });
+  };
+  const mcpConfigs = order.mcpConfigs.map(rest);
+  if (callerServers.length === 0) return order;
+  const flag = "--mcp-config=";
+  return {
+    ...order,
+    callerServers,
+    mcpConfigs,
+    forwarded: order.forwarded.map((argument) =>
+      argument.startsWith(flag)
+        ? `${flag}${mcpConfigs[order.mcpConfigs.indexOf(argument.slice(flag.length))]}`
+        : argument
+    ),
+  };
+}
+
+/** What a configuration on the command line holds; that of a file names no server of the caller's. */
+function parsed(config: string): JsonObject {
+  if (!config.trimStart().startsWith("{") || isTooDeep(config)) return {};
+  try {
+    const value: unknown = JSON.parse(config);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
 }
 
 /** An order with what the caller has asked to be otherwise while its last child lived. */

@@ -8,7 +8,7 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits, SessionOptions } from "../../session/session_state.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
-import type { Decisions } from "./decide.ts";
+import { type Decisions, serversOf } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { shellOutputOf } from "./shell_output_of.ts";
@@ -30,7 +30,7 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
 }
 
 function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
-  const { mcpServers } = facts;
+  const mcpServers = facts.mcpServers + serversOf(order).length;
   return {
     ...byMessage(order, facts),
     size: facts.terminalSize,

@@ -50,7 +50,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const session = sessionOf(order, facts);
   const byMessage = order.prompt === undefined;
   const inject = byMessage || gated.verbatim === true ? "rendezvous" : order.inject;
-  const isGated = facts.mcpServers > 0;
+  const isGated = facts.mcpServers + serversOf(order).length > 0;
   const callerLog = order.debugFile === undefined
     ? (order.debug ? `${userConfig.dir}/debug/${session.id}.txt` : undefined)
     : absolutePath(order.debugFile, order.cwd);
@@ -70,6 +70,11 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     rendezvous: inject === "rendezvous" ? { path: rendezvousPath, secret } : undefined,
     splitShell: splitShellOf(order, facts.folder),
   };
+}
+
+/** The names of the caller's own MCP servers. */
+export function serversOf({ initialized, callerServers = [] }: RunOrder): readonly string[] {
+  return [...new Set([...callerServers, ...initialized?.servers ?? []])];
 }
 
 /** The place for automatic memory that the first of several settings names. */

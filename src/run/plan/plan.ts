@@ -13,7 +13,7 @@ import type { Prompt } from "../../session/message.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import { conversationOf } from "./conversation_of.ts";
 import { cutOf } from "./cut_of.ts";
-import { decide, type Decisions } from "./decide.ts";
+import { decide, type Decisions, serversOf } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -115,6 +115,7 @@ function argsOf(
     ...(order.asksCaller ? [] : [`--disallowedTools=${HIDDEN_TOOLS}`]),
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     `--settings=${parts.settingsPath}`,
+    ...(serversOf(order).length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
     ...(order.initialized?.systemPrompt === undefined
       ? []
       : [`--system-prompt-file=${parts.systemPromptPath}`]),
@@ -183,6 +184,7 @@ function contentsOf(
     }),
     ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
     secret,
+    bridges: serversOf(order),
     exposed,
     userConfigDir: userConfig.dir,
     ...(session.resumed === undefined ? {} : { resume: session.resumed }),
@@ -208,11 +210,14 @@ function withVariables(
 }
 
 /** What of the child's files a caller of the control protocol has a say in. */
-function callerOf({ asksCaller = false, initialized }: RunOrder) {
+function callerOf(order: RunOrder) {
+  const { asksCaller = false, initialized } = order;
+  const servers = serversOf(order);
   const { callbacks = [], systemPrompt, appendSystemPrompt } = initialized ?? {};
   return {
     callbacks,
     asksCaller,
+    servers,
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     ...(appendSystemPrompt === undefined ? {} : { appendSystemPrompt }),
   };

@@ -20,6 +20,8 @@ export interface Initialized {
   /** The id of its request. */
   readonly id: string;
   readonly callbacks: readonly CallbackHook[];
+  /** The names of its own MCP servers. */
+  readonly servers: readonly string[];
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
   /** Why it cannot have all of it. */
@@ -44,6 +46,8 @@ export interface RunOrder extends Limits {
   /** Whether the caller is asked for permissions, by the control protocol. */
   readonly asksCaller?: boolean;
   readonly initialized?: Initialized;
+  /** MCP servers of the caller's that the command line names. */
+  readonly callerServers?: readonly string[];
   /** The model that the caller has chosen in the course of a conversation, by its own name. */
   readonly chosenModel?: string;
   readonly env: Environment;

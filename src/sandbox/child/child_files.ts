@@ -8,6 +8,7 @@ import {
   hookSettings,
   statusLineSetting,
 } from "./hooks.ts";
+import { BRIDGE_SCRIPT, bridgeConfig } from "./mcp_bridge.ts";
 import { runSettings } from "./run_settings.ts";
 import { shellScript, type SplitShell } from "./split_shell.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
@@ -45,6 +46,8 @@ export interface ChildFilesOptions {
   /** The system prompt, and what is added to one, where they come from the caller of the control protocol. */
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
+  /** The names of the caller's own MCP servers. */
+  readonly servers?: readonly string[];
   /** Whether the child is to tell what it costs while it lives. */
   readonly asksCost: boolean;
   /** What stands in the place of the user's shell, if something does. */
@@ -60,7 +63,8 @@ export function childFiles(
   options: ChildFilesOptions,
 ): readonly FolderFile[] {
   const { own, configDir, settingsPath, hookPath, promptPath } = parts;
-  const { userSettings, stdin, systemPrompt, appendSystemPrompt, splitShell } = options;
+  const { userSettings, stdin, systemPrompt, appendSystemPrompt, splitShell, servers = [] } =
+    options;
   const settings = runSettings(options.callerSettings, {
     hooks: hookSettings(hookPath, {
       events: options.hooks,
@@ -87,6 +91,10 @@ export function childFiles(
     ...(appendSystemPrompt === undefined
       ? []
       : [{ path: parts.appendSystemPromptPath, text: appendSystemPrompt }]),
+    ...(servers.length === 0 ? [] : [
+      { path: parts.bridgePath, text: BRIDGE_SCRIPT },
+      { path: parts.bridgeConfigPath, text: JSON.stringify(bridgeConfig(servers, parts)) },
+    ]),
     ...(stdin === undefined ? [] : [{ path: promptPath, text: stdin }]),
     ...(splitShell === undefined
       ? []

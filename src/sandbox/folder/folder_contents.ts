@@ -4,6 +4,8 @@ export interface FolderContents {
   readonly files: readonly FolderFile[];
   /** The one of them that the child reads as its fd 0; absent when the prompt goes in otherwise. */
   readonly stdinPath?: string;
+  /** The MCP servers of the caller's, by their names: each gets two FIFOs, which are called after its place. */
+  readonly bridges: readonly string[];
   /** What every line on the FIFO of the hooks begins with, by the script among the files. */
   readonly secret: string;
   /** Folders of runs that the run's tools may write to: an empty folder in each keeps its place. */

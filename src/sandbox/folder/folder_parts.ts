@@ -28,6 +28,10 @@ export interface FolderParts {
   /** The system prompt, and what is added to one, where the caller of the control protocol has given them. */
   readonly systemPromptPath: string;
   readonly appendSystemPromptPath: string;
+  /** The script in the place of the caller's MCP servers, their configuration, and their FIFOs' folder. */
+  readonly bridgePath: string;
+  readonly bridgeConfigPath: string;
+  readonly bridgeDir: string;
   /** The child's debug log, when it is this program that wants one. */
   readonly logPath: string;
 }
@@ -49,6 +53,9 @@ export function partsOf(path: string): FolderParts {
     promptPath: `${own}/prompt`,
     systemPromptPath: `${own}/system-prompt`,
     appendSystemPromptPath: `${own}/append-system-prompt`,
+    bridgePath: `${own}/mcp-bridge`,
+    bridgeConfigPath: `${own}/mcp.json`,
+    bridgeDir: `${own}/mcp`,
     logPath: `${own}/debug.log`,
   };
 }

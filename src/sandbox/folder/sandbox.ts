@@ -1,5 +1,6 @@
 import { makeFifo } from "../../../ffi/fifo.ts";
 import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { DOWN_SUFFIX, UP_SUFFIX } from "./bridge_fifos.ts";
 import { CliError } from "../../cli_error.ts";
 import { copySession } from "../transcripts/copy_session.ts";
 import type { FolderContents } from "./folder_contents.ts";
@@ -33,6 +34,8 @@ export class Sandbox implements Disposable {
   readonly streamsDir: string;
   /** What every line on the FIFO begins with. */
   readonly secret: string;
+  /** The MCP servers of the caller's, and the path of their FIFOs without what tells them apart. */
+  readonly bridges: readonly { readonly server: string; readonly path: string }[];
   /** The prompt as a file, when it goes in on fd 0. */
   readonly stdinPath: string | undefined;
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
@@ -64,6 +67,10 @@ export class Sandbox implements Disposable {
     this.payloadDir = parts.payloadDir;
     this.streamsDir = parts.streamsDir;
     this.secret = contents.secret;
+    this.bridges = contents.bridges.map((server, place) => ({
+      server,
+      path: `${parts.bridgeDir}/${place}`,
+    }));
     this.stdinPath = contents.stdinPath;
     this.#footholds = takeFootholds(
       contents.exposed,
@@ -79,6 +86,10 @@ export class Sandbox implements Disposable {
         Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
       }
       makeFifo(this.fifoPath);
+      if (this.bridges.length > 0) Deno.mkdirSync(parts.bridgeDir, { mode: 0o700 });
+      for (const { path } of this.bridges) {
+        for (const suffix of [UP_SUFFIX, DOWN_SUFFIX]) makeFifo(`${path}${suffix}`);
+      }
       linkUserFiles(contents.userConfigDir, this.configDir);
       this.resumed = this.#copyResumed(contents, places);
       if (owner.session !== undefined) {

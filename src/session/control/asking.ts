@@ -157,6 +157,53 @@ function askCallback(
   return act(asking.state, [...asking.effects, ...untilDue(asking.state, at)]);
 }
 
+/** The child says something to an MCP server of the caller's. */
+export function onServerMessage(
+  state: SessionState,
+  { server, message }: { readonly server: string; readonly message: JsonObject },
+): Step {
+  const { id } = message;
+  const question = { kind: "server", server, ...(id === undefined ? {} : { rpcId: id }) } as const;
+  if (message["method"] === PROBE) {
+    return act(state, serverError(question, "Method not found", METHOD_NOT_FOUND));
+  }
+  return state.open
+    ? ask(state, { question, request: { subtype: "mcp_message", server_name: server, message } })
+    : act(state, serverError(question, "The caller of its server has gone"));
+}
+
+/** What the caller's server says to the child; a message that asks nothing has no answer. */
+function serverAnswer(
+  { server, rpcId }: Extract<Question, { readonly kind: "server" }>,
+  response: unknown,
+): readonly Effect[] {
+  const answer = isJsonObject(response) ? response["mcp_response"] : undefined;
+  if (!isJsonObject(answer)) {
+    return serverError({ server, rpcId }, "Its answer is no message of JSON-RPC");
+  }
+  return rpcId === undefined
+    ? []
+    : [{ type: "mcp-message", server, message: { ...answer, id: rpcId } }];
+}
+
+function serverError(
+  { server, rpcId }: { readonly server: string; readonly rpcId?: unknown },
+  why: string,
+  code = INTERNAL_ERROR,
+): readonly Effect[] {
+  const error = { code, message: why };
+  return rpcId === undefined
+    ? []
+    : [{ type: "mcp-message", server, message: { jsonrpc: "2.0", id: rpcId, error } }];
+}
+
+/** As JSON-RPC numbers them. */
+const INTERNAL_ERROR = -32603;
+const METHOD_NOT_FOUND = -32601;
+
+/** By which 2.1.330 looks for a newer protocol of a server that is a program; `claude -p` asks no caller for it. */
+const PROBE = "server/discover";
+
 function ask(
   state: SessionState,
   { question, request }: { readonly question: Question; readonly request: CallerQuestion },
@@ -181,6 +228,13 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
           ? failedDecision(`Error: ${given.error}`)
           : decisionOf(given.response, { ...question, isNew: isNew(state) }),
       });
+    case "server":
+      return act(
+        state,
+        "error" in given
+          ? serverError(question, given.error)
+          : serverAnswer(question, given.response),
+      );
     case "callback":
       return "error" in given || !isJsonObject(given.response)
         ? act(state, [answer(question.hookId)])
@@ -225,7 +279,12 @@ export function onCallerGone(before: SessionState): Step {
       (state) =>
         question.kind === "permission"
           ? decide(state, { question, decision: unanswerable(state) })
-          : act(state, [answer(question.hookId)]),
+          : act(
+            state,
+            question.kind === "callback"
+              ? [answer(question.hookId)]
+              : serverError(question, "The caller of its server has gone"),
+          ),
     );
   }
   for (const { hookId, callback } of before.waiting) {
@@ -254,12 +313,15 @@ function unanswerable(state: SessionState): Decision {
 export function withdraw(state: SessionState): Step {
   if (state.asked.size === 0 && state.waiting.length === 0) return stay(state);
   const effects: Effect[] = [];
+  // A server is told by the child itself what is not wanted any more.
+  const asked = new Map([...state.asked].filter(([, { kind }]) => kind === "server"));
   for (const [id, question] of state.asked) {
+    if (question.kind === "server") continue;
     effects.push({ type: "withdraw", id }, answer(question.hookId));
     if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
   }
   for (const { hookId } of state.waiting) effects.push(answer(hookId));
-  return act({ ...state, asked: new Map(), waiting: [] }, effects);
+  return act({ ...state, asked, waiting: [] }, effects);
 }
 
 /** Goes on without the hooks of the caller's whose time is up. */

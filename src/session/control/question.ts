@@ -51,6 +51,12 @@ export type Question =
     readonly toolUseId?: string;
     /** When its time is up; absent where Claude Code alone bounds it. */
     readonly due?: number;
+  }
+  | {
+    readonly kind: "server";
+    readonly server: string;
+    /** The id of the request in JSON-RPC; absent where the server is only told something. */
+    readonly rpcId?: unknown;
   };
 
 /** A hook that waits for the caller, who is not asked before what it is about has been told. */

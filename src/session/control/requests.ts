@@ -1,5 +1,6 @@
 import { type ControlRequest, type ControlResponse, isEmpty } from "../../wire/control.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
 import type { ChildChanges, Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
@@ -13,6 +14,12 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onInitialize(state, request);
     case "interrupt":
       return onInterrupt(state, request);
+    case "mcp_message": {
+      const { server_name: server, message } = request.body;
+      return typeof server === "string" && isJsonObject(message)
+        ? act(state, [{ type: "mcp-message", server, message }, respond(request, {})])
+        : act(state, [refuse(request, { error: "An mcp_message needs a server and a message" })]);
+    }
     case "set_model":
       return onSetModel(state, request);
     case "set_permission_mode":

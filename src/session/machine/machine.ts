@@ -1,5 +1,5 @@
 import type { Ending } from "../effect.ts";
-import { askTold, onAnswer, withCalls } from "../control/asking.ts";
+import { askTold, onAnswer, onServerMessage, withCalls } from "../control/asking.ts";
 import { onControl } from "../control/requests.ts";
 import {
   announced,
@@ -55,6 +55,8 @@ export function step(state: SessionState, input: Input): Step {
       return onControl(alive(state, input), input.request);
     case "answer":
       return onAnswer(alive(state, input), input.answer);
+    case "mcp-message":
+      return onServerMessage(alive(state, input), input);
     case "closed":
       return onClosed(alive(state, input));
     case "unreadable":

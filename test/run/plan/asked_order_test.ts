@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { askedOrder, changedOrder } from "../../../src/run/plan/asked_order.ts";
+import { askedOrder, bridgedOrder, changedOrder } from "../../../src/run/plan/asked_order.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 const asked = (body: Readonly<Record<string, unknown>>) => {
@@ -12,7 +12,7 @@ const asked = (body: Readonly<Record<string, unknown>>) => {
   return { callbacks, args: forwarded.slice(PLAIN_ORDER.forwarded.length), ...rest };
 };
 
-const NOTHING = { callbacks: [], args: [] };
+const NOTHING = { callbacks: [], servers: [], args: [] };
 
 Deno.test("an initialization that asks for nothing changes nothing", () => {
   for (
@@ -45,6 +45,7 @@ Deno.test("prompts, agents and a title are given to the child, hooks get places"
         { event: "PreToolUse", id: "b", matcher: "Bash", timeoutS: 5 },
         { event: "Stop", id: "c" },
       ],
+      servers: [],
       args: ['--agents={"bob":{"description":"d","prompt":"p"}}', "--name=A title"],
       systemPrompt: "You are\n\ntwo blocks",
       appendSystemPrompt: "And more",
@@ -95,4 +96,27 @@ Deno.test("another model, mode or limit replaces what was asked for before", () 
   const reset = changedOrder(order, { model: null, maxThinkingTokens: null });
   assertEquals([reset.forwarded, reset.permissionMode], [["--verbose"], order.permissionMode]);
   assertEquals(changedOrder(order, { model: "haiku" }).chosenModel, undefined);
+});
+
+Deno.test("servers of the caller's are taken out of the configuration, and are not lost", () => {
+  const config = JSON.stringify({
+    mcpServers: { mine: { type: "sdk", name: "mine" }, other: { command: "x" } },
+  });
+  const order = {
+    ...PLAIN_ORDER,
+    mcpConfigs: [config, "file.json"],
+    forwarded: [`--mcp-config=${config}`, "--mcp-config=file.json"],
+  };
+  const bridged = bridgedOrder(order);
+  assertEquals(bridged.callerServers, ["mine"]);
+  assertEquals(bridged.forwarded, [
+    '--mcp-config={"mcpServers":{"other":{"command":"x"}}}',
+    "--mcp-config=file.json",
+  ]);
+  assertEquals(asked({ sdkMcpServers: ["a", "b"] }), { ...NOTHING, servers: ["a", "b"] });
+  assertEquals(asked({ sdkMcpServers: [7] }).error, '"sdkMcpServers" has to be a list of names');
+  for (const configs of [[], ["{"], ["file.json"], ['{"mcpServers":7}']]) {
+    const plain = { ...PLAIN_ORDER, mcpConfigs: configs };
+    assertEquals(bridgedOrder(plain), plain);
+  }
 });

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { CallbackHook } from "../../../src/session/control/question.ts";
 import type { Message } from "../../../src/session/message.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
+import type { CallerQuestion } from "../../../src/wire/control.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 
 const INPUT = { command: "touch a", description: "Touch" };
@@ -47,6 +48,7 @@ const answer = (session: Simulation, response: unknown, id = "q-1") =>
   session.hear({ type: "answer", answer: { id, response } });
 const asked = ({ effects }: Simulation) =>
   effects.flatMap((effect) => effect.type === "ask" ? [effect] : []);
+const callIdOf = (question: CallerQuestion) => "tool_use_id" in question && question.tool_use_id;
 const replies = ({ effects }: Simulation) =>
   effects.flatMap((effect) => effect.type === "answer" ? [effect] : []);
 const decisions = ({ effects }: Simulation) =>
@@ -79,7 +81,7 @@ Deno.test("a call that is never told is asked about all the same", () => {
   const session = working();
   needsPermission(session, "7");
   session.wait(5000);
-  assertEquals(asked(session).map(({ question }) => question["tool_use_id"]), [""]);
+  assertEquals(asked(session).map(({ question }) => callIdOf(question)), [""]);
 });
 
 Deno.test("a call is not taken for one before it whose result has not been written", () => {
@@ -90,7 +92,7 @@ Deno.test("a call is not taken for one before it whose result has not been writt
   needsPermission(session, "2", { command: "b" });
   assertEquals(asked(session).length, 1);
   call(session, "toolu_b", { command: "b" });
-  assertEquals(asked(session).map(({ question }) => question["tool_use_id"]), [
+  assertEquals(asked(session).map(({ question }) => callIdOf(question)), [
     "toolu_a",
     "toolu_b",
   ]);
@@ -102,7 +104,7 @@ Deno.test("calls of one tool are told apart by their input", () => {
   call(session, "toolu_b", { command: "b" });
   needsPermission(session, "2", { command: "b" });
   needsPermission(session, "1", { command: "a" });
-  assertEquals(asked(session).map(({ question }) => question["tool_use_id"]), [
+  assertEquals(asked(session).map(({ question }) => callIdOf(question)), [
     "toolu_b",
     "toolu_a",
   ]);
@@ -243,4 +245,43 @@ Deno.test("a hook whose callback nobody has registered says nothing", () => {
   const session = working();
   preToolUse(session);
   assertEquals(replies(session).map(({ id, reply }) => [id, reply]), [["5", undefined]]);
+});
+
+const fromChild = (session: Simulation, message: Readonly<Record<string, unknown>>) =>
+  session.hear({ type: "mcp-message", server: "calc", message });
+const toChild = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "mcp-message" ? [effect.message] : []);
+
+Deno.test("what the child says to a server of the caller's is asked, and the answer keeps its id", () => {
+  const session = working();
+  fromChild(session, { jsonrpc: "2.0", id: 7, method: "tools/list" });
+  fromChild(session, { jsonrpc: "2.0", method: "notifications/initialized" });
+  assertEquals(asked(session).map(({ question }) => question), [
+    {
+      subtype: "mcp_message",
+      server_name: "calc",
+      message: { jsonrpc: "2.0", id: 7, method: "tools/list" },
+    },
+    {
+      subtype: "mcp_message",
+      server_name: "calc",
+      message: { jsonrpc: "2.0", method: "notifications/initialized" },
+    },
+  ]);
+  answer(session, { mcp_response: { jsonrpc: "2.0", id: 0, result: { tools: [] } } });
+  answer(session, { mcp_response: { jsonrpc: "2.0", id: 0, result: {} } }, "q-2");
+  assertEquals(toChild(session), [{ jsonrpc: "2.0", id: 7, result: { tools: [] } }]);
+});
+
+Deno.test("a server's call ends in an error when the caller errs, says nothing of use, or goes away", () => {
+  const session = working();
+  const codes = () => toChild(session).map(({ error }) => (error as { code: number }).code);
+  for (const id of [1, 2, 3]) fromChild(session, { jsonrpc: "2.0", id, method: "tools/call" });
+  session.hear({ type: "answer", answer: { id: "q-1", error: "broken" } });
+  answer(session, { nothing: true }, "q-2");
+  session.hear({ type: "closed" });
+  fromChild(session, { jsonrpc: "2.0", id: 4, method: "tools/call" });
+  assertEquals(codes(), Array(4).fill(-32603));
+  fromChild(session, { jsonrpc: "2.0", id: 5, method: "server/discover" });
+  assertEquals([codes().at(-1), asked(session).length], [-32601, 3]);
 });
