@@ -162,7 +162,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     resized = true;
     poller.wake();
   };
-  if (options.signals.areOurs) stack.use(listenToSignals(["SIGWINCH"], onResize));
+  if (options.signals.areOurs) {
+    stack.use(listenToSignals(["SIGWINCH"], onResize));
+    // The child has been there for a moment in which nobody listened.
+    const { rows, cols } = terminalSize();
+    resized = rows !== size.rows || cols !== size.cols;
+  }
 
   let end: ConversationEnd | undefined;
   const status = new StatusSource({ configDir: sandbox.configDir, pid: child.pid });

@@ -195,8 +195,8 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     suggestion: /Use seconds/,
   },
   "a flag that is not supported yet": {
-    args: ["--max-budget-usd", "3", "hello"],
-    message: /^Cannot honour --max-budget-usd: /,
+    args: ["--json-schema", "{}", "hello"],
+    message: /^Cannot honour --json-schema: /,
     suggestion: /claude -p/,
   },
   "bad JSON in --settings": {
