@@ -36,14 +36,14 @@ export function tellText(state: FramesState): Told {
   if (isEarly) return told(state);
   if (open !== undefined) return open.displayId === first.id ? tellPieces(state) : told(state);
   if (calls.size > 0) return told(state);
-  const [known] = unheard;
-  if (known !== undefined) {
-    const { texts } = takeText(first);
-    const isKnown = areOneText(known, texts.join(""));
+  if (unheard.length > 0) {
+    const text = takeText(first).texts.join("");
+    // The hooks of an answer before it may be lost.
+    const at = unheard.findIndex((known) => areOneText(known, text));
     return tellText(
-      isKnown
-        ? changed(closed(state, first.id), { unheard: unheard.slice(1) })
-        : changed(state, { unheard: [] }),
+      at < 0
+        ? changed(state, { unheard: [] })
+        : changed(closed(state, first.id), { unheard: unheard.slice(at + 1) }),
     );
   }
   const begun = changed(state, { turn: first.turn });

@@ -237,8 +237,13 @@ const answers = fc.array(
 );
 
 Deno.test("however hooks and lines come, joined deltas are the answer, and events are well-formed", () => {
-  fc.assert(fc.property(answers, (answers) => {
+  fc.assert(fc.property(answers, (drawn) => {
     const run = begun();
+    // Where a hook is lost, only their texts tell answers apart.
+    const answers = drawn.map(({ texts: [first = "", ...texts], ...rest }, number) => ({
+      ...rest,
+      texts: [`${number}${first}`, ...texts],
+    }));
     for (const [number, { texts, cuts, order, linesAfter, lost, calls }] of answers.entries()) {
       const whole = texts.join("");
       const ends = [...new Set(cuts.map((cut) => Math.min(cut, whole.length)))].sort((a, b) =>
