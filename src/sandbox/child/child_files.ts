@@ -2,8 +2,8 @@ import type { FolderFile } from "../folder/folder_contents.ts";
 import type { FolderParts } from "../folder/folder_parts.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import {
-  type CallbackHook,
   type HookEvent,
+  type HookOccasion,
   hookScript,
   hookSettings,
   statusLineSetting,
@@ -22,7 +22,7 @@ export interface ChildFilesOptions {
   /** The hooks that keep the child waiting until they are answered. */
   readonly held: readonly HookEvent[];
   /** The caller's own hooks, and whether it is asked for permissions. */
-  readonly callbacks?: readonly CallbackHook[];
+  readonly callbacks?: readonly HookOccasion[];
   readonly asksCaller?: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritsHooks?: boolean | undefined;

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
-/** A hook of the caller's, of which the child only gets to know when to call it. */
-export interface CallbackHook {
+/** When a hook of the caller's is called: that is all the child gets to know of it. */
+export interface HookOccasion {
   readonly event: string;
   readonly matcher?: string;
 }
@@ -107,7 +107,7 @@ export function hookSettings(
   { events, held, callbacks = [], asksCaller = false }: {
     readonly events: readonly HookEvent[];
     readonly held: readonly HookEvent[];
-    readonly callbacks?: readonly CallbackHook[];
+    readonly callbacks?: readonly HookOccasion[];
     readonly asksCaller?: boolean;
   },
 ): JsonObject {
