@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { makeFifo } from "../../ffi/fifo.ts";
+import { closeFd, readFd } from "../../ffi/fd.ts";
+import { makeFifo, openFifo } from "../../ffi/fifo.ts";
 import { HookSource } from "../../src/driver/sources/hook_source.ts";
 
 /** A FIFO, a folder for payloads, and what reads them. */
@@ -88,4 +89,26 @@ Deno.test("HookSource tells that payloads have no place any more", () => {
     lose(ground);
     assertEquals([ground.source.read(), ground.source.unheard], [[], true]);
   }
+});
+
+Deno.test("HookSource needs no room on the disk for a short answer, and a file for a long one", () => {
+  using ground = new Ground();
+  const fifo = `${ground.path}/payloads/7.answer`;
+  const answered = (reply: Readonly<Record<string, unknown>>) => {
+    makeFifo(fifo);
+    const fd = openFifo(fifo);
+    ground.source.answer("7", reply);
+    const buffer = new Uint8Array(8192);
+    const count = readFd(fd, buffer);
+    closeFd(fd);
+    return new TextDecoder().decode(buffer.subarray(0, Number(count)));
+  };
+  assertEquals(answered({ text: "no" }), '{"text":"no"}\n');
+  assertEquals([...Deno.readDirSync(`${ground.path}/payloads`)], []);
+  const text = "x".repeat(100_000);
+  assertEquals(answered({ text }), "\n");
+  assertEquals(
+    Deno.readTextFileSync(`${ground.path}/payloads/7.reply`),
+    `${JSON.stringify({ text })}\n`,
+  );
 });

@@ -28,6 +28,8 @@ export interface HookCall {
 const MAX_READ = 65536;
 /** Longest line that can be ours: longer ones could not be written in one piece, pipe(7). */
 const MAX_LINE = 4096;
+/** Says that an answer stands elsewhere, or that there is none. */
+const NO_LINE = new TextEncoder().encode("\n");
 /** Largest payload, in bytes: it may hold a prompt of 10 MiB in which every character is escaped. */
 const MAX_PAYLOAD = 128_000_000;
 
@@ -78,18 +80,14 @@ export class HookSource implements Disposable {
   /** Answers a hook that waits for it; one that is gone needs none. */
   answer(id: string, reply?: HookPayload): void {
     const path = `${this.#payloadDir}/${id}${ANSWER_SUFFIX}`;
+    const line = new TextEncoder().encode(`${reply === undefined ? "" : JSON.stringify(reply)}\n`);
     try {
       const fd = openFifo(path);
-      if (reply !== undefined) {
-        Deno.writeTextFileSync(
-          `${this.#payloadDir}/${id}${REPLY_SUFFIX}`,
-          `${JSON.stringify(reply)}\n`,
-          {
-            mode: 0o600,
-          },
-        );
+      const isLong = line.length > MAX_LINE;
+      if (isLong) {
+        Deno.writeFileSync(`${this.#payloadDir}/${id}${REPLY_SUFFIX}`, line, { mode: 0o600 });
       }
-      writeFd(fd, new TextEncoder().encode("\n"));
+      writeFd(fd, isLong ? NO_LINE : line);
       closeFd(fd);
       Deno.removeSync(path);
     } catch (error) {

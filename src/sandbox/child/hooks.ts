@@ -55,7 +55,7 @@ export const REPLY_SUFFIX = ".reply";
 /**
  * The script behind every hook, which only carries bytes: the payload goes into a file of its own, because payloads
  * longer than a pipe's atomic 4096 bytes would mix, and one line on the FIFO announces it. A hook that asks waits for a
- * line on a FIFO of its own, and prints what stands in a file by then, if there is one.
+ * line on a FIFO of its own, and prints it; what is too long for one stands in a file by then.
  *
  * FIFOs are opened for reading and writing, which never blocks: a hook that only tells outlives a run that was killed.
  * The line begins with an end, so that what a stranger has begun there does not become part of it.
@@ -85,9 +85,13 @@ fi
 mkfifo "$p${ANSWER_SUFFIX}" || exit 0
 exec 3<> "$p${ANSWER_SUFFIX}"
 printf '\\n%s %s ${ASKS} %s\\n' "$s" "$$" "$2" 1<> "$d/hooks.fifo"
-read -r answer <&3
-[ ! -f "$p${REPLY_SUFFIX}" ] || cat "$p${REPLY_SUFFIX}"
-rm -f "$p${REPLY_SUFFIX}"
+IFS= read -r answer <&3
+if [ "$answer" ]; then
+  printf '%s\\n' "$answer"
+elif [ -f "$p${REPLY_SUFFIX}" ]; then
+  cat "$p${REPLY_SUFFIX}"
+  rm -f "$p${REPLY_SUFFIX}"
+fi
 exit 0
 `;
 }

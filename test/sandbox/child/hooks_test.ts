@@ -3,6 +3,7 @@ import { Poller } from "../../../ffi/poll.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
 import { isThere } from "../../../src/sandbox/is_there.ts";
+import type { HookPayload } from "../../../src/session/input.ts";
 import { Ground } from "../ground.ts";
 
 const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));
@@ -24,6 +25,10 @@ for (const tmpName of ["plain", "with space", "q'uo\"te $x `y` \\z", "ünï😀"
       });
       assertEquals(call?.payload, payload);
       assertEquals(printed, event === "Stop" ? "" : `{"to":"${call?.id}"}\n`);
+      if (event === "Stop") continue;
+      const long = { text: "\\n'ü".repeat(20_000) };
+      const told = await callHook(["/bin/sh", "-c", command], { env, hooks, payload, reply: long });
+      assertEquals(JSON.parse(told.printed), long);
     }
   });
 }
@@ -62,7 +67,8 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
 /** Runs a hook, which is answered with its own id if it asks: what it prints, and how it was heard. */
 async function callHook(
   [shell = "", ...args]: readonly string[],
-  { env, hooks, payload }: {
+  { env, hooks, payload, reply }: {
+    readonly reply?: HookPayload;
     readonly env: Readonly<Record<string, string>>;
     readonly hooks: HookSource;
     readonly payload: unknown;
@@ -85,7 +91,7 @@ async function callHook(
   while (calls.length === 0) {
     await poller.wait([{ fd: hooks.fd, read: true }], -1);
     calls.push(...hooks.read());
-    for (const { id } of calls) if (id !== undefined) hooks.answer(id, { to: id });
+    for (const { id } of calls) if (id !== undefined) hooks.answer(id, reply ?? { to: id });
   }
   const { stdout, stderr } = await ended;
   const decoder = new TextDecoder();
