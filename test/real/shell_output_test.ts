@@ -35,13 +35,14 @@ const subagent = (prompt: string) =>
 
 forEachVersion("--shell-output tells what commands write, byte for byte", async (real) => {
   const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
+  // What is gone before its file can be opened is told as Claude Code returns it: trimmed, and cut.
   const prompt = "Work. " + [
-    "[[bash printf '\\n\\n  a\\r\\nb\\n\\n'; echo c >&2]]",
+    "[[bash printf '\\n\\n  a\\r\\nb\\n\\n'; echo c >&2; sleep 0.5]]",
     "[[bash true]]",
-    "[[bash seq 1000]]",
+    "[[bash seq 1000; sleep 0.5]]",
     "[[bash printf '\\342\\202'; sleep 0.4; printf '\\254\\377\\n'; exit 3]]",
     "[[bash sleep 0.5; echo $RANDOM > x; cat x]] [[also bash sleep 0.5; echo $RANDOM > y; cat y]]",
-    `[[bash head -c 200000 /dev/zero | tr '\\0' x]]`,
+    `[[bash head -c 200000 /dev/zero | tr '\\0' x; sleep 0.5]]`,
     `${background("echo k; sleep 0.3; echo l")} [[bash echo m; sleep 1]] [[say done]] [[next]]`,
   ].join(" ");
   const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt]);
