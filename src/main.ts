@@ -9,10 +9,10 @@
  *
  * @module
  */
+import { UnsupportedFlagError } from "./cli/flags.ts";
+import { parseArguments } from "./cli/parse_arguments.ts";
 import { print } from "./commands/report/print.ts";
 import { reportError } from "./commands/report/report_error.ts";
-import { parseArguments } from "./cli/parse_arguments.ts";
-import { UnsupportedFlagError } from "./cli/refusal_error.ts";
 
 /** Runs a command line and returns its exit code. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -28,7 +28,7 @@ async function main(argv: readonly string[]): Promise<number> {
       const { handOn } = await import("./commands/hand_on.ts");
       handOn(argv, error);
     }
-    const { refuse } = await import("./commands/report/refuse.ts");
+    const { refuse } = await import("./commands/report/report_failure.ts");
     return refuse(error, argv);
   }
   try {

@@ -15,6 +15,15 @@ export const CLAUDE_PRINT_SOURCES: readonly string[] = [
 export const CLAUDE_PRINT: readonly string[] = executable(Deno.env.get("CLAUDE_PRINT")) ??
   CLAUDE_PRINT_SOURCES;
 
+/** Writes `claude-print` as those can start it who know of a path alone: one program without arguments of its own. */
+export async function writeClaudePrint(
+  path: string,
+  { claude }: { readonly claude: string },
+): Promise<void> {
+  const words = [...CLAUDE_PRINT, "--claude-binary", claude].map((word) => `'${word}'`).join(" ");
+  await Deno.writeTextFile(path, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
+}
+
 function executable(named: string | undefined): readonly string[] | undefined {
   if (named === undefined || named === "") return undefined;
   const path = resolve(ROOT, named);

@@ -1,5 +1,5 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
-import { UnfitFileError } from "../ffi/regular_file.ts";
+import { UnfitFileError } from "../ffi/files/regular_file.ts";
 import { asCliError, CliError } from "../src/cli_error.ts";
 
 function told(message: string): CliError {

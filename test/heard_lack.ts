@@ -1,5 +1,5 @@
-import { signalMasks } from "../ffi/signal_masks.ts";
-import { SIGNALS } from "../ffi/signals.ts";
+import { signalMasks } from "../ffi/processes/own_signals.ts";
+import { SIGNALS } from "../ffi/processes/signals.ts";
 
 /**
  * What a test lacks that sends a signal to a program which does not insist on it: where the tests themselves were started

@@ -1,24 +1,27 @@
 /**
- * `deno task test`: fetches what the tests need of npm, so that a download that fails is told of once, runs them, and
- * says in one line what this machine lacks for those that were left out.
+ * `deno task test`: fetches what the tests need of npm, so that a download that fails is told of once, removes the homes
+ * that earlier tests left which were killed, runs the tests, and says in one line what this machine lacks for those that
+ * were left out.
  *
  * @module
  */
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { resolve } from "node:path";
-import { claudeBinary } from "../fixtures/claude_binary.ts";
-import { denoBundler } from "../fixtures/deno_bundler.ts";
-import { npmRuntime } from "../fixtures/npm_runtime.ts";
+import { pythonSdk, typescriptSdk, usablePython } from "../fixtures/programs/agent_sdk.ts";
+import { claudeBinary } from "../fixtures/programs/claude_binary.ts";
+import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
+import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
+import { sweepHomes } from "../fixtures/throwaway_home.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "..");
 
 const HOW = [
   ...["test", "-A", "--frozen", "--no-check", "--parallel"],
-  ...["--trace-leaks", "--sanitize-ops", "--sanitize-resources"],
+  ...["--sanitize-ops", "--sanitize-resources"],
 ];
 
-/** How many files are tested at a time, unless DENO_JOBS says: tests wait for other programs much of their time. */
-const JOBS = `${navigator.hardwareConcurrency + 1}`;
+/** How many files are tested at a time, unless DENO_JOBS says: tests wait for other programs half of their time. */
+const JOBS = `${2 * navigator.hardwareConcurrency}`;
 
 /**
  * The test files that take longest, the longest first: they begin before the others, so that none is still at work when
@@ -26,36 +29,42 @@ const JOBS = `${navigator.hardwareConcurrency + 1}`;
  * named, then those of folders by name, and each once.
  */
 const LONGEST: readonly string[] = [
-  "test/real/conversation_test.ts",
-  "test/real/partial_messages_test.ts",
-  "test/real/compaction_test.ts",
-  "test/real/split_output_test.ts",
-  "test/real/control_test.ts",
-  "test/real/slash_test.ts",
-  "test/real/api_errors_test.ts",
+  "test/real/parity/earlier_test.ts",
+  "test/real/parity/newest_test.ts",
+  "test/real/turns/conversation_test.ts",
+  "test/real/turns/compaction_test.ts",
+  "test/real/callers/control_test.ts",
+  "test/real/sdk/typescript_sdk_test.ts",
+  "test/real/results/sessions_test.ts",
   "test/faults/faults_test.ts",
-  "test/real/sessions_test.ts",
-  "test/real/exact_stream_test.ts",
-  "test/real/shell_output_test.ts",
+  "test/real/turns/slash_test.ts",
+  "test/real/live/split_output_test.ts",
+  "test/real/sdk/python_sdk_test.ts",
+  "test/real/results/structured_output_test.ts",
+  "test/real/live/partial_messages_test.ts",
+  "test/package/package_test.ts",
+  "test/real/live/shell_output_test.ts",
+  "test/real/surroundings/without_hooks_test.ts",
+  "test/real/turns/limits_test.ts",
   "test/executable/executable_test.ts",
-  "test/real/dialogs_test.ts",
-  "test/real/prompt_test.ts",
-  "test/real/plugins_test.ts",
-  "test/standin/dialogs_test.ts",
-  "test/standin/slash_test.ts",
+  "test/session/replay_test.ts",
+  "test/standin/child/turns_test.ts",
+  "test/real/turns/dialogs_test.ts",
+  "test/real/surroundings/prompt_tool_test.ts",
+  "test/real/turns/prompt_test.ts",
+  "test/real/live/exact_stream_test.ts",
+  "test/real/surroundings/mcp_test.ts",
+  "test/security/reach_test.ts",
   "test/security/project_test.ts",
-  "test/standin/turns_test.ts",
-  "test/standin/transcript_test.ts",
-  "test/real/ending_test.ts",
-  "test/security/shared_folder_test.ts",
-  "test/standin/bad_input_test.ts",
-  "test/standin/signals_test.ts",
-  "test/standin/stalled_reader_test.ts",
-  "test/standin/record_test.ts",
-  "test/real/library_test.ts",
-  "test/library/run_test.ts",
-  "test/real/output_test.ts",
-  "test/faults/real_api_test.ts",
+  "test/session/terminal/dialogs_test.ts",
+  "test/real/turns/ending_test.ts",
+  "test/examples/types_test.ts",
+  "test/real/turns/background_test.ts",
+  "test/readme/commands_test.ts",
+  "test/standin/child/record_test.ts",
+  "test/real/turns/nested_test.ts",
+  "test/standin/child/dialogs_test.ts",
+  "test/redaction/find_secrets_test.ts",
 ];
 
 /** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */
@@ -70,10 +79,15 @@ const COLOURS = /\x1b\[[\d;]*m/gu;
 /** Brings into `.cache` what the tests below some paths need; what single files need, they fetch themselves. */
 async function download(paths: readonly string[]): Promise<void> {
   const all = paths.includes("test/");
-  const real = paths.includes(REAL) && (Deno.env.get("CLAUDE_CODE") ?? "") === "";
-  if (all || real) {
+  const real = paths.includes(REAL);
+  if (all || (real && (Deno.env.get("CLAUDE_CODE") ?? "") === "")) {
     await claudeBinary("2.1.197");
     await claudeBinary("2.1.330");
+  }
+  if (all || real) {
+    await typescriptSdk();
+    const python = usablePython();
+    if (python !== undefined) await pythonSdk(python);
   }
   if (!all) return;
   await npmRuntime();
@@ -123,6 +137,7 @@ async function main(args: readonly string[]): Promise<number> {
     print(Deno.stderr, `${error instanceof Error ? error.message : error}\n`);
     return 1;
   }
+  await sweepHomes();
   return await runTests(all);
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { denoDir } from "../fixtures/deno_dir.ts";
+import { denoDir } from "../fixtures/programs/deno_dir.ts";
 import { startProgram } from "./start_program.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;

@@ -87,3 +87,18 @@ Deno.test("what is told on stderr goes through the one function that names what 
     "src/commands/watch/watch_run.ts",
   ]);
 });
+
+Deno.test("no files import each other in a circle", () => {
+  const open: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string) => {
+    assert(!open.includes(path), `A circle: ${[...open, path].join(" -> ")}`);
+    if (done.has(path)) return;
+    open.push(path);
+    for (const to of importsOf(path)) visit(to);
+    open.pop();
+    done.add(path);
+  };
+  for (const path of [...sources("src/"), ...sources("ffi/")]) visit(path);
+  assert(done.size > 100);
+});

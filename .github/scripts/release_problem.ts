@@ -6,6 +6,8 @@ const MAY_HOLD: readonly RegExp[] = [
   /^deno\.json$/u,
   /^jsr:@std\/[a-z]+@[\d.]+$/u,
   /^npm:(?:@xterm\/headless|zod)@[\d.]+$/u,
+  // ajv and what it is made of.
+  /^npm:(?:ajv|fast-deep-equal|fast-uri|json-schema-traverse)@[\d.]+$/u,
 ];
 
 /** Why a bundle is no release, as the end of a sentence: the first thing it holds that no release may hold. */

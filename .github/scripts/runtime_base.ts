@@ -1,4 +1,4 @@
-import { denoDir } from "../../fixtures/deno_dir.ts";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 
 /** A Deno that compiles, and the runtime that its executables begin with. */
 export interface RuntimeBase {
@@ -56,7 +56,7 @@ async function officialProblem(): Promise<string | undefined> {
 
 async function npmBase(): Promise<RuntimeBase> {
   // Not even loaded for a release.
-  const { npmRuntime } = await import("../../fixtures/npm_runtime.ts");
+  const { npmRuntime } = await import("../../fixtures/programs/npm_runtime.ts");
   const { version, deno, base } = await npmRuntime();
   return { name: `npm's Deno ${version}`, deno, env: { DENORT_BIN: base } };
 }

@@ -4,9 +4,12 @@ const HASHED = /^(.+)-[0-9A-Z]{8}\.js$/u;
 /** A comment that tells where below a Deno cache an npm package lay. */
 const NPM_PATH = /^\/\/ .*\/npm\/[^/\n]+\/(?=.+$)/gmu;
 
+/** The same, in the name that a CommonJS module of one has among those that require it. */
+const NPM_MODULE = /^ {2}"[^"\n]*\/npm\/[^"/\n]+\/(?=[^"\n]+"\([^()\n]*\) \{$)/gmu;
+
 /**
- * The files of a bundle without any trace of the machine that made it: no folder of its Deno cache in a comment, and
- * no hash in a name, which that folder goes into as well.
+ * The files of a bundle without any trace of the machine that made it: no folder of its Deno cache, and no hash in a
+ * name, which that folder goes into as well.
  *
  * @param files the text of every file, by name
  * @param entry the file that everything is reached from
@@ -29,6 +32,7 @@ export function stableNames(
   }
   return new Map([...names].map(([file, name]) => {
     const text = (files.get(file) ?? "").replaceAll(NPM_PATH, "// npm:")
+      .replaceAll(NPM_MODULE, '  "npm:')
       .replaceAll(IMPORT, (whole, imported: string) => {
         const renamed = names.get(imported);
         return renamed === undefined ? whole : `"./${renamed}"`;

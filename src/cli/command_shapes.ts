@@ -1,4 +1,8 @@
-import type { CommandName } from "./command_names.ts";
+/** The commands beside a run; each is one only as the very first argument. */
+export const COMMAND_NAMES = ["doctor", "sweep", "shim", "cassette", "completion", "man"] as const;
+
+/** A command of the program's own. */
+export type CommandName = (typeof COMMAND_NAMES)[number];
 
 /** What a command takes: flags, and operands, the last of which may be left out. */
 export interface CommandShape {
@@ -76,4 +80,9 @@ export function commandUsage(command: CommandName): readonly string[] {
     const { placeholder, optionalFor } = second;
     return `${start} ${word} ${optionalFor === word ? `[${placeholder}]` : `<${placeholder}>`}`;
   });
+}
+
+/** Whether an argument, as the very first, names a command. */
+export function isCommandName(argument: string | undefined): argument is CommandName {
+  return COMMAND_NAMES.some((name) => name === argument);
 }

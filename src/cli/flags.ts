@@ -1,3 +1,5 @@
+import { CliError } from "../cli_error.ts";
+
 /**
  * Whether a flag takes a value, as Claude Code's own parser (Commander) understands it.
  *
@@ -113,7 +115,6 @@ function cannot(spelling: string, reason: string, options: RowOptions = {}): Fla
 }
 
 const HIDDEN: RowOptions = { hidden: true };
-const NO_HOOKS = "it turns off the hooks by which claude-print follows a run";
 const NO_SETUP = "the interactive Claude Code runs no Setup hooks with a prompt";
 const OTHER_HOST = "it is for a program that hosts Claude Code over the control protocol";
 const CLOUD = "it concerns a session that runs elsewhere, and there is nothing to print here";
@@ -167,7 +168,7 @@ export const FLAGS: readonly Flag[] = [
   }),
   output(
     "--permission-prompt-tool <tool>",
-    "stdio: ask for permissions on stdout, as the Agent SDKs do",
+    "Who decides on permissions: stdio, as the Agent SDKs do, or mcp__SERVER__TOOL",
     { hidden: true },
   ),
   output("--await-initialize", "Accepted: an initialize that comes first is waited for", HIDDEN),
@@ -176,14 +177,23 @@ export const FLAGS: readonly Flag[] = [
   output("--verbose", "Needed by stream-json; with json prints every event"),
   output("--max-turns <turns>", "Stop after so many requests to the model; 0 is no limit"),
   output("--max-budget-usd <amount>", "Stop once the run has cost so many US dollars"),
+  output("--json-schema <schema>", "Structured answers that fit this JSON Schema"),
   output("--forward-subagent-text", "Print what subagents say and think; needs stream-json"),
+  output("--include-hook-events", "Print what hooks have said and done, as far as it is known"),
   output("--permission-prompts <target>", "host (default), or none: nobody is asked", {
     choices: ["host", "none"],
   }),
   output("--no-session-persistence", "Keep no transcript of this run"),
   output("--session-mirror", "With stream-json: print new lines of transcripts too", HIDDEN),
   output("-d2e, --debug-to-stderr", "Copy the debug log to stderr", HIDDEN),
+  output("--enable-auth-status", "Accepted where no settings renew a login", HIDDEN),
   output("--ax-screen-reader", "Accepted, without effect when printing"),
+  output("--remote-control [name]", "Accepted, without effect when printing"),
+  output("--rc [name]", "Accepted, without effect when printing", HIDDEN),
+  output(
+    "--remote-control-session-name-prefix <prefix>",
+    "Accepted, without effect when printing",
+  ),
   output("--resume-session-at <message>", "Resume up to the message with this uuid", HIDDEN),
   output("--resume-drops-turn <message>", "The only turn which that may leave out", HIDDEN),
   output("--reply-on-resume", "Accepted, without effect when printing", HIDDEN),
@@ -226,6 +236,8 @@ export const FLAGS: readonly Flag[] = [
   merged("--settings <file-or-json>", "More settings, from a file or JSON text"),
   forwarded("--setting-sources <sources>", "Settings to load: user, project, local"),
   forwarded("--restricted", "No tools that run code, and no settings of user or project"),
+  forwarded("--bare", "Minimal: none of the customizations, and an API key alone"),
+  forwarded("--safe-mode", "None of the customizations, such as CLAUDE.md, skills and hooks"),
   forwarded("--agent <agent>", "Agent for the session"),
   forwarded("--agents <json>", "Custom agents, as a JSON object"),
   forwarded("--plugin-dir <path>", "Load a plugin from a directory or .zip", { repeatable: true }),
@@ -258,12 +270,7 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--fast-mode <on|off>", "Turn fast mode on or off", HIDDEN),
   forwarded("--include-unsupported-models", "Offer models this version does not know", HIDDEN),
 
-  notYet("--json-schema <schema>", "claude-print does not print structured output yet"),
-  notYet("--include-hook-events", "claude-print does not print hook events yet"),
   notYet("--rewind-files <message>", "claude-print does not restore files yet", HIDDEN),
-  notYet("--enable-auth-status", "claude-print does not speak the control protocol yet", HIDDEN),
-  notYet("--bare", NO_HOOKS),
-  notYet("--safe-mode", NO_HOOKS),
   cannot("--init", NO_SETUP, HIDDEN),
   cannot("--init-only", NO_SETUP, HIDDEN),
   cannot("--maintenance", NO_SETUP, HIDDEN),
@@ -291,12 +298,6 @@ export const FLAGS: readonly Flag[] = [
   cannot("--bg, --background", "it leaves no answer to print: it returns before the turn ends"),
   cannot("--tmux", "it moves the session into a tmux window of its own"),
   cannot("--desktop", "it moves the session into another program"),
-  cannot("--remote-control [name]", "it hands the session to somebody else's keyboard"),
-  cannot("--rc [name]", "it hands the session to somebody else's keyboard", HIDDEN),
-  cannot(
-    "--remote-control-session-name-prefix <prefix>",
-    "it hands the session to somebody else's keyboard",
-  ),
   cannot("--cloud [session]", CLOUD),
   cannot("--teleport [session]", CLOUD),
   cannot("--environment <id>", CLOUD),
@@ -362,4 +363,16 @@ const BY_SPELLING: ReadonlyMap<string, Flag> = new Map(
 /** The row with this exact spelling (`--allowed-tools`, `-p`), or undefined. */
 export function findFlag(spelling: string): Flag | undefined {
   return BY_SPELLING.get(spelling);
+}
+
+/** A flag that this program does not honour, or does not know: `claude -p` itself may. */
+export class UnsupportedFlagError extends CliError {}
+
+/** Why a flag, or one of its values, cannot be honoured. */
+export function refusalError(what: string, refusal: Refusal): CliError {
+  return new UnsupportedFlagError(`Cannot honour ${what}: ${refusal.reason}`, {
+    suggestion: refusal.sort === "not yet"
+      ? "Leave it out, or run claude -p for this one"
+      : "Leave it out",
+  });
 }

@@ -1,10 +1,9 @@
-import { CliError } from "../cli_error.ts";
-import { isCommandName } from "./command_names.ts";
-import { FLAGS } from "./flags.ts";
+import { isCommandName } from "./command_shapes.ts";
+import { FLAGS, refusalError, UnsupportedFlagError } from "./flags.ts";
 import type { ParsedArguments } from "./parsed_arguments.ts";
-import { refusalError, UnsupportedFlagError } from "./refusal_error.ts";
 import { requestOf } from "./request_of.ts";
 import { tokenize, type Tokens } from "./tokenize.ts";
+import { CliError } from "../cli_error.ts";
 
 const READING = "Cannot read the command line";
 const ALL_FLAGS = '"claude-print --help" lists all flags';

@@ -1,7 +1,6 @@
-import { CliError } from "../cli_error.ts";
-import type { CommandName } from "./command_names.ts";
-import { COMMAND_SHAPES } from "./command_shapes.ts";
+import { COMMAND_SHAPES, type CommandName } from "./command_shapes.ts";
 import type { CassetteOptions, ParsedArguments, Shell, ShimOptions } from "./parsed_arguments.ts";
+import { CliError } from "../cli_error.ts";
 
 const READING = "Cannot read the command line";
 

@@ -1,4 +1,4 @@
-import type { CommandName } from "./command_names.ts";
+import type { CommandName } from "./command_shapes.ts";
 import type { RunRequest } from "./run_request.ts";
 
 /** What `claude-print doctor` was asked for. */

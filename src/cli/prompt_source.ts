@@ -1,7 +1,6 @@
-import { checkPrompt, MAX_PROMPT_LENGTH, promptTooLong } from "./check_prompt.ts";
-import { CliError } from "../cli_error.ts";
-import { decodePrompt } from "./decode_prompt.ts";
+import { checkPrompt, decodePrompt, MAX_PROMPT_LENGTH, promptTooLong } from "./check_prompt.ts";
 import type { RunRequest } from "./run_request.ts";
+import { CliError } from "../cli_error.ts";
 
 /** The world as {@linkcode readPrompt} sees it. */
 export type PromptIo = {

@@ -113,7 +113,8 @@ export function requestOf(
   }
 
   const promptTool = last("--permission-prompt-tool");
-  if (promptTool !== undefined) checkPromptTool(promptTool, inputFormat);
+  if (promptTool === "stdio") requireMessages(inputFormat);
+  const asks = last("--permission-prompts") !== "none";
   const resuming = resumptionOf({
     latest: given("--continue"),
     ...present("named", last("--resume")),
@@ -164,14 +165,17 @@ export function requestOf(
     replayMessages,
     partialMessages,
     subagentText,
+    hookEvents: given("--include-hook-events"),
     // As by claude -p, in other formats it is without effect.
     sessionMirror: given("--session-mirror") && (outputFormat === "stream-json" || givesFrames),
     inheritHooks: given("--inherit-hooks"),
+    authStatus: given("--enable-auth-status"),
     ...present("waitForLimitMs", waitsForLimit ? longestWait(last("--wait-for-limit")) : undefined),
     streamText,
     ...present("shellOutput", shellOutput),
     exactStream,
-    asksCaller: promptTool !== undefined && last("--permission-prompts") !== "none",
+    asksCaller: promptTool === "stdio" && asks,
+    ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
     outputFormat,
     verbose,
     persistSession: !given("--no-session-persistence"),
@@ -188,6 +192,7 @@ export function requestOf(
     quiet: given("--quiet"),
     show: given("--show"),
     ...present("maxTurns", maxTurns(last("--max-turns"))),
+    ...present("jsonSchema", last("--json-schema") || undefined),
     ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
     ...present("claudeBinary", last("--claude-binary") ?? last("--shim-for")),
@@ -286,13 +291,7 @@ function checkSettingSources(value: string): void {
 }
 
 /** Who is asked on stdout answers on stdin. */
-function checkPromptTool(value: string, inputFormat: RunRequest["inputFormat"]): void {
-  if (value !== "stdio") {
-    throw new CliError(
-      `Cannot honour --permission-prompt-tool=${value}: claude-print does not ask MCP tools yet`,
-      { suggestion: "Use stdio with --input-format=stream-json, or rules: --allowedTools" },
-    );
-  }
+function requireMessages(inputFormat: RunRequest["inputFormat"]): void {
   if (inputFormat !== "stream-json") {
     throw new CliError(
       `${READING}: --permission-prompt-tool=stdio needs --input-format=stream-json`,

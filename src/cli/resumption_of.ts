@@ -1,6 +1,6 @@
-import { CliError } from "../cli_error.ts";
+import { UnsupportedFlagError } from "./flags.ts";
 import type { Resumption, RunRequest } from "./run_request.ts";
-import { UnsupportedFlagError } from "./refusal_error.ts";
+import { CliError } from "../cli_error.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

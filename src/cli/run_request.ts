@@ -44,6 +44,8 @@ export type RunRequest = {
   readonly partialMessages: boolean;
   /** Whether what subagents say is told, whose end the turn waits for. */
   readonly subagentText: boolean;
+  /** Whether the ends of hooks are told. */
+  readonly hookEvents: boolean;
   /** How long to wait for a limit to be reset, in milliseconds, Infinity for as long as it takes; absent for not. */
   readonly waitForLimitMs?: number;
   /** Whether the answer appears in text as it is written. */
@@ -54,6 +56,8 @@ export type RunRequest = {
   readonly exactStream: boolean;
   /** Whether the caller is asked for permissions on stdout: `--permission-prompt-tool stdio`. */
   readonly asksCaller: boolean;
+  /** The tool of an MCP server that is asked for permissions. */
+  readonly promptTool?: string;
   readonly outputFormat: OutputFormat;
   readonly verbose: boolean;
   /** False after `--no-session-persistence`: the user gets no transcript of the run. */
@@ -81,8 +85,12 @@ export type RunRequest = {
   readonly sessionMirror: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritHooks: boolean;
+  /** Whether it is to be told how far commands are that renew a login. */
+  readonly authStatus: boolean;
   /** US dollars that the run may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
+  /** What structured answers have to look like: a JSON Schema, as typed. */
+  readonly jsonSchema?: string;
   readonly inject: "stdin" | "paste";
   readonly claudeBinary?: string;
 

@@ -1,6 +1,5 @@
+import { findFlag, type Flag, refusalError } from "./flags.ts";
 import { CliError } from "../cli_error.ts";
-import { findFlag, type Flag } from "./flags.ts";
-import { refusalError } from "./refusal_error.ts";
 
 /** One use of a flag. `value` is undefined for a switch and for an optional value left out. */
 export type Use = { readonly flag: Flag; readonly value: string | undefined };

@@ -1,3 +1,4 @@
+import { readCassette } from "../cassette/read/read_cassette.ts";
 import { replayCassette } from "../cassette/replay/replay_cassette.ts";
 import type { CassetteOptions } from "../cli/parsed_arguments.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -12,7 +13,7 @@ import { print } from "./report/print.ts";
 export async function cassette({ action, dir }: CassetteOptions): Promise<number> {
   switch (action) {
     case "replay": {
-      const { frames, output, differences } = replayCassette(dir);
+      const { frames, output, differences } = replayCassette(readCassette(dir));
       const writer = createOutputWriter(output?.format ?? "stream-json", {
         verbose: output?.verbose ?? false,
         write: (text) => print(Deno.stdout, text),
@@ -24,10 +25,7 @@ export async function cassette({ action, dir }: CassetteOptions): Promise<number
       return differences.length === 0 ? 0 : 1;
     }
     case "svg": {
-      const [{ readCassette }, { drawCassette }] = await Promise.all([
-        import("../cassette/read/read_cassette.ts"),
-        import("../picture/draw_cassette.ts"),
-      ]);
+      const { drawCassette } = await import("../picture/draw_cassette.ts");
       print(Deno.stdout, await drawCassette(readCassette(dir)));
       return 0;
     }

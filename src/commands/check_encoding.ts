@@ -1,5 +1,5 @@
 import { LibcError } from "../../ffi/errno.ts";
-import { readProcStrings } from "../../ffi/proc.ts";
+import { readProcStrings } from "../../ffi/processes/proc.ts";
 import { CliError } from "../cli_error.ts";
 
 const REPLACEMENT = "\uFFFD";

@@ -1,30 +1,28 @@
 import deno from "../../deno.json" with { type: "json" };
 import { libcInventory } from "../../ffi/libc.ts";
-import { SIGNALS } from "../../ffi/signals.ts";
+import { SIGNALS } from "../../ffi/processes/signals.ts";
 import type { DoctorOptions } from "../cli/parsed_arguments.ts";
+import { delivered } from "./report/delivered.ts";
+import { Outlets } from "./report/outlets.ts";
+import { reportJson } from "./report/print.ts";
 import { apiCheck } from "../doctor/api_check.ts";
 import { type Check, type CheckName, failedCheck, skippedCheck } from "../doctor/check.ts";
 import { claudeCheck } from "../doctor/claude_check.ts";
 import { fifoCheck } from "../doctor/fifo_check.ts";
 import { leftoversCheck } from "../doctor/leftovers_check.ts";
-import { libcCheck } from "../doctor/libc_check.ts";
 import { loginVerdict } from "../doctor/login_verdict.ts";
-import { platformCheck } from "../doctor/platform_check.ts";
+import { libcCheck, platformCheck } from "../doctor/platform_check.ts";
 import { ptyCheck } from "../doctor/pty_check.ts";
 import { readUserSetup } from "../doctor/read_user_setup.ts";
 import { renderCheck, reportStyle } from "../doctor/render_check.ts";
-import { currentFolder } from "../run/facts/current_folder.ts";
-import { createRedactor } from "../redaction/redact.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
+import { createRedactor } from "../redaction/redact.ts";
+import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import { places } from "../sandbox/places/places.ts";
-import { placesFor } from "../sandbox/places/places_for.ts";
-import { requireSystem } from "../sandbox/processes/require_system.ts";
 import { sweep } from "../sandbox/folder/sweep.ts";
+import { places, placesFor } from "../sandbox/places/places.ts";
+import { requireSystem } from "../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
-import { delivered } from "./report/delivered.ts";
-import { Outlets } from "./report/outlets.ts";
-import { reportJson } from "./report/report_json.ts";
 
 /**
  * Looks whether runs will work here: a line for each thing that they need, with what to do if it is not well.

@@ -1,5 +1,5 @@
-import { exec } from "../../ffi/exec.ts";
-import type { UnsupportedFlagError } from "../cli/refusal_error.ts";
+import { exec } from "../../ffi/processes/exec.ts";
+import type { UnsupportedFlagError } from "../cli/flags.ts";
 import { print } from "./report/print.ts";
 
 /**

@@ -1,12 +1,11 @@
 import type { SweepOptions } from "../cli/parsed_arguments.ts";
+import { print, reportJson } from "./report/print.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import { places } from "../sandbox/places/places.ts";
-import { requireProc } from "../sandbox/processes/require_proc.ts";
 import { sweep, type SweepVerdict, type SweptFolder } from "../sandbox/folder/sweep.ts";
+import { places } from "../sandbox/places/places.ts";
+import { requireProc } from "../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
-import { print } from "./report/print.ts";
-import { reportJson } from "./report/report_json.ts";
 
 /**
  * Removes what earlier runs left in temp folders, and says what became of each folder: one line each and a

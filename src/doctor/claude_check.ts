@@ -27,7 +27,7 @@ const NEWEST = KNOWN[KNOWN.length - 1] ?? OLDEST;
  *
  * @param version what it gives itself as its version; `undefined` when it is something else
  */
-export function claudeVerdict(
+function claudeVerdict(
   { binary, version }: { readonly binary: string; readonly version: string | undefined },
 ): Check {
   const name = "claude";

@@ -1,12 +1,11 @@
-import { closeFd, readFd, writeFd } from "../../ffi/fd.ts";
-import { makeFifo, openFifo } from "../../ffi/fifo.ts";
-import { Poller } from "../../ffi/poll.ts";
-import { removeEmpty } from "../sandbox/remove_empty.ts";
-import { removeFolder } from "../sandbox/remove_folder.ts";
-import { makePrivateFolder } from "../sandbox/folder/make_private_folder.ts";
-import { bytesInWords } from "./in_words.ts";
+import { closeFd, readFd, writeFd } from "../../ffi/descriptors/fd.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
 import type { Check } from "./check.ts";
-import { parentOf } from "../sandbox/parent_of.ts";
+import { bytesInWords } from "./in_words.ts";
+import { makePrivateFolder } from "../sandbox/folder/private_folder.ts";
+import { removeEmpty, removeFolder } from "../sandbox/on_disk.ts";
+import { parentOf } from "../sandbox/paths.ts";
 
 /** Room a run should find for its transcript and its logs, in bytes. */
 const LEAST_FREE = 10_000_000;

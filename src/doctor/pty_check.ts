@@ -1,10 +1,8 @@
-import { drainFd } from "../../ffi/drain_fd.ts";
-import { closeFd } from "../../ffi/fd.ts";
-import { Poller } from "../../ffi/poll.ts";
-import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
-import { openPty } from "../../ffi/pty.ts";
-import { spawn } from "../../ffi/spawn.ts";
-import { DEFAULT_WINDOW_SIZE } from "../../ffi/window_size.ts";
+import { closeFd, drainFd } from "../../ffi/descriptors/fd.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { type ExitStatus, killGroup, openPidfd, waitFor } from "../../ffi/processes/process.ts";
+import { DEFAULT_WINDOW_SIZE, openPty } from "../../ffi/terminal/pty.ts";
+import { spawn } from "../../ffi/processes/spawn.ts";
 import { type Check, failedCheck } from "./check.ts";
 
 const SHELL = "/bin/sh";

@@ -1,15 +1,14 @@
 import { parseArguments } from "../cli/parse_arguments.ts";
 import type { RunRequest } from "../cli/run_request.ts";
-import { performRun } from "../run/perform_run.ts";
-import { prepareRun } from "../run/prepare_run.ts";
-import type { RunReport } from "../run/run_report.ts";
-import { StopSignals } from "../driver/stop_signals.ts";
-import { Teardown } from "../run/teardown.ts";
-import type { Environment } from "../sandbox/environment.ts";
-import type { Entry } from "../transcript/entry.ts";
 import type { Check } from "./check.ts";
 import { clockInput, RUN_CLOCK_START } from "./run_clock.ts";
 import { runVerdict, sessionFacts } from "./run_verdict.ts";
+import { StopSignals } from "../driver/stop_signals.ts";
+import { performRun, type RunReport } from "../run/perform_run.ts";
+import { prepareRun } from "../run/prepare_run.ts";
+import { Teardown } from "../run/teardown.ts";
+import type { Environment } from "../sandbox/environment.ts";
+import type { Entry } from "../transcript/entry.ts";
 
 const PROMPT = "Reply with one word: ready";
 

@@ -1,6 +1,6 @@
-import type { RunReport } from "../run/run_report.ts";
 import type { Check } from "./check.ts";
 import type { RunTimes } from "./run_clock.ts";
+import type { RunReport } from "../run/perform_run.ts";
 import type { Entry } from "../transcript/entry.ts";
 
 /** What the interactive Claude Code calls itself. */

@@ -1,4 +1,5 @@
-import { heedChildren } from "../../ffi/heed_children.ts";
+import { heedChildren } from "../../ffi/processes/own_signals.ts";
+import { killGroup } from "../../ffi/processes/process.ts";
 
 /** Time `--version` may take, in milliseconds: measured 8 (2.1.330) to 90 (2.1.197). */
 const LIMIT_MS = 5000;
@@ -24,20 +25,11 @@ export async function claudeVersion(
       detached: true,
     }).spawn();
     // Whatever it started goes with it: an orphan would hold the pipe open for as long as it likes.
-    const timer = setTimeout(() => killGroup(child.pid), LIMIT_MS);
+    const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
     const { stdout } = await child.output().finally(() => clearTimeout(timer));
     const text = new TextDecoder().decode(stdout);
     return /^(\d+\.\d+\.\d+[\w.+-]*) \(Claude Code\)/u.exec(text)?.[1];
   } catch {
     return undefined;
-  }
-}
-
-/** A detached child leads its process group: a negative id reaches all of it, kill(2). */
-function killGroup(pid: number): void {
-  try {
-    Deno.kill(-pid, "SIGKILL");
-  } catch {
-    // It has just ended.
   }
 }

@@ -1,17 +1,30 @@
-import { Poller } from "../../ffi/poll.ts";
-import { drainFd } from "../../ffi/drain_fd.ts";
-import { listenToSignals } from "../../ffi/listen_to_signals.ts";
-import type { Outlet } from "../../ffi/outlet.ts";
-import type { WindowSize } from "../../ffi/window_size.ts";
-import { signalName } from "../../ffi/signals.ts";
-import { WriteQueue } from "../../ffi/write_queue.ts";
-import {
-  findRunProcesses,
-  killRunProcesses,
-  type RunProcesses,
-} from "../sandbox/processes/run_processes.ts";
-import { STATUS_LINE } from "../sandbox/child/hooks.ts";
-import { readJsonObject } from "../sandbox/read_json_object.ts";
+import { dirname } from "node:path";
+import { drainFd } from "../../ffi/descriptors/fd.ts";
+import { listenToSignals } from "../../ffi/processes/own_signals.ts";
+import type { Outlet } from "../../ffi/descriptors/outlet.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import type { WindowSize } from "../../ffi/terminal/pty.ts";
+import { signalName } from "../../ffi/processes/signals.ts";
+import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
+import { claudeVersion } from "./claude_version.ts";
+import { renderScreen } from "./hands/render_screen.ts";
+import { HeadlessTwin, type TwinPlan } from "./hands/headless_twin.ts";
+import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
+import { terminalSize } from "./hands/terminal_size.ts";
+import { ChildFolders } from "./sources/child_folders.ts";
+import type { Caller, CallerInput } from "./sources/caller/caller.ts";
+import { McpBridge } from "./sources/mcp_bridge.ts";
+import { McpSource } from "./sources/mcp_source.ts";
+import { RetrySource } from "./sources/retry_source.ts";
+import { runningShells } from "./sources/shells/running_shells.ts";
+import type { ShellNews, ShellSource } from "./sources/shells/shell_source.ts";
+import { StatusSource } from "./sources/status_source.ts";
+import type { StreamSource } from "./sources/stream_source.ts";
+import { subagentFolders, SubagentSource } from "./sources/subagent_source.ts";
+import { TerminalRing } from "./sources/terminal_ring.ts";
+import { TranscriptSource } from "./sources/transcript_source.ts";
+import type { Child } from "./start_child.ts";
+import type { StopSignals } from "./stop_signals.ts";
 import {
   advance,
   type ConversationEffect,
@@ -20,31 +33,24 @@ import {
   type ConversationState,
   startConversation,
 } from "../frames/conversation.ts";
+import { STATUS_LINE } from "../sandbox/child/hooks.ts";
+import {
+  findRunProcesses,
+  killRunProcesses,
+  type RunProcesses,
+} from "../sandbox/processes/run_processes.ts";
+import type { Bridge } from "../sandbox/folder/folder_contents.ts";
+import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { DeadlineName } from "../session/deadline_names.ts";
-import type { ChildRemains, Input } from "../session/input.ts";
+import type { ChildRemains, Input, OutputProblem } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/waits.ts";
 import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { OUTPUT_SERVER } from "../transcript/structured_output.ts";
 import { limitsOfStatusLine } from "../wire/claude_limits.ts";
 import { STOP_SIGNALS } from "../wire/stop_signal.ts";
-import { claudeVersion } from "./claude_version.ts";
-import type { Caller, CallerInput } from "./sources/caller.ts";
-import { McpSource } from "./sources/mcp_source.ts";
-import { renderScreen } from "./hands/render_screen.ts";
-import { McpBridge } from "./sources/mcp_bridge.ts";
-import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
-import { RetrySource } from "./sources/retry_source.ts";
-import { runningShells } from "./sources/running_shells.ts";
-import type { ShellNews, ShellSource } from "./sources/shell_source.ts";
-import { StatusSource } from "./sources/status_source.ts";
-import type { Child } from "./start_child.ts";
-import type { StopSignals } from "./stop_signals.ts";
-import type { StreamSource } from "./sources/stream_source.ts";
-import { SubagentSource } from "./sources/subagent_source.ts";
-import { terminalSize } from "./hands/terminal_size.ts";
-import { TerminalRing } from "./sources/terminal_ring.ts";
-import { TranscriptSource } from "./sources/transcript_source.ts";
 
 /** A child and how to watch it. */
 export interface RunSessionOptions {
@@ -52,6 +58,7 @@ export interface RunSessionOptions {
   readonly child: Child;
   /** Path of its executable, and its environment. */
   readonly binary: string;
+  readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** What the machines are told. */
   readonly conversation: ConversationOptions;
@@ -70,13 +77,17 @@ export interface RunSessionOptions {
     readonly configDir: string;
     readonly tempDir: string;
     readonly streamsDir: string;
-    readonly bridges: readonly { readonly server: string; readonly path: string }[];
+    readonly bridges: readonly Bridge[];
     readonly resumed: ReadonlyMap<string, number>;
   };
   /** The child's rendezvous socket, if the session was told to send the prompt there. */
   readonly rendezvous?: RendezvousOptions | undefined;
+  /** How a headless Claude Code is started that is asked what the child cannot tell, where somebody may ask. */
+  readonly twin?: TwinPlan | undefined;
   /** What the API streams to the child, if that is heard. */
   readonly stream?: { readonly source: StreamSource } | undefined;
+  /** What structured answers have to look like, if some are wanted. */
+  readonly output?: { readonly problemsOf: (value: unknown) => readonly OutputProblem[] };
   /** The signals that ask this run to stop. */
   readonly signals: StopSignals;
   /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
@@ -108,6 +119,10 @@ export interface SessionRun {
   readonly lastScreen: () => Promise<Screen>;
 }
 
+/** How often the child's files are looked at where its folders are watched, in milliseconds: a watch may be lost. */
+const WATCHED_MS = 500;
+/** How often a shell is looked at that is about to wait for it, in milliseconds. */
+const AWAITED_MS = 2;
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
 const STOPPED_MS = 2000;
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
@@ -134,7 +149,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   let size: WindowSize = conversation.session.size;
   using stack = new DisposableStack();
   const poller = stack.use(new Poller());
-  const bridges = sandbox.bridges.map(({ server, path }) => stack.use(new McpBridge(server, path)));
+  const bridges = sandbox.bridges.map((bridge) => stack.use(new McpBridge(bridge)));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
   const subagents = options.frames ? new SubagentSource(sandbox) : undefined;
@@ -144,6 +159,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const shells = conversation.frames.shellOutput === undefined
     ? undefined
     : stack.use(await followShells(options));
+  // A user may have few watches, and Claude Code wants one: only what is told as it happens is worth one more.
+  const folders = options.frames ? stack.use(new ChildFolders()) : undefined;
   const ring = new TerminalRing();
   const typed = new WriteQueue();
   const buffer = new Uint8Array(64 * 1024);
@@ -157,6 +174,16 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   }
   const stream = options.stream?.source;
   if (stream !== undefined) stack.defer(() => stream.onArrival = undefined);
+  const twin = options.twin && stack.use(
+    new HeadlessTwin({
+      ...options,
+      plan: options.twin,
+      configDir: sandbox.configDir,
+      isWritten: () => transcript.path !== undefined || sandbox.resumed.size > 0,
+      model: () => state.frames.model,
+      onArrival: () => poller.wake(),
+    }),
+  );
   let resized = false;
   const onResize = () => {
     resized = true;
@@ -177,6 +204,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   let tree: RunProcesses | undefined;
   let looking = false;
   let listing = false;
+  /** Whether the child's folders tell when it writes its files, whether they have, and when those were looked at last. */
+  let isWatched = false;
+  let isNews = false;
+  let lookedAt = 0;
   let terminalOpen = true;
   // A recording keeps microseconds.
   const elapsed = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
@@ -206,6 +237,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         break;
       case "answer":
         hooks.answer(effect.id, effect.reply);
+        break;
+      case "consult":
+        twin?.ask(effect.request);
         break;
       case "deliver":
         rendezvous?.send(effect.prompt);
@@ -266,13 +300,30 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     if (entries.length + lines.length > 0) give({ at: elapsed(), type: "read" });
   };
   const readFiles = () => {
+    lookedAt = elapsed();
+    isNews = false;
+    const { path } = transcript;
+    isWatched = path !== undefined && folders?.watch([
+          `${sandbox.configDir}/sessions`,
+          dirname(path),
+          ...subagentFolders(path),
+        ]) === true;
     const changed = status.read();
     if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
     readTranscript();
+  };
+  const readLog = () => {
     // Once the first request is not held back any more, nobody asks.
     const connections = state.session.held === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: elapsed(), type: "mcp", ...connections });
     for (const line of logLines?.() ?? []) options.onLogLine?.(line);
+  };
+  /** What is wrong with a structured answer, if a message is one. */
+  const outputProblems = ({ server }: McpBridge, { method, params }: JsonObject) => {
+    const isAnswer = server === OUTPUT_SERVER && method === "tools/call" && isJsonObject(params);
+    return isAnswer && options.output !== undefined
+      ? { problems: options.output.problemsOf(params["arguments"] ?? {}) }
+      : {};
   };
   const tellShells = (news: readonly ShellNews[] = []) => {
     for (const one of news) give({ at: elapsed(), ...one });
@@ -288,7 +339,14 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       for (const outlet of owing) outlet.flush();
     }
   };
+  /** Reads which requests have failed; before what came of those after them. */
+  const readFaults = () => {
+    for (const fault of retries?.faults(elapsed()) ?? []) {
+      give({ at: elapsed(), type: "fault", fault });
+    }
+  };
   const readHooks = () => {
+    readFaults();
     for (const call of hooks.read()) {
       if (call.event === STATUS_LINE) {
         const cost = costOfStatusLine(call.payload);
@@ -345,18 +403,21 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const owing = outlets.filter(({ pending }) => pending > 0);
     const paused = owing.some(({ pending }) => pending > MOST_OWED);
     const isBehind = (transcript.isBehind || shells?.hasMore === true) && !paused;
+    const isAwaited = shells?.isAwaited === true && !paused;
+    const waitMs = Math.max(0, Math.ceil(until - polledAt));
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
         ...(child.exited ? [] : [{ fd: pidfd, read: true }]),
         ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
+        ...folders?.interests ?? [],
         ...rendezvous?.interests ?? [],
         ...bridges.flatMap(({ interests }) => interests),
         ...caller?.interests ?? [],
         ...paused ? [] : shells?.interests ?? [],
         ...owing.map(({ fd }) => ({ fd, write: true })),
       ],
-      isBehind ? 0 : Math.max(0, Math.ceil(until - elapsed())),
+      isBehind ? 0 : isAwaited ? Math.min(waitMs, AWAITED_MS) : waitMs,
     );
     const lateMs = elapsed() - Math.max(until, polledAt);
     if (lateMs > STOPPED_MS) give({ at: elapsed(), type: "suspended", ms: lateMs });
@@ -369,9 +430,16 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     rendezvous?.proceed(ready);
     for (const bridge of bridges) {
       for (const message of bridge.take(ready)) {
-        give({ at: elapsed(), type: "mcp-message", server: bridge.server, message });
+        give({
+          at: elapsed(),
+          type: "mcp-message",
+          server: bridge.server,
+          message,
+          ...outputProblems(bridge, message),
+        });
       }
     }
+    for (const news of twin?.take() ?? []) give({ at: elapsed(), type: "consulted", ...news });
     readStream();
     for (const input of caller?.take(ready) ?? []) give({ at: elapsed(), ...input });
     if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
@@ -380,22 +448,27 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
     const isTick = elapsed() >= nextTick;
+    isNews ||= folders?.heed(ready) === true;
+    // While nobody reads what is said, no more is read than at each tick.
+    const isWritten = (isNews && !paused) ||
+      (isTick && (isNews || !isWatched || elapsed() >= lookedAt + WATCHED_MS));
+    if (isTick || isWritten) readFaults();
     if (isTick) shells?.findFolders(elapsed());
     // What a shell wrote comes before the line that says what came of it.
-    if (isTick || isBehind || shells?.isNamedIn(ready)) {
+    if (isTick || isWritten || isBehind || isAwaited || shells?.isNamedIn(ready)) {
       tellShells(shells?.read({ at: elapsed(), child: child.pid, paused }));
     }
+    if (isWritten) readFiles();
+    else if (transcript.isBehind && !paused) readTranscript();
     if (isTick) {
-      readFiles();
+      readLog();
       if (rendezvous?.open()) give({ at: elapsed(), type: "reachable" });
       if (hooks.unheard) give({ at: elapsed(), type: "unheard" });
       lastTick = elapsed();
-    } else if (transcript.isBehind && !paused) {
-      readTranscript();
     }
     if (retries !== undefined && lastTick >= polledAt) {
       const look = () => renderScreen(ring.chunks(), size);
-      const retry = await retries.read({ at: elapsed(), look });
+      const retry = await retries.announced({ at: elapsed(), look });
       if (retry !== undefined) give({ at: elapsed(), type: "retry", retry });
     }
     if (looking) {
@@ -464,7 +537,7 @@ async function remainsOf(
 async function followShells(
   { sandbox: { tempDir, streamsDir }, sessionId, conversation: { frames } }: RunSessionOptions,
 ): Promise<ShellSource> {
-  const { ShellSource } = await import("./sources/shell_source.ts");
+  const { ShellSource } = await import("./sources/shells/shell_source.ts");
   return new ShellSource({
     tempDir,
     sessionId,

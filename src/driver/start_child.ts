@@ -1,12 +1,11 @@
-import { closeFd } from "../../ffi/fd.ts";
-import { killGroup, openPidfd, waitFor } from "../../ffi/process.ts";
-import type { SignalName } from "../../ffi/signals.ts";
-import { openPty, type Pty } from "../../ffi/pty.ts";
-import { spawn } from "../../ffi/spawn.ts";
-import type { WindowSize } from "../../ffi/window_size.ts";
-import { killRunProcesses, type RunMarks } from "../sandbox/processes/run_processes.ts";
+import { closeFd } from "../../ffi/descriptors/fd.ts";
+import { killGroup, openPidfd, waitFor } from "../../ffi/processes/process.ts";
+import { openPty, type Pty, type WindowSize } from "../../ffi/terminal/pty.ts";
+import type { SignalName } from "../../ffi/processes/signals.ts";
+import { spawn } from "../../ffi/processes/spawn.ts";
 import { Guard } from "./hands/guard.ts";
 import { HookSource } from "./sources/hook_source.ts";
+import { killRunProcesses, type RunMarks } from "../sandbox/processes/run_processes.ts";
 
 /** The child to start. */
 export interface StartOptions {

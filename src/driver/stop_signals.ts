@@ -1,4 +1,4 @@
-import { listenToSignals } from "../../ffi/listen_to_signals.ts";
+import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { STOP_SIGNALS, type StopSignal } from "../wire/stop_signal.ts";
 
 /** SIGPIPE never arrives by itself, because Deno ignores it. */

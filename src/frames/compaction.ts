@@ -1,12 +1,12 @@
 import type { HookPayload } from "../session/input.ts";
 import type { Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { triggerOf } from "./build/compact_metadata.ts";
-import { and, type Compaction, type FramesState, type Told, told } from "./frames_state.ts";
+import { triggerOf } from "./single/compact_metadata.ts";
+import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
 import { printSentence } from "./result/print_sentence.ts";
-import { say, sayEarly } from "./saying.ts";
-import { systemFrame } from "./build/system_frame.ts";
-import { unavailableFrame } from "./build/unavailable_frame.ts";
+import { say, sayEarly } from "./telling/saying.ts";
+import { systemFrame } from "./single/system_frame.ts";
+import { unavailableFrame } from "./single/unavailable_frame.ts";
 
 /** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
 const NO_REQUEST = "too_few_groups";

@@ -7,10 +7,12 @@ import { lastMessages } from "../session/taking.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
-import { tellCompleted } from "./messages.ts";
+import { tellCancelled, tellCompleted } from "./messages.ts";
 import { noteDecision, tellMode, tellModel } from "./decisions.ts";
-import { type FramesOptions, type FramesState, startFrames } from "./frames_state.ts";
-import { type Report, type ReportOptions, reportTurns } from "./report.ts";
+import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
+import { type FramesOptions, type FramesState, startFrames, told } from "./telling/frames_state.ts";
+import { reportTurns } from "./report_turns.ts";
+import type { Report, ReportOptions } from "./result/report.ts";
 
 /** What a conversation is told before it begins. */
 export interface ConversationOptions {
@@ -43,7 +45,18 @@ export type ConversationEffect =
 /** What the session decides, but for what is to be said because of it. */
 type SessionDeed = Exclude<
   SessionEffect,
-  { readonly type: "turn" | "respond" | "ask" | "withdraw" | "decided" | "model" | "mode" | "end" }
+  {
+    readonly type:
+      | "turn"
+      | "respond"
+      | "ask"
+      | "withdraw"
+      | "decided"
+      | "cancelled"
+      | "model"
+      | "mode"
+      | "end";
+  }
 >;
 
 type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
@@ -77,6 +90,41 @@ export function startConversation(options: ConversationOptions): ConversationSta
  * what is said of it. No clock, no file, no environment is read here, and no random number made.
  */
 export function advance(before: ConversationState, input: Input): ConversationStep {
+  const next = advanceBoth(before, input);
+  return before.options.frames.activity ? withStates(before, next) : next;
+}
+
+/** Adds the frames that tell what the session is at. */
+function withStates(before: ConversationState, step: ConversationStep): ConversationStep {
+  const answered = isAnswered(before.session, step.state.session)
+    ? tellActivity(step.state.frames, "running")
+    : told(step.state.frames);
+  let next: ConversationStep = {
+    state: { ...step.state, frames: answered.state },
+    effects: answered.frames.map(asEffect),
+  };
+  for (const effect of step.effects) {
+    next = and(next, (state) => {
+      const frames = effect.type === "frame"
+        ? [effect.frame]
+        : effect.type === "end"
+        ? effect.frames
+        : [];
+      const said = withActivity(state.frames, frames);
+      return {
+        state: { ...state, frames: said.state },
+        effects: effect.type === "end"
+          ? [{ ...effect, frames: said.frames }]
+          : effect.type === "frame"
+          ? said.frames.map(asEffect)
+          : [effect],
+      };
+    });
+  }
+  return next;
+}
+
+function advanceBoth(before: ConversationState, input: Input): ConversationStep {
   const lines = ownLines(before.lines, input);
   // A hook or a tool has resumed the session with `claude -p`, of which the child knows nothing.
   if (lines === undefined) return { state: before, effects: [] };
@@ -133,6 +181,10 @@ function carryOut(
       return say(state, { type: "control_cancel_request", request_id: effect.id });
     case "decided":
       return { state: { ...state, frames: noteDecision(state.frames, effect) }, effects: [] };
+    case "cancelled": {
+      const { state: frames, frames: made } = tellCancelled(state.frames, effect.message);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
     case "model": {
       const { state: frames, frames: made } = tellModel(state.frames, effect.model);
       return { state: { ...state, frames }, effects: made.map(asEffect) };

@@ -1,9 +1,8 @@
-import type { Cost } from "../transcript/cost.ts";
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
-import { summedUsage } from "../transcript/summed_usage.ts";
-import type { Turn } from "../transcript/turn.ts";
-import type { FramesState } from "./frames_state.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
+import type { FramesState } from "./telling/frames_state.ts";
+import { type Cost, summedUsage } from "../transcript/cost.ts";
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import type { Turn } from "../transcript/turn.ts";
 
 /**
  * What a child has cost that still lives, if its status line has told. It tells no more than the sum; of which model that

@@ -1,8 +1,8 @@
 import type { CallDecision } from "../session/effect.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { systemFrame } from "./build/system_frame.ts";
-import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
+import { systemFrame } from "./single/system_frame.ts";
+import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
 
 /** Remembers what the caller has decided on a call, which shows in its result. */
 export function noteDecision(

@@ -1,39 +1,39 @@
-import type { Effect } from "../session/effect.ts";
-import type { Input } from "../session/input.ts";
-import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { apiRetryFrame } from "./build/api_retry_frame.ts";
-import { begin, beginTurn } from "./beginning.ts";
+import { begin, beginTurn } from "./telling/beginning.ts";
+import { stopTasks } from "./single/task_frames.ts";
 import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
+import { hearStream } from "./live/exact_stream.ts";
 import {
   and,
   chained,
   type FramesState,
+  listOf,
   type Told,
   told,
   type TurnEnd,
-  withIds,
-} from "./frames_state.ts";
-import { tellLines, tellWaiting } from "./lines.ts";
-import { tellLongShells, untilLong } from "./long_shells.ts";
+} from "./telling/frames_state.ts";
+import { earlyAnswer, tellLines, tellNotices, tellWaiting } from "./lines.ts";
+import { endAnswers, tellHeard } from "./live/live_answers.ts";
+import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { awaitMessage } from "./messages.ts";
-import { mirrored } from "./mirror.ts";
+import { hearText } from "./live/partial_messages.ts";
+import { noteFault, tellMissed, tellRetry } from "./retries.ts";
 import { stopTurn } from "./results.ts";
-import { hearStream } from "./exact_stream.ts";
-import { endAnswers, tellHeard } from "./live_answers.ts";
-import { hearText } from "./partial_messages.ts";
-import { tellRequest } from "./request_status.ts";
-import { tellTasks } from "./saying.ts";
-import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./shell_output.ts";
-import { stopTasks } from "./build/task_frames.ts";
+import { tellTasks } from "./telling/saying.ts";
+import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./live/shell_output.ts";
+import { asOwnTool } from "./structured_output.ts";
 import { tellResult } from "./turn_result.ts";
+import type { Effect } from "../session/effect.ts";
+import type { Input } from "../session/input.ts";
+import { type Entry, lineOf } from "../transcript/entry.ts";
+import type { TranscriptMirrorFrame } from "../wire/frame.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /**
- * How long after the prompt's line `system/init` is held back for the lines that describe the session. Since 2.1.330 the
- * line of the first request is the last of them, and nothing is waited for any more; on a busy machine it comes after a
- * second.
+ * How long after the prompt's line `system/init` is held back for the lines that describe the session, if the last of them
+ * does not come: on a busy machine they take a second. In a session that goes on before 2.1.330 they do not come again.
  */
-const INIT_DELAY_MS = 200;
-const INIT_DELAY_SINCE_330_MS = 2000;
+const INIT_DELAY_MS = 2000;
+const INIT_DELAY_RESUMED_MS = 200;
 /** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 300 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
@@ -50,9 +50,11 @@ export interface FramesStep extends Told {
 }
 
 /** Takes an input of the session and says what `claude -p` prints when it happens. */
-export function tellInput(state: FramesState, input: Input): FramesStep {
-  const step = takeInput(state, input);
-  const said = and(step, tellHeard);
+export function tellInput(before: FramesState, given: Input): FramesStep {
+  const { state, input } = asOwnTool(before, given);
+  const missed = tellMissed(state, input);
+  const step = takeInput(missed.state, input);
+  const said = and({ ...step, frames: [...missed.frames, ...step.frames] }, tellHeard);
   return { ...said, effects: step.effects };
 }
 
@@ -94,28 +96,30 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       }
       return quiet(event === "Stop" ? stopTurn(heard, payload) : heard);
     }
+    case "mcp":
+      return quiet(input.settled ? { ...state, connections: input.settled } : state);
+    case "consulted": {
+      const { said } = input;
+      return quiet("response" in said && said.init ? { ...state, described: said.init } : state);
+    }
     case "transcript":
       return quiet({ ...state, own: chained(state.own, input.entry) });
     case "subagent":
       return quiet({ ...state, subagents: chained(state.subagents, input.line) });
-    case "read":
-      return waiting(and(tellLines(state), (next) => told(next, mirrored(state))), {
-        before: state,
-        now,
-      });
-    case "retry": {
-      const { sessionId } = state.options;
-      const asked = and(tellRequest(state), (state) => {
-        const { state: next, made } = withIds(
-          state,
-          (newUuid) => apiRetryFrame(input.retry, { sessionId, uuid: newUuid() }),
-        );
-        return told(next, [made]);
-      });
-      if (state.begun) return { ...asked, effects: [] };
-      const { early } = asked.state;
-      return quiet({ ...asked.state, early: [...early, ...asked.frames] });
+    case "read": {
+      const mirror = (next: FramesState) => told(next, mirrored(state));
+      const version = earlyAnswer(state);
+      if (version !== undefined) {
+        // They stay, and are told again.
+        const held = { ...state, version, mirrored: listOf(state.own).length };
+        return { ...mirror(held), effects: [initDelay(held)] };
+      }
+      return waiting(and(tellLines(state), mirror), { before: state, now });
     }
+    case "fault":
+      return { ...noteFault(state, input.fault), effects: [] };
+    case "retry":
+      return { ...tellRetry(state, input.retry), effects: [] };
     case "stream":
       return quiet(hearStream(state, input));
     case "shells": {
@@ -138,7 +142,7 @@ function takeInput(state: FramesState, input: Input): FramesStep {
           ? { ...told(state), effects: [COMPACTION_DELAY] }
           : { ...tellBegun(state), effects: [] };
       }
-      if (input.name === "init") return { ...begin(state), effects: [] };
+      if (input.name === "init") return { ...and(begin(state), tellLines), effects: [] };
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
         : quiet(state);
@@ -184,7 +188,7 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const read = and(tellLines(state), tellWaiting);
+  const read = and(and(tellLines(state), tellWaiting), (state) => tellNotices(state));
   const begun = and(read, (state) => and(tellLate(state, version), endAnswers));
   return and(
     and(begun, tellShellsEnd),
@@ -220,7 +224,7 @@ function waiting(
     ...next,
     effects: [
       ...state.prompt !== undefined && before.prompt === undefined && !state.begun
-        ? [{ type: "deadline", name: "init", afterMs: initDelayMs(state) } as const]
+        ? [initDelay(state)]
         : [],
       ...shellsChanged
         ? [afterMs === undefined ? { type: "deadline", name: "shells" } as const : look(afterMs)]
@@ -229,8 +233,11 @@ function waiting(
   };
 }
 
-function initDelayMs({ version = "" }: FramesState): number {
-  return isVersionAtLeast(version, "2.1.330") ? INIT_DELAY_SINCE_330_MS : INIT_DELAY_MS;
+function initDelay({ version = "", earlier }: FramesState): FramesEffect {
+  const afterMs = earlier.length === 0 || isVersionAtLeast(version, "2.1.330")
+    ? INIT_DELAY_MS
+    : INIT_DELAY_RESUMED_MS;
+  return { type: "deadline", name: "init", afterMs };
 }
 
 function look(afterMs: number): FramesEffect {
@@ -239,4 +246,26 @@ function look(afterMs: number): FramesEffect {
 
 function quiet(state: FramesState): FramesStep {
   return { ...told(state), effects: [] };
+}
+
+/**
+ * The lines that have been read since the last time, as they will stand in the user's transcripts: those of the session,
+ * and those of its subagents in their own files.
+ */
+function mirrored(
+  { options: { mirrorPath }, own, subagents, mirrored = 0 }: FramesState,
+): readonly TranscriptMirrorFrame[] {
+  if (mirrorPath === undefined) return [];
+  const files = Map.groupBy([
+    ...listOf(own).slice(mirrored).map((entry) => ({ path: mirrorPath, entry })),
+    ...listOf(subagents).map(({ subagent: { agentId }, entry }) => ({
+      path: `${mirrorPath.replace(/\.jsonl$/u, "")}/subagents/agent-${agentId}.jsonl`,
+      entry,
+    })),
+  ], ({ path }) => path);
+  return [...files].map(([path, lines]) => mirror(path, lines.map(({ entry }) => entry)));
+}
+
+function mirror(filePath: string, entries: readonly Entry[]): TranscriptMirrorFrame {
+  return { type: "transcript_mirror", filePath, entries: entries.map(lineOf) };
 }

@@ -1,15 +1,7 @@
-import { blockedPrompt } from "../transcript/blocked_prompt.ts";
-import { isCommandText } from "../transcript/turn.ts";
-import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
-import { isResumption } from "../transcript/resumption.ts";
-import { keptEntry } from "../transcript/kept_entry.ts";
-import { isMainRequest } from "../transcript/session_listing.ts";
-import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
-import type { Subagent, SubagentLine } from "../session/input.ts";
-import type { Frame } from "../wire/frame.ts";
-import { begin, beginTurn } from "./beginning.ts";
-import { preservedLines } from "./build/compact_metadata.ts";
+import { preservedLines } from "./single/compact_metadata.ts";
+import { framesOfEntry } from "./single/frames_of_entry.ts";
+import { hookEndIn, hookFrames, hookRemarks, isAhead, isTold } from "./single/hook_frames.ts";
+import { startTask, taskFramesOfEntry } from "./single/task_frames.ts";
 import {
   isAheadOfSummary,
   isBoundary,
@@ -18,30 +10,176 @@ import {
   tellOutcome,
   tellTyped,
 } from "./compaction.ts";
-import { framesOfEntry } from "./build/frames_of_entry.ts";
-import { and, chained, type FramesState, listOf, type Told, told } from "./frames_state.ts";
-import { forgetShells, noteShells } from "./long_shells.ts";
+import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
+import { forgetShells, noteShells } from "./live/long_shells.ts";
+import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
-import { endWritten, tellAnswerLine, tellBeforeUser } from "./live_answers.ts";
-import { say, tellTasks } from "./saying.ts";
-import { noteShellCalls, tellReturnedShells } from "./shell_output.ts";
-import { startTask, taskFramesOfEntry } from "./build/task_frames.ts";
+import { begin, beginTurn } from "./telling/beginning.ts";
+import { and, chained, type FramesState, listOf, type Told, told } from "./telling/frames_state.ts";
+import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { tellResult } from "./turn_result.ts";
+import type { Subagent, SubagentLine } from "../session/input.ts";
+import {
+  type AssistantEntry,
+  type AttachmentEntry,
+  blockedPrompt,
+  type ContentBlock,
+  type Entry,
+  isResumption,
+  type SystemEntry,
+  type UserEntry,
+} from "../transcript/entry.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
+import { keptEntry } from "../transcript/kept_entry.ts";
+import { isMainRequest } from "../transcript/session_listing.ts";
+import {
+  enqueuedNotification,
+  parseTaskNotification,
+  type TaskNotification,
+} from "../transcript/task_notification.ts";
+import { isCommandText } from "../transcript/turn.ts";
+import type { Frame } from "../wire/frame.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
   if (before.own === undefined && before.subagents === undefined) return told(before);
   const frames: Frame[] = [];
-  let state: FramesState = { ...before, own: undefined, subagents: undefined };
-  for (const { entry, subagent } of inOrder(listOf(before.own), listOf(before.subagents))) {
+  let state: FramesState = { ...before, own: undefined, subagents: undefined, mirrored: 0 };
+  const own = hooksFirst(before, beginningFirst(before, listOf(before.own)));
+  for (const { entry, subagent } of inOrder(own, listOf(before.subagents))) {
     const next = subagent === undefined
-      ? tellOwnLine(state, entry)
+      ? isEarly(state, entry) ? told(withNotice(state, entry)) : tellOwnLine(state, entry)
       : tellSubagentLine(state, { entry, subagent });
     state = next.state;
     frames.push(...next.frames);
   }
-  return and(told(state, frames), endWritten);
+  const { taskIds } = state;
+  return and(
+    and(told(state, frames), (state) => tellNotices(state, (id) => taskIds.has(id))),
+    endWritten,
+  );
+}
+
+/**
+ * Whether a line tells the end of a task whose beginning has not been told: Claude Code writes it at once, and the lines
+ * of the answer that began the task 0.1 s later.
+ */
+function isEarly({ taskIds }: FramesState, entry: Entry): boolean {
+  const notice = noticeIn(entry);
+  return notice !== undefined && !taskIds.has(notice.taskId);
+}
+
+function withNotice(state: FramesState, entry: Entry): FramesState {
+  return { ...state, notices: [...state.notices, entry] };
+}
+
+/** Tells ends of tasks that had to wait for the beginnings; or that wait in vain. */
+export function tellNotices(
+  before: FramesState,
+  isDue: (taskId: string) => boolean = () => true,
+): Told {
+  const due = before.notices.filter((entry) => isDue(noticeIn(entry)?.taskId ?? ""));
+  if (due.length === 0) return told(before);
+  const notices = before.notices.filter((entry) => !due.includes(entry));
+  return due.reduce<Told>(
+    (said, entry) => and(said, (state) => tellOwnLine(state, entry)),
+    told({ ...before, notices }),
+  );
+}
+
+/**
+ * Puts the lines with which a run begins before its first answer: where that comes at once, the prompt and what describes
+ * the session are written later.
+ */
+function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
+  const answer = entries.findIndex(({ type }) => type === "assistant");
+  if (isUnderWay(state) || answer < 0) return entries;
+  const [before, later] = [entries.slice(0, answer), entries.slice(answer)];
+  const prompt = state.prompt === undefined && !before.some(isPrompt)
+    ? later.findIndex(isPrompt)
+    : -1;
+  const follows = later.findIndex((entry, index) =>
+    index > prompt && (entry.type !== "attachment" || isOfCall(entry))
+  );
+  const isOfBeginning = (entry: Entry, index: number) =>
+    isOfRequest(entry) || (prompt >= 0 && index >= prompt && (follows < 0 || index < follows));
+  return [
+    ...before,
+    ...later.filter(isOfBeginning),
+    ...later.filter((entry, index) => !isOfBeginning(entry, index)),
+  ];
+}
+
+/**
+ * Puts the ends of hooks where `claude -p` tells them: of those that were run for a tool's result before that and all that
+ * other hooks say of the call, of those that were run for a prompt before the prompt, and of those that were run for the
+ * session before all else. Transcripts hold them behind, 2.1.197 now and then behind the first answer.
+ */
+function hooksFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
+  if (!entries.some(isHookEnd)) return entries;
+  const isFirst = (entry: Entry) =>
+    !isUnderWay(state) && isHookEnd(entry) && entry.attachment.hookEvent === "SessionStart";
+  const result = entries.filter(isFirst);
+  for (const entry of entries.filter((entry) => !isFirst(entry))) {
+    const place = isHookEnd(entry) ? placeOfHook(result, entry.attachment) : -1;
+    if (place < 0) result.push(entry);
+    else result.splice(place, 0, entry);
+  }
+  return result;
+}
+
+/** Whether something is attached because of a call of a tool. */
+function isOfCall({ attachment: { hookEvent } }: AttachmentEntry): boolean {
+  return /ToolUse/u.test(`${hookEvent}`);
+}
+
+function isHookEnd(entry: Entry): entry is AttachmentEntry {
+  return entry.type === "attachment" && hookEndIn(entry) !== undefined;
+}
+
+function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: ContentBlock): number {
+  if (hookEvent === "UserPromptSubmit") return before.findLastIndex(isPrompt);
+  if (hookEvent !== "PostToolUse" && hookEvent !== "PostToolUseFailure") return -1;
+  return before.findIndex((entry) =>
+    entry.type === "attachment"
+      ? entry.attachment.type === "hook_system_message" && entry.attachment.toolUseID === toolUseID
+      : entry.type === "user" && typeof entry.message.content !== "string" &&
+        entry.message.content.some(({ tool_use_id: id }) => id !== undefined && id === toolUseID)
+  );
+}
+
+/** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
+function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
+  return begun && !(rested && prompt === undefined);
+}
+
+function isOfRequest(entry: Entry): boolean {
+  return entry.type === "other" && `${entry.line.type}`.startsWith("api-request");
+}
+
+/** So many lines are no beginning: what they hold back would take up memory. */
+const MOST_EARLY = 200;
+
+/**
+ * The version of Claude Code that has written a first answer before the lines with which its run begins; they follow
+ * within 0.1 s. Since 2.1.330 those of its request are the last of them.
+ */
+export function earlyAnswer(state: FramesState): string | undefined {
+  const { own, prompt, version } = state;
+  if (isUnderWay(state) || (own?.length ?? 0) > MOST_EARLY) return undefined;
+  const lines = listOf(own);
+  const answer = lines.find((line) =>
+    line.type === "assistant" &&
+    (line.message.model !== "<synthetic>" || line.isApiErrorMessage === true)
+  );
+  if (answer === undefined || answer.type === "other") return undefined;
+  const writer = version ?? answer.version ?? "";
+  const isBegun = isVersionAtLeast(writer, "2.1.330")
+    ? lines.some((entry) => entry.type === "other" && isMainRequest(entry.line))
+    : prompt !== undefined || lines.some(isPrompt);
+  return isBegun ? undefined : writer;
 }
 
 /** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
@@ -49,7 +187,8 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const [end, ...ended] = before.ended;
   const asked = askedIn(entry);
   const place = asked === undefined ? -1 : placeOf(before, asked);
-  if (end !== undefined && isPrompt(entry) && place >= 0 && before.spoken) {
+  const isNews = place >= 0 || notificationIn(entry) !== undefined;
+  if (end !== undefined && isPrompt(entry) && isNews && before.spoken) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
   }
   const isBlocked = entry.type === "system" && blockedPrompt(entry) !== undefined;
@@ -115,7 +254,8 @@ function askedIn(entry: Entry): string | undefined {
 
 /** Tells a line of the session's own transcript in its place among those of a compaction. */
 function tellOwnLine(state: FramesState, entry: Entry): Told {
-  if (state.prompt === undefined && isResumption(entry)) return told(state);
+  // On a busy machine they may be written after the prompt that they make room for.
+  if ((state.prompt === undefined || !state.spoken) && isResumption(entry)) return told(state);
   if (state.closed) return told(state);
   // `claude -p` does not even refuse them.
   if (state.overspent && entry.type === "user" && entry.meaning === "tool-result") {
@@ -169,6 +309,9 @@ function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
 /** Tells a line of the session's own transcript. */
 function tellPlainLine(state: FramesState, entry: Entry): Told {
   const notification = notificationIn(entry);
+  if (notification !== undefined && state.notices.length > 0) {
+    return and(tellNotices(state), (state) => tellPlainLine(state, entry));
+  }
   // The end of the run stops tasks, and the child may still tell the model so.
   if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });
   const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
@@ -185,7 +328,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  const begun = entry.type === "other" && prompt !== undefined && isMainRequest(entry.line)
+  const begun = prompt !== undefined && isLastOfListing(entry, version)
     ? begin(noted)
     : told(noted);
   let next = and(
@@ -207,8 +350,41 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     : and(next, (state) => begin({ ...state, begun: false, rested: false }));
 }
 
+/** The end of a task, as a line tells it that the child writes as soon as it hears of it. */
+function noticeIn(entry: Entry): TaskNotification | undefined {
+  return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
+}
+
+/** Whether a line is the last of those that tell what `system/init` holds. */
+function isLastOfListing(entry: Entry, version: string): boolean {
+  return isVersionAtLeast(version, "2.1.330")
+    ? entry.type === "other" && isMainRequest(entry.line)
+    : entry.type === "attachment" && entry.attachment.type === "skill_listing";
+}
+
 /** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */
-function sayLine(state: FramesState, entry: Entry): Told {
+function sayLine(before: FramesState, entry: Entry): Told {
+  const ended = tellHookEnd(before, entry);
+  return and(and(ended, (state) => sayWords(state, entry)), (state) => {
+    const { state: next, frames } = sayEarly(state, (context) => hookRemarks(entry, context));
+    // The turn they belong to begins with its `system/init`.
+    return frames.length === 0 || next.begun
+      ? told(next, frames)
+      : told({ ...next, early: [...next.early, ...frames] });
+  });
+}
+
+/** Says that a hook has run, where that is wanted. */
+function tellHookEnd(state: FramesState, entry: Entry): Told {
+  const end = hookEndIn(entry);
+  if (end === undefined || !isTold(end, { all: state.options.hookEvents === true })) {
+    return told(state);
+  }
+  const speak = isAhead(end) ? sayEarly : say;
+  return speak(state, (context) => hookFrames(end, context));
+}
+
+function sayWords(state: FramesState, entry: Entry): Told {
   if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
   const before = entry.type === "user" && entry.isSidechain !== true
     ? tellBeforeUser(state, entry)
@@ -226,7 +402,10 @@ function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
   // What a subagent says of being stopped is not said in its turn.
   if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
   const input = isJsonObject(call.input) ? call.input : {};
-  const background = input.run_in_background === true;
+  // Since 2.1.330 a call has to say so if the turn is to wait.
+  const background = isVersionAtLeast(state.version, "2.1.330")
+    ? input.run_in_background !== false
+    : input.run_in_background === true;
   const started = state.taskIds.has(agentId) ? told(state) : tellTasks(
     state,
     (context) =>
@@ -242,7 +421,10 @@ function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
   );
   const subagent = { toolUseId, agentId, type, description, background };
   const next = and(
-    and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
+    and(
+      and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
+      (state) => tellHookEnd(state, entry),
+    ),
     (state) => say(state, (context) => framesOfEntry(entry, { ...context, subagent })),
   );
   if (entry.type !== "assistant") return next;
@@ -296,16 +478,19 @@ interface WrittenLine {
 
 /**
  * Puts lines that were written to several transcripts meanwhile into the order of their times. Those of one transcript
- * stay as they are; one without a time belongs to the one before it.
+ * stay as they are, but for the ends of tasks, which are written before what came before them; one without a time
+ * belongs to the one before it.
  */
-export function inOrder(
+function inOrder(
   own: readonly Entry[],
   subagents: readonly SubagentLine[],
 ): readonly WrittenLine[] {
-  const lines = own.map((entry) => ({ entry }));
-  if (subagents.length === 0) return lines;
-  return [...timed(lines), ...timed(subagents)].sort((one, other) => one.time - other.time)
-    .map(({ line }) => line);
+  const isNotice = (entry: Entry) => noticeIn(entry) !== undefined;
+  const lines = own.filter((entry) => !isNotice(entry)).map((entry) => ({ entry }));
+  if (subagents.length === 0 && lines.length === own.length) return lines;
+  const notices = own.filter(isNotice).map((entry) => ({ entry }));
+  return [...timed(lines), ...timed(subagents), ...timed(notices)]
+    .sort((one, other) => one.time - other.time).map(({ line }) => line);
 }
 
 function timed(

@@ -3,7 +3,7 @@ import type { ContentBlock } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { type FramesState, type Told, told, withIds } from "./frames_state.ts";
+import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
 
 /** The caller sends a message: it is told of once the child has taken it; a second time it is only printed again. */
 export function awaitMessage(state: FramesState, message: Message): Told {
@@ -48,6 +48,13 @@ export function tellMessage(
     awaited: next.awaited.toSpliced(at, 1),
     taken: [...next.taken, message],
   }, made);
+}
+
+/** Tells that a message has been taken back before the child was given it. */
+export function tellCancelled(state: FramesState, { uuid }: Message): Told {
+  const messages = state.awaited.filter((each) => each.uuid === uuid);
+  const awaited = state.awaited.filter((each) => each.uuid !== uuid);
+  return tellLifecycle({ ...state, awaited }, { messages, states: ["cancelled"] });
 }
 
 /** Tells that the messages of a turn have been answered. */
@@ -107,6 +114,7 @@ function replayFrame(
   };
 }
 
-function contentOf({ content, text }: Message): readonly ContentBlock[] {
-  return Array.isArray(content) ? content : [{ type: "text", text }];
+/** What the caller has sent, in the form in which it was sent. */
+function contentOf({ content, text }: Message): string | readonly ContentBlock[] {
+  return typeof content === "string" || Array.isArray(content) ? content : [{ type: "text", text }];
 }

@@ -66,10 +66,12 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "message":
     case "control":
     case "answer":
+    case "consulted":
     case "mcp-message":
     case "closed":
     case "cost":
     case "earlier":
+    case "fault":
     case "subagent":
     case "read":
     case "shells":

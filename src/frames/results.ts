@@ -6,19 +6,21 @@ import { type Turn, turnsOf } from "../transcript/turn.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { costSoFar } from "./cost_so_far.ts";
-import { and, type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import { and, type FramesState, listOf, type Told, told, withIds } from "./telling/frames_state.ts";
 import { tellCompleted } from "./messages.ts";
 import { resultFrame } from "./result/result_frame.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the
- * run goes on, but held back as long as a subagent runs; the result of the last turn is told at the end of the run.
+ * run goes on, but held back as long as a subagent runs, unless further messages may come; the result of the last turn
+ * is told at the end of the run.
  */
 export function stopTurn(state: FramesState, stop: HookPayload): FramesState {
   const { stopped: _, ...rest } = state;
   const tasks = backgroundTasksOf(stop);
   if (tasks.length === 0) return rest;
-  return { ...rest, stopped: isShellsOnly(tasks) ? "printable" : "held" };
+  const isPrintable = state.options.conversation === true || isShellsOnly(tasks);
+  return { ...rest, stopped: isPrintable ? "printable" : "held" };
 }
 
 /**
@@ -43,6 +45,8 @@ export function endTurn(state: FramesState): Told {
           turns: turns.slice(0, rest.results + index + 1),
           index: rest.results + rest.locals + index,
           cost: costSoFar(rest, turns),
+          messages: rest.taken,
+          fastMode: rest.fastMode,
           permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),
           maxOutputTokens,
         })

@@ -1,5 +1,5 @@
 import type { SettledMessage } from "../session/message.ts";
-import { begin, beginTurn } from "./beginning.ts";
+import { begin, beginTurn } from "./telling/beginning.ts";
 import {
   and,
   type FramesOptions,
@@ -9,11 +9,13 @@ import {
   told,
   type TurnEnd,
   withIds,
-} from "./frames_state.ts";
+} from "./telling/frames_state.ts";
 import { awaitMessage, tellCompleted, tellMessage } from "./messages.ts";
-import { endAnswers } from "./live_answers.ts";
-import { type Report, type ReportOptions, reportTurns } from "./report.ts";
-import { unavailableFrame } from "./build/unavailable_frame.ts";
+import { endAnswers } from "./live/live_answers.ts";
+import { reportTurns } from "./report_turns.ts";
+import type { Report, ReportOptions } from "./result/report.ts";
+import { unavailableFrame } from "./single/unavailable_frame.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { Frame } from "../wire/frame.ts";
 
 /** Tells the result of a turn that the child outlives, all of whose lines have been told. */
@@ -55,25 +57,42 @@ function tellSettled(
     (state) => tellMessage(state, place, { timestamp }),
   );
   if (settled.kind !== "local") return begun;
+  const { carried } = settled;
+  const words = carried === undefined ? settled.text : carried.words;
+  if (words === undefined) return begun;
   return and(begun, (state) => {
     const { state: next, made } = withIds(state, (newUuid) =>
-      unavailableFrame(settled.text, {
+      unavailableFrame(words, {
         version: settled.version,
         sessionId: state.options.sessionId,
         uuid: newUuid(),
         messageId: newUuid(),
         timestamp,
+        ...(carried === undefined ? {} : { carriedOut: carried.fields ?? {} }),
       }));
     return told(next, [made]);
   });
 }
 
-/** What is printed for a message that needs no child, and what became of it. */
+/**
+ * What is printed for a message that needs no child, and what became of it.
+ *
+ * @param options.described what a headless Claude Code has said of the session, if it was asked
+ */
 export function answerFrames(
   message: SettledMessage,
-  options: { readonly frames: FramesOptions; readonly report: ReportOptions },
+  options: {
+    readonly frames: FramesOptions;
+    readonly report: ReportOptions;
+    readonly described?: JsonObject | undefined;
+  },
 ): { readonly frames: readonly Frame[]; readonly report: Report } {
-  const { state } = awaitMessage(startFrames(options.frames, options.report), message);
+  const { frames: given, report, described } = options;
+  const begun = startFrames(given, report);
+  const { state } = awaitMessage(
+    described === undefined ? begun : { ...begun, described },
+    message,
+  );
   const { frames, state: { reports } } = tellResult(state, {
     ending: { kind: "settled", message },
     at: 0,

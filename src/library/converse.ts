@@ -1,11 +1,6 @@
 import { checkPrompt } from "../cli/check_prompt.ts";
-import { ProgramCaller } from "../driver/sources/program_caller.ts";
+import { ProgramCaller } from "../driver/sources/caller/program_caller.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { StoppedError } from "../run/stopped_error.ts";
-import { Teardown } from "../run/teardown.ts";
-import { callerEnvironment } from "../sandbox/environment.ts";
-import { messageLine } from "../wire/caller_line.ts";
-import type { ContentBlock, Frame } from "../wire/frame.ts";
 import { awaitedResults } from "./awaited_results.ts";
 import type {
   Conversation,
@@ -14,13 +9,17 @@ import type {
   SentMessage,
   TurnResult,
 } from "./conversation_handle.ts";
-import { folderOf } from "./folder_of.ts";
 import { frameQueue } from "./frame_queue.ts";
 import { holdConversation } from "./hold_conversation.ts";
-import { libraryRequest } from "./library_request.ts";
+import { folderOf, libraryRequest } from "./library_request.ts";
 import { resultOf } from "./result_of.ts";
 import { asRunError, RunError } from "./run_error.ts";
 import type { RunOptions } from "./run_handle.ts";
+import { StoppedError } from "../run/stopped_error.ts";
+import { Teardown } from "../run/teardown.ts";
+import { callerEnvironment } from "../sandbox/environment.ts";
+import { messageLine } from "../wire/caller_line.ts";
+import type { ContentBlock, Frame } from "../wire/frame.ts";
 
 /** The exit code of a conversation that nobody wants any more before it has begun. */
 const ABANDONED = 141;

@@ -1,11 +1,10 @@
 import type { RunRequest } from "../cli/run_request.ts";
-import { absolutePath } from "../sandbox/absolute_path.ts";
-import { converse, type ConverseOptions } from "../run/converse.ts";
-import type { PreparedRun } from "../run/prepare_run.ts";
-import type { Teardown } from "../run/teardown.ts";
-import { earlyWarnings } from "../run/early_warnings.ts";
-import type { Environment } from "../sandbox/environment.ts";
 import type { RunRecorder } from "./record_run.ts";
+import { converse, type ConverseOptions } from "../run/converse.ts";
+import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";
+import type { Teardown } from "../run/teardown.ts";
+import type { Environment } from "../sandbox/environment.ts";
+import { absolutePath } from "../sandbox/paths.ts";
 
 /** What a conversation needs beside its request. */
 export interface HoldOptions

@@ -1,6 +1,8 @@
-import { CliError } from "../cli_error.ts";
 import { parseArguments } from "../cli/parse_arguments.ts";
 import type { RunRequest } from "../cli/run_request.ts";
+import { CliError } from "../cli_error.ts";
+import { currentFolder } from "../run/facts/current_folder.ts";
+import { absolutePath } from "../sandbox/paths.ts";
 
 /** The function that a program calls, and how it is told what to send. */
 const PROMPTS = {
@@ -60,4 +62,15 @@ export async function libraryRequest(
     });
   }
   return command.request;
+}
+
+/**
+ * The working directory that a program names, as a path from the root.
+ *
+ * @throws {CliError} when there is none to work in
+ */
+export function folderOf(cwd: string | undefined): string {
+  if (cwd?.startsWith("/")) return cwd;
+  const current = currentFolder('Name a folder with "cwd"');
+  return cwd === undefined ? current : absolutePath(cwd, current);
 }

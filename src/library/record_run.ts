@@ -1,6 +1,6 @@
 import { parse } from "@std/jsonc/parse";
 import deno from "../../deno.json" with { type: "json" };
-import { readRegularFile } from "../../ffi/regular_file.ts";
+import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
@@ -11,7 +11,7 @@ import { readJsonObject } from "../sandbox/read_json_object.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Input } from "../session/input.ts";
-import { absolutePath } from "../sandbox/absolute_path.ts";
+import { absolutePath } from "../sandbox/paths.ts";
 
 /** The largest file of settings that is looked at, in bytes. */
 const MAX_SETTINGS = 16_000_000;

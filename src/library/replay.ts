@@ -40,10 +40,13 @@ export interface Replay {
  */
 export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
-  const { replayCassette } = await import("../cassette/replay/replay_cassette.ts");
+  const [{ readCassette }, { replayCassette }] = await Promise.all([
+    import("../cassette/read/read_cassette.ts"),
+    import("../cassette/replay/replay_cassette.ts"),
+  ]);
   let replayed: ReturnType<typeof replayCassette>;
   try {
-    replayed = replayCassette(folder);
+    replayed = replayCassette(readCassette(folder));
   } catch (error) {
     throw asRunError(error);
   }

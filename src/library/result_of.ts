@@ -1,9 +1,9 @@
 import type { RunRequest } from "../cli/run_request.ts";
+import type { RunResult } from "./run_handle.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { visibleScreen } from "../redaction/visible_screen.ts";
-import type { RunReport } from "../run/run_report.ts";
+import type { RunReport } from "../run/perform_run.ts";
 import type { Environment } from "../sandbox/environment.ts";
-import type { RunResult } from "./run_handle.ts";
 
 /** What a program is told of a run or a turn, without the secrets that a screen may show. */
 export function resultOf(

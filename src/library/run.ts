@@ -1,20 +1,19 @@
 import { checkPrompt } from "../cli/check_prompt.ts";
-import { absolutePath } from "../sandbox/absolute_path.ts";
-import { checkDelivery } from "../run/facts/check_delivery.ts";
-import { performRun } from "../run/perform_run.ts";
-import { prepareRun } from "../run/prepare_run.ts";
-import { earlyWarnings } from "../run/early_warnings.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
-import { Teardown } from "../run/teardown.ts";
-import { callerEnvironment } from "../sandbox/environment.ts";
-import type { Frame } from "../wire/frame.ts";
-import { folderOf } from "./folder_of.ts";
 import { frameQueue } from "./frame_queue.ts";
-import { libraryRequest } from "./library_request.ts";
+import { folderOf, libraryRequest } from "./library_request.ts";
 import { recordRun } from "./record_run.ts";
 import { resultOf } from "./result_of.ts";
 import { asRunError } from "./run_error.ts";
 import type { Run, RunOptions, RunResult } from "./run_handle.ts";
+import { checkDelivery } from "../run/facts/check_delivery.ts";
+import { performRun } from "../run/perform_run.ts";
+import { needsChild } from "../run/plan/plan_facts.ts";
+import { earlyWarnings, prepareRun } from "../run/prepare_run.ts";
+import { Teardown } from "../run/teardown.ts";
+import { callerEnvironment } from "../sandbox/environment.ts";
+import { absolutePath } from "../sandbox/paths.ts";
+import type { Frame } from "../wire/frame.ts";
 
 /**
  * Sends one prompt through the interactive Claude Code, as the program `claude-print` does.
@@ -151,7 +150,7 @@ async function carryOut(
     throw options.signal?.reason ??
       new DOMException("The run was ended before it began", "AbortError");
   }
-  if (prepared.gated.answer === undefined) recorder?.begin(prepared);
+  if (needsChild(prepared.gated)) recorder?.begin(prepared);
   const report = await performRun(prepared, {
     signals,
     emit,

@@ -1,6 +1,5 @@
 import { type DrawnGlyph, drawnGlyph } from "./drawn_glyph.ts";
 import type { Glyph, PictureRow, TextSpan, TextStyle } from "./picture_row.ts";
-import { xmlText } from "./xml_text.ts";
 
 /** The size of a character cell, and where its text stands, in units of the picture. */
 export const CELL = { width: 8.4, height: 18, baseline: 13.4 } as const;
@@ -147,4 +146,19 @@ function rectangle(
 /** A number without more places than are to be seen. */
 function short(value: number): string {
   return `${Math.round(value * 100) / 100}`;
+}
+
+/** What XML 1.0 allows, without the controls of C1, and without what turns the direction of text. */
+const UNFIT = /[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\p{Bidi_Control}/gu;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+
+/** Any text as the content of an XML element or attribute; what cannot be in one is left out. */
+export function xmlText(text: string): string {
+  return text.replace(UNFIT, "").replace(/[&<>"]/gu, (character) => ENTITIES[character] ?? "");
 }

@@ -1,9 +1,25 @@
 import { CliError } from "../cli_error.ts";
-import { CELL, drawRow } from "./draw_row.ts";
-import type { Film } from "./film.ts";
+import { CELL, drawRow, xmlText } from "./draw_row.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";
-import { xmlText } from "./xml_text.ts";
+
+/** An animated picture of a run: a shell above, and the terminal of the child below. */
+export interface Film {
+  readonly title: string;
+  readonly description: string;
+  /** The width of both, and the height of each, in character cells. */
+  readonly cols: number;
+  readonly shellRows: number;
+  readonly childRows: number;
+  readonly frames: readonly FilmFrame[];
+}
+
+/** One picture of it, and how long it stands, in milliseconds. */
+export interface FilmFrame {
+  readonly ms: number;
+  readonly shell: readonly PictureRow[];
+  readonly child: readonly PictureRow[];
+}
 
 /** Space around the text, and the heights of the bars above the two terminals. */
 const EDGE = 16;

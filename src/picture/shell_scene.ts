@@ -1,7 +1,6 @@
-import { firstMessage } from "../cassette/replay/cast_moments.ts";
 import type { Cassette } from "../cassette/cassette.ts";
-import type { PictureRow, TextStyle } from "./picture_row.ts";
-import { textRow } from "./text_row.ts";
+import { firstMessage } from "../cassette/replay/cast_moments.ts";
+import { type PictureRow, textRow, type TextStyle } from "./picture_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";
 import { wrapText } from "./wrap_text.ts";
 import { shellQuote } from "../shell_quote.ts";

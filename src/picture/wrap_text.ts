@@ -1,4 +1,4 @@
-import { cellsOf } from "./text_row.ts";
+import { cellsOf } from "./picture_row.ts";
 
 /**
  * Breaks a text into rows of a terminal, between words where that is possible. Of a long text no more is looked at

@@ -1,5 +1,5 @@
-import type { Outlet } from "../../ffi/outlet.ts";
-import { Poller } from "../../ffi/poll.ts";
+import type { Outlet } from "../../ffi/descriptors/outlet.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 

@@ -1,19 +1,18 @@
-import { Poller } from "../../ffi/poll.ts";
-import type { Caller, CallerInput } from "../driver/sources/caller.ts";
-import { type ToldBefore, toldBy } from "../frames/frames_state.ts";
-import type { Report } from "../frames/report.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { CliError } from "../cli_error.ts";
+import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
+import type { Report } from "../frames/result/report.ts";
+import { type ToldBefore, toldBy } from "../frames/telling/frames_state.ts";
+import { isKnownSession } from "./facts/find_sessions.ts";
+import { screenFor } from "./perform_run.ts";
+import { performSession, type SessionWatcher } from "./perform_session.ts";
+import { askedOrder, bridgedOrder, changedOrder, resumedOrder } from "./plan/asked_order.ts";
+import type { RunOrder } from "./plan/run_order.ts";
+import { type PreparedRun, prepareRun } from "./prepare_run.ts";
+import { StoppedError } from "./stopped_error.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { untakenMessages } from "../session/taking.ts";
-import { CliError } from "../cli_error.ts";
-import { isKnownSession } from "./facts/known_session.ts";
-import { screenFor } from "./perform_run.ts";
-import { performSession, type SessionWatcher } from "./perform_session.ts";
-import { type PreparedRun, prepareRun } from "./prepare_run.ts";
-import { askedOrder, bridgedOrder, changedOrder } from "./plan/asked_order.ts";
-import type { RunOrder } from "./plan/run_order.ts";
-import { resumedOrder } from "./resumed_order.ts";
-import { StoppedError } from "./stopped_error.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */
 export interface TurnReport extends Report {
@@ -90,7 +89,8 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     begin = isDeaf ? [] : untaken.map(asInput);
     const isLast = ENDS_ALL.includes(ending.kind) ||
       (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
-    if (isLast || (caller.isOver && begin.length === 0)) return exitCode;
+    const isOver = caller.isOver || state.session.dismissed === true;
+    if (isLast || (isOver && begin.length === 0)) return exitCode;
     last = { prepared, told: toldBy(state.frames), ending };
     if (ending.kind === "renewed") wanted = changedOrder(wanted, ending.changes);
   }

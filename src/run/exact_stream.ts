@@ -1,4 +1,4 @@
-import { readRegularFile } from "../../ffi/regular_file.ts";
+import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { StreamSource } from "../driver/sources/stream_source.ts";
 import { startRelay } from "../relay/relay.ts";
 import { upstreamClient } from "../relay/upstream_client.ts";

@@ -1,6 +1,6 @@
 import type { StopSignals } from "../driver/stop_signals.ts";
-import type { Report } from "../frames/report.ts";
-import { resumedOrder } from "./resumed_order.ts";
+import type { Report } from "../frames/result/report.ts";
+import { resumedOrder } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { StoppedError } from "./stopped_error.ts";
 

@@ -1,9 +1,18 @@
-import type { CallerInput } from "../driver/sources/caller.ts";
-import type { Report } from "../frames/report.ts";
+import type { CallerInput } from "../driver/sources/caller/caller.ts";
+import type { Report } from "../frames/result/report.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";
-import type { RunReport } from "./run_report.ts";
 import type { SettledMessage } from "../session/message.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
+import type { Frame } from "../wire/frame.ts";
+
+/** What became of a run, and what is left to print. */
+export interface RunReport extends Report {
+  /** The frames that were said at the run's end: its last results are among them. */
+  readonly unprinted: readonly Frame[];
+  /** What the child's terminal showed last, where that explains a failure, and with every failure of a traced run. */
+  readonly screen?: readonly string[];
+}
 
 /**
  * Starts the child, follows it to its end and says what became of the turn. Where an answer is known without a child,
@@ -17,9 +26,19 @@ export async function performRun(
 ): Promise<RunReport> {
   const { message, gated } = prepared;
   if (message === undefined) throw new Error("A run of one prompt has a prompt");
+  const { text } = message;
   if (gated.answer !== undefined) {
-    const { text } = message;
-    return await answerRun(prepared, { text, settled: { kind: "local", ...gated.answer } });
+    return await answerRun(prepared, {
+      message: { text, settled: { kind: "local", ...gated.answer } },
+    });
+  }
+  if (gated.asked !== undefined) {
+    const { askAlone } = await import("./ask_alone.ts");
+    const asked = { text, settled: { kind: "asked", ...gated.asked } } as const;
+    return await answerRun(
+      prepared,
+      await askAlone(prepared, { message: asked, signals: options.signals }),
+    );
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
   const { end: { frames, report }, lastScreen } = await performSession(prepared, {
@@ -44,14 +63,17 @@ export async function screenFor(
 }
 
 /** A run without a child: what `claude -p` says to the prompt is known, and asks no model. */
-async function answerRun(prepared: PreparedRun, message: SettledMessage): Promise<RunReport> {
+async function answerRun(
+  { conversation, options }: PreparedRun,
+  { message, described }: { readonly message: SettledMessage; readonly described?: JsonObject },
+): Promise<RunReport> {
   // Of what says frames nothing is loaded before a child is started.
   const { answerFrames } = await import("../frames/turn_result.ts");
-  const { frames, report } = answerFrames(message, prepared.conversation);
+  const { frames, report } = answerFrames(message, { ...conversation, described });
   return {
     ...report,
     unprinted: frames,
-    ...(prepared.options.record === undefined
+    ...(options.record === undefined
       ? {}
       : { warning: "There is no recording: this answer needs no child" }),
   };

@@ -1,16 +1,16 @@
+import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { ERRNO, LibcError } from "../../ffi/errno.ts";
-import type { Outlet } from "../../ffi/outlet.ts";
+import { CliError } from "../cli_error.ts";
 import type { SessionRun } from "../driver/run_session.ts";
-import type { Caller, CallerInput } from "../driver/sources/caller.ts";
-import { followLog } from "../driver/sources/follow_log.ts";
+import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
+import { followLog } from "../driver/sources/follow_lines.ts";
 import { startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
-import type { Report } from "../frames/report.ts";
+import type { Report } from "../frames/result/report.ts";
+import type { PreparedRun } from "./prepare_run.ts";
 import type { Input } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
-import { CliError } from "../cli_error.ts";
-import type { PreparedRun } from "./prepare_run.ts";
 
 /** Who looks on while a child lives, and what else is attended to. */
 export interface SessionWatcher {
@@ -58,6 +58,7 @@ export async function performSession(
     return await runSession({
       ...rest,
       ...prepared,
+      cwd,
       child,
       retryLines,
       toldLines,

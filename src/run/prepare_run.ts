@@ -1,28 +1,32 @@
-import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
-import { makeRunFolder } from "../sandbox/folder/make_run_folder.ts";
-import { places } from "../sandbox/places/places.ts";
-import { removeRunFolder } from "../sandbox/folder/remove_run_folder.ts";
-import { Sandbox } from "../sandbox/folder/sandbox.ts";
-import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
-import type { Settings } from "../sandbox/child/read_settings.ts";
-import type { UserConfig } from "../sandbox/user_config.ts";
-import type { Entry } from "../transcript/entry.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
+import { UnfitFileError } from "../../ffi/files/regular_file.ts";
+import { CliError } from "../cli_error.ts";
 import { claudeVersion } from "../driver/claude_version.ts";
 import type { ExactStream } from "./exact_stream.ts";
+import { isKnownSession } from "./facts/find_sessions.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
-import { type Plan, plan } from "./plan/plan.ts";
 import { readFacts } from "./facts/read_facts.ts";
-import type { FoundSessions, GatedPrompt, RunFacts } from "./plan/plan_facts.ts";
-import { realPath } from "./facts/real_path.ts";
+import { type Plan, plan } from "./plan/plan.ts";
+import {
+  type FoundSessions,
+  type GatedPrompt,
+  needsChild,
+  type OutputSchema,
+  type RunFacts,
+} from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { sessionOf } from "./plan/session_of.ts";
-import { valuesOf } from "./plan/values_of.ts";
-import { UnfitFileError } from "../../ffi/regular_file.ts";
+import { type Settings, valuesOf } from "../sandbox/child/read_settings.ts";
+import { makeRunFolder, removeRunFolder } from "../sandbox/folder/run_folder.ts";
+import { Sandbox } from "../sandbox/folder/sandbox.ts";
+import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
+import { realPath } from "../sandbox/paths.ts";
+import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
+import { places } from "../sandbox/places/places.ts";
 import { readTranscript } from "../sandbox/transcripts/read_transcript.ts";
-import { Poller } from "../../ffi/poll.ts";
-import { CliError } from "../cli_error.ts";
-import { isKnownSession } from "./facts/known_session.ts";
-import { MAX_SOCKET_PATH } from "../../ffi/unix_socket.ts";
+import type { UserConfig } from "../sandbox/user_config.ts";
+import type { Entry } from "../transcript/entry.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -31,6 +35,8 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
   readonly sandbox: Sandbox;
   /** What the API streams to the child, if it is wanted exactly; to be disposed of with the sandbox. */
   readonly stream?: ExactStream;
+  /** What structured answers have to look like, if some are wanted. */
+  readonly output?: OutputSchema;
   /** What Claude Code reads for the run, the caller's among them, and before anything of ours is added. */
   readonly settings: readonly Settings[];
   readonly userConfig: UserConfig;
@@ -67,7 +73,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   });
   undo.defer(() => removeRunFolder(owner));
   // Whatever is answered without a child streams nothing.
-  const stream = order.exactStream && gated.answer === undefined
+  const stream = order.exactStream && needsChild(gated)
     ? undo.use(
       (await import("./exact_stream.ts")).startExactStream(order, {
         settings,
@@ -97,6 +103,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     binary,
     sandbox,
     ...(stream === undefined ? {} : { stream }),
+    ...(facts.output === undefined ? {} : { output: facts.output }),
     settings,
     userConfig,
     gated,
@@ -122,7 +129,11 @@ async function foundSessions(
 async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge | undefined> {
   if (order.prompt !== undefined) return undefined;
   const { messageJudge } = await import("./facts/message_judge.ts");
-  return messageJudge(order, { ...facts, settings: valuesOf(facts.settings) });
+  return messageJudge(order, {
+    ...facts,
+    settings: valuesOf(facts.settings),
+    mcpServers: facts.mcpServers.length,
+  });
 }
 
 /** The lines of the session that was copied into a sandbox, those of its subagents aside. */
@@ -183,4 +194,16 @@ function requireShortPath(path: string): void {
     "Cannot deliver the prompt as it is: the private folder's path is longer than a socket's may be",
     { suggestion: "Set TMPDIR to a folder with a shorter path, or change the prompt's beginning" },
   );
+}
+
+/**
+ * What the user should know before a run begins: of folders that earlier runs left and that could not be swept, one
+ * sentence or none, and of flags that have no effect.
+ */
+export function earlyWarnings(
+  { swept, warnings }: Pick<PreparedRun, "swept" | "warnings">,
+): readonly string[] {
+  const unswept = swept.filter(({ verdict }) => verdict === "kept").slice(0, 1)
+    .map(({ path, reason }) => `Cannot sweep what an earlier run left in ${path}: ${reason}`);
+  return [...unswept, ...warnings];
 }

@@ -1,4 +1,4 @@
-import { listenToSignals } from "../../ffi/listen_to_signals.ts";
+import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { endRunProcesses } from "../sandbox/processes/run_processes.ts";
 import type { Sandbox } from "../sandbox/folder/sandbox.ts";
 

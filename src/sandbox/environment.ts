@@ -1,6 +1,7 @@
 import { escapedText } from "../../ffi/c_string.ts";
 import { LibcError } from "../../ffi/errno.ts";
-import { readProcStrings } from "../../ffi/proc.ts";
+import { readProcStrings } from "../../ffi/processes/proc.ts";
+import { CliError } from "../cli_error.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string>>;
@@ -39,4 +40,22 @@ function isUtf8(bytes: Uint8Array): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The value of an environment variable that names a folder this program works in.
+ *
+ * @throws {CliError} when it is not UTF-8: Deno reaches no such folder
+ */
+export function pathVariable(env: Environment, name: string): string | undefined {
+  const value = env[name];
+  if (value === undefined || value.isWellFormed()) return value;
+  throw new CliError(`Cannot use ${name}: it is not UTF-8`, {
+    suggestion: `Set ${name} to a folder whose path is UTF-8`,
+  });
+}
+
+/** Whether a variable switches something on, as Claude Code reads its own. */
+export function isSwitchedOn(value: string | undefined): boolean {
+  return /^(?:1|true|yes|on)$/iu.test(value ?? "");
 }

@@ -1,6 +1,5 @@
-import type { Environment } from "./environment.ts";
-import { pathVariable } from "./path_variable.ts";
 import { CliError } from "../cli_error.ts";
+import { type Environment, pathVariable } from "./environment.ts";
 
 /** Where the user's own Claude Code keeps its things. */
 export interface UserConfig {

@@ -9,7 +9,7 @@
  * - `exit`: from the signal to the child's end
  *
  * The others are the machines' own, `init`, `shells` and `compaction` those of the frames; `background` runs from the end of a turn to the end of the wait for tasks in the
- * background.
+ * background, `foreground` from the key that puts calls there.
  */
 export const DEADLINE_NAMES = [
   "timeout",
@@ -26,6 +26,7 @@ export const DEADLINE_NAMES = [
   "idle",
   "interrupt",
   "background",
+  "foreground",
   "record",
   "cost",
   "budget",

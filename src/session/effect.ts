@@ -1,18 +1,28 @@
 import type { JsonObject } from "../transcript/json_object.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
-import type { CallerQuestion, ControlResponse } from "../wire/control.ts";
+import type { CallerQuestion, ControlRequest, ControlResponse } from "../wire/control.ts";
 import type { DeadlineName } from "./deadline_names.ts";
 import type { Exit, HookPayload } from "./input.ts";
-import type { SettledMessage } from "./message.ts";
+import type { Message, SettledMessage } from "./message.ts";
 import type { Screen } from "./terminal/screen.ts";
 
+/** What a caller may change about MCP servers. */
+export interface ServerChanges {
+  /** Those that it has set, as `--mcp-config` names them, in the place of those that it has set before. */
+  readonly setServers?: JsonObject;
+  /** Those that it has switched off, or on again, by their names. */
+  readonly switched?: Readonly<Record<string, boolean>>;
+}
+
 /** What the caller has asked to be otherwise, which a child cannot change while it lives. */
-export interface ChildChanges {
+export interface ChildChanges extends ServerChanges {
   /** The model; null for that of a session for which nobody names one. */
   readonly model?: string | null;
   readonly permissionMode?: string;
   /** Most tokens to think with; null for as many as without a limit. */
   readonly maxThinkingTokens?: number | null;
+  /** Settings over those of `--settings`; null for what is not set any more. */
+  readonly flagSettings?: JsonObject;
 }
 
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */
@@ -27,8 +37,16 @@ export type Ending =
   | { readonly kind: "failed"; readonly failure: HookPayload }
   /** A hook of ours stopped the turn: it has had as many requests to the model as it may have. */
   | { readonly kind: "max-turns" }
+  /** A permission is needed, and the tool that should decide is not there. */
+  | {
+    readonly kind: "no-prompt-tool";
+    readonly name: string;
+    readonly available: readonly string[];
+  }
   /** The conversation has cost as much as it may. */
   | { readonly kind: "budget" }
+  /** A hook of ours stopped the turn: the model has tried as often as it may to give a structured answer. */
+  | { readonly kind: "output-tries" }
   /** The child is idle again and no hook said so: an interrupted turn, or a command it carried out by itself. */
   | { readonly kind: "idle"; readonly prompted: boolean }
   /** A hook of the project's has blocked the prompt; `text` is what Claude Code says of it. */
@@ -72,7 +90,7 @@ export type Ending =
  * - `failed`: the caller could not be asked, or has not said anything that can be understood
  * - `withdrawn`: the turn was stopped first
  * - `forbidden`: a hook of the caller's said no
- * - `late`: a hook of the caller's said nothing
+ * - `late`: a hook of the caller's said nothing, or the tool that was asked has failed
  */
 export type CallDecision =
   | "accepted"
@@ -121,6 +139,8 @@ export type Effect =
   }
   /** Answer a request of the caller. */
   | { readonly type: "respond"; readonly response: ControlResponse }
+  /** Ask a headless Claude Code beside the child, and answer with a `consulted` input. */
+  | { readonly type: "consult"; readonly request: ControlRequest }
   /** Ask the caller, who answers with an `answer` input. */
   | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
   /** Say something to the child in the name of an MCP server of the caller's. */
@@ -129,6 +149,8 @@ export type Effect =
   | { readonly type: "withdraw"; readonly id: string }
   /** What has become of the permission for a call that the caller is asked for. */
   | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
+  /** The caller has taken a message back that the child was not given. */
+  | { readonly type: "cancelled"; readonly message: Message }
   /** The caller has chosen another model. */
   | { readonly type: "model"; readonly model: string }
   /** The session is in another permission mode because of what the caller has answered or asked for. */

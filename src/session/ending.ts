@@ -1,4 +1,5 @@
 import type { Effect, Ending } from "./effect.ts";
+import { isOutputWritten } from "./control/structured_output.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
@@ -79,7 +80,8 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   const kind = state.ending?.kind;
   const unfinished = state.ending?.kind === "answered" && state.ending.unfinished !== undefined;
   const tree = signal === "SIGKILL" || unfinished ||
-    (kind !== "answered" && kind !== "failed" && kind !== "max-turns" && kind !== "blocked" &&
+    (kind !== "answered" && kind !== "failed" && kind !== "max-turns" &&
+      kind !== "output-tries" && kind !== "blocked" &&
       kind !== "closed" && kind !== "renewed");
   const kills = state.kills + 1;
   const { exitTimeoutMs } = state.options;
@@ -145,6 +147,7 @@ export function finish(state: SessionState): Step {
 /** Without a Stop there is nothing to wait for, and what was waited for in the background came long after the answer. */
 function isWritten(state: SessionState, ending: Ending): boolean {
   if (ending.kind !== "answered" || ending.unfinished !== undefined) return true;
+  if (!isOutputWritten(state)) return false;
   const message = ending.stop["last_assistant_message"];
   return typeof message === "string" && message.trim() !== ""
     ? announces(message, state.answer)

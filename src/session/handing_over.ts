@@ -1,3 +1,4 @@
+import { askCommand, COMMAND } from "./control/asked_command.ts";
 import { end } from "./ending.ts";
 import { type Message, type Prompt, ticketsOf } from "./message.ts";
 import { ECHO_START, encodePaste } from "./terminal/paste.ts";
@@ -10,6 +11,9 @@ const ECHO_MS = 3000;
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
 const RENDEZVOUS_MS = 10_000;
 
+/** How long the hook that waits for MCP servers may take to run in a child that can take a message. */
+const HOLD_MS = 5000;
+
 /**
  * Hands the next message to the child, if it is its time, and ends a conversation in which there is nothing left to do.
  *
@@ -18,7 +22,7 @@ const RENDEZVOUS_MS = 10_000;
  * child rests, and so does what shall come after everything else.
  */
 export function handOver(state: SessionState): Step {
-  if (state.ending !== undefined) return stay(state);
+  if (state.ending !== undefined || isPreparing(state)) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
     return state.phase === "resting" && isLast(state)
@@ -36,6 +40,7 @@ export function handOver(state: SessionState): Step {
   switch (next.way) {
     case undefined: {
       if (!atRest) return stay(state);
+      if (next.settled.kind === "asked") return askCommand(state, next);
       const ending = { kind: "settled", message: next } as const;
       const after = handOver({ ...state, queue });
       const tickets = ticketsOf([next]);
@@ -59,14 +64,24 @@ export function handOver(state: SessionState): Step {
   }
 }
 
+/**
+ * Whether what the caller has asked for comes before any further turn: it is told of the Claude Code that it has
+ * initialized, and files that it wants back are back.
+ */
+function isPreparing({ consulted }: SessionState): boolean {
+  return [...consulted.values()].some(({ subtype }) =>
+    subtype === "initialize" || subtype === "rewind_files" || subtype === COMMAND
+  );
+}
+
 /** A message for which no request is made any more. */
 function unaffordable({ way: _, command: __, altered: ___, ...message }: Prompt): Message {
   return { ...message, settled: { kind: "unaffordable" } };
 }
 
-/** Whether the turn under way, or the one just over, is the last of the conversation. */
-export function isLast({ open, queue, sent }: SessionState): boolean {
-  return !open && queue.length === 0 && sent.length === 0;
+/** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
+export function isLast({ open, queue, sent, consulted }: SessionState): boolean {
+  return !open && queue.length === 0 && sent.length === 0 && consulted.size === 0;
 }
 
 /** Whether the child waits for a message: nothing is under way but what runs in the background. */
@@ -92,6 +107,11 @@ function send(state: OpenSession): Step {
   const [next, ...queue] = state.queue;
   if (next?.way === undefined) return stay(state);
   if (!state.reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
+  // The socket takes it at once, whatever a hook waits for (2.1.197).
+  if (state.held !== undefined) return stay(state);
+  if (state.options.mcpServers !== undefined && !state.wasHeld) {
+    return act(state, [deadline("servers", HOLD_MS)]);
+  }
   return act({ ...state, queue, sent: [...state.sent, next], phase: "entered", waits: false }, [
     deliver(next),
     deadline("rendezvous"),

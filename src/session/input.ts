@@ -31,10 +31,18 @@ export type Input =
     | { readonly type: "message"; readonly message: Message }
     /** The caller asks for something. */
     | { readonly type: "control"; readonly request: ControlRequest }
+    /** What a headless Claude Code says to a request of the caller's. */
+    | { readonly type: "consulted"; readonly id: string; readonly said: Consulted }
     /** The caller answers a question. */
     | { readonly type: "answer"; readonly answer: ControlAnswer }
-    /** The child says something to an MCP server of the caller's. */
-    | { readonly type: "mcp-message"; readonly server: string; readonly message: JsonObject }
+    /** The child says something to an MCP server of the caller's, or to ours. */
+    | {
+      readonly type: "mcp-message";
+      readonly server: string;
+      readonly message: JsonObject;
+      /** What is wrong with a structured answer that it hands over; absent for anything else. */
+      readonly problems?: readonly OutputProblem[];
+    }
     /** The caller sends no more messages. */
     | { readonly type: "closed" }
     /** What the caller sends cannot be understood. */
@@ -61,7 +69,13 @@ export type Input =
       readonly ranAt?: number;
     }
     /** How many connections to MCP servers the child has begun, and how many of them it has done with. */
-    | { readonly type: "mcp"; readonly begun: number; readonly done: number }
+    | {
+      readonly type: "mcp";
+      readonly begun: number;
+      readonly done: number;
+      /** What became of those, by the name of the server; the first recordings do not say. */
+      readonly settled?: Readonly<Record<string, "connected" | "failed">>;
+    }
     /** Hooks of ours have something to tell, but nowhere to put it: their folder is full, or gone. */
     | { readonly type: "unheard" }
     /** The child's rendezvous socket takes a prompt, if the session was told to send it there. */
@@ -84,6 +98,8 @@ export type Input =
     | { readonly type: "subagent"; readonly line: SubagentLine }
     /** All lines that the child has written by now have been told. */
     | { readonly type: "read" }
+    /** A request to the API failed; whether it is made again is not known yet. */
+    | { readonly type: "fault"; readonly fault: ApiFault }
     /** A request to the API failed and will be made again. */
     | { readonly type: "retry"; readonly retry: ApiRetry }
     /** A part of what the API streams to the child for the conversation itself, by the number of its request. */
@@ -125,6 +141,21 @@ export type Input =
     | { readonly type: "exit"; readonly exit: Exit; readonly remains?: ChildRemains }
   );
 
+/** What a headless Claude Code says to a request, or why it could not be asked. */
+export type Consulted =
+  /** `init` is what it says of a session that begins, for an initialization. */
+  | { readonly response: JsonObject; readonly init?: JsonObject }
+  | { readonly error: string; readonly errorCode?: string }
+  | { readonly failure: string };
+
+/** A way in which a structured answer does not fit its schema. */
+export interface OutputProblem {
+  /** The place and what is asked for there. */
+  readonly text: string;
+  /** What was found there, as the rest of the sentence. */
+  readonly found?: string;
+}
+
 /** A part of what the API streams: that it is asked, an event, and that nothing more comes. */
 export type StreamedPart =
   | { readonly kind: "request" }
@@ -149,16 +180,20 @@ export interface SubagentLine {
   readonly entry: Entry;
 }
 
-/** That a request to the API failed and is made again. */
-export interface ApiRetry {
+/** A request to the API that failed. */
+export interface ApiFault {
   /** The number of the request that failed, from 1. */
   readonly attempt: number;
   /** How many more than the first request there may be. */
   readonly maxRetries: number;
-  /** Milliseconds until the next request, rounded up to whole seconds: the screen shows no less. */
-  readonly delayMs: number;
   /** The HTTP status; null when there was no response. */
   readonly status: number | null;
+}
+
+/** That a request to the API failed and is made again. */
+export interface ApiRetry extends ApiFault {
+  /** Milliseconds until the next request, rounded up to whole seconds: the screen shows no less. */
+  readonly delayMs: number;
 }
 
 /** What a child leaves that has ended. */

@@ -1,3 +1,5 @@
+import type { JsonObject } from "../transcript/json_object.ts";
+
 /**
  * How a prompt reaches the child:
  *
@@ -21,6 +23,8 @@ interface MessageFields {
   readonly repeated?: true;
   /** Absent for `next`. */
   readonly priority?: Priority;
+  /** Whether its sender says that a person wrote it. */
+  readonly human?: true;
   /** What the caller sent as the message's content, where it is to be printed again. */
   readonly content?: unknown;
 }
@@ -34,11 +38,29 @@ export interface Prompt extends MessageFields {
   readonly altered?: string;
 }
 
+/** A command that a headless Claude Code has carried out, as it tells of it. */
+export interface CarriedOut {
+  /** Its name in results; since 2.1.330. */
+  readonly name?: string;
+  /** What it says in a frame of its own, which may end otherwise than the result; absent where it says nothing there. */
+  readonly words?: string;
+  /** What that frame has beside its words, such as `local_command_run`, and what it tells in another form; since 2.1.330. */
+  readonly fields?: JsonObject;
+}
+
 /** A message whose end is known without the child: what `claude -p` says to it, or why it cannot be sent. */
 export interface SettledMessage extends MessageFields {
   readonly way?: undefined;
   readonly settled:
-    | { readonly kind: "local"; readonly text: string; readonly version: string }
+    | {
+      readonly kind: "local";
+      readonly text: string;
+      readonly version: string;
+      /** Absent for a command that is not available. */
+      readonly carried?: CarriedOut;
+    }
+    /** A headless Claude Code carries it out when it is its turn. */
+    | { readonly kind: "asked"; readonly version: string }
     | { readonly kind: "refused"; readonly message: string; readonly suggestion: string }
     /** The conversation has cost as much as it may. */
     | { readonly kind: "unaffordable" };

@@ -1,6 +1,7 @@
 import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
 import type { ChildChanges, Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
 import type { Message, Prompt } from "./message.ts";
 import { ECHO_START, type EchoState } from "./terminal/paste.ts";
 import type { Screen } from "./terminal/screen.ts";
@@ -27,8 +28,14 @@ export interface SessionOptions extends Limits {
   readonly maxBudgetUsd?: number;
   /** What it had cost before this child, in US dollars. */
   readonly paidUsd?: number;
+  /** Whether no hook tells anything: then the transcript says when a turn is over. */
+  readonly hookless?: true;
+  /** What a structured answer has to look like, and how often the model may try; absent where none is wanted. */
+  readonly output?: { readonly schema: JsonObject; readonly maxTries: number };
   /** How many MCP servers the first request waits for at least; absent for none. */
   readonly mcpServers?: number;
+  /** Those of them that are bridged to this program, by their names. */
+  readonly bridged?: readonly string[];
   /** The caller, where it decides for the child. */
   readonly caller?: CallerOptions;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
@@ -78,6 +85,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly options: SessionOptions;
   /** Whether there may be further messages. */
   readonly open: boolean;
+  /** Whether the caller has ended the session: whatever else it says is not heard. */
+  readonly dismissed?: true;
   /** What the next message's child is to be started with otherwise. */
   readonly changes?: ChildChanges;
   /** Messages that wait, the next one first. */
@@ -86,6 +95,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly sent: readonly Prompt[];
   /** What it has taken, as a hook has told, and the transcript does not hold yet. */
   readonly unwritten: readonly Prompt[];
+  /** The ids of prompts in the transcript, by those that the caller gave them. */
+  readonly lineIds: ReadonlyMap<string, string>;
   readonly scanner: ScannerState;
   readonly echo: EchoState;
   /** The size of the child's terminal, in character cells. */
@@ -93,13 +104,19 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** Whether the child has written anything. */
   readonly heard: boolean;
   /** The SessionStart hook that holds the first request back, until it is answered. */
-  readonly held?: string;
+  readonly held?: { readonly id: string; readonly overdue: boolean };
+  /** Whether there was one: what a compaction or a session after it starts is not held. */
+  readonly wasHeld: boolean;
+  /** The names of the MCP servers that the child has done with connecting to. */
+  readonly settled: readonly string[];
   /** Whether the child has shown that it can take a prompt. */
   readonly ready: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
   readonly reachable: boolean;
   /** When there was a sign of life last. */
   readonly lifeAt: number;
+  /** Calls that are to go into the background, by their ids, and how often the key for it was pressed. */
+  readonly moving?: { readonly calls: ReadonlySet<string>; readonly presses: number };
   /** Ids of the tools that run. */
   readonly tools: ReadonlySet<string>;
   /** The child's last status, once its status file exists. */
@@ -154,10 +171,14 @@ export interface TurnMemory {
   readonly answered: boolean;
   /** Whether it holds the output of the command that the prompt is, which Claude Code carries out by itself. */
   readonly carriedOut: boolean;
+  /** Whether a hook has stopped the turn after a tool. */
+  readonly halted: boolean;
   /** What it says in the place of an answer where a hook has blocked the prompt. */
   readonly blocked?: string | undefined;
   /** The assistant's last text in it. */
   readonly answer: string;
+  /** What has become of its structured answer. */
+  readonly output: OutputMemory;
   /** Whether the child has told what the turn cost since a hook announced its end. */
   readonly priced: boolean;
   /** The Stop hook that keeps the child from going on with what it has in its queue, until it is answered. */
@@ -171,7 +192,7 @@ export interface TurnMemory {
   /** The StopFailure that will be the end once the child is idle. */
   readonly failure?: HookPayload | undefined;
   /** At which limit a hook of ours has stopped the turn, which will be the end once the child is idle. */
-  readonly limited?: "max-turns" | "budget" | undefined;
+  readonly limited?: "max-turns" | "budget" | "output-tries" | undefined;
   /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
   readonly announcedAt?: number | undefined;
   /** Whether the last Stop named tasks still running in the background. */
@@ -186,6 +207,16 @@ export interface TurnMemory {
   readonly shellLimitMs?: number | undefined;
 }
 
+/** What is remembered of the structured answer that a turn owes. */
+export interface OutputMemory {
+  /** How often the model has tried to give it. */
+  readonly tries: number;
+  /** The call by which it has been given, and whether the transcript holds its result. */
+  readonly accepted?: { readonly callId: string; readonly written: boolean };
+  /** Whether the model was reminded of it. */
+  readonly reminded: boolean;
+}
+
 /** A turn of which nothing is known yet. */
 export const NO_TURN: TurnMemory = {
   taken: [],
@@ -195,8 +226,10 @@ export const NO_TURN: TurnMemory = {
   recorded: false,
   answered: false,
   carriedOut: false,
+  halted: false,
   blocked: undefined,
   answer: "",
+  output: { tries: 0, reminded: false },
   priced: false,
   stopHook: undefined,
   escapes: 0,
@@ -222,6 +255,9 @@ export function startSession(options: SessionOptions): SessionState {
     queue: [],
     sent: [],
     unwritten: [],
+    lineIds: new Map(),
+    wasHeld: false,
+    settled: [],
     ...(options.version === undefined ? {} : { version: options.version }),
     phase: "starting",
     scanner: SCANNER_START,

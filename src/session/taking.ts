@@ -23,6 +23,8 @@ function takeUnwritten<Session extends SessionState>(state: Session, at: number)
 /** What the line of a prompt in the transcript tells. */
 export interface WrittenPrompt {
   readonly state: SessionState;
+  /** The id that the caller gave it, if it gave one. */
+  readonly uuid?: string | undefined;
   /** Whether the child has taken the prompt, and no hook has told so. */
   readonly isNews: boolean;
   /** Whether it is a prompt of an earlier turn. */
@@ -39,14 +41,18 @@ export function takeLine(state: SessionState, text: string): WrittenPrompt {
   if (prompt !== undefined) {
     return {
       state: { ...state, unwritten: state.unwritten.toSpliced(known, 1) },
+      uuid: prompt.uuid,
       isNews: false,
       isLate: !state.taken.includes(prompt),
     };
   }
   const place = placeOf(state.sent, text);
-  return place < 0
-    ? { state, isNews: false, isLate: false }
-    : { state: taken(state, place), isNews: true, isLate: false };
+  return place < 0 ? { state, isNews: false, isLate: false } : {
+    state: taken(state, place),
+    uuid: state.sent[place]?.uuid,
+    isNews: true,
+    isLate: false,
+  };
 }
 
 /** The message that is on its way, or that the turn is about. */

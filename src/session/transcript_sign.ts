@@ -1,5 +1,5 @@
-import type { ContentBlock, Entry } from "../transcript/entry.ts";
-import { blockedPrompt } from "../transcript/blocked_prompt.ts";
+import { blockedPrompt, type ContentBlock, type Entry } from "../transcript/entry.ts";
+import { HALTED } from "../transcript/turn.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 
 /** What the session machine needs to know of a transcript line. */
@@ -14,8 +14,12 @@ export interface TranscriptSign {
   readonly text?: string;
   /** How the turn ended, on a line that says so. */
   readonly end?: "completed" | "interrupted";
+  /** Whether the line says in the place of an answer that the API failed. */
+  readonly failed?: true;
   /** Whether the line is the output of a command that Claude Code has carried out by itself. */
   readonly carriedOut?: true;
+  /** Whether a hook has stopped the turn after a tool: no Stop hook follows. */
+  readonly halted?: true;
   /** What is said in the place of an answer where a hook has blocked the prompt. */
   readonly blocked?: string;
   /** The longest time, in milliseconds, that calls on the line give a shell in the background; absent for none. */
@@ -49,6 +53,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
       return {
         ...NOTHING,
         ...textOf(content),
+        ...(entry.isApiErrorMessage === true ? { failed: true } : {}),
         ...shellLimitOf(content),
         called: idsIn(content.filter(({ type }) => type === "tool_use"), "id"),
       };
@@ -66,6 +71,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
     }
     case "attachment": {
       const { type, prompt } = entry.attachment;
+      if (type === HALTED) return { ...NOTHING, halted: true };
       return type === "queued_command" && typeof prompt === "string"
         ? { ...NOTHING, asked: prompt }
         : NOTHING;

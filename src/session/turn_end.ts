@@ -1,5 +1,7 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { withdraw } from "./control/asking.ts";
+import { isOutputWritten } from "./control/structured_output.ts";
+import { isSubmitted } from "./beginning.ts";
 import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Ending } from "./effect.ts";
 import { handOver, isLast } from "./handing_over.ts";
@@ -126,7 +128,8 @@ export function overAtOnce(state: SessionState): Step | undefined {
  * the prompt was blocked.
  */
 export function overWhenCarriedOut(state: SessionState): Step | undefined {
-  const isUnderWay = state.phase === "working" || state.phase === "entered";
+  // A child that is busy for no longer than its hooks take may never have been seen to be.
+  const isUnderWay = isSubmitted(state) && state.phase !== "settling" && state.phase !== "aborting";
   if (state.blocked !== undefined && isUnderWay && state.status?.status === "idle") {
     const { sent, taken } = state;
     const first = taken.length > 0 ? 0 : 1;
@@ -144,6 +147,18 @@ export function overWhenCarriedOut(state: SessionState): Step | undefined {
     : undefined;
 }
 
+/**
+ * Ends a turn of a child whose hooks are turned off, once it is not busy and the transcript says that the turn is over. A
+ * failed request may put a menu on the screen, as a rate limit does.
+ */
+export function overWithoutHooks(state: SessionState): Step | undefined {
+  const { options, phase, completed, status } = state;
+  return options.hookless === true && phase === "working" && completed &&
+      status !== undefined && status.status !== "busy"
+    ? overTurn(state, { kind: "answered", stop: {} })
+    : undefined;
+}
+
 /** Ends a turn that has been waited for long enough. */
 export function overInAnyCase(state: SessionState): Step {
   const settled = state.phase === "settling" ? settledEnding(state) : undefined;
@@ -155,9 +170,10 @@ export function overInAnyCase(state: SessionState): Step {
   ]);
 }
 
-/** Whether the transcript holds the prompt and the text that the hook spoke of. */
-function isOnRecord({ recorded, completed, stop, failure, answer }: SessionState): boolean {
-  if (!recorded) return false;
+/** Whether the transcript holds the prompt, the structured answer, and the text that the hook spoke of. */
+function isOnRecord(state: SessionState): boolean {
+  const { recorded, completed, stop, failure, answer } = state;
+  if (!recorded || !isOutputWritten(state)) return false;
   const message = (stop ?? failure)?.["last_assistant_message"];
   if (completed || typeof message !== "string" || message.trim() === "") return true;
   return announces(message, answer);

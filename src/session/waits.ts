@@ -2,7 +2,7 @@ import type { Effect } from "./effect.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline } from "./step.ts";
 
-/** How often the files that the child writes are looked at, in milliseconds. */
+/** How often the files that the child writes are looked at where nothing tells of them, in milliseconds. */
 const TICK_MS = 50;
 /** The same while only the child's idle status is missing, which the user waits for. */
 const SETTLING_TICK_MS = 5;
@@ -37,7 +37,7 @@ export function overWhenIdle(): Effect {
 }
 
 /** Bounds the wait for a child whose turn is over to become idle. */
-export function overWhenSettled({ drainTimeoutMs }: SessionOptions): Effect {
+function overWhenSettled({ drainTimeoutMs }: SessionOptions): Effect {
   return deadline("drain", Math.min(drainTimeoutMs, SETTLE_MS));
 }
 
@@ -55,4 +55,17 @@ const PRICE_MS = 1400;
 /** Bounds the wait for what a turn cost. */
 export function overWhenPriced(): Effect {
   return deadline("cost", PRICE_MS);
+}
+
+/** What is waited for once the end of a turn has been announced. */
+export function untilSettled({ options }: SessionState): readonly Effect[] {
+  return [
+    deadline("start"),
+    deadline("delivery"),
+    deadline("look"),
+    deadline("idle"),
+    // Another Stop hook may make the child go on.
+    options.otherStopHooks ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(options),
+    ...(options.conversation || options.asksStatus ? [overWhenPriced()] : []),
+  ];
 }

@@ -205,3 +205,30 @@ function meaningOf(line: UserLine): UserMeaning {
   if (line.isMeta === true || line.isCompactSummary === true) return "remark";
   return starts(/^<local-command-std(out|err)>/) ? "local-command" : "prompt";
 }
+
+/** What Claude Code says, in the place of an answer, of a prompt that a UserPromptSubmit hook has blocked. */
+export function blockedPrompt(
+  { subtype, preventContinuation, content }: SystemEntry,
+): string | undefined {
+  return subtype === "informational" && preventContinuation === true && typeof content === "string"
+    ? content
+    : undefined;
+}
+
+const RESUMPTION_REMARK = "Continue from where you left off.";
+const RESUMPTION_ANSWER = "No response requested.";
+
+/**
+ * Whether a line only makes room for the next prompt: before that, 2.1.197 writes a remark of its own and an answer to it
+ * when it resumes a session whose last line is no answer. `claude -p` writes them too, but neither prints nor counts
+ * them.
+ */
+export function isResumption(entry: Entry): boolean {
+  if (entry.type !== "user" && entry.type !== "assistant") return false;
+  const { content } = entry.message;
+  const [block, ...others] = typeof content === "string" ? [] : content;
+  if (block === undefined || others.length > 0) return false;
+  return entry.type === "user"
+    ? entry.isMeta === true && block.text === RESUMPTION_REMARK
+    : entry.message.model === "<synthetic>" && block.text === RESUMPTION_ANSWER;
+}

@@ -1,5 +1,6 @@
 import type { AttachmentEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { OUTPUT_TOOL } from "./structured_output.ts";
 
 /** Lines of other types that something is read from later: what the session has to offer, and what it cost. */
 const TELLING: readonly unknown[] = [
@@ -49,8 +50,10 @@ export function keptEntry(entry: Entry): Entry | undefined {
 }
 
 function keptBlock(block: ContentBlock): ContentBlock {
-  const { type, id, name, text } = block;
+  const { type, id, name, text, input } = block;
   if (type === "text") return { type, text };
+  // That is the answer.
+  if (name === OUTPUT_TOOL) return { type, id, name, input };
   return type === "tool_use" ? { type, id, name } : { type };
 }
 

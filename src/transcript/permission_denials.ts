@@ -1,4 +1,5 @@
-import type { ToolResult, Turn } from "./turn.ts";
+import { isJsonObject } from "./json_object.ts";
+import type { ToolResult, ToolUse, Turn } from "./turn.ts";
 
 /** A call that was refused, as `claude -p` lists it in `permission_denials`. */
 export interface PermissionDenial {
@@ -32,15 +33,36 @@ export function permissionDenialsOf(
   turn: Turn,
   known: KnownDenials,
 ): readonly PermissionDenial[] {
-  const denied = new Set(
+  const denied = new Map(
     turn.toolResults.filter((result) => isDenial(result, known))
-      .map((result) => result.toolUseId),
+      .map((result) => [result.toolUseId, result.entry.cwd]),
   );
   return turn.toolUses.filter((use) => denied.has(use.id)).map((use) => ({
     tool_name: use.name,
     tool_use_id: use.id,
-    tool_input: use.input,
+    tool_input: inputOf(use, denied.get(use.id)),
   }));
+}
+
+/** Tools whose `file_path` is whole by the time that somebody decides on the call (2.1.197 and 2.1.330). */
+const FILE_TOOLS: readonly string[] = ["Edit", "Read", "Write"];
+
+/** What a call was given, with the whole path of its file. One that
+ * begins with `~` is left as it is: no transcript tells whose home that is. */
+function inputOf({ name, input }: ToolUse, cwd: string | undefined): unknown {
+  if (!FILE_TOOLS.includes(name) || !isJsonObject(input)) return input;
+  const { file_path: path } = input;
+  if (typeof path !== "string" || cwd === undefined || /^~|\0/u.test(path)) return input;
+  return { ...input, file_path: wholePath(path.trim(), cwd) };
+}
+
+function wholePath(path: string, cwd: string): string {
+  const parts: string[] = [];
+  for (const part of (path.startsWith("/") ? path : `${cwd}/${path}`).split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return `/${parts.join("/")}`;
 }
 
 function isDenial(result: ToolResult, { denialMessages, decisions }: KnownDenials): boolean {

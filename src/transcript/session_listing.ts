@@ -19,6 +19,8 @@ export interface SessionListing {
   readonly permissionMode: string | undefined;
   /** The model id of the `model` attachment; undefined before 2.1.330. */
   readonly model: string | undefined;
+  /** Whether this run's first request asks for fast mode (`api-request`); false before 2.1.330. */
+  readonly asksFastMode: boolean;
   /** `max_tokens` of the requests by model (`api-request`); empty before 2.1.330. */
   readonly maxOutputTokens: ReadonlyMap<string, number>;
 }
@@ -47,6 +49,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
   let additionalDirectories: readonly string[] = [];
   let permissionMode: string | undefined;
   let model: string | undefined;
+  let asksFastMode = false;
 
   for (const [index, entry] of entries.entries()) {
     if (entry.type === "other") {
@@ -55,8 +58,10 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
       if (line.type === "api-request-shape") shapes.set(line.shapeHash, toolsOfShape(line.shape));
       if (isMainRequest(line)) {
         // A retry after an error may offer other tools.
-        if (index >= start) shape ??= line.shapeHash;
-        else earlierShape = line.shapeHash;
+        if (index >= start) {
+          shape ??= line.shapeHash;
+          asksFastMode ||= isFast(line.params);
+        } else earlierShape = line.shapeHash;
         if (isJsonObject(line.params)) {
           const { model, max_tokens } = line.params;
           if (typeof model === "string" && typeof max_tokens === "number") {
@@ -112,8 +117,13 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
     mcpServers: [...servers].map(([name, status]) => ({ name, status })),
     permissionMode,
     model,
+    asksFastMode,
     maxOutputTokens,
   };
+}
+
+function isFast(params: unknown): boolean {
+  return isJsonObject(params) && texts(params.betas).some((beta) => beta.startsWith("fast-mode-"));
 }
 
 /** Whether a line tells of a request in the session's own name, with which the tools on offer are known (2.1.330). */

@@ -41,7 +41,7 @@ const INTERRUPT = /^\[Request interrupted by user(?: for tool use)?\]$/u;
  * @param turn the uuid of the prompt that began the turn
  */
 export function strangerToTurn(lines: readonly JsonObject[], turn: string): string | undefined {
-  const start = lines.findIndex((line) => !isFurniture(line));
+  const start = lines.findIndex((line) => !isFurniture(line) && !isEndOfTurn(line));
   const rest = start < 0 ? [] : lines.slice(start);
   const [first, ...others] = rest;
   if (first === undefined) return undefined;
@@ -74,6 +74,11 @@ function isOfTurn(line: JsonObject): boolean {
 
 function isFurniture({ type, attachment }: JsonObject): boolean {
   return type === "attachment" && isJsonObject(attachment) && OF_ANY_TURN.has(attachment["type"]);
+}
+
+/** What the interactive Claude Code notes when a turn is over, and `claude -p` does not. */
+function isEndOfTurn({ type, subtype }: JsonObject): boolean {
+  return type === "system" && (subtype === "stop_hook_summary" || subtype === "turn_duration");
 }
 
 function isOfPerson({ origin }: JsonObject): boolean {

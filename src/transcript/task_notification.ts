@@ -1,3 +1,5 @@
+import type { JsonObject } from "./json_object.ts";
+
 /** How a task in the background ended, as Claude Code tells the model in a `<task-notification>`. */
 export interface TaskNotification {
   readonly taskId: string;
@@ -39,6 +41,15 @@ export function parseTaskNotification(text: unknown): TaskNotification | undefin
     result,
     usage: usageOf(field),
   };
+}
+
+/** The `<task-notification>` in a line that says that the child puts one into its queue. */
+export function enqueuedNotification(
+  { type, operation, content }: JsonObject,
+): TaskNotification | undefined {
+  return type === "queue-operation" && operation === "enqueue"
+    ? parseTaskNotification(content)
+    : undefined;
 }
 
 function usageOf(field: (name: string) => string | undefined): TaskNotification["usage"] {

@@ -1,7 +1,7 @@
+import { summedUsage } from "./cost.ts";
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { resultText } from "./kept_entry.ts";
-import { summedUsage } from "./summed_usage.ts";
 import { parseTaskNotification } from "./task_notification.ts";
 
 /** A tool that the model called. */
@@ -62,6 +62,8 @@ export interface Turn {
   readonly error: TurnError | undefined;
   /** The end as the transcript tells it; undefined while there is no mark. An API error may leave none. */
   readonly end: "completed" | "interrupted" | "interrupted-tool" | undefined;
+  /** Whether a hook has stopped it. */
+  readonly halted?: true;
   /** Milliseconds from the prompt to the last message. */
   readonly durationMs: number | undefined;
   readonly toolUses: readonly ToolUse[];
@@ -78,6 +80,9 @@ export interface TurnOptions {
   /** The ids of prompts that begin a turn, though nothing was said since the one before. */
   readonly begins?: ReadonlySet<string>;
 }
+
+/** The type of the attachment by which Claude Code notes that a hook has stopped a turn. */
+export const HALTED = "hook_stopped_continuation";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
@@ -218,6 +223,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       }
       : undefined,
     end: endOf(entries),
+    ...(entries.some(isHalt) ? { halted: true } : {}),
     durationMs: durationOf(prompt, [...assistants, ...followers]),
     toolUses: assistants.flatMap((entry) => entry.message.content.flatMap(toolUseOf)),
     toolResults: followers.flatMap(toolResultsOf),
@@ -235,6 +241,10 @@ function textIn(block: ContentBlock | undefined): string | undefined {
 
 function isMessage(entry: Entry): boolean {
   return entry.type === "user" || entry.type === "assistant";
+}
+
+function isHalt(entry: Entry): boolean {
+  return entry.type === "attachment" && entry.attachment.type === HALTED;
 }
 
 function endOf(entries: readonly Entry[]): Turn["end"] {

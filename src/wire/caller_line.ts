@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { ControlAnswer, ControlRequest } from "./control.ts";
-import { isTooDeep } from "./is_too_deep.ts";
+import { isTooDeep } from "./json_text.ts";
 
 /** What a line on stdin says, with `--input-format stream-json`. */
 export type CallerLine =
@@ -13,6 +13,8 @@ export type CallerLine =
     /** What a program knows it by; a line has none. */
     readonly ticket?: string;
     readonly priority?: "now" | "next" | "later";
+    /** Whether its sender says that a person wrote it. */
+    readonly human?: true;
     /** Why it cannot be sent. */
     readonly obstacle?: string;
   }
@@ -60,7 +62,7 @@ function unreadable(why: string): CallerLine {
   return { type: "unreadable", reason: `Cannot read a line of stdin: ${why}` };
 }
 
-function userLine({ message, uuid, priority, shouldQuery }: JsonObject): CallerLine {
+function userLine({ message, uuid, priority, origin, shouldQuery }: JsonObject): CallerLine {
   const { role, content } = isJsonObject(message) ? message : {};
   if (role !== "user") {
     return unreadable(`the role of its message is ${JSON.stringify(role)}, not "user"`);
@@ -71,6 +73,7 @@ function userLine({ message, uuid, priority, shouldQuery }: JsonObject): CallerL
     content,
     ...(typeof uuid === "string" ? { uuid } : {}),
     ...(given === undefined ? {} : { priority: given }),
+    ...(isJsonObject(origin) && origin["kind"] === "human" ? { human: true } : {}),
     ...(shouldQuery === false
       ? {
         obstacle: "one that asks nothing of the model has no place in the interactive Claude Code",

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 
 /** A request of the caller in the control protocol of the Agent SDKs. */
 export interface ControlRequest {
@@ -13,6 +13,11 @@ export interface ControlRequest {
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === "" || value === false) return true;
   return typeof value === "object" && Object.values(value).every(isEmpty);
+}
+
+/** Whether a configuration is that of a server in the caller's own process. */
+export function isCallers(config: unknown): boolean {
+  return isJsonObject(config) && config["type"] === "sdk";
 }
 
 /** What the caller answers to a question; `id` is that of the question. */

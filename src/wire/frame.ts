@@ -86,6 +86,18 @@ export interface InitFrame extends AnyFrame {
   readonly claude_code_version?: string;
 }
 
+/** What the session is at, for whoever set `CLAUDE_CODE_SDK_READS_SESSION_STATE=1`; since Claude Code 2.1.330. */
+export interface SessionStateFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "session_state_changed";
+  /** Whether it works, waits for a permission, or for the next message. */
+  readonly state: "running" | "requires_action" | "idle";
+  /** The session. */
+  readonly session_id: string;
+}
+
 /** A request to the API failed and is made again. */
 export interface ApiRetryFrame extends AnyFrame {
   /** What kind of frame it is. */
@@ -171,6 +183,24 @@ export interface CompactBoundaryFrame extends AnyFrame {
   };
   /** The last line before it; since 2.1.330. */
   readonly logical_parent_uuid?: string;
+}
+
+/** That another model answers from here on, because the one that was asked cannot: `--fallback-model`. */
+export interface ModelFallbackFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "model_fallback";
+  /** Why, such as `overloaded`. */
+  readonly trigger?: unknown;
+  /** The model that was asked. */
+  readonly original_model?: unknown;
+  /** The one in its place. */
+  readonly fallback_model?: unknown;
+  /** The same as a sentence. */
+  readonly content?: unknown;
+  /** The session. */
+  readonly session_id: string;
 }
 
 /** The model refused to go on. */
@@ -278,18 +308,81 @@ export interface ShellOutputFrame extends AnyFrame {
   readonly text: string;
 }
 
+/** A hook runs; with `--include-hook-events`, and for SessionStart in any case. It is told when the hook has ended. */
+export interface HookStartedFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "hook_started";
+  /** The session. */
+  readonly session_id: string;
+  /** What belongs together. */
+  readonly hook_id: string;
+  /** The event and what it was for, such as `PreToolUse:Bash`. */
+  readonly hook_name: string;
+  /** Such as `PreToolUse`. */
+  readonly hook_event: string;
+}
+
+/** A hook has ended. */
+export interface HookResponseFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "hook_response";
+  /** The session. */
+  readonly session_id: string;
+  /** The same as when it began. */
+  readonly hook_id: string;
+  /** The event and what it was for. */
+  readonly hook_name: string;
+  /** Such as `PreToolUse`. */
+  readonly hook_event: string;
+  /** What it wrote: stdout, and then stderr. */
+  readonly output: string;
+  /** What it wrote to stdout. */
+  readonly stdout: string;
+  /** What it wrote to stderr. */
+  readonly stderr: string;
+  /** Its exit code; of an HTTP hook the status. */
+  readonly exit_code: number;
+  /** What came of it. */
+  readonly outcome: "success" | "error" | "cancelled";
+}
+
+/** Something that Claude Code shows to its user in passing, such as that a Stop hook has failed. */
+export interface NotificationFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "notification";
+  /** The session. */
+  readonly session_id: string;
+  /** What it is about: `stop-hook-error`. */
+  readonly key: string;
+  /** The words. */
+  readonly text: string;
+  /** Such as `immediate`. */
+  readonly priority?: string;
+}
+
 /** What is neither said by the model nor told to it. */
 export type SystemFrame =
+  | SessionStateFrame
   | ApiRetryFrame
   | PermissionDeniedFrame
   | InformationalFrame
   | StatusFrame
   | CompactBoundaryFrame
+  | ModelFallbackFrame
   | ModelRefusalFrame
   | TaskStartedFrame
   | TaskUpdatedFrame
   | TaskNotificationFrame
   | BackgroundTasksFrame
+  | HookStartedFrame
+  | HookResponseFrame
+  | NotificationFrame
   | ShellOutputFrame;
 
 /** One block of an answer. */
@@ -393,7 +486,7 @@ export interface LifecycleFrame extends AnyFrame {
   /** The caller's id. */
   readonly command_uuid: string;
   /** How far the message is. */
-  readonly state: "queued" | "started" | "completed";
+  readonly state: "queued" | "started" | "completed" | "cancelled";
   /** The session. */
   readonly session_id: string;
 }
@@ -417,6 +510,7 @@ export interface LifecycleFrame extends AnyFrame {
 export type FailureSubtype =
   | "error_max_turns"
   | "error_max_budget_usd"
+  | "error_max_structured_output_retries"
   | "timeout"
   | "start_timeout"
   | "delivery_timeout"

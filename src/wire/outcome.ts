@@ -12,6 +12,8 @@ export type Outcome =
   | { readonly kind: "error_max_turns"; readonly turns: number; readonly message: string }
   /** The conversation has cost as much as it may, in US dollars. */
   | { readonly kind: "error_max_budget_usd"; readonly usd: number; readonly message: string }
+  /** The model has tried as often as it may to give a structured answer. */
+  | { readonly kind: "error_max_structured_output_retries"; readonly message: string }
   /** The caller stopped the turn, and nothing else. */
   | { readonly kind: "error_during_execution"; readonly message: string }
   /** What the caller sent could not be understood. */
@@ -52,6 +54,7 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
     case "failed":
     case "error_max_turns":
     case "error_max_budget_usd":
+    case "error_max_structured_output_retries":
     case "assistant_error":
     case "error_during_execution":
     case "bad_input":

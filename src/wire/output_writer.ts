@@ -1,6 +1,6 @@
 import type { Frame } from "./frame.ts";
+import { jsonLine } from "./json_text.ts";
 import { textStream, type TextStreamOptions } from "./streamed_text.ts";
-import { jsonLine } from "./json_line.ts";
 import { isVersionAtLeast } from "./wire_keys.ts";
 
 /** The values of `--output-format`. */
@@ -38,7 +38,7 @@ export interface OutputOptions {
  *   turns a sentence without one. Failures of this program print nothing: they are told on stderr. Of several turns
  *   all are printed as they end, with an empty line in between, since Claude Code 2.1.330; before, the last.
  * - `json` prints one line at the end: the last result, or with `verbose` the array of the frames, without those about
- *   tasks and denials.
+ *   tasks, denials and hooks.
  * - `stream-json` prints each frame at once, on a line of its own.
  */
 export function createOutputWriter(format: OutputFormat, options: OutputOptions): OutputWriter {
@@ -87,11 +87,20 @@ function textOf(frame: Frame): string | undefined {
   switch (frame.subtype) {
     case "success":
       return `${frame.result}`.replace(/\n?$/u, "\n");
+    case "error_during_execution":
+      return "Execution error";
     case "error_max_turns":
       return `Error: Reached max turns (${Number(frame["num_turns"]) - 1})`;
     case "error_max_budget_usd": {
       const [error] = Array.isArray(frame["errors"]) ? frame["errors"] : [];
       return `Error: Exceeded USD budget (${/\(\$(.+)\)/u.exec(`${error}`)?.[1]})`;
+    }
+    case "error_max_structured_output_retries": {
+      const [error] = Array.isArray(frame["errors"]) ? frame["errors"] : [];
+      const isTold = isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330");
+      return `Error: ${
+        isTold ? error : "Failed to provide valid structured output after maximum retries"
+      }`;
     }
     default:
       return undefined;
@@ -112,7 +121,7 @@ function resultWriter(write: OutputOptions["write"]): OutputWriter {
 }
 
 /** What `claude -p` tells as it happens and leaves out of the array; measured with 2.1.197 and 2.1.330. */
-const PASSING = /^(task_.*|background_tasks_changed|permission_denied)$/u;
+const PASSING = /^(task_.*|background_tasks_changed|permission_denied|hook_.*|notification)$/u;
 
 function arrayWriter(write: OutputOptions["write"]): OutputWriter {
   // Kept as text: frames can be large, and their strings are needed once.

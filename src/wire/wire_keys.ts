@@ -55,6 +55,7 @@ const TABLE: Table = {
         "ultrathink_available",
         "ultrathink_typed_raises",
         "view_mode",
+        "user_message_uuids",
       ],
     },
   ],
@@ -136,6 +137,7 @@ const TABLE: Table = {
         "usage",
         "modelUsage",
         "permission_denials",
+        "structured_output",
         "terminal_reason",
         "fast_mode_state",
         "origin",
@@ -152,6 +154,7 @@ const TABLE: Table = {
         "safety_stops",
         "first_content_frame_ms",
         "queued_turn_count",
+        "begun_message_ids",
         "local_command",
         "result_index",
         "user_message_uuid",
@@ -211,7 +214,7 @@ const TABLE: Table = {
  *
  * A version older than all measured ones counts as the oldest of them.
  */
-export function wireKeys(object: WireObject, version: string): readonly string[] {
+function wireKeys(object: WireObject, version: string): readonly string[] {
   return TABLE[object].filter((since, index) =>
     index === 0 || isVersionAtLeast(version, since.version)
   ).flatMap((since) => since.keys);

@@ -5,7 +5,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import type { ClaudeVersion } from "../../fixtures/claude_binary.ts";
+import type { ClaudeVersion } from "../../fixtures/programs/claude_binary.ts";
 import { pythonVersion } from "./bare_tui.ts";
 import { measureCost } from "./cost.ts";
 import { measureExecutable } from "./executable.ts";

@@ -1,6 +1,5 @@
-import { makeFifo } from "../../ffi/fifo.ts";
-import { DEFAULT_WINDOW_SIZE } from "../../ffi/window_size.ts";
-import { conversationOptions } from "../frames/conversation_options.ts";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
+import { DEFAULT_WINDOW_SIZE } from "../../ffi/terminal/pty.ts";
 import { runSession } from "../../src/driver/run_session.ts";
 import { startChild } from "../../src/driver/start_child.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
@@ -8,6 +7,7 @@ import { type BareSession, runBareSessions } from "./bare_tui.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
+import { conversationOptions } from "../frames/conversation_options.ts";
 
 const MIN_MB_PER_S = 50;
 const MAX_DELAY_MS = 20;
@@ -118,6 +118,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
       begin: [{ type: "message", message: { text: "", way: "stdin" } }, { type: "closed" }],
       binary: session.binary,
       env: session.env,
+      cwd: session.cwd,
       conversation: conversationOptions({ size: DEFAULT_WINDOW_SIZE }),
       earlier: [],
       frames: false,

@@ -15,7 +15,7 @@ Deno.test("the README's picture is what its cassette draws", async () => {
 });
 
 Deno.test("the README's cassette replays without a difference", () => {
-  const { ending, result, differences } = replayCassette(CASSETTE);
+  const { ending, result, differences } = replayCassette(readCassette(CASSETTE));
   assertEquals([ending?.kind, result?.subtype, differences], ["answered", "success", []]);
 });
 

@@ -3,7 +3,7 @@ import { foreignNames } from "../../fixtures/foreign_names.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "../../src/cassette/cassette.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { compareFrames } from "../../src/cassette/replay/compare_frames.ts";
-import { type CassetteReplay, replayRead } from "../../src/cassette/replay/replay_cassette.ts";
+import { type CassetteReplay, replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
 import type { AnyFrame } from "../../src/wire/frame.ts";
 import { cutAnew } from "./cut_anew.ts";
@@ -55,7 +55,7 @@ const exitCodeOf = ({ cast }: Cassette): unknown =>
 
 for (const { name, cassette } of RECORDED_RUNS) {
   Deno.test(`${name} replays without a difference, however its output is cut`, () => {
-    const { ending, result, differences } = replayRead(cassette);
+    const { ending, result, differences } = replayCassette(cassette);
     assertEquals(
       [ending?.kind, result?.subtype, exitCodeOf(cassette), differences],
       [...ENDS[name.replace(/.*\//u, "")] ?? [], []],
@@ -111,7 +111,7 @@ for (const [kind, { run, index }] of firstOfEachKind()) {
     }
     const place = places.at(-1) ?? [];
     const other = cassette.tape.with(index, { at: 0, frame: changed(frame, place) });
-    const difference = only(replayRead({ cast: cassette.cast, tape: other }));
+    const difference = only(replayCassette({ cast: cassette.cast, tape: other }));
     assertNames(difference, { frame, index, place });
   });
 }
@@ -120,12 +120,12 @@ Deno.test("a replay notices a frame that is missing, and one that was not there"
   for (const { name, cassette: { cast, tape } } of RECORDED_RUNS) {
     const last = kindOf(tape.at(-1)?.frame);
     assertEquals(
-      only(replayRead({ cast, tape: tape.slice(0, -1) })),
+      only(replayCassette({ cast, tape: tape.slice(0, -1) })),
       `This one prints frame ${tape.length} (${last}), the recorded run not`,
       name,
     );
     assertEquals(
-      only(replayRead({ cast, tape: [...tape, ...tape.slice(-1)] })),
+      only(replayCassette({ cast, tape: [...tape, ...tape.slice(-1)] })),
       `The recorded run printed frame ${tape.length + 1} (${last}), this one not`,
       name,
     );
@@ -136,16 +136,16 @@ Deno.test("a replay notices another exit code, another sentence on stderr and an
   const { cassette } = runOf("2.1.330/api-error");
   const { problem } = reportOf(cassette);
   assert(problem !== undefined);
-  const code = only(replayRead(withReport(cassette, { exitCode: 3 })));
+  const code = only(replayCassette(withReport(cassette, { exitCode: 3 })));
   assertStringIncludes(code, "the recorded run told exit code 3");
   assertStringIncludes(code, "and this one tells exit code 75");
   const message = only(
-    replayRead(withReport(cassette, { problem: { ...problem, message: "Alas" } })),
+    replayCassette(withReport(cassette, { problem: { ...problem, message: "Alas" } })),
   );
   assertStringIncludes(message, 'exit code 75 and "Alas"');
   assertStringIncludes(message, `and this one tells exit code 75 and "${problem.message}"`);
   const suggestion = only(
-    replayRead(withReport(cassette, { problem: { ...problem, suggestion: "Pray" } })),
+    replayCassette(withReport(cassette, { problem: { ...problem, suggestion: "Pray" } })),
   );
   assertStringIncludes(suggestion, "with other details");
 });

@@ -1,5 +1,7 @@
-import { assertEquals } from "@std/assert";
-import { checkPrompt, MAX_PROMPT_LENGTH } from "../../src/cli/check_prompt.ts";
+import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { checkPrompt, decodePrompt, MAX_PROMPT_LENGTH } from "../../src/cli/check_prompt.ts";
+import { CliError } from "../../src/cli_error.ts";
 
 Deno.test("checkPrompt passes ordinary and awkward prompts", () => {
   const prompts = [
@@ -51,4 +53,52 @@ Deno.test("checkPrompt refuses half of a surrogate pair, which has no bytes", ()
       "Cannot send the prompt: it holds half of a surrogate pair",
     );
   }
+});
+
+function errorOf(bytes: readonly number[]): CliError {
+  return assertThrows(() => decodePrompt(new Uint8Array(bytes), '"f"'), CliError);
+}
+
+Deno.test("decodePrompt names the offset of the first byte that is not UTF-8", () => {
+  const message = (offset: number) =>
+    `Cannot send "f": it is not UTF-8 from byte offset ${offset} on`;
+  assertEquals(errorOf([0xff]).message, message(0));
+  assertEquals(errorOf([0x61, 0xc3]).message, message(1));
+  assertEquals(errorOf([0xef, 0xbb, 0xbf, 0x61, 0x80]).message, message(4));
+  assertEquals(errorOf([0xef, 0xbf, 0xbd, 0xef, 0xbf]).message, message(3));
+  assertEquals(errorOf([0xed, 0xa0, 0x80]).message, message(0));
+  assertEquals(errorOf([0xff, 0x00]).message, message(0));
+});
+
+Deno.test("decodePrompt names the offset of a NUL byte that comes first", () => {
+  const error = errorOf([0x7f, 0x45, 0x00, 0xff]);
+  assertEquals(error.message, 'Cannot send "f": it holds a NUL byte at byte offset 2');
+  assertEquals(error.exitCode, 2);
+});
+
+Deno.test("decodePrompt gives text that encodes to the same bytes, or throws", () => {
+  const text = fc.string({ unit: "binary", maxLength: 40 }).map((one) =>
+    new TextEncoder().encode(one)
+  );
+  const marked = text.map((bytes) => new Uint8Array([0xef, 0xbb, 0xbf, ...bytes]));
+  const wild = fc.uint8Array({ maxLength: 40 });
+  const nearly = fc.array(fc.constantFrom(0x61, 0xc3, 0xa9, 0xef, 0xbf, 0xbd, 0xf0, 0x9f), {
+    maxLength: 12,
+  }).map((bytes) => new Uint8Array(bytes));
+  fc.assert(
+    fc.property(fc.oneof(text, marked, wild, nearly), (bytes) => {
+      try {
+        assertEquals(new TextEncoder().encode(decodePrompt(bytes, "stdin")), bytes);
+      } catch (error) {
+        assertInstanceOf(error, CliError);
+        const offset = Number(/byte offset (\d+)/.exec(error.message)?.[1]);
+        const strict = (end: number) =>
+          new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, end));
+        strict(offset);
+        if (error.message.includes("NUL")) assertEquals(bytes.indexOf(0), offset);
+        else assertThrows(() => strict(bytes.length), TypeError);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -39,8 +39,10 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     asksCaller: false,
     partialMessages: false,
     subagentText: false,
+    hookEvents: false,
     sessionMirror: false,
     inheritHooks: false,
+    authStatus: false,
     streamText: false,
     exactStream: false,
     outputFormat: "text",
@@ -83,7 +85,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     ..."--exit-timeout 9 --max-turns 7 --quiet --show --record r".split(" "),
     ..."--allowedTools A --disallowedTools B --add-dir C --mcp-config D".split(" "),
     ..."--betas E F --betas G --task-budget 20000 --debug-to-stderr".split(" "),
-    ..."--max-budget-usd 0.5".split(" "),
+    ..."--max-budget-usd 0.5 --json-schema {}".split(" "),
   ];
   assertEquals(await requestOf(...argv), {
     ignoredArguments: [],
@@ -95,8 +97,10 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     asksCaller: false,
     partialMessages: false,
     subagentText: false,
+    hookEvents: false,
     sessionMirror: false,
     inheritHooks: false,
+    authStatus: false,
     streamText: false,
     exactStream: false,
     record: "r",
@@ -114,6 +118,7 @@ Deno.test("parseArguments fills every field that has a flag", async () => {
     show: true,
     maxTurns: 7,
     maxBudgetUsd: 0.5,
+    jsonSchema: "{}",
     inject: "paste",
     claudeBinary: "/bin/claude",
     settings: "{}",
@@ -478,6 +483,10 @@ Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", asyn
 });
 
 Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => {
+  const byTool = await requestOf("--permission-prompt-tool=mcp__a__b");
+  assertEquals([byTool.asksCaller, byTool.promptTool], [false, "mcp__a__b"]);
+  const silent = await requestOf("--permission-prompt-tool=mcp__a__b", "--permission-prompts=none");
+  assertEquals(silent.promptTool, undefined);
   const asked = [...STREAMS, "--permission-prompt-tool=stdio", "--permission-prompts"];
   assertEquals((await requestOf(...asked, "host")).asksCaller, true);
   assertEquals((await requestOf(...asked, "none")).asksCaller, false);

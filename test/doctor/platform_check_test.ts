@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { platformCheck } from "../../src/doctor/platform_check.ts";
+import { libcCheck, platformCheck } from "../../src/doctor/platform_check.ts";
 
 const GOOD = { os: "linux", arch: "x86_64", env: "gnu", ffiPermission: "granted", glibc: "2.36" };
 
@@ -22,4 +22,16 @@ Deno.test("platformCheck() says what is wrong with another platform, and what to
     assertStringIncludes(detail, found);
     assertEquals(typeof suggestion, "string");
   }
+});
+
+const platform = { os: "linux", arch: "x86_64", ffiPermission: "granted" };
+
+Deno.test("libcCheck() takes a library that has every function", () => {
+  const { ok, data } = libcCheck({ platform, functions: 30, missing: [] });
+  assertEquals([ok, data], [true, { functions: 30, missing: [] }]);
+});
+
+Deno.test("libcCheck() names the functions that are missing", () => {
+  const { ok, detail } = libcCheck({ platform, functions: 30, missing: ["eventfd", "poll"] });
+  assertEquals([ok, detail], [false, "2 of 30 functions are missing: eventfd, poll"]);
 });

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { runVerdict, sessionFacts } from "../../src/doctor/run_verdict.ts";
-import type { RunReport } from "../../src/run/run_report.ts";
+import type { RunReport } from "../../src/run/perform_run.ts";
 import { parseEntry } from "../../src/transcript/entry.ts";
 
 const REPORT: RunReport = {

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { writeFd } from "../../ffi/fd.ts";
-import { Pipe } from "../../ffi/pipe.ts";
-import { kill, waitFor } from "../../ffi/process.ts";
-import { openPty } from "../../ffi/pty.ts";
-import { SIGNALS } from "../../ffi/signals.ts";
-import { spawn } from "../../ffi/spawn.ts";
+import { writeFd } from "../../ffi/descriptors/fd.ts";
+import { Pipe } from "../../ffi/descriptors/pipe.ts";
+import { kill, waitFor } from "../../ffi/processes/process.ts";
+import { openPty } from "../../ffi/terminal/pty.ts";
+import { SIGNALS } from "../../ffi/processes/signals.ts";
+import { spawn } from "../../ffi/processes/spawn.ts";
 import { Guard } from "../../src/driver/hands/guard.ts";
 import { GUARD_SCRIPT } from "../../src/driver/hands/guard_script.ts";
 import { readProcessStat } from "../../src/sandbox/processes/process_stat.ts";

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { closeFd, readFd } from "../../ffi/fd.ts";
-import { makeFifo, openFifo } from "../../ffi/fifo.ts";
+import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { HookSource } from "../../src/driver/sources/hook_source.ts";
+import { hookScript } from "../../src/sandbox/child/hooks.ts";
 
 /** A FIFO, a folder for payloads, and what reads them. */
 class Ground implements Disposable {
@@ -111,4 +112,25 @@ Deno.test("HookSource needs no room on the disk for a short answer, and a file f
     Deno.readTextFileSync(`${ground.path}/payloads/7.reply`),
     `${JSON.stringify({ text })}\n`,
   );
+});
+
+Deno.test("HookSource lets hooks go that nobody has answered", async () => {
+  const ground = new Ground();
+  const script = `${ground.path}/hook`;
+  Deno.writeTextFileSync(script, hookScript("s3").replaceAll("hooks.fifo", "fifo"));
+  const hook = new Deno.Command("/bin/sh", { args: [script, "asks"], stdin: "piped" }).spawn();
+  const stdin = hook.stdin.getWriter();
+  await stdin.write(new TextEncoder().encode('{"hook_event_name":"Stop"}'));
+  await stdin.close();
+  let calls = ground.source.read();
+  while (calls.length === 0) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    calls = ground.source.read();
+  }
+  assertEquals(calls.map(({ event }) => event), ["Stop"]);
+  // No FIFO, and nobody who waits: what else is there does no harm.
+  ground.payload("7.answer", "");
+  ground.source[Symbol.dispose]();
+  assertEquals((await hook.status).code, 0);
+  Deno.removeSync(ground.path, { recursive: true });
 });

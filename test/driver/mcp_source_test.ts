@@ -11,11 +11,15 @@ Deno.test("McpSource counts the connections that the debug log tells of", () => 
   line("a", "Starting connection with timeout of 30000ms");
   line("b", "Starting connection with timeout of 30000ms");
   line("a", "Successfully connected (transport: stdio) in 3ms");
-  assertEquals(source.read(), { begun: 2, done: 0 });
+  assertEquals(source.read(), { begun: 2, done: 0, settled: {} });
   assertEquals(source.read(), undefined);
   line("a", "Channel notifications skipped: …");
-  assertEquals(source.read(), { begun: 2, done: 1 });
+  assertEquals(source.read(), { begun: 2, done: 1, settled: { a: "connected" } });
   line("b", "Connection failed after 5ms");
-  assertEquals(source.read(), { begun: 2, done: 2 });
+  assertEquals(source.read(), {
+    begun: 2,
+    done: 2,
+    settled: { a: "connected", b: "failed" },
+  });
   Deno.removeSync(folder, { recursive: true });
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { makeFifo } from "../../ffi/fifo.ts";
-import { followLog } from "../../src/driver/sources/follow_log.ts";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
+import { followLog } from "../../src/driver/sources/follow_lines.ts";
 import { RetrySource } from "../../src/driver/sources/retry_source.ts";
 
 const ERROR_500 = 'API error (attempt 1/11): 500 500 {"type":"error","error":{"type":"api_error"}}';
@@ -23,7 +23,8 @@ class Ground implements Disposable {
       this.looks++;
       return Promise.resolve({ lines: this.rows, cursor: { row: 1, col: 1 } });
     };
-    return source.read({ at, look });
+    source.faults(at);
+    return source.announced({ at, look });
   }
 
   [Symbol.dispose](): void {
@@ -47,6 +48,21 @@ Deno.test("RetrySource joins what the log and the screen say of a retry, once", 
   const { looks } = ground;
   assertEquals(await ground.read(source, 150), undefined);
   assertEquals(ground.looks, looks, "nothing to look for");
+});
+
+Deno.test("RetrySource tells of failed requests as the log does", () => {
+  using ground = new Ground();
+  const source = new RetrySource(followLog(ground.logPath));
+  assertEquals(source.faults(0), []);
+  ground.log("ERROR", ERROR_500);
+  ground.log("ERROR", "API error (attempt 2/11): undefined Connection error.");
+  ground.log("WARN", "Stream connection error (ECONNRESET) — retrying streaming (1/3)");
+  assertEquals(source.faults(1), [
+    { attempt: 1, maxRetries: 10, status: 500 },
+    { attempt: 2, maxRetries: 10, status: null },
+    { attempt: 1, maxRetries: 3, status: null },
+  ]);
+  assertEquals(source.faults(2), []);
 });
 
 Deno.test("RetrySource waits for the screen to catch up with the next failure", async () => {

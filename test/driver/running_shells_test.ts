@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { runningShells } from "../../src/driver/sources/running_shells.ts";
+import { runningShells } from "../../src/driver/sources/shells/running_shells.ts";
 
 Deno.test("runningShells() names the shells of one session", () => {
   const tempDir = Deno.makeTempDirSync();

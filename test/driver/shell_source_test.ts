@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { makeFifo } from "../../ffi/fifo.ts";
-import { Poller } from "../../ffi/poll.ts";
-import { calledCommand, shellCommands } from "../../src/driver/sources/shell_commands.ts";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { calledCommand, shellCommands } from "../../src/driver/sources/shells/shell_commands.ts";
+import { type ShellNews, ShellSource } from "../../src/driver/sources/shells/shell_source.ts";
 import { shellScript } from "../../src/sandbox/child/split_shell.ts";
-import { type ShellNews, ShellSource } from "../../src/driver/sources/shell_source.ts";
 
 /** The folder for temporary files of a session, and a source that looks at it. */
 class Ground implements Disposable {

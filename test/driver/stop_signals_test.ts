@@ -9,9 +9,9 @@ const LISTENED = Object.keys(STOP_SIGNALS).filter((name) => name !== "SIGPIPE");
 
 /** Sends itself some signals one after the other, and says which of the last were heard and how its children ended. */
 const LISTENER = `
-  import { listenToSignals } from ${module("ffi/listen_to_signals.ts")};
-  import { waitFor } from ${module("ffi/process.ts")};
-  import { spawn } from ${module("ffi/spawn.ts")};
+  import { listenToSignals } from ${module("ffi/processes/own_signals.ts")};
+  import { waitFor } from ${module("ffi/processes/process.ts")};
+  import { spawn } from ${module("ffi/processes/spawn.ts")};
   import { StopSignals } from ${module("src/driver/stop_signals.ts")};
   const [sent, awaited] = JSON.parse(Deno.args[0]);
   using _ = listenToSignals(["SIGWINCH"], () => {});
@@ -31,9 +31,9 @@ const LISTENER = `
 
 /** Becomes that program, with some signals ignored, some blocked and all others as they are at a login. */
 const STARTER = `
-  import { exec } from ${module("ffi/exec.ts")};
+  import { exec } from ${module("ffi/processes/exec.ts")};
   import { libc } from ${module("ffi/libc.ts")};
-  import { SIGNALS } from ${module("ffi/signals.ts")};
+  import { SIGNALS } from ${module("ffi/processes/signals.ts")};
   const [ignored, blocked, ...args] = JSON.parse(Deno.args[0]);
   for (const [name, number] of Object.entries(SIGNALS)) {
     libc().signal(number, ignored.includes(name) ? Deno.UnsafePointer.create(1n) : null);

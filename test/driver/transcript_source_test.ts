@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { makeFifo } from "../../ffi/fifo.ts";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { TranscriptSource } from "../../src/driver/sources/transcript_source.ts";
 
 const append = (path: string, text: string) => Deno.writeTextFileSync(path, text, { append: true });

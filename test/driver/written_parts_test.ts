@@ -4,7 +4,7 @@ import {
   type ShellStream,
   writtenParts,
   type WrittenSince,
-} from "../../src/driver/sources/written_parts.ts";
+} from "../../src/driver/sources/shells/written_parts.ts";
 
 /** What was written, a write each, and what is known of it. */
 function since(

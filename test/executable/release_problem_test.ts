@@ -13,14 +13,26 @@ var version = "0.1.0";
 // deno:https://jsr.io/@std/jsonc/1.0.2/parse.ts
 // deno:https://jsr.io/@std/jsonc/1.0.2/_parser.ts
 // npm:@xterm/headless/6.0.0/lib-headless/xterm-headless.mjs
+// npm:ajv/8.20.0/dist/ajv.js
+// npm:fast-deep-equal/3.1.3/index.js
+// npm:fast-uri/3.1.9/index.js
+// npm:json-schema-traverse/1.0.0/index.js
 // npm:zod/4.6.7/v4/core/api.js
 `;
 
-Deno.test("a release may hold the project's own files, jsr:@std, zod and @xterm/headless", () => {
+Deno.test("a release may hold the project's own files, jsr:@std, ajv, zod and @xterm/headless", () => {
   const contents = bundleContents(RELEASE);
   assertEquals(contents, {
     files: ["deno.json", "ffi/libc.ts", "src/cli/flags.ts"],
-    packages: ["jsr:@std/jsonc@1.0.2", "npm:@xterm/headless@6.0.0", "npm:zod@4.6.7"],
+    packages: [
+      "jsr:@std/jsonc@1.0.2",
+      "npm:@xterm/headless@6.0.0",
+      "npm:ajv@8.20.0",
+      "npm:fast-deep-equal@3.1.3",
+      "npm:fast-uri@3.1.9",
+      "npm:json-schema-traverse@1.0.0",
+      "npm:zod@4.6.7",
+    ],
   });
   assertEquals(releaseProblem(contents), undefined);
 });

@@ -83,4 +83,4 @@ await concurrently(Array.from({ length: runs }, (_, index) => index), {
   },
 });
 print(`Claude Code ${version}, ${runs} runs, ${parallel} at a time: ${lost} with a loss`);
-Deno.exit(lost === 0 ? 0 : 1);
+Deno.exitCode = lost === 0 ? 0 : 1;

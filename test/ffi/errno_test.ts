@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { checked, ERRNO, lastErrno, LibcError } from "../../ffi/errno.ts";
 import { libc } from "../../ffi/libc.ts";
-import { Poller } from "../../ffi/poll.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
 
 Deno.test("LibcError names the action, the file, the call and the error number", () => {
   const error = new LibcError(2, { call: "open", action: "open the FIFO", path: "/none" });

@@ -6,14 +6,14 @@
  * @module
  */
 
+import { closeFd } from "../../ffi/descriptors/fd.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
 import { LibcError } from "../../ffi/errno.ts";
-import { closeFd } from "../../ffi/fd.ts";
-import { makeFifo, openFifo } from "../../ffi/fifo.ts";
-import { Poller } from "../../ffi/poll.ts";
-import { openPidfd, waitFor } from "../../ffi/process.ts";
-import { openPty } from "../../ffi/pty.ts";
-import { spawn } from "../../ffi/spawn.ts";
-import { PtyChild } from "./pty_child.ts";
+import { openPidfd, waitFor } from "../../ffi/processes/process.ts";
+import { spawn } from "../../ffi/processes/spawn.ts";
+import { openPty } from "../../ffi/terminal/pty.ts";
+import { PtyChild } from "./terminal/pty_child.ts";
 import { MISSING } from "../nowhere.ts";
 
 async function runOne(): Promise<number> {

@@ -334,16 +334,16 @@ for (const version of VERSIONS) {
 Deno.test("the output of a command is not told in a turn, nor what makes room for a prompt", () => {
   const { push, begin, state, frames } = resume("2.1.197");
   const text = (text: string) => ({ content: [{ type: "text", text }] });
-  push({
-    type: "user",
-    uuid: "r",
-    isMeta: true,
-    message: text("Continue from where you left off."),
-  });
-  const message = { id: "m", model: "<synthetic>", ...text("No response requested.") };
-  push({ type: "assistant", uuid: "a", message });
+  const makeRoom = (before: string) => {
+    const remark = text("Continue from where you left off.");
+    push({ type: "user", uuid: `${before}r`, isMeta: true, message: remark });
+    const message = { id: "m", model: "<synthetic>", ...text("No response requested.") };
+    push({ type: "assistant", uuid: `${before}a`, message });
+  };
+  makeRoom("before");
   push(prompt);
   begin();
+  makeRoom("after");
   push({ type: "system", subtype: "local_command", content: output.message.content });
   push(output);
   assertEquals(frames.map(brief), ["init"]);

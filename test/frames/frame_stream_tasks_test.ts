@@ -8,7 +8,9 @@ const SUBAGENT = { agentId: "a1", toolUseId: "t", type: "Explore", description: 
 function begin(version: string) {
   const told = startTelling();
   const { frames } = told;
-  const push = (line: object) => told.push({ version, ...line });
+  const pushAll = (...lines: readonly object[]) =>
+    told.push(...lines.map((line) => ({ version, ...line })));
+  const push = (line: object) => pushAll(line);
   const pushSubagent = (line: object) =>
     told.pushSubagent(SUBAGENT, { version, isSidechain: true, ...line });
   const watchShells = (ids: readonly string[], now: number) =>
@@ -16,7 +18,7 @@ function begin(version: string) {
   push({ type: "user", uuid: "p", message: { content: "Hi" } });
   told.begin();
   frames.length = 0;
-  return { ...told, push, pushSubagent, watchShells, finish: () => told.finish(version) };
+  return { ...told, push, pushAll, pushSubagent, watchShells, finish: () => told.finish(version) };
 }
 
 function call(name: string, input: object, id = "t") {
@@ -52,6 +54,9 @@ const kinds = (frames: readonly Frame[]) =>
 
 const AGENT_INPUT = { description: "Look", prompt: "Look around", subagent_type: "Explore" };
 
+/** Before 2.1.330 a call waits anyway. */
+const WAITING_INPUT = { ...AGENT_INPUT, run_in_background: false };
+
 const DONE = {
   status: "completed",
   agentId: "a1",
@@ -73,7 +78,7 @@ for (
     // Its first line may be written before the line of the call.
     pushSubagent({ type: "user", message: { content: "Look around" } });
     assertEquals(frames, []);
-    push(call("Agent", AGENT_INPUT));
+    push(call("Agent", version === "2.1.330" ? WAITING_INPUT : AGENT_INPUT));
     pushSubagent(call("Bash", { command: "ls" }, "t2"));
     pushSubagent(result({}, { id: "t2" }));
     pushSubagent(text("It is fine"));
@@ -169,6 +174,44 @@ for (
     assertEquals(kinds(frames), ["assistant"]);
   });
 
+  Deno.test(`frames: no task ends before it has begun (${version})`, () => {
+    const { frames, push, pushAll } = begin(version);
+    const notice = {
+      type: "queue-operation",
+      operation: "enqueue",
+      timestamp: "2026-01-01T00:00:10.000Z",
+      content:
+        "<task-notification><task-id>b1</task-id><status>completed</status></task-notification>",
+    };
+    const make = call("Bash", { command: "make", run_in_background: true });
+    const started = result({ backgroundTaskId: "b1" });
+    const list = version === "2.1.330" ? ["background_tasks_changed"] : [];
+    const ended = version === "2.1.330"
+      ? ["task_updated", "task_notification", ...list]
+      : ["task_updated"];
+    const expected = ["assistant", ...list, "task_started", "user", ...ended];
+    // It is written at once, what came before it 0.1 s later: with it, or by and by.
+    pushAll(notice, make, started);
+    assertEquals(kinds(frames), expected);
+    frames.length = 0;
+    const second = JSON.stringify([notice, make, started]).replaceAll("b1", "b2")
+      .replaceAll('"t"', '"t2"').replaceAll("m-t", "m-t2");
+    for (const line of JSON.parse(second)) push(line);
+    assertEquals(kinds(frames), expected);
+  });
+
+  Deno.test(`frames: the end of an unknown task is told before the turn that it starts (${version})`, () => {
+    const { finish, frames, push } = begin(version);
+    const content =
+      "<task-notification><task-id>b1</task-id><status>completed</status></task-notification>";
+    push({ type: "queue-operation", operation: "enqueue", content });
+    assertEquals(frames, []);
+    push({ type: "user", message: { content } });
+    finish();
+    const list = version === "2.1.330" ? ["background_tasks_changed"] : [];
+    assertEquals(kinds(frames), ["task_updated", "task_notification", ...list, "init"]);
+  });
+
   Deno.test(`frames: takes no turn for one of the run that its end gave rise to (${version})`, () => {
     const { ending, finish, frames, push } = begin(version);
     push(call("Bash", { command: "make", run_in_background: true }));
@@ -195,5 +238,11 @@ Deno.test("frames: lists a shell that is no longer waited for", () => {
   push(call("Bash", { command: "make" }));
   watchShells(["b1"], Date.parse("2026-01-01T00:01:00.000Z"));
   push(result({ backgroundTaskId: "b1" }));
-  assertEquals(kinds(frames), ["assistant", "task_started", "background_tasks_changed", "user"]);
+  assertEquals(kinds(frames), [
+    "assistant",
+    "task_started",
+    "background_tasks_changed",
+    "task_updated",
+    "user",
+  ]);
 });

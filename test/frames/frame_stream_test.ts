@@ -75,6 +75,44 @@ Deno.test("word of a retry is held back until the session has begun", () => {
   assertEquals(frames.slice(1).map(({ attempt }) => attempt), [1, 2]);
 });
 
+Deno.test("a retry that the screen did not announce is told before the answer that shows it", () => {
+  const { tell, push, begin, frames } = startTelling();
+  const fault = { attempt: 1, maxRetries: 10, status: 500 };
+  const message = { id: "m", model: "m", content: [{ type: "text", text: "Hello" }] };
+  const answers = (more: object = {}) =>
+    push({ version: "2.1.330", type: "assistant", uuid: crypto.randomUUID(), message, ...more });
+  const retries = () =>
+    frames.filter(({ subtype }) => subtype === "api_retry")
+      .map(({ attempt, retry_delay_ms: delay }) => [attempt, delay]);
+  push({ version: "2.1.330", type: "user", uuid: "p", message: { content: "Hi" } });
+  begin();
+  tell({ type: "fault", fault });
+  tell({ type: "retry", retry: { ...fault, delayMs: 2000 } });
+  assertEquals(retries(), [[1, 2000]]);
+  tell({ type: "fault", fault: { ...fault, attempt: 2 } });
+  tell({ type: "fault", fault: { ...fault, attempt: 3 } });
+  assertEquals(retries(), [[1, 2000], [2, 1000]], "the next failure shows it too");
+  answers();
+  assertEquals(retries(), [[1, 2000], [2, 1000], [3, 2000]]);
+  assertEquals(kinds(frames).at(-1), "assistant");
+
+  // What is not made again, or fails for good, is no retry.
+  tell({ type: "fault", fault: { ...fault, status: 400 } });
+  answers();
+  tell({ type: "fault", fault: { ...fault, attempt: 11 } });
+  answers();
+  // Another model has been asked.
+  tell({ type: "fault", fault: { ...fault, attempt: 3, status: 529 } });
+  answers();
+  tell({ type: "fault", fault });
+  answers({ isApiErrorMessage: true });
+  answers();
+  tell({ type: "fault", fault });
+  tell({ type: "hook", event: "StopFailure", payload: {} });
+  answers();
+  assertEquals(retries().length, 3);
+});
+
 Deno.test("a resumed session begins with what earlier runs were told of it", () => {
   const { tell, push, begin, frames } = startTelling();
   const version = "2.1.330";
@@ -100,6 +138,40 @@ Deno.test("a resumed session begins with what earlier runs were told of it", () 
   const [init] = frames;
   assertEquals([init?.["agents"], init?.["skills"]], [["Explore"], ["verify"]]);
   assertEquals([init?.["tools"], init?.["model"]], [["Bash"], "m"]);
+});
+
+Deno.test("an answer that is written before what its run begins with is told after it", () => {
+  const lines = {
+    prompt: { type: "user", uuid: "p", message: { content: "Hi" } },
+    agents: {
+      type: "attachment",
+      attachment: { type: "agent_listing_delta", addedTypes: ["Explore"] },
+    },
+    skills: { type: "attachment", attachment: { type: "skill_listing", names: ["verify"] } },
+    answer: { type: "assistant", uuid: "a", message: { id: "m", model: "m", content: [] } },
+    shape: { type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } },
+    request: { type: "api-request", querySource: "repl_main_thread", shapeHash: "h" },
+  };
+  const { prompt, agents, skills, answer, shape, request } = lines;
+  const rows = [
+    { version: "2.1.197", before: [answer], later: [prompt, agents, skills], tools: [] },
+    {
+      version: "2.1.330",
+      before: [prompt, agents, skills, answer],
+      later: [shape, request],
+      tools: ["Bash"],
+    },
+  ];
+  for (const { version, before, later, tools } of rows) {
+    const { push, frames } = startTelling();
+    push(...before.map((line) => ({ version, ...line })));
+    assertEquals(frames, []);
+    push(...later.map((line) => ({ version, ...line })));
+    assertEquals(kinds(frames), ["system/init", "assistant"]);
+    const [init] = frames;
+    assertEquals([init?.["agents"], init?.["skills"]], [["Explore"], ["verify"]]);
+    assertEquals(init?.["tools"], tools);
+  }
 });
 
 Deno.test("the same run is told with the same ids, and no id twice", () => {

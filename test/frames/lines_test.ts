@@ -1,38 +1,137 @@
 import { assertEquals } from "@std/assert";
-import type { Entry } from "../../src/transcript/entry.ts";
-import { inOrder } from "../../src/frames/lines.ts";
+import { parseEntry } from "../../src/transcript/entry.ts";
+import { tellInput } from "../../src/frames/frames.ts";
+import { awaitMessage } from "../../src/frames/messages.ts";
+import { startFrames } from "../../src/frames/telling/frames_state.ts";
+import { tellResult } from "../../src/frames/turn_result.ts";
+import { conversationOptions } from "./conversation_options.ts";
+import { startTelling } from "./telling.ts";
 
-const entry = (name: string, more: object = {}): Entry => ({
-  type: "other",
-  line: { name, ...more },
+/** A line that is told as a frame, written in that second, or at no time that it tells. */
+const line = (uuid: string, second?: number) => ({
+  type: "assistant",
+  uuid,
+  sessionId: "s",
+  version: "2.1.330",
+  ...(second === undefined ? {} : { timestamp: `2026-01-01T00:00:0${second}.000Z` }),
+  message: {
+    id: uuid,
+    model: "claude-opus-5-5",
+    content: [{ type: "tool_use", id: uuid, name: "Read", input: {} }],
+  },
 });
-const at = (second: number, name: string) =>
-  entry(name, { timestamp: `2026-01-01T00:00:0${second}.000Z` });
-const subagent = { agentId: "a", toolUseId: "t", type: "x", description: "" };
-const names = (lines: ReturnType<typeof inOrder>) =>
-  lines.map(({ entry }) => entry.type === "other" ? entry.line.name : undefined);
 
-Deno.test("inOrder() puts subagents' lines between those of the session by their times", () => {
-  const own = [entry("header"), at(1, "call"), entry("note"), at(4, "result")];
-  const theirs = [at(2, "prompt"), entry("blob"), at(3, "answer")];
-  assertEquals(names(inOrder(own, theirs.map((entry) => ({ subagent, entry })))), [
-    "header",
+/** The order in which lines are told that were read together; the session's first one calls the subagent. */
+function toldOf(
+  own: readonly { readonly uuid: string }[],
+  theirs: readonly object[],
+): readonly unknown[] {
+  const subagent = { agentId: "a", toolUseId: own[0]?.uuid ?? "", type: "x", description: "" };
+  const { frames, tell } = startTelling({ version: "2.1.330" });
+  const request = { type: "api-request", querySource: "repl_main_thread" };
+  for (const each of [request, ...own]) {
+    const entry = parseEntry(JSON.stringify(each));
+    if (entry !== undefined) tell({ type: "transcript", entry });
+  }
+  for (const each of theirs) {
+    const entry = parseEntry(JSON.stringify(each));
+    if (entry !== undefined) tell({ type: "subagent", line: { subagent, entry } });
+  }
+  tell({ type: "read" });
+  return frames.flatMap((frame) => frame.type === "assistant" ? [frame.message.id] : []);
+}
+
+Deno.test("subagents' lines are told between those of the session, by their times", () => {
+  const own = [line("first"), line("call", 1), line("note"), line("result", 4)];
+  const theirs = [line("prompt", 2), line("untimed"), line("answer", 3)];
+  assertEquals(toldOf(own, theirs), [
+    "first",
     "call",
     "note",
     "prompt",
-    "blob",
+    "untimed",
     "answer",
     "result",
   ]);
 });
 
-Deno.test("inOrder() leaves the lines of one transcript as they are written", () => {
-  const own = [at(5, "late"), at(1, "prompt"), at(6, "last")];
-  assertEquals(names(inOrder(own, [])), ["late", "prompt", "last"]);
-  assertEquals(names(inOrder(own, [{ subagent, entry: at(5, "theirs") }])), [
-    "late",
-    "prompt",
-    "theirs",
-    "last",
+Deno.test("the lines of one transcript are told as they are written", () => {
+  const own = [line("late", 5), line("early", 1), line("last", 6)];
+  assertEquals(toldOf(own, []), ["late", "early", "last"]);
+  assertEquals(toldOf(own, [line("theirs", 5)]), ["late", "early", "theirs", "last"]);
+});
+
+/** What is told of lines that were read together, in a word each: of hooks, `system/init`, answers and results. */
+function outlineOf(lines: readonly object[], options: { readonly hookEvents?: true }) {
+  const { frames, push } = startTelling({ version: "2.1.197", ...options });
+  push(...lines.map((line) => ({ version: "2.1.197", sessionId: "s", ...line })));
+  return frames.map((frame) =>
+    frame.type === "system" ? frame["hook_name"] ?? frame.subtype : frame.type
+  );
+}
+
+Deno.test("hooks are told where they ran, wherever the transcript has them", () => {
+  const hook = (hookEvent: string, type = "hook_success") => ({
+    type: "attachment",
+    attachment: {
+      type,
+      hookEvent,
+      hookName: hookEvent,
+      toolUseID: "call",
+      ...{ stdout: "", stderr: "", exitCode: 0, content: "" },
+    },
+  });
+  const lines = [
+    line("call"),
+    hook("SessionStart"),
+    { type: "user", uuid: "p", message: { role: "user", content: "Hi" } },
+    { type: "attachment", attachment: { type: "skill_listing", names: [] } },
+    hook("UserPromptSubmit"),
+    hook("PreToolUse"),
+    hook("PreToolUse", "hook_system_message"),
+    {
+      type: "user",
+      message: { role: "user", content: [{ type: "tool_result", tool_use_id: "call" }] },
+    },
+    hook("PostToolUse"),
+    hook("PostToolUse"),
+    hook("Stop"),
+  ];
+  const twice = (...names: readonly string[]) => names.flatMap((name) => [name, name]);
+  assertEquals(outlineOf(lines, { hookEvents: true }), [
+    ...twice("SessionStart", "UserPromptSubmit"),
+    "init",
+    "assistant",
+    ...twice("PreToolUse", "PostToolUse", "PostToolUse"),
+    "user",
+    ...twice("Stop"),
   ]);
+  const unasked = ["SessionStart", "SessionStart", "init", "assistant", "user"];
+  assertEquals(outlineOf(lines, {}), unasked);
+});
+
+Deno.test("the first answer of a child has its system/init before it, whatever was answered without the child", () => {
+  const { frames: usual, report } = conversationOptions();
+  const settled = { kind: "local", text: "not here", version: "2.1.197" } as const;
+  const message = { text: "/logout", settled };
+  const begun = awaitMessage(startFrames(usual, report), message).state;
+  const local = tellResult(begun, { ending: { kind: "settled", message }, at: 0 });
+  let state = awaitMessage(local.state, { text: "Hi", way: "rendezvous" }).state;
+  const told: unknown[] = [];
+  const lines = [
+    line("answer", 2),
+    { type: "user", uuid: "p", version: "2.1.197", message: { role: "user", content: "Hi" } },
+  ].map((each) => parseEntry(JSON.stringify({ ...each, version: "2.1.197" })));
+  const inputs = [
+    ...lines.flatMap((entry) =>
+      entry === undefined ? [] : [{ type: "transcript", entry } as const]
+    ),
+    { type: "read" } as const,
+  ];
+  for (const input of inputs) {
+    const next = tellInput(state, { ...input, at: 1 });
+    state = next.state;
+    told.push(...next.frames.map((frame) => frame.type));
+  }
+  assertEquals(told, ["system", "assistant"]);
 });

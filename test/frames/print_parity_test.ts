@@ -4,8 +4,8 @@ import { permissionDenialsOf } from "../../src/transcript/permission_denials.ts"
 import { sessionListingOf } from "../../src/transcript/session_listing.ts";
 import { type Turn, turnsOf } from "../../src/transcript/turn.ts";
 import type { AnyFrame, ResultFrame } from "../../src/wire/frame.ts";
-import { framesOfEntry } from "../../src/frames/build/frames_of_entry.ts";
-import { initFrame } from "../../src/frames/build/init_frame.ts";
+import { framesOfEntry } from "../../src/frames/single/frames_of_entry.ts";
+import { initFrame } from "../../src/frames/single/init_frame.ts";
 import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
 import { type ResultFacts, resultFrame } from "../../src/frames/result/result_frame.ts";

@@ -3,7 +3,7 @@ import {
   type FramesOptions,
   type FramesState,
   startFrames,
-} from "../../src/frames/frames_state.ts";
+} from "../../src/frames/telling/frames_state.ts";
 import type { Input, Subagent } from "../../src/session/input.ts";
 import { parseEntry } from "../../src/transcript/entry.ts";
 import type { Frame } from "../../src/wire/frame.ts";

@@ -1,4 +1,4 @@
-import { signalName, SIGNALS } from "../../ffi/signals.ts";
+import { signalName, SIGNALS } from "../../ffi/processes/signals.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { exampleCommand } from "../examples/run_example.ts";
 import { heardLack } from "../heard_lack.ts";

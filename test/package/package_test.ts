@@ -47,6 +47,10 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
       const packages = [
         ...std.map((name) => `${registry.url}@std/${name}`),
         "npm:@xterm/headless@6.0.0",
+        "npm:ajv@8.20.0",
+        "npm:fast-deep-equal@3.1.3",
+        "npm:fast-uri@3.1.9",
+        "npm:json-schema-traverse@1.0.0",
         "npm:zod@4.6.7",
       ];
       assertEquals(made.stdout.split("\n")[0], `Bundled ${packages.join(", ")}`);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { denoDir } from "../../fixtures/deno_dir.ts";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import { startProgram } from "../start_program.ts";
 import type { Registry } from "./registry.ts";
 import { stdPackages } from "./std_packages.ts";

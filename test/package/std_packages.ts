@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { denoDir } from "../../fixtures/deno_dir.ts";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import type { Published } from "./registry.ts";
 
 const LINKED = join(import.meta.dirname ?? ".", "../../fixtures/std");

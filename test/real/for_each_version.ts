@@ -18,6 +18,16 @@ export function forEachVersion(
   for (const version of REAL_VERSIONS) register(version, { name, test, options });
 }
 
+/** The same with all but the newest version, for what the Agent SDKs, which are of the newest one, prove of that. */
+export function forEarlierVersions(
+  name: string,
+  test: (real: RealClaude) => Promise<void>,
+  options: RealClaudeOptions = {},
+): void {
+  const earlier = REAL_VERSIONS.length === 1 ? REAL_VERSIONS : REAL_VERSIONS.slice(0, -1);
+  for (const version of earlier) register(version, { name, test, options });
+}
+
 /** The same with the newest version alone, for what does not depend on it: each start of Claude Code takes a second. */
 export function forNewestVersion(
   name: string,

@@ -15,6 +15,8 @@ export interface Caller {
   readonly answer: (by: (question: JsonObject) => unknown) => void;
   /** Waits until a request with such a text has reached the API. */
   readonly asked: (text: string) => Promise<void>;
+  /** The folder that the program works in. */
+  readonly folder: string;
   /** The pid of the program. */
   readonly pid: number;
 }
@@ -112,6 +114,7 @@ async function speak(
   const speaking = async () => {
     await script({
       answer: (by) => answers = by,
+      folder: real.home.project,
       pid: child.pid,
       send,
       say: async (text, more = {}) =>

@@ -1,8 +1,7 @@
 import { parseArguments } from "../../src/cli/parse_arguments.ts";
-import { performRun } from "../../src/run/perform_run.ts";
-import { type PreparedRun, prepareRun } from "../../src/run/prepare_run.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
-import type { RunReport } from "../../src/run/run_report.ts";
+import { performRun, type RunReport } from "../../src/run/perform_run.ts";
+import { type PreparedRun, prepareRun } from "../../src/run/prepare_run.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { claudeBinary, type ClaudeVersion } from "../../fixtures/claude_binary.ts";
+import { claudeBinary, type ClaudeVersion } from "../../fixtures/programs/claude_binary.ts";
 import {
   type MessagesApi,
   type MessagesApiOptions,
   startMessagesApi,
-} from "../../fixtures/messages_api.ts";
+} from "../../fixtures/api/messages_api.ts";
 import {
   makeThrowawayHome,
   type ThrowawayHome,
@@ -13,6 +13,7 @@ import {
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOptions, type ProgramOutput, startProgram } from "../start_program.ts";
+import { asRecorded, type RecordedName } from "./as_recorded.ts";
 import { namedClaude } from "./named_claude.ts";
 
 /** What is unusual about one start of a program. */
@@ -32,6 +33,12 @@ export interface StartedRun {
   /** Its end, with all it wrote. */
   readonly ended: Promise<ProgramOutput>;
 }
+
+/**
+ * What lets Claude Code's runtime translate no code a second time, and collect its garbage without a thread of its own:
+ * that pays for who works for hours, and costs a run of a test a fifth of its time.
+ */
+const SHORT_LIVED = { BUN_JSC_useDFGJIT: "0", BUN_JSC_useConcurrentGC: "0" };
 
 /** What is unusual about a test's surroundings. */
 export interface RealClaudeOptions {
@@ -68,7 +75,8 @@ export class RealClaude implements AsyncDisposable {
       ? namedClaude.binary
       : await claudeBinary(version as ClaudeVersion);
     const api = startMessagesApi(options.api);
-    const home = await makeThrowawayHome({ apiUrl: api.url, ...options.home });
+    const env = { ...SHORT_LIVED, ...options.home?.env };
+    const home = await makeThrowawayHome({ apiUrl: api.url, ...options.home, env });
     await Deno.mkdir(`${home.path}/t`);
     return new RealClaude({ version, binary, api, home });
   }
@@ -85,10 +93,17 @@ export class RealClaude implements AsyncDisposable {
     return this.#start(program, { ...options, args: allArgs });
   }
 
-  /** Runs `claude -p` itself, for comparison; what it leaves in its own TMPDIR does not count. */
-  async claudeP(args: readonly string[], options: StartOptions = {}): Promise<ProgramOutput> {
+  /**
+   * Runs `claude -p` itself, for comparison; what it leaves in its own TMPDIR does not count. With the name of a
+   * recording it is run only where nothing is recorded of it.
+   */
+  async claudeP(
+    args: readonly string[],
+    { recorded, ...options }: StartOptions & { readonly recorded?: RecordedName } = {},
+  ): Promise<ProgramOutput> {
     const env = { TMPDIR: `${this.home.path}/t`, ...options.env };
-    return await this.#start(this.binary, { ...options, env, args: ["-p", ...args] }).ended;
+    const run = () => this.#start(this.binary, { ...options, env, args: ["-p", ...args] }).ended;
+    return recorded === undefined ? await run() : await asRecorded(this, recorded, run);
   }
 
   /** What `claude-print` left behind so far; empty unless something is wrong. */

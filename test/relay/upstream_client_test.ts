@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { startHttpsProxy } from "../../fixtures/https_proxy.ts";
+import { startHttpsProxy } from "../../fixtures/api/https_proxy.ts";
 import { proxyFor, upstreamClient } from "../../src/relay/upstream_client.ts";
 
 Deno.test("proxyFor() heeds the variables as Claude Code does", () => {

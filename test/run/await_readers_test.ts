@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { closeFd, readFd } from "../../ffi/fd.ts";
-import { makeFifo, openFifo } from "../../ffi/fifo.ts";
-import { Outlet } from "../../ffi/outlet.ts";
-import { awaitReaders } from "../../src/run/await_readers.ts";
+import { closeFd, readFd } from "../../ffi/descriptors/fd.ts";
+import { Outlet } from "../../ffi/descriptors/outlet.ts";
+import { makeFifo, openFifo } from "../../ffi/descriptors/pipe.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
+import { awaitReaders } from "../../src/run/await_readers.ts";
 
 /** An outlet on a pipe that holds less than it owes. */
 function owing(stack: DisposableStack): { readonly outlet: Outlet; readonly fd: number } {

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
-import type { Report } from "../../src/frames/report.ts";
+import type { Report } from "../../src/frames/result/report.ts";
 import { orderPastLimit, resetOf, waitUntil } from "../../src/run/past_limit.ts";
 import { StoppedError } from "../../src/run/stopped_error.ts";
 import { PLAIN_ORDER } from "./plain_order.ts";

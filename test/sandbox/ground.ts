@@ -2,7 +2,7 @@ import { childFiles, type ChildFilesOptions } from "../../src/sandbox/child/chil
 import type { Environment } from "../../src/sandbox/environment.ts";
 import type { FolderContents } from "../../src/sandbox/folder/folder_contents.ts";
 import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
-import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/make_run_folder.ts";
+import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/run_folder.ts";
 import { places } from "../../src/sandbox/places/places.ts";
 import { Sandbox } from "../../src/sandbox/folder/sandbox.ts";
 

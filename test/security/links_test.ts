@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { makeFifo } from "../../ffi/fifo.ts";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
+import { removeFolder } from "../../src/sandbox/on_disk.ts";
 import { forwardTranscripts } from "../../src/sandbox/transcripts/forward_transcripts.ts";
-import { removeFolder } from "../../src/sandbox/remove_folder.ts";
 import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 
 /** A folder of a run's and one outside that is nobody's business. */
@@ -21,6 +21,7 @@ class Ground implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    Deno.chmodSync(this.outside, 0o700);
     Deno.removeSync(this.path, { recursive: true });
   }
 }
@@ -66,7 +67,7 @@ Deno.test("folders that a tool has closed are removed too", async () => {
   } else {
     // Root may remove everything anyway; so another user has to.
     Deno.chmodSync(ground.path, 0o777);
-    const module = new URL("../../src/sandbox/remove_folder.ts", import.meta.url);
+    const module = new URL("../../src/sandbox/on_disk.ts", import.meta.url);
     const copy = `${ground.path}/remove_folder.ts`;
     Deno.copyFileSync(module, copy);
     const deno = `${ground.path}/deno`;

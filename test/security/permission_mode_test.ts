@@ -1,14 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import measured from "../../fixtures/permission_modes.json" with { type: "json" };
-import { PERMISSION_CELLS, type PermissionCell } from "../../fixtures/permission_cells.ts";
-import { printPermissionMode } from "../../fixtures/print_permission_mode.ts";
+import measured from "../../fixtures/permissions/permission_modes.json" with { type: "json" };
+import {
+  PERMISSION_CELLS,
+  type PermissionCell,
+} from "../../fixtures/permissions/permission_cells.ts";
+import { printPermissionMode } from "../../fixtures/permissions/print_permission_mode.ts";
 import { concurrently } from "../faults/concurrently.ts";
-import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "../real/for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../real/for_each_version.ts";
+import { namedClaude } from "../real/named_claude.ts";
 
 /** Cells in which versions differ. */
 const DIFFERING = ['project: "bypassPermissions"', 'repository: "plan"'];
 
-/** One cell of each kind of outcome. */
+/** One cell of each kind of outcome, for a version that is not pinned: those that are do not change. */
 const SAMPLE = [
   ...[...DIFFERING, "project: null", 'project: "auto"'],
   ...['user: "auto"', 'parent: "acceptEdits"', "bypass asked for, and disabled by local"],
@@ -23,7 +27,7 @@ const cellOf = (name: string): PermissionCell => {
 forEachVersion("claude -p still begins in the modes that were measured", async (real) => {
   const modes: Readonly<Record<string, Readonly<Record<string, string>>>> = measured;
   const ofVersion = modes[real.version] ?? modes["2.1.330"];
-  await concurrently(real.version === REAL_VERSIONS.at(-1) ? SAMPLE : DIFFERING, {
+  await concurrently(namedClaude === undefined ? DIFFERING : SAMPLE, {
     limit: 2,
     each: async (name) => {
       assertEquals(await printPermissionMode(real.binary, cellOf(name)), ofVersion?.[name], name);
@@ -45,8 +49,12 @@ forNewestVersion("a project whose mode is none gets no tool run unasked", async 
   const prompt =
     `Hi [[tool Write {"file_path":"${made}","content":"x"}]] [[bash touch made2]] [[say done]]`;
   const args = ["--output-format=stream-json", "--verbose", "--", prompt];
-  for (const run of [real.print(args, { cwd: folder }), real.claudeP(args, { cwd: folder })]) {
-    const { code, stdout } = await run;
+  for (
+    const { code, stdout } of [
+      await real.print(args, { cwd: folder }),
+      await real.claudeP(args, { cwd: folder, recorded: "permission_mode/none" }),
+    ]
+  ) {
     assertEquals(code, 0);
     assert(stdout.includes('"permissionMode":"default"'));
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), [".claude"]);

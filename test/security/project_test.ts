@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import type { ProgramOutput } from "../start_program.ts";
 import { filesBelow } from "../real/files_below.ts";
+import { asRecorded } from "../real/as_recorded.ts";
 import { forEachVersion } from "../real/for_each_version.ts";
 import type { RealClaude } from "../real/real_claude.ts";
 import { StandIn } from "../standin/stand_in.ts";
@@ -113,10 +114,12 @@ async function loot(real: RealClaude, run: () => Promise<ProgramOutput>) {
     ),
     inProject: written.filter((file) => file.startsWith("project/")).sort(),
     elsewhere: written.filter((file) => !/^(?:project|notes|t)\//u.test(file)).sort(),
-    variables: new Set(
-      environments.flatMap((env) => env.split("\n"))
-        .flatMap((line) => /^(\w+)=/u.exec(line)?.[1] ?? []),
-    ),
+    variables: [
+      ...new Set(
+        environments.flatMap((env) => env.split("\n"))
+          .flatMap((line) => /^(\w+)=/u.exec(line)?.[1] ?? []),
+      ),
+    ].sort(),
   };
 }
 
@@ -146,7 +149,11 @@ for (const trusted of [false, true]) {
         await Deno.writeTextFile(`${home.path}/.claude.json`, JSON.stringify(claudeJson));
       }
       const ours = await loot(real, () => real.print(["--", PROMPT]));
-      const theirs = await loot(real, () => real.claudeP(["--", PROMPT]));
+      const theirs = await asRecorded(
+        real,
+        `project/${trusted ? "trusted" : "untrusted"}`,
+        () => loot(real, () => real.claudeP(["--", PROMPT])),
+      );
       // A trusted project's plugins are installed while the program runs, in time for some hooks or too late.
       const withoutPlugin = (ran: readonly string[]) =>
         ran.filter((name) => !trusted || name !== "plugin");
@@ -158,7 +165,7 @@ for (const trusted of [false, true]) {
       for (const file of ours.elsewhere) {
         assert(/^\.claude\/projects\/|^\.cache\/claude-cli-nodejs\//u.test(file), file);
       }
-      const more = [...ours.variables].filter((name) => !theirs.variables.has(name));
+      const more = ours.variables.filter((name) => !theirs.variables.includes(name));
       assertEquals(more.filter((name) => !OURS.includes(name)), []);
     },
   );

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { firstAlteredCharacter } from "../../src/session/prompt/first_altered_character.ts";
 import { pasteRefusal } from "../../src/session/terminal/paste.ts";
-import { messagesRequest } from "../../fixtures/messages_request.ts";
+import { messagesRequest } from "../../fixtures/api/messages_request.ts";
 import { forEachVersion, REAL_VERSIONS } from "../real/for_each_version.ts";
-import { sha256 } from "../../fixtures/mock/journal.ts";
+import { sha256 } from "../../fixtures/mock/files/journal.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
 /** What would press keys, end a paste, or drive a terminal if it were typed instead of read. */

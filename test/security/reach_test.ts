@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { LoggedRequest } from "../../fixtures/messages_api.ts";
-import type { Reply } from "../../fixtures/reply_script.ts";
+import type { LoggedRequest } from "../../fixtures/api/messages_api.ts";
+import type { Reply } from "../../fixtures/api/reply_script.ts";
 import { folderOfRuns } from "../../src/sandbox/places/folder_of_runs.ts";
 import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
 import { thisOwner } from "../../src/sandbox/folder/owner.ts";

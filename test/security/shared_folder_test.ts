@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { makeFifo } from "../../ffi/fifo.ts";
+import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { concurrently } from "../faults/concurrently.ts";
 import { forEachVersion } from "../real/for_each_version.ts";
 import { StandIn } from "../standin/stand_in.ts";

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Message } from "../../src/session/message.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
 import { untakenMessages } from "../../src/session/taking.ts";
+import { called, returned } from "../transcript/lines.ts";
 import { simulate, type Simulation } from "./simulation.ts";
 
 const OPTIONS = { conversation: true, version: "2.1.330", timeoutMs: 60_000 } as const;
@@ -235,7 +236,7 @@ Deno.test("an interrupt is answered at once, and ends a turn alone", () => {
   status(session, "busy");
   interrupt(session);
   status(session, "idle");
-  session.wait(400);
+  session.wait(1600);
   assertEquals([session.typed(), turns(session), phase(session)], ["\x1b", ["aborted"], "resting"]);
   const responses = session.effects.filter(({ type }) => type === "respond");
   assertEquals(responses.length, 2);
@@ -399,6 +400,7 @@ Deno.test("a change that makes no sense is refused, and changes nothing", () => 
   for (
     const [subtype, body] of [
       ["set_model", { model: 7 }],
+      ["set_model", { model: "m".repeat(20_000) }],
       ["set_permission_mode", { mode: "wild" }],
       ["set_permission_mode", {}],
       ["set_permission_mode", { mode: "bypassPermissions" }],
@@ -412,7 +414,7 @@ Deno.test("a change that makes no sense is refused, and changes nothing", () => 
   const responses = session.effects.flatMap((effect) =>
     effect.type === "respond" ? [effect.response.subtype] : []
   );
-  assertEquals(responses, Array(7).fill("error"));
+  assertEquals(responses, Array(8).fill("error"));
   say(session, "one");
   assertEquals(delivered(session), ["one"]);
 });
@@ -422,17 +424,197 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
   for (
     const [subtype, body] of [
       ["set_color", { color: "red" }],
+      ["stop_task", { task_id: "b1" }],
       ["initialize", { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
-      ["initialize", { agents: {}, systemPrompt: [""], promptSuggestions: false }],
     ] as const
   ) {
     session.hear({ type: "control", request: { id: subtype, subtype, body } });
   }
-  const responses = session.effects.filter((effect) => effect.type === "respond")
-    .map(({ response }) => response.subtype === "error" ? response.error : response.subtype);
-  assertEquals(responses, [
-    "Unsupported control request subtype: set_color",
-    'claude-print can honour "hooks" only in an initialize that comes first',
-    "success",
+  assertEquals(responses(session), [
+    {
+      subtype: "error",
+      error: "Unsupported control request subtype: set_color",
+      error_code: "unsupported_request",
+    },
+    {
+      subtype: "error",
+      error: 'claude-print cannot carry out the request "stop_task": ' +
+        "the interactive Claude Code does it on its screen alone",
+    },
+    {
+      subtype: "error",
+      error: 'claude-print can honour "hooks" only in an initialize that comes first',
+    },
   ]);
 });
+
+Deno.test("a message waits for MCP servers, as the hook does that the socket does not wait for", () => {
+  const ready = () => {
+    const session = simulate({ conversation: true, mcpServers: 1, bridged: ["own"] });
+    session.hear({ type: "reachable" });
+    session.hear({ type: "status", status: "idle" });
+    say(session, "one");
+    assertEquals(delivered(session), []);
+    return session;
+  };
+  const session = ready();
+  session.hear({ type: "hook", event: "SessionStart", payload: {}, id: "7" });
+  session.wait(10_000);
+  assertEquals(delivered(session), []);
+  session.hear({ type: "mcp", begun: 1, done: 1, settled: { own: "connected" } });
+  session.wait(200);
+  assertEquals(delivered(session), ["one"]);
+  // Without the hook nothing would tell.
+  const unheard = ready();
+  unheard.wait(4999);
+  assertEquals(delivered(unheard), []);
+  unheard.wait(1);
+  assertEquals(delivered(unheard), ["one"]);
+});
+
+Deno.test("calls are put into the background by Ctrl+B, and one alone only where there is no other", () => {
+  const session = rested();
+  const ask = (body: object = {}) => {
+    session.hear({
+      type: "control",
+      request: { id: "b", subtype: "background_tasks", body: { ...body } },
+    });
+    return responses(session).at(-1);
+  };
+  assertEquals(ask(), { subtype: "success", response: {} });
+  assertEquals(ask({ tool_use_id: 5 }), {
+    subtype: "error",
+    error: "background_tasks: tool_use_id must be a string",
+  });
+  say(session, "one");
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "one" } });
+  session.hear(called("a"));
+  assertEquals(ask({ tool_use_id: "z" }), {
+    subtype: "success",
+    response: { backgrounded: false },
+  });
+  assertEquals(session.typed(), "");
+  assertEquals(ask({ tool_use_id: "a" }), { subtype: "success", response: { backgrounded: true } });
+  assertEquals(session.typed(), "\x02");
+  session.wait(300);
+  assertEquals(session.typed(), "\x02\x02", "it may have been too early");
+  session.hear(returned("a"));
+  session.hear(called("c"));
+  session.wait(5000);
+  assertEquals(session.typed(), "\x02\x02");
+  session.hear(returned("c"));
+  session.hear(called("a", "b"));
+  assertEquals(ask({ tool_use_id: "a" }), {
+    subtype: "error",
+    error: 'claude-print can put only all calls into the background at once, and more than "a" ' +
+      "are at work",
+  });
+  assertEquals(ask(), { subtype: "success", response: {} });
+  session.wait(60_000);
+  assertEquals(session.typed(), "\x02".repeat(22), "not for ever");
+});
+
+Deno.test("what a headless Claude Code can tell is asked of one", () => {
+  const session = rested();
+  const ask = (subtype: string) =>
+    session.hear({ type: "control", request: { id: subtype, subtype, body: {} } });
+  for (const subtype of ["initialize", "get_settings", "list_models", "read_file"]) ask(subtype);
+  const consulted = session.effects.flatMap((effect) =>
+    effect.type === "consult" ? [effect.request.subtype] : []
+  );
+  assertEquals(consulted, ["initialize", "get_settings", "list_models", "read_file"]);
+  assertEquals(responses(session), []);
+  session.hear({ type: "consulted", id: "list_models", said: { response: { models: [1] } } });
+  session.hear({ type: "consulted", id: "list_models", said: { response: { models: [2] } } });
+  session.hear({ type: "consulted", id: "nobody's", said: { response: {} } });
+  session.hear({ type: "consulted", id: "get_settings", said: { failure: "it is gone" } });
+  session.hear({
+    type: "consulted",
+    id: "read_file",
+    said: { error: "read denied", errorCode: "denied" },
+  });
+  session.hear({ type: "consulted", id: "initialize", said: { failure: "it is gone" } });
+  assertEquals(responses(session).slice(0, 3), [
+    { subtype: "success", response: { models: [1] } },
+    { subtype: "error", error: "Cannot answer get_settings: it is gone" },
+    { subtype: "error", error: "read denied", error_code: "denied" },
+  ]);
+  // Whoever initializes cannot go on without an answer.
+  const [, , , initialized] = responses(session);
+  assertEquals(initialized?.subtype, "success");
+  assertEquals(Object.keys(initialized?.response ?? {}), [
+    ...["commands", "agents", "output_style", "available_output_styles", "models", "account"],
+  ]);
+});
+
+Deno.test("whoever has asked something is answered before the end, whatever the end is", () => {
+  const asking = rested();
+  asking.hear({ type: "control", request: { id: "a", subtype: "get_settings", body: {} } });
+  asking.hear({ type: "closed" });
+  assertEquals(asking.signals(), []);
+  asking.hear({ type: "consulted", id: "a", said: { response: {} } });
+  assertEquals(asking.signals(), ["SIGTERM"]);
+  const dying = rested();
+  dying.hear({ type: "control", request: { id: "a", subtype: "get_settings", body: {} } });
+  dying.hear({ type: "exit", exit: { kind: "exited", code: 1 } });
+  assertEquals(responses(dying), [
+    { subtype: "error", error: "Cannot answer get_settings: Claude Code has ended meanwhile" },
+  ]);
+});
+
+Deno.test("a message that the child was not given yet can be taken back, and a session be ended", () => {
+  const session = rested();
+  say(session, "one");
+  session.hear({
+    type: "message",
+    message: { text: "two", way: "rendezvous", priority: "later", uuid: "2" },
+  });
+  const cancel = (uuid: unknown) =>
+    session.hear({
+      type: "control",
+      request: { id: `${uuid}`, subtype: "cancel_async_message", body: { message_uuid: uuid } },
+    });
+  for (const uuid of ["2", "2", "nobody's", 7, undefined]) cancel(uuid);
+  assertEquals(responses(session).map(({ response }) => response), [
+    { cancelled: true, message_uuid: "2" },
+    ...Array(4).fill({ cancelled: false }),
+  ]);
+  assertEquals(session.effects.filter(({ type }) => type === "cancelled").length, 1);
+  session.hear({ type: "control", request: { id: "end", subtype: "end_session", body: {} } });
+  say(session, "three");
+  assertEquals([session.state().open, session.state().dismissed], [false, true]);
+  assertEquals([session.state().queue, delivered(session)], [[], ["one"]]);
+});
+
+Deno.test("settings that a caller applies are the next child's, and those that end everything are refused", () => {
+  const session = rested();
+  const apply = (settings: unknown) =>
+    session.hear({
+      type: "control",
+      request: { id: "a", subtype: "apply_flag_settings", body: { settings } },
+    });
+  apply({ model: "m", env: { A: "1" } });
+  apply({ env: null });
+  for (
+    const refused of [
+      ...[7, null, [], { disableAllHooks: true }, { permissions: { defaultMode: "wild" } }],
+    ]
+  ) {
+    apply(refused);
+  }
+  const told = responses(session).map(({ subtype }) => subtype);
+  assertEquals(told, ["success", "success", ...Array(5).fill("error")]);
+  assertEquals(session.state().changes, {
+    model: "m",
+    flagSettings: { model: "m", env: null },
+  });
+});
+
+/** What the caller was answered, without the ids of its requests. */
+function responses(session: ReturnType<typeof rested>) {
+  return session.effects.flatMap((effect) => {
+    if (effect.type !== "respond") return [];
+    const { request_id: _, ...response } = effect.response;
+    return [response as Readonly<Record<string, unknown>>];
+  });
+}

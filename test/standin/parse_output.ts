@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../fixtures/mock/json_object.ts";
+import { isObject, type JsonObject } from "../../fixtures/mock/files/json_object.ts";
 
 /** What a run printed, understood. */
 export interface ParsedOutput {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
-import { type JournalEntry, readJournal } from "../../fixtures/mock/journal.ts";
+import { type JournalEntry, readJournal } from "../../fixtures/mock/files/journal.ts";
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import {
   makeThrowawayHome,

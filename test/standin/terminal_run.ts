@@ -1,9 +1,8 @@
-import { drainFd } from "../../ffi/drain_fd.ts";
-import { closeFd } from "../../ffi/fd.ts";
-import { Poller } from "../../ffi/poll.ts";
-import { type ExitStatus, openPidfd, waitFor } from "../../ffi/process.ts";
-import { openPty, type WindowSize } from "../../ffi/pty.ts";
-import { spawn } from "../../ffi/spawn.ts";
+import { closeFd, drainFd } from "../../ffi/descriptors/fd.ts";
+import { Poller } from "../../ffi/descriptors/poll.ts";
+import { type ExitStatus, openPidfd, waitFor } from "../../ffi/processes/process.ts";
+import { openPty, type WindowSize } from "../../ffi/terminal/pty.ts";
+import { spawn } from "../../ffi/processes/spawn.ts";
 
 /** A program that has ended, and what the terminal it ran in was sent. */
 export interface TerminalRun {

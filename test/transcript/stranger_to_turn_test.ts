@@ -44,6 +44,19 @@ Deno.test("strangerToTurn() wants the turn's prompt first, and a person's", () =
   assertEquals(strangerToTurn([], "p"), undefined);
   assertEquals(strangerToTurn([furniture], "p"), undefined);
   assertEquals(strangerToTurn([furniture, prompt("p", "s")], "p"), undefined);
+  const noted = ["stop_hook_summary", "turn_duration"].map((subtype) => ({
+    type: "system",
+    subtype,
+    uuid: subtype,
+  }));
+  assertEquals(strangerToTurn([...noted, prompt("p", "turn_duration")], "p"), undefined);
+  assertEquals(
+    strangerToTurn(
+      [{ type: "system", subtype: "informational", uuid: "i" }, prompt("p", "i")],
+      "p",
+    ),
+    "the first of it is the system line i",
+  );
   assertEquals(strangerToTurn([prompt("p", "s")], "q"), "the first of it is the user line p");
   assertEquals(
     strangerToTurn([answer("a", { after: "p" })], "a"),

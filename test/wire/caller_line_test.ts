@@ -16,6 +16,9 @@ Deno.test("readCallerLine() takes a message's text and blocks of text, and what 
     uuid: "u",
     priority: "later",
   });
+  const written = { type: "user", text: "x", content: "x" } as const;
+  assertEquals(user("x", { origin: { kind: "human" } }), { ...written, human: true });
+  assertEquals(user("x", { origin: { kind: "channel", server: "s" } }), written);
   assertEquals(user("x", { uuid: 1, priority: "soon" }), { type: "user", text: "x", content: "x" });
 });
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { SIGNALS } from "../../ffi/signals.ts";
+import { SIGNALS } from "../../ffi/processes/signals.ts";
 import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../src/wire/stop_signal.ts";
 

@@ -108,17 +108,20 @@ Deno.test("createOutputWriter: json prints all frames on one line with verbose",
   assertEquals(written[0]?.indexOf("\n"), (written[0]?.length ?? 0) - 1);
 });
 
-Deno.test("createOutputWriter: json leaves frames about tasks and denials out of the array", () => {
+Deno.test("createOutputWriter: json leaves frames about tasks, denials and hooks out of the array", () => {
   const system = { type: "system", session_id: "s" } as const;
   const init = { ...system, subtype: "init" } as const;
   const informational = { ...system, subtype: "informational" } as const;
   const call = { tool_name: "Bash", tool_use_id: "t" };
   const task = { task_id: "1", task_type: "local_bash", description: "sleep" };
+  const hook = { hook_id: "1", hook_name: "Stop", hook_event: "Stop" };
   const written = output("json", (writer) => {
     writer.frame(init);
     writer.frame({ ...system, subtype: "task_started", ...task });
     writer.frame({ ...system, subtype: "background_tasks_changed", tasks: [task] });
     writer.frame({ ...system, subtype: "permission_denied", ...call });
+    writer.frame({ ...system, subtype: "hook_started", ...hook });
+    writer.frame({ ...system, subtype: "notification", key: "stop-hook-error", text: "odd" });
     writer.frame(informational);
   }, { verbose: true });
   assertEquals(JSON.parse(written.join("")), [init, informational]);
@@ -136,4 +139,15 @@ Deno.test("createOutputWriter: stream-json prints each frame at once on a line o
   assertEquals(written.map((text) => JSON.parse(text)), [FRAME, RESULT]);
   // Some readers take U+2028 for the end of a line.
   assertEquals(written.join("").split(/[\n\u2028\u2029]/).length, 3);
+});
+
+Deno.test("createOutputWriter: in text, tries in vain are told in the words of the version", () => {
+  const { result: _, ...rest } = RESULT;
+  const failed = { ...rest, subtype: "error_max_structured_output_retries", errors: ["No, /n"] };
+  const said = (version: string) =>
+    output("text", (writer) => writer.frame({ ...failed, claude_version: version } as ResultFrame));
+  assertEquals(said("2.1.330"), ["Error: No, /n"]);
+  assertEquals(said("2.1.197"), [
+    "Error: Failed to provide valid structured output after maximum retries",
+  ]);
 });

@@ -1,7 +1,13 @@
 import { z } from "zod/mini";
-import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { CastHeader } from "../cast.ts";
-import { sideSchema } from "./side_schema.ts";
+import type { ConversationOptions } from "../../frames/conversation.ts";
+import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
+
+/** Rows or columns of a terminal. */
+export const sideSchema: z.ZodMiniType<number> = z.int().check(
+  z.positive(),
+  z.maximum(LARGEST_SIDE, `a terminal has at most ${LARGEST_SIDE}`),
+);
 
 const milliseconds = z.number();
 
@@ -22,12 +28,19 @@ const session = z.object({
   backgroundCeilingMs: z.exactOptional(milliseconds),
   maxTurns: z.exactOptional(z.number()),
   maxBudgetUsd: z.exactOptional(z.number()),
+  output: z.exactOptional(
+    z.object({ schema: z.record(z.string(), z.unknown()), maxTries: z.number() }),
+  ),
+  hookless: z.exactOptional(z.literal(true)),
   mcpServers: z.exactOptional(z.number()),
   paidUsd: z.exactOptional(z.number()),
   asksStatus: z.exactOptional(z.literal(true)),
   caller: z.exactOptional(z.object({
     idPrefix: z.string(),
     permissions: z.exactOptional(z.literal(true)),
+    promptTool: z.exactOptional(
+      z.object({ name: z.string(), server: z.exactOptional(z.string()), tool: z.string() }),
+    ),
     mayBypass: z.exactOptional(z.literal(true)),
     callbacks: z.array(z.object({
       event: z.string(),
@@ -50,7 +63,8 @@ const frames = z.object({
   cwd: z.string(),
   permissionMode: z.string(),
   apiKeySource: z.string(),
-  memoryPath: z.string(),
+  outputStyle: z.exactOptional(z.string()),
+  memoryPath: z.exactOptional(z.string()),
   servedByAnthropic: z.boolean(),
   denialMessages: z.array(z.string()),
   seed: z.string(),
@@ -61,9 +75,13 @@ const frames = z.object({
   replay: z.exactOptional(z.literal(true)),
   mirrorPath: z.exactOptional(z.string()),
   subagentText: z.exactOptional(z.literal(true)),
+  homes: z.exactOptional(z.object({ child: z.string(), user: z.string() })),
+  fastMode: z.exactOptional(z.enum(["on", "disabled_by_env"])),
+  hookEvents: z.exactOptional(z.literal(true)),
   model: z.exactOptional(z.string()),
   partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
   shellOutput: z.exactOptional(z.enum(["joined", "split"])),
+  output: z.exactOptional(z.union([z.literal(true), z.literal("initialized")])),
   version: z.exactOptional(z.string()),
   conversation: z.exactOptional(z.literal(true)),
 });
@@ -74,6 +92,7 @@ const report = z.object({
   credential: z.exactOptional(z.string()),
   maxTurns: z.exactOptional(z.number()),
   maxBudgetUsd: z.exactOptional(z.number()),
+  outputTries: z.exactOptional(z.number()),
   record: z.exactOptional(z.string()),
 });
 

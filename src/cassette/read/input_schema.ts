@@ -1,8 +1,8 @@
 import { z } from "zod/mini";
+import { sideSchema } from "./header_schema.ts";
+import type { LineSummary, RecordedInput } from "../recorded_input.ts";
 import { DEADLINE_NAMES } from "../../session/deadline_names.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
-import type { LineSummary, RecordedInput } from "../recorded_input.ts";
-import { sideSchema } from "./side_schema.ts";
 
 const SIGNALS = Object.keys(STOP_SIGNALS) as readonly StopSignal[];
 
@@ -36,12 +36,12 @@ const subagent = z.object({
   type: z.string(),
   description: z.string(),
 });
-const retry = z.object({
+const fault = z.object({
   attempt: z.number(),
   maxRetries: z.number(),
-  delayMs: z.number(),
   status: z.nullable(z.number()),
 });
+const retry = z.extend(fault, { delayMs: z.number() });
 const limits = z.object({
   rate_limits: z.exactOptional(z.record(
     z.string(),
@@ -65,6 +65,7 @@ const fields = {
   uuid: z.exactOptional(z.string()),
   ticket: z.exactOptional(z.string()),
   priority: z.exactOptional(z.enum(["now", "next", "later"])),
+  human: z.exactOptional(z.literal(true)),
   content: z.exactOptional(z.unknown()),
   repeated: z.exactOptional(z.literal(true)),
 };
@@ -78,7 +79,17 @@ const message = z.union([
   z.object({
     ...fields,
     settled: z.discriminatedUnion("kind", [
-      z.object({ kind: z.literal("local"), text: z.string(), version: z.string() }),
+      z.object({
+        kind: z.literal("local"),
+        text: z.string(),
+        version: z.string(),
+        carried: z.exactOptional(z.object({
+          name: z.exactOptional(z.string()),
+          words: z.exactOptional(z.string()),
+          fields: z.exactOptional(line),
+        })),
+      }),
+      z.object({ kind: z.literal("asked"), version: z.string() }),
       z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
       z.object({ kind: z.literal("unaffordable") }),
     ]),
@@ -107,7 +118,23 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         body: z._default(line, {}),
       }),
     }),
-    z.object({ type: z.literal("mcp-message"), server: z.string(), message: line }),
+    z.object({
+      type: z.literal("consulted"),
+      id: z.string(),
+      said: z.union([
+        z.object({ response: line, init: z.exactOptional(line) }),
+        z.object({ error: z.string(), errorCode: z.exactOptional(z.string()) }),
+        z.object({ failure: z.string() }),
+      ]),
+    }),
+    z.object({
+      type: z.literal("mcp-message"),
+      server: z.string(),
+      message: line,
+      problems: z.exactOptional(
+        z.array(z.object({ text: z.string(), found: z.exactOptional(z.string()) })),
+      ),
+    }),
     z.object({
       type: z.literal("answer"),
       answer: z.union([
@@ -131,7 +158,12 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       callback: z.exactOptional(z.number()),
       ranAt: z.exactOptional(z.number()),
     }),
-    z.object({ type: z.literal("mcp"), begun: z.number(), done: z.number() }),
+    z.object({
+      type: z.literal("mcp"),
+      begun: z.number(),
+      done: z.number(),
+      settled: z.exactOptional(z.record(z.string(), z.enum(["connected", "failed"]))),
+    }),
     z.object({ type: z.literal("unheard") }),
     z.object({ type: z.literal("reachable") }),
     z.object({
@@ -144,6 +176,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("earlier"), lines: z.array(line) }),
     z.object({ type: z.literal("subagent"), subagent, line }),
     z.object({ type: z.literal("read") }),
+    z.object({ type: z.literal("fault"), fault }),
     z.object({ type: z.literal("retry"), retry }),
     z.object({ type: z.literal("stream"), request: z.number(), part: streamedPart }),
     z.object({ type: z.literal("shells"), ids: z.array(z.string()) }),

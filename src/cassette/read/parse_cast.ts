@@ -4,7 +4,7 @@ import type { Cast, CastCode, CastEvent } from "../cast.ts";
 import { damagedLine, parseLines } from "./parse_lines.ts";
 import { headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
-import { isTooDeep } from "../../wire/is_too_deep.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 
 const CODES: readonly string[] = ["o", "i", "r", "m", "x", "h", "d"] satisfies readonly CastCode[];
@@ -109,6 +109,7 @@ const effectSchema: z.ZodMiniType<
       | "answer"
       | "deliver"
       | "mcp-message"
+      | "consult"
       | "kill"
       | "list-shells"
       | "follow-shell"
@@ -122,6 +123,7 @@ const effectSchema: z.ZodMiniType<
     z.looseObject({ type: z.literal("answer"), id: z.string() }),
     z.looseObject({ type: z.literal("deliver"), prompt: z.string() }),
     z.looseObject({ type: z.literal("mcp-message"), server: z.string() }),
+    z.looseObject({ type: z.literal("consult"), request: z.looseObject({ id: z.string() }) }),
     z.looseObject({ type: z.literal("follow-shell"), id: z.string() }),
     z.looseObject({ type: z.literal("leave-shell"), id: z.string() }),
     z.looseObject({ type: z.literal("kill"), signal: z.string(), tree: z.boolean() }),

@@ -1,4 +1,4 @@
-import { isTooDeep } from "../../wire/is_too_deep.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 
 /**

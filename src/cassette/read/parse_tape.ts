@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
+import type { TapedFrame } from "../cassette.ts";
 import { damagedLine, parseLines } from "./parse_lines.ts";
-import type { TapedFrame } from "../taped_frame.ts";
 
 const tapedFrameSchema = z.object({
   at: z.number(),

@@ -1,4 +1,4 @@
-import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
+import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
 import { parseCast } from "./parse_cast.ts";

@@ -1,3 +1,9 @@
+import type { Cassette, TapedFrame } from "../cassette.ts";
+import type { CastEvent } from "../cast.ts";
+import { createValueRedactor, type Redact, REDACTED, redactPieces } from "./redact_pieces.ts";
+import { redactTerminal } from "./redact_terminal.ts";
+import { recordedInput } from "../recorded_input.ts";
+import { withoutResult } from "../replay/replay_cast.ts";
 import {
   type ConversationEffect,
   type ConversationOptions,
@@ -5,19 +11,11 @@ import {
   partsOf,
 } from "../../frames/conversation.ts";
 import { type Input, isTurnFailure } from "../../session/input.ts";
-import { transcriptSign } from "../../session/transcript_sign.ts";
 import { encodePaste } from "../../session/terminal/paste.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
-import type { OutputKind } from "../../wire/output_writer.ts";
-import type { Cassette } from "../cassette.ts";
-import type { CastEvent } from "../cast.ts";
-import { createValueRedactor } from "./create_value_redactor.ts";
-import { type Redact, REDACTED, redactPieces } from "./redact_pieces.ts";
-import { recordedInput } from "../recorded_input.ts";
-import { withoutResult } from "../replay/replay_cast.ts";
-import { redactTerminal } from "./redact_terminal.ts";
+import { transcriptSign } from "../../session/transcript_sign.ts";
 import type { Frame } from "../../wire/frame.ts";
-import type { TapedFrame } from "../taped_frame.ts";
+import type { OutputKind } from "../../wire/output_writer.ts";
 
 /** Most characters of output that are kept: a real session of an hour writes a few. */
 const MOST_OUTPUT = 32 * 1024 * 1024;
@@ -72,6 +70,7 @@ export function createRecording(options: {
       case "answer":
       case "deliver":
       case "mcp-message":
+      case "consult":
       case "kill":
       case "list-shells":
       case "follow-shell":

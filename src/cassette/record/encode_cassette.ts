@@ -1,6 +1,6 @@
-import { jsonLine } from "../../wire/json_line.ts";
+import type { TapedFrame } from "../cassette.ts";
 import type { Cast } from "../cast.ts";
-import type { TapedFrame } from "../taped_frame.ts";
+import { jsonLine } from "../../wire/json_text.ts";
 
 /** A cast as the text of its file: a header and an event a line, times in seconds. */
 export function encodeCast({ header, events }: Cast): string {

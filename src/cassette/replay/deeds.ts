@@ -19,6 +19,7 @@ export type OuterEffect =
       | "answer"
       | "deliver"
       | "mcp-message"
+      | "consult"
       | "kill"
       | "resize"
       | "list-shells"

@@ -54,6 +54,11 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
         past: "answered a server's call",
         present: "answers a server's call",
       };
+    case "consult":
+      return {
+        past: "asked a headless Claude Code",
+        present: "asks a headless Claude Code",
+      };
     case "deliver":
       return { past: "delivered the prompt", present: "delivers the prompt" };
     case "kill": {

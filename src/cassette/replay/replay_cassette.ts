@@ -1,11 +1,9 @@
+import type { Cassette, TapedFrame } from "../cassette.ts";
+import { compareFrames } from "./compare_frames.ts";
+import { replayCast } from "./replay_cast.ts";
 import type { Ending } from "../../session/effect.ts";
 import type { ResultFrame } from "../../wire/frame.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
-import type { Cassette } from "../cassette.ts";
-import { compareFrames } from "./compare_frames.ts";
-import { readCassette } from "../read/read_cassette.ts";
-import { replayCast } from "./replay_cast.ts";
-import type { TapedFrame } from "../taped_frame.ts";
 
 /** What became of a recorded run when this program's machines were given its inputs again. */
 export interface CassetteReplay {
@@ -24,16 +22,8 @@ export interface CassetteReplay {
 /**
  * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
  * those do and say is compared with what was recorded.
- *
- * @param folder what was given to `--record`
- * @throws {CliError} when the folder holds no cassette, or a damaged one
  */
-export function replayCassette(folder: string): CassetteReplay {
-  return replayRead(readCassette(folder));
-}
-
-/** Replays a cassette that was read already. */
-export function replayRead({ cast, tape }: Cassette): CassetteReplay {
+export function replayCassette({ cast, tape }: Cassette): CassetteReplay {
   const { output } = cast.header.claude_print;
   const { ending, frames, differences } = replayCast(cast);
   const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;

@@ -1,5 +1,4 @@
-import type { CommandName } from "../command_names.ts";
-import { COMMAND_SHAPES, commandUsage } from "../command_shapes.ts";
+import { COMMAND_SHAPES, type CommandName, commandUsage } from "../command_shapes.ts";
 
 const HELP_COLUMN = 31;
 

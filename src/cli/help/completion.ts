@@ -1,5 +1,4 @@
-import { COMMAND_NAMES, type CommandName } from "../command_names.ts";
-import { COMMAND_SHAPES } from "../command_shapes.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES, type CommandName } from "../command_shapes.ts";
 import { type Flag, FLAGS, type FlagValue } from "../flags.ts";
 import type { Shell } from "../parsed_arguments.ts";
 import { shellQuote } from "../../shell_quote.ts";

@@ -1,8 +1,6 @@
-import { COMMAND_NAMES } from "../command_names.ts";
-import { COMMAND_SHAPES } from "../command_shapes.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES } from "../command_shapes.ts";
 import { type Flag, FLAGS } from "../flags.ts";
-import { MANUAL } from "./manual.ts";
-import { wrapWords } from "./wrap_words.ts";
+import { MANUAL, wrapWords } from "./manual.ts";
 
 const HELP_COLUMN = 31;
 
@@ -11,13 +9,8 @@ export function helpText(): string {
   const shown = FLAGS.filter((flag) => !flag.hidden);
   const rows = (...classes: readonly Flag["class"][]) =>
     shown.filter((flag) => classes.includes(flag.class)).map(row).join("\n");
-  const refused = (sort: "not yet" | "cannot") =>
-    wrapWords(
-      shown
-        .filter((flag) => flag.class === "refused" && flag.refusal.sort === sort)
-        .map((flag) => [flag.name, ...flag.aliases].join("/")),
-      { indent: 2 },
-    );
+  const refused = shown.filter((flag) => flag.class === "refused")
+    .map((flag) => [flag.name, ...flag.aliases].join("/"));
   return [
     `Usage: ${MANUAL.usage.join(`\n${" ".repeat(7)}`)}\n       claude-print <command> [...]`,
     ...MANUAL.introduction.map((paragraph) => wrapWords(paragraph.split(" "), { indent: 0 })),
@@ -27,8 +20,7 @@ export function helpText(): string {
     `Flags of its own:\n${rows("own")}`,
     `Flags about the output:\n${rows("output")}`,
     `Flags for Claude Code:\n${rows("forwarded", "merged")}`,
-    `Not supported yet (exit code 2; use claude -p):\n${refused("not yet")}`,
-    `Without meaning here (exit code 2):\n${refused("cannot")}`,
+    `Without meaning here (exit code 2):\n${wrapWords(refused, { indent: 2 })}`,
     `Exit codes:\n${table(MANUAL.exitCodes, { column: 9 })}`,
     `Environment:\n${table(MANUAL.environment, { column: 28 })}`,
     `Examples:\n${MANUAL.examples.map((line) => `  ${line}\n`).join("")}`,

@@ -1,9 +1,7 @@
 import deno from "../../../deno.json" with { type: "json" };
-import { COMMAND_NAMES } from "../command_names.ts";
-import { COMMAND_SHAPES, commandUsage } from "../command_shapes.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES, commandUsage } from "../command_shapes.ts";
 import { type Flag, FLAGS } from "../flags.ts";
-import { MANUAL } from "./manual.ts";
-import { wrapWords } from "./wrap_words.ts";
+import { MANUAL, wrapWords } from "./manual.ts";
 
 /** When the texts were last revised. */
 const REVISED = "2026-11-22";
@@ -15,9 +13,8 @@ export function manPage(): string {
     shown.filter((flag) => classes.includes(flag.class)).map((flag) =>
       entry(`${spellings(flag).map(bold).join(", ")}${value(flag.placeholder)}`, flag.help)
     );
-  const refused = (sort: "not yet" | "cannot") =>
-    shown.filter((flag) => flag.class === "refused" && flag.refusal.sort === sort)
-      .map((flag) => spellings(flag).map(bold).join("/")).join(",\n");
+  const refused = shown.filter((flag) => flag.class === "refused")
+    .map((flag) => spellings(flag).map(bold).join("/"));
   const commands = COMMAND_NAMES.map((name) =>
     [
       ...commandUsage(name).map((usage, index) => `${index === 0 ? ".TP" : ".TQ"}\n${line(usage)}`),
@@ -49,11 +46,8 @@ export function manPage(): string {
     ".SS For Claude Code",
     ...flags("forwarded", "merged"),
     ".SS Refused",
-    "These end with exit code 2, because they are not supported yet:",
-    `${refused("not yet")}.`,
-    ".PP",
-    "These do too, because they have no meaning here:",
-    `${refused("cannot")}.`,
+    "These end with exit code 2, because they have no meaning here:",
+    `${refused.join(",\n")}.`,
     ".SH COMMANDS",
     text('A command is one only as the very first argument; a prompt can go after "--".'),
     ...commands,

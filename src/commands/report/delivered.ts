@@ -1,4 +1,4 @@
-import { SIGNALS } from "../../../ffi/signals.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
 import { awaitReaders } from "../../run/await_readers.ts";
 import type { StopSignals } from "../../driver/stop_signals.ts";
 import type { Outlets } from "./outlets.ts";

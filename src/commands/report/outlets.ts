@@ -1,8 +1,7 @@
-import { fdStat } from "../../../ffi/fd.ts";
-import { Outlet } from "../../../ffi/outlet.ts";
+import { fdStat } from "../../../ffi/descriptors/fd.ts";
+import { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import { LibcUnavailableError } from "../../../ffi/platform.ts";
-import { print } from "./print.ts";
-import { visible } from "./visible.ts";
+import { print, visible } from "./print.ts";
 
 const STDOUT = 1;
 const STDERR = 2;

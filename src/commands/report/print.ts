@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { visible } from "./visible.ts";
+import { nameUnseen, UNSEEN } from "../../redaction/name_unseen.ts";
 
 const encoder = new TextEncoder();
 
@@ -29,4 +29,35 @@ export function print(stream: { writeSync(bytes: Uint8Array): number }, text: st
     }
   }
   return true;
+}
+
+/** Most characters of a line that are told: what says more says it to a machine. */
+const LONGEST_LINE = 32 * 1024;
+
+/**
+ * A text in which nothing but line ends and tabs can move a cursor, colour, reorder or hide anything: what nobody sees
+ * is named, as `<U+001B>`. A line of any length is cut.
+ */
+export function visible(text: string): string {
+  return nameUnseen(text.split("\n").map(cut).join("\n"), { keep: "\n\t" });
+}
+
+function cut(line: string): string {
+  const more = line.length - LONGEST_LINE;
+  return more > 0 ? `${line.slice(0, LONGEST_LINE)}<${more} more characters>` : line;
+}
+
+/**
+ * A value as JSON for machines that a person may look at: what nobody sees stands there as the escape that JSON has
+ * for it, so nothing is lost.
+ */
+export function reportJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    UNSEEN,
+    (character) =>
+      Array.from(
+        { length: character.length },
+        (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+      ).join(""),
+  );
 }

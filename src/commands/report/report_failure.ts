@@ -1,8 +1,13 @@
 import { asCliError } from "../../cli_error.ts";
-import { StoppedError } from "../../run/stopped_error.ts";
-import type { OutputWriter } from "../../wire/output_writer.ts";
-import { resultFrame } from "../../frames/result/result_frame.ts";
+import { print } from "./print.ts";
 import { reportError } from "./report_error.ts";
+import { resultFrame } from "../../frames/result/result_frame.ts";
+import { StoppedError } from "../../run/stopped_error.ts";
+import {
+  createOutputWriter,
+  type OutputFormat,
+  type OutputWriter,
+} from "../../wire/output_writer.ts";
 
 /**
  * Tells a failure that kept a run from its turn on stderr, and where a format promises a result, in a result.
@@ -32,4 +37,24 @@ export function reportFailure(
   }));
   options.writer.end();
   return exitCode;
+}
+
+/**
+ * Answers a command line that could not be read, in the output format that it seems to ask for.
+ *
+ * @returns the exit code
+ */
+export function refuse(error: unknown, argv: readonly string[]): number {
+  const writer = createOutputWriter(formatOf(argv), {
+    verbose: argv.includes("--verbose"),
+    write: (text) => print(Deno.stdout, text),
+  });
+  return reportFailure(error, { writer });
+}
+
+function formatOf(argv: readonly string[]): OutputFormat {
+  const [, format] =
+    /^.*\0--output-format[=\0](json|stream-json)\0/s.exec(`\0${argv.join("\0")}\0`) ??
+      [];
+  return format === "json" || format === "stream-json" ? format : "text";
 }

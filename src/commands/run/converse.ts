@@ -1,14 +1,14 @@
-import { CallerSource } from "../../driver/sources/caller_source.ts";
-import type { StopSignals } from "../../driver/stop_signals.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
+import type { Outlets } from "../report/outlets.ts";
+import { tellProblem } from "../report/report_error.ts";
+import { createTracer } from "./tracer.ts";
+import { CallerSource } from "../../driver/sources/caller/caller_source.ts";
+import type { StopSignals } from "../../driver/stop_signals.ts";
 import { holdConversation } from "../../library/hold_conversation.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { Teardown } from "../../run/teardown.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
-import type { Outlets } from "../report/outlets.ts";
-import { tellProblem } from "../report/tell_problem.ts";
-import { createTracer } from "./tracer.ts";
 
 /** The fd on which the caller speaks. */
 const STDIN = 0;

@@ -1,9 +1,16 @@
 import { checkPrompt } from "../../cli/check_prompt.ts";
-import { CliError } from "../../cli_error.ts";
 import { parseListLine } from "../../cli/list_line.ts";
 import { joinPrompt } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
-import { ProgramCaller } from "../../driver/sources/program_caller.ts";
+import { CliError } from "../../cli_error.ts";
+import { delivered } from "../report/delivered.ts";
+import type { Outlets } from "../report/outlets.ts";
+import { reportError, tellProblem } from "../report/report_error.ts";
+import { reportFailure } from "../report/report_failure.ts";
+import { gravestExitCode, type LineReport, lineReport, printedLine } from "./line_report.ts";
+import { listLines } from "./list_lines.ts";
+import { createTracer } from "./tracer.ts";
+import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { awaitedResults } from "../../library/awaited_results.ts";
 import { holdConversation } from "../../library/hold_conversation.ts";
@@ -14,14 +21,6 @@ import { Teardown } from "../../run/teardown.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { messageLine } from "../../wire/caller_line.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
-import { delivered } from "../report/delivered.ts";
-import { gravestExitCode, type LineReport, lineReport, printedLine } from "./line_report.ts";
-import { listLines } from "./list_lines.ts";
-import type { Outlets } from "../report/outlets.ts";
-import { reportError } from "../report/report_error.ts";
-import { reportFailure } from "../report/report_failure.ts";
-import { tellProblem } from "../report/tell_problem.ts";
-import { createTracer } from "./tracer.ts";
 
 /** Exit codes of turns that a signal ended, or that nobody reads any more, are above this. */
 const SIGNALLED = 128;

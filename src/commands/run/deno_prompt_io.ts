@@ -1,6 +1,6 @@
 import { LibcError } from "../../../ffi/errno.ts";
-import { fdStat } from "../../../ffi/fd.ts";
-import { readToEnd } from "../../../ffi/read_to_end.ts";
+import { fdStat } from "../../../ffi/descriptors/fd.ts";
+import { readToEnd } from "../../../ffi/descriptors/read_to_end.ts";
 import { MAX_PROMPT_BYTES, type PromptIo } from "../../cli/prompt_source.ts";
 
 /** The real stdin, files and clock for `readPrompt`. */

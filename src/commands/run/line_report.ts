@@ -1,4 +1,4 @@
-import { jsonLine } from "../../wire/json_line.ts";
+import { jsonLine } from "../../wire/json_text.ts";
 
 /** The API had too much to do, or a limit is used up. */
 const TRY_LATER = 75;

@@ -1,4 +1,4 @@
-import { listenToSignals } from "../../../ffi/listen_to_signals.ts";
+import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { readPrompt } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";

@@ -1,20 +1,20 @@
 import type { PromptIo } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
+import type { Outlets } from "../report/outlets.ts";
+import { tellProblem } from "../report/report_error.ts";
+import { createTracer } from "./tracer.ts";
+import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
+import type { StopSignals } from "../../driver/stop_signals.ts";
 import { checkDelivery } from "../../run/facts/check_delivery.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { inTime } from "../../run/in_time.ts";
-import type { RunOrder } from "../../run/plan/run_order.ts";
 import { performRun } from "../../run/perform_run.ts";
-import { prepareRun } from "../../run/prepare_run.ts";
-import type { StopSignals } from "../../driver/stop_signals.ts";
+import type { RunOrder } from "../../run/plan/run_order.ts";
+import { needsChild } from "../../run/plan/plan_facts.ts";
+import { earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { earlyWarnings } from "../../run/early_warnings.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { createOutputWriter, type OutputWriter } from "../../wire/output_writer.ts";
-import type { Outlets } from "../report/outlets.ts";
-import { tellProblem } from "../report/tell_problem.ts";
-import { createTracer } from "./tracer.ts";
-import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
 
 /** What a run needs beside its request. */
 export interface PromptRunOptions {
@@ -119,7 +119,7 @@ async function carryOut(
   const perform = async () => {
     const prepared = await prepareRun(order);
     teardown.own(prepared);
-    if (prepared.gated.answer === undefined) recorder?.begin(prepared);
+    if (needsChild(prepared.gated)) recorder?.begin(prepared);
     for (const warning of earlyWarnings(prepared)) warn(warning);
     tracer.prepared(prepared);
     return await performRun(prepared, {

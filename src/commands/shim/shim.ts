@@ -1,14 +1,12 @@
-import { CliError } from "../../cli_error.ts";
 import type { ShimOptions } from "../../cli/parsed_arguments.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
-import { findClaude } from "../../run/facts/find_claude.ts";
-import { isShim } from "../../run/facts/is_shim.ts";
-import { nameUnseen } from "../../redaction/name_unseen.ts";
-import { callerEnvironment } from "../../sandbox/environment.ts";
+import { CliError } from "../../cli_error.ts";
 import { print } from "../report/print.ts";
 import { shimScript } from "./shim_script.ts";
-import { parentOf } from "../../sandbox/parent_of.ts";
-import { absolutePath } from "../../sandbox/absolute_path.ts";
+import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { currentFolder } from "../../run/facts/current_folder.ts";
+import { findClaude, isShim } from "../../run/facts/find_claude.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { absolutePath, parentOf } from "../../sandbox/paths.ts";
 
 /**
  * Installs, removes or looks at the shim: a program `claude` that sends print-mode calls through claude-print.

@@ -1,4 +1,4 @@
-import { readProcFile } from "../../../ffi/proc.ts";
+import { readProcFile } from "../../../ffi/processes/proc.ts";
 import { followProgress, type Progress, PROGRESS_START } from "../../frames/progress.ts";
 import type { Input } from "../../session/input.ts";
 import { renderLiveLine } from "./render_live_line.ts";

@@ -1,8 +1,8 @@
-import { windowSize } from "../../../ffi/window_size.ts";
-import { CliError } from "../../cli_error.ts";
+import { windowSize } from "../../../ffi/terminal/pty.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
-import type { Input } from "../../session/input.ts";
+import { CliError } from "../../cli_error.ts";
 import type { LiveLine } from "./live_line.ts";
+import type { Input } from "../../session/input.ts";
 
 /** Somebody who looks on while a run is under way, on the terminal that stderr is. */
 export interface RunWatcher extends Disposable {
@@ -76,8 +76,8 @@ function refuseMirror(
 
 async function mirror(): Promise<RunWatcher> {
   const [{ Outlet }, { silenceInput }, { ScreenMirror }] = await Promise.all([
-    import("../../../ffi/outlet.ts"),
-    import("../../../ffi/silent_input.ts"),
+    import("../../../ffi/descriptors/outlet.ts"),
+    import("../../../ffi/terminal/silent_input.ts"),
     import("./screen_mirror.ts"),
   ]);
   const stack = new DisposableStack();
@@ -98,7 +98,7 @@ function liveLine({ env, cwd }: WatchOptions): RunWatcher {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const begin = async () => {
     const [{ Outlet }, { isInForeground, LiveLine }] = await Promise.all([
-      import("../../../ffi/outlet.ts"),
+      import("../../../ffi/descriptors/outlet.ts"),
       import("./live_line.ts"),
     ]);
     if (stack.disposed) return;

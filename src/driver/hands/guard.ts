@@ -9,11 +9,11 @@
  * @module
  */
 
-import { writeFd } from "../../../ffi/fd.ts";
-import { Pipe } from "../../../ffi/pipe.ts";
-import { killAndReap } from "../../../ffi/process.ts";
-import type { Pty } from "../../../ffi/pty.ts";
-import { spawn } from "../../../ffi/spawn.ts";
+import { writeFd } from "../../../ffi/descriptors/fd.ts";
+import { Pipe } from "../../../ffi/descriptors/pipe.ts";
+import { killAndReap } from "../../../ffi/processes/process.ts";
+import type { Pty } from "../../../ffi/terminal/pty.ts";
+import { spawn } from "../../../ffi/processes/spawn.ts";
 import { readProcessStat } from "../../sandbox/processes/process_stat.ts";
 import { GUARD_SCRIPT } from "./guard_script.ts";
 

@@ -1,4 +1,4 @@
-import { SIGNALS } from "../../../ffi/signals.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
 
 /** What cannot be ignored (SIGKILL, SIGSTOP), and what a program has no reason to. */
 const LEFT_ALONE: readonly number[] = [

@@ -1,4 +1,4 @@
-import { HeadlessTerminal } from "../../session/terminal/headless_terminal.ts";
+import { HeadlessTerminal, screenOf } from "../../session/terminal/headless_terminal.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 
 /** Several times what all kept output of an honest child takes, and a fifth of a second. */
@@ -12,16 +12,4 @@ export async function renderScreen(
   using terminal = await HeadlessTerminal.open(size);
   await terminal.draw(chunks, { work: MOST_WORK });
   return screenOf(terminal);
-}
-
-/** What a headless terminal shows. */
-export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): Screen {
-  const { active } = terminal.buffer;
-  return {
-    lines: Array.from(
-      { length: terminal.rows },
-      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
-    ),
-    cursor: { row: active.cursorY + 1, col: active.cursorX + 1 },
-  };
 }

@@ -1,8 +1,8 @@
 import { ERRNO, LibcError } from "../../../ffi/errno.ts";
-import { closeFd, readFd, sendFd } from "../../../ffi/fd.ts";
-import type { Interest, Ready } from "../../../ffi/poll.ts";
-import { connectUnix } from "../../../ffi/unix_socket.ts";
-import { WriteQueue } from "../../../ffi/write_queue.ts";
+import { closeFd, readFd, sendFd } from "../../../ffi/descriptors/fd.ts";
+import type { Interest, Ready } from "../../../ffi/descriptors/poll.ts";
+import { connectUnix } from "../../../ffi/descriptors/unix_socket.ts";
+import { WriteQueue } from "../../../ffi/descriptors/write_queue.ts";
 
 /** Where the child is to listen, and what proves to it that we are the ones it waits for. */
 export interface RendezvousOptions {

@@ -1,4 +1,4 @@
-import { DEFAULT_WINDOW_SIZE, type WindowSize, windowSize } from "../../../ffi/window_size.ts";
+import { DEFAULT_WINDOW_SIZE, type WindowSize, windowSize } from "../../../ffi/terminal/pty.ts";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
 
@@ -43,4 +43,24 @@ export function followLines(
     }
   };
   return Object.defineProperty(read, "isBehind", { get: () => isBehind }) as LineFollower;
+}
+
+/**
+ * Follows the child's debug log, as `followLines` does; what is in it already is nobody's business.
+ *
+ * A caller may have named a pipe: it is not this program that reads from it.
+ */
+export function followLog(path: string): () => readonly string[] {
+  const present = fileAt(path);
+  return present === undefined || present.isFile
+    ? followLines(() => path, { from: present?.size })
+    : () => [];
+}
+
+function fileAt(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(path);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,6 @@
+import { closeFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
+import { openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { LibcError } from "../../../ffi/errno.ts";
-import { closeFd, readFd, writeFd } from "../../../ffi/fd.ts";
-import { openFifo } from "../../../ffi/fifo.ts";
-import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import {
   ANSWER_SUFFIX,
   ASKS,
@@ -9,6 +8,8 @@ import {
   STATUS_LINE,
   UNHEARD,
 } from "../../sandbox/child/hooks.ts";
+import { namesIn } from "../../sandbox/on_disk.ts";
+import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../session/input.ts";
 
 /** One call of a hook of ours. */
@@ -120,7 +121,11 @@ export class HookSource implements Disposable {
     }
   }
 
+  /** Lets those hooks go that still wait: their child is gone, and does not always take them with it. */
   [Symbol.dispose](): void {
     closeFd(this.fd);
+    for (const name of namesIn(this.#payloadDir)) {
+      if (name.endsWith(ANSWER_SUFFIX)) this.answer(name.slice(0, -ANSWER_SUFFIX.length));
+    }
   }
 }

@@ -1,23 +1,27 @@
 import { followLines } from "./follow_lines.ts";
 
-/** How many connections to MCP servers a child has begun, and how many of them it has done with. */
+/** What a child's debug log tells of its connections to MCP servers. */
 export interface McpConnections {
+  /** How many it has begun, and how many of them it has done with. */
   readonly begun: number;
   readonly done: number;
+  /** What became of those, by the name of the server. */
+  readonly settled: Readonly<Record<string, "connected" | "failed">>;
 }
 
-const BEGUN = /\[DEBUG\] MCP server ".*": Starting connection/u;
 /**
  * That a server's tools are on offer is told by the remark on its channel notifications, some 40 ms after its connection
  * (2.1.197 and 2.1.330).
  */
-const DONE = /\[DEBUG\] MCP server ".*": (?:Channel notifications|Connection failed)/u;
+const NEWS =
+  /\[DEBUG\] MCP server "(.*)": (?:(Starting connection)|(Channel notifications)|Connection failed)/u;
 
 /** Learns from the child's debug log how far it is with its MCP servers: nothing else tells. */
 export class McpSource {
   readonly #newLines: () => readonly string[];
   #begun = 0;
   #done = 0;
+  readonly #settled = new Map<string, "connected" | "failed">();
 
   constructor(logPath: string) {
     this.#newLines = followLines(() => logPath);
@@ -27,11 +31,17 @@ export class McpSource {
   read(): McpConnections | undefined {
     let news = false;
     for (const line of this.#newLines()) {
-      if (BEGUN.test(line)) this.#begun++;
-      else if (DONE.test(line)) this.#done++;
-      else continue;
+      const [, server, begins, connected] = NEWS.exec(line) ?? [];
+      if (server === undefined) continue;
       news = true;
+      if (begins !== undefined) {
+        this.#begun++;
+        continue;
+      }
+      this.#done++;
+      this.#settled.set(server, connected === undefined ? "failed" : "connected");
     }
-    return news ? { begun: this.#begun, done: this.#done } : undefined;
+    if (!news) return undefined;
+    return { begun: this.#begun, done: this.#done, settled: Object.fromEntries(this.#settled) };
   }
 }

@@ -1,20 +1,13 @@
 import { compactText, type Screen } from "../../session/terminal/screen.ts";
-import type { ApiRetry } from "../../session/input.ts";
-
-/** A request that failed, as the debug log tells it. */
-interface Fault {
-  readonly at: number;
-  readonly attempt: number;
-  readonly status: number | null;
-}
+import type { ApiFault, ApiRetry } from "../../session/input.ts";
 
 /**
  * What Claude Code logs of a request that failed, at the level `error`, and of a stream that broke off, at `warn`
  * (2.1.168 to 2.1.330). Neither says whether another request follows, nor when.
  */
-const FAILED_REQUEST = /\bAPI error \(attempt (\d+)\/\d+\): (\d{3})?/u;
+const FAILED_REQUEST = /\bAPI error \(attempt (\d+)\/(\d+)\): (\d{3})?/u;
 const BROKEN_STREAM = "Stream connection error ";
-const RETRIED_STREAM = / retrying streaming \((\d+)\//u;
+const RETRIED_STREAM = / retrying streaming \((\d+)\/(\d+)\)/u;
 
 /** How the screen, its white space removed, tells that a request is repeated; the time counts down. */
 const NOTICE = /[Rr]etryingin((?:\d+[hms])+)·attempt(\d+)\/(\d+)/gu;
@@ -23,7 +16,7 @@ const NOTICE = /[Rr]etryingin((?:\d+[hms])+)·attempt(\d+)\/(\d+)/gu;
 const PATIENCE_MS = 2000;
 
 /**
- * Learns that Claude Code repeats a request to the API.
+ * Learns that requests to the API fail and are made again.
  *
  * No hook and no line of the transcript tells. The screen says that there will be another request, which one and
  * when, but of the first ones not why; the debug log says why. So the log gives the sign to look at the screen, and
@@ -31,7 +24,7 @@ const PATIENCE_MS = 2000;
  */
 export class RetrySource {
   readonly #newLines: () => readonly string[];
-  #fault: Fault | undefined;
+  #fault: { readonly fault: ApiFault; readonly seenAt: number } | undefined;
 
   /** @param newLines gives the lines of the child's debug log since the last call */
   constructor(newLines: () => readonly string[]) {
@@ -39,40 +32,53 @@ export class RetrySource {
   }
 
   /**
-   * The retry that has been announced since the last read.
+   * The requests that have failed since the last time.
    *
-   * @param options.at milliseconds on a clock that only goes forward
+   * @param at milliseconds on a clock that only goes forward
+   */
+  faults(at: number): readonly ApiFault[] {
+    const faults = this.#newLines().map(faultIn).filter((fault) => fault !== undefined);
+    const fault = faults.at(-1);
+    if (fault !== undefined) this.#fault = { fault, seenAt: at };
+    return faults;
+  }
+
+  /**
+   * The retry that the screen has announced since the last time.
+   *
+   * @param options.at milliseconds on the same clock
    * @param options.look renders the child's screen; called only while a failed request is fresh
    */
-  async read(
-    options: { readonly at: number; readonly look: () => Promise<Screen> },
+  async announced(
+    { at, look }: { readonly at: number; readonly look: () => Promise<Screen> },
   ): Promise<ApiRetry | undefined> {
-    for (const line of this.#newLines()) {
-      const fault = faultIn(line);
-      if (fault !== undefined) this.#fault = { at: options.at, ...fault };
-    }
-    const fault = this.#fault;
-    if (fault === undefined) return undefined;
-    const notice = noticeOn(await options.look());
+    if (this.#fault === undefined) return undefined;
+    const { fault, seenAt } = this.#fault;
+    const notice = noticeOn(await look());
     if (notice?.attempt === fault.attempt) {
       this.#fault = undefined;
       return { ...notice, status: fault.status };
     }
     // It was the last one, or one that is not made again, or a subagent's.
-    if (options.at - fault.at > PATIENCE_MS) this.#fault = undefined;
+    if (at - seenAt > PATIENCE_MS) this.#fault = undefined;
     return undefined;
   }
 }
 
-function faultIn(line: string): Omit<Fault, "at"> | undefined {
+function faultIn(line: string): ApiFault | undefined {
   const request = FAILED_REQUEST.exec(line);
   if (request !== null) {
-    const [, attempt, status] = request;
-    return { attempt: Number(attempt), status: status === undefined ? null : Number(status) };
+    const [, attempt, requests, status] = request;
+    return {
+      attempt: Number(attempt),
+      maxRetries: Number(requests) - 1,
+      status: status === undefined ? null : Number(status),
+    };
   }
   const broken = line.indexOf(BROKEN_STREAM);
   const stream = broken < 0 ? null : RETRIED_STREAM.exec(line.slice(broken));
-  return stream === null ? undefined : { attempt: Number(stream[1]), status: null };
+  if (stream === null) return undefined;
+  return { attempt: Number(stream[1]), maxRetries: Number(stream[2]), status: null };
 }
 
 /** The last notice on the screen: what the assistant wrote stands above it. */

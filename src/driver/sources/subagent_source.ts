@@ -1,8 +1,14 @@
+import { followLines } from "./follow_lines.ts";
+import { namesIn } from "../../sandbox/on_disk.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Subagent, SubagentLine } from "../../session/input.ts";
 import { parseEntry } from "../../transcript/entry.ts";
-import { followLines } from "./follow_lines.ts";
-import { namesIn } from "../../sandbox/names_in.ts";
+
+/** Where a session's subagents have their transcripts, after what holds that folder, by the path of the session's own. */
+export function subagentFolders(transcript: string): readonly [string, string] {
+  const own = transcript.replace(/\.jsonl$/u, "");
+  return [own, `${own}/subagents`];
+}
 
 /** Follows the transcripts of a session's subagents, which lie in a folder beside its own and are moved with it. */
 export class SubagentSource {
@@ -30,7 +36,7 @@ export class SubagentSource {
    * @param transcript the path of the session's own transcript
    */
   read(transcript: string): readonly SubagentLine[] {
-    this.#dir = `${transcript.replace(/\.jsonl$/u, "")}/subagents`;
+    [, this.#dir] = subagentFolders(transcript);
     for (const name of namesIn(this.#dir).toSorted()) {
       const [, agentId] = /^agent-(.+)\.jsonl$/u.exec(name) ?? [];
       if (agentId === undefined || this.#followed.has(agentId)) continue;

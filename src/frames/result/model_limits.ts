@@ -17,7 +17,8 @@ const MEASURED =
   /^claude-(opus-4-[5-8]|sonnet-4-[056]|haiku-4-5|(opus|sonnet|haiku)-5-5|(opus|sonnet)-5|(fable|mythos)-5(-[12])?)(-\d{8})?$/;
 
 /**
- * Tells the limits that `claude -p` prints for a model in `modelUsage`, which the TUI keeps to itself.
+ * Tells the limits that `claude -p` prints for a model in `modelUsage`, which the TUI keeps to itself, but for the
+ * window of the model in use, if it has a status line, and the output where its transcript tells of requests.
  *
  * Measured with Claude Code 2.1.197 and 2.1.330 on a subscription; the window belongs to the version as much as to the model: up to 2.1.197 it is large only
  * with the suffix `[1m]`. `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is not considered: where the request itself

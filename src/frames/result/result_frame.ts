@@ -1,9 +1,11 @@
 import type { Cost } from "../../transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { PermissionDenial } from "../../transcript/permission_denials.ts";
+import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { Turn } from "../../transcript/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
+import { type FastMode, fastModeOf } from "./fast_mode.ts";
 import { modelLimits } from "./model_limits.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
@@ -21,7 +23,7 @@ export interface ResultFacts {
   /** How many results came before it; absent for as many as there are turns before its own. */
   readonly index?: number;
   /** The messages that it answers. */
-  readonly messages?: readonly { readonly uuid?: string }[];
+  readonly messages?: readonly { readonly uuid?: string; readonly human?: true }[];
   /** Undefined if the child could not account for itself, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
@@ -42,6 +44,10 @@ export interface ResultFacts {
   readonly sinceLast?: "everything" | "nothing" | undefined;
   /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
   readonly subagents?: SubagentStats;
+  /** The ids of the answers that were told as they were written; absent where none are. */
+  readonly streamed?: readonly string[] | undefined;
+  /** How `system/init` has told of fast mode. */
+  readonly fastMode?: FastMode | undefined;
   /** What is left of limits. */
   readonly limits?: ClaudeLimits | undefined;
 }
@@ -62,6 +68,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   const apiError = failure === undefined && isError;
   const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
   const modelUsage = modelUsageOf(facts);
+  const output = outcome.kind === "answered" && !apiError ? structuredOutput(turn) : undefined;
 
   const fields = {
     is_error: isError,
@@ -80,7 +87,9 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     result: facts.isForeign ||
         failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
-      : text,
+      : output === undefined
+      ? text
+      : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],
     stop_reason: turn?.stopReason ?? (outcome.kind === "answered" ? "end_turn" : null),
     session_id: turn?.sessionId ?? facts.sessionId,
@@ -88,15 +97,16 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     usage: usageOf(facts, turn),
     modelUsage,
     permission_denials: facts.permissionDenials ?? [],
+    structured_output: output?.value,
     terminal_reason: terminalReason({ outcome, version, apiError, turn }),
-    fast_mode_state: "off",
-    fast_mode_disabled_reason: "sdk_opt_in_required",
-    origin: originOf(turn),
+    ...(facts.fastMode ?? fastModeOf(undefined, false)),
+    origin: originOf(turn, facts),
     ...askedBy(facts.messages ?? []),
     uuid: facts.uuid,
     subagent_stats: facts.subagents ?? subagentStats(facts.turns),
     safety_stops: turn?.refusals ?? 0,
     queued_turn_count: 0,
+    begun_message_ids: facts.streamed,
     local_command: outcome.kind === "local" ? outcome.command : undefined,
     result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
     model_usage_since_last_result: facts.sinceLast &&
@@ -118,8 +128,18 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
 const UNANSWERED: readonly Outcome["kind"][] = [
   "error_max_turns",
   "error_max_budget_usd",
+  "error_max_structured_output_retries",
   "error_during_execution",
 ];
+
+/** The structured answer of a turn, which is what its tool was given last and has taken. */
+function structuredOutput(turn: Turn | undefined): { readonly value: unknown } | undefined {
+  const taken = new Set(
+    turn?.toolResults.filter(({ isError }) => !isError).map(({ toolUseId }) => toolUseId),
+  );
+  const call = turn?.toolUses.findLast(({ id, name }) => name === OUTPUT_TOOL && taken.has(id));
+  return call === undefined ? undefined : { value: call.input };
+}
 
 function failureOf(
   outcome: Outcome,
@@ -166,8 +186,9 @@ function numTurnsOf({ outcome, turns }: ResultFacts): number {
 }
 
 function usageOf(facts: ResultFacts, turn: Turn | undefined): Readonly<Record<string, unknown>> {
-  // What has used the budget up does not count any more.
-  const usage = facts.outcome.kind === "error_max_budget_usd"
+  // What has used up the budget, or the last try, does not count any more.
+  const usage = facts.outcome.kind === "error_max_budget_usd" ||
+      facts.outcome.kind === "error_max_structured_output_retries"
     ? turn?.usageBefore
     : turn === undefined || turn.answers > 0
     ? turn?.usage
@@ -200,6 +221,8 @@ function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
 
 function modelUsageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
   const { cost, version } = facts;
+  const answering = facts.turns.at(-1)?.model;
+  const told = facts.limits?.context_window?.["context_window_size"];
   const models = Object.entries(cost?.modelUsage ?? {});
   // With a price missing and several models, the child does not say whose it is.
   const known = cost?.hasUnknownPrice === false ? "list" : undefined;
@@ -209,7 +232,8 @@ function modelUsageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
     const limits = modelLimits(model, version);
     const fields = {
       ...usage,
-      contextWindow: limits.contextWindow,
+      // The child tells the window of the model that answers, and only that.
+      contextWindow: plain === answering && typeof told === "number" ? told : limits.contextWindow,
       maxOutputTokens: facts.maxOutputTokens?.get(plain) ?? limits.maxOutputTokens,
       canonicalModel: plain.replace(/-\d{8}$/, ""),
       provider: facts.provider ?? "firstParty",
@@ -230,12 +254,16 @@ function terminalReason(
   const { outcome, version, apiError, turn } = facts;
   switch (outcome.kind) {
     case "answered":
+      if (!apiError && turn?.halted) return "hook_stopped";
+      return apiError ? errorReason(turn, version) : "completed";
     case "failed":
       return apiError ? errorReason(turn, version) : "completed";
     case "error_max_turns":
       return "max_turns";
     case "error_max_budget_usd":
       return isVersionAtLeast(version, "2.1.330") ? "budget_exhausted" : undefined;
+    case "error_max_structured_output_retries":
+      return isVersionAtLeast(version, "2.1.330") ? "structured_output_retry_exhausted" : undefined;
     case "error_during_execution":
     case "interrupted":
       return turn?.end === "interrupted-tool" || isToolRunning(turn)
@@ -275,8 +303,13 @@ export function askedBy(
   return last === undefined ? {} : { user_message_uuid: last, user_message_uuids: uuids };
 }
 
-/** A turn that a background task started says so. */
-function originOf(turn: Turn | undefined): unknown {
+/** A turn that a background task started says so, and since 2.1.330 one whose sender says that a person did. */
+function originOf(
+  turn: Turn | undefined,
+  { messages = [], version }: Pick<ResultFacts, "messages" | "version">,
+): unknown {
   const origin = turn?.prompt?.origin;
-  return isJsonObject(origin) && origin["kind"] === "task-notification" ? origin : undefined;
+  if (isJsonObject(origin) && origin["kind"] === "task-notification") return origin;
+  const isHuman = messages[0]?.human === true && isVersionAtLeast(version, "2.1.330");
+  return isHuman ? { kind: "human" } : undefined;
 }

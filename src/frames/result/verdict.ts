@@ -1,10 +1,12 @@
-import { remedyFor } from "../../session/terminal/dialogs.ts";
+import { remedyFor } from "../../session/terminal/recognise_dialog.ts";
 import type { Ending } from "../../session/effect.ts";
 import type { Exit } from "../../session/input.ts";
 import type { Limits } from "../../session/session_state.ts";
 import type { SettledMessage } from "../../session/message.ts";
 import type { Outcome } from "../../wire/outcome.ts";
+import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { Turn } from "../../transcript/turn.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type ApiFailure, apiFailure } from "./api_failure.ts";
 
 /** What a run's ending means to its user. */
@@ -43,6 +45,7 @@ export function verdictOf(
     readonly credential?: string | undefined;
     readonly maxTurns?: number | undefined;
     readonly maxBudgetUsd?: number | undefined;
+    readonly outputTries?: number | undefined;
     readonly record?: string | undefined;
     /** Milliseconds since the epoch. */
     readonly now: number;
@@ -81,6 +84,28 @@ export function verdictOf(
     }
     case "budget":
       return overspentVerdict(options);
+    case "no-prompt-tool": {
+      const tools = ending.available.length === 0 ? "none" : ending.available.join(", ");
+      return {
+        outcome: {
+          kind: "bad_input",
+          message: `MCP tool ${ending.name} (passed via --permission-prompt-tool) not found. ` +
+            `Available MCP tools: ${tools}`,
+        },
+        suggestion: "Name a tool of an MCP server that is configured and starts: mcp__SERVER__TOOL",
+        showScreen: false,
+      };
+    }
+    case "output-tries":
+      return {
+        outcome: {
+          kind: "error_max_structured_output_retries",
+          message: triedSentence(options.outputTries ?? 0, options.turn),
+        },
+        suggestion:
+          "Look whether an answer can fit --json-schema, or allow more tries with MAX_STRUCTURED_OUTPUT_RETRIES",
+        showScreen: false,
+      };
     case "aborted":
       return {
         outcome: {
@@ -249,7 +274,16 @@ function settledVerdict(
   settled: Exclude<SettledMessage["settled"], { readonly kind: "unaffordable" }>,
 ): Verdict {
   if (settled.kind === "local") {
-    return { outcome: { kind: "local", text: settled.text }, showScreen: false };
+    const { text, carried: { name } = {} } = settled;
+    const command = name === undefined ? {} : { command: name };
+    return { outcome: { kind: "local", text, ...command }, showScreen: false };
+  }
+  if (settled.kind === "asked") {
+    return failure(
+      "The command was not carried out: the conversation has ended before it was its turn",
+      "Send it again",
+      false,
+    );
   }
   const { message, suggestion } = settled;
   return { outcome: { kind: "internal_error", message }, suggestion, showScreen: false };
@@ -276,6 +310,21 @@ function failedVerdict(
     failure: known,
     showScreen: false,
   };
+}
+
+/** Longest that is told of the last mistake, in UTF-16 code units. */
+const MAX_MISTAKE = 600;
+
+/** How `claude -p` says that the model has tried in vain; the last mistake is told since 2.1.330. */
+function triedSentence(tries: number, turn: Turn | undefined): string {
+  const sentence = `Failed to provide valid structured output after ${tries} attempts`;
+  const calls = new Set(
+    turn?.toolUses.filter(({ name }) => name === OUTPUT_TOOL).map(({ id }) => id),
+  );
+  const mistake = turn?.toolResults.findLast(({ toolUseId }) => calls.has(toolUseId))?.text;
+  if (mistake === undefined || !isVersionAtLeast(turn?.version ?? "", "2.1.330")) return sentence;
+  const told = mistake.length > MAX_MISTAKE ? `${mistake.slice(0, MAX_MISTAKE)}…` : mistake;
+  return `${sentence} — last StructuredOutput error: ${told}`;
 }
 
 /** What can be done about a signal that tells of a limit. */

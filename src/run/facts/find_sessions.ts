@@ -1,13 +1,13 @@
-import { namesIn } from "../../sandbox/names_in.ts";
-import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
+import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
+import type { Resumption } from "../plan/run_order.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { namesIn } from "../../sandbox/on_disk.ts";
 import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
+import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
 import { isSameTitle, sessionKind, sessionTitle } from "../../transcript/session_description.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import type { Resumption } from "../plan/run_order.ts";
-import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
 
 /** Where sessions are looked for. */
 export interface SessionPlaces {
@@ -152,4 +152,19 @@ function read(
 
 function linesOf(bytes: Uint8Array<ArrayBuffer>): readonly string[] {
   return new TextDecoder().decode(bytes).split("\n");
+}
+
+/**
+ * Whether the user has a transcript of a session.
+ *
+ * @param configDir the user's config dir
+ */
+export function isKnownSession(sessionId: string, configDir: string): boolean {
+  return namesIn(`${configDir}/projects`).some((slug) => {
+    try {
+      return Deno.lstatSync(`${configDir}/projects/${slug}/${sessionId}.jsonl`) !== undefined;
+    } catch {
+      return false;
+    }
+  });
 }

@@ -1,15 +1,16 @@
+import { CliError } from "../../cli_error.ts";
+import type { GatedPrompt } from "../plan/plan_facts.ts";
+import type { RunOrder } from "../plan/run_order.ts";
 import {
   type CustomCommand,
   findCustomCommand,
   pluginDirs,
 } from "../../sandbox/child/custom_command.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import { absolutePath } from "../../sandbox/paths.ts";
+import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
-import { CliError } from "../../cli_error.ts";
-import type { RunOrder } from "../plan/run_order.ts";
-import type { GatedPrompt } from "../plan/plan_facts.ts";
-import { absolutePath } from "../../sandbox/absolute_path.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
 export const LONGEST_REPLY = 1_000_000;
@@ -26,6 +27,8 @@ const UNKNOWN_VERSION = "9999.0.0";
 export function gatePrompt(
   options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded"> & {
     readonly prompt: string;
+    /** Whether it is a message of a conversation. */
+    readonly conversation?: boolean;
   },
   facts: {
     /** The version of Claude Code, if the executable names one. */
@@ -57,6 +60,7 @@ export function gatePrompt(
     disabled: forwarded.includes("--disable-slash-commands"),
     plugins: plugins.length > 0 || forwarded.some((argument) => argument.startsWith("--plugin-")),
     mcpServers: facts.mcpServers > 0,
+    conversation: options.conversation === true,
     rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
   });
   switch (judgement.kind) {
@@ -64,6 +68,8 @@ export function gatePrompt(
       return { expands: judgement.expands, verbatim: judgement.verbatim === true };
     case "answer":
       return { expands: false, answer: { text: judgement.text, version } };
+    case "ask":
+      return { expands: false, asked: { version } };
     case "refuse":
       throw new CliError(judgement.message, { suggestion: judgement.suggestion });
   }
@@ -76,4 +82,13 @@ function isPath(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Whether a prompt is text for every version: it begins with a character that can be seen and is no sign of a command, is
+ * no word to quit by, and holds no tag of Claude Code's own.
+ */
+export function isPlain(prompt: string): boolean {
+  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim()) &&
+    !prompt.includes("<pasted_content");
 }

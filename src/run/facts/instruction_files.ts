@@ -1,6 +1,6 @@
-import { isThere } from "../../sandbox/is_there.ts";
 import type { InstructionFiles } from "../plan/plan_facts.ts";
-import { parentOf } from "../../sandbox/parent_of.ts";
+import { isThere } from "../../sandbox/on_disk.ts";
+import { parentOf } from "../../sandbox/paths.ts";
 
 /** Most that is looked at below the root of a project: a larger one takes longer than is gained by it. */
 const MAX_FOLDERS = 64;

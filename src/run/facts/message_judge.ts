@@ -1,14 +1,13 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import { CliError } from "../../cli_error.ts";
+import { gatePrompt, isPlain, LONGEST_REPLY } from "./gate_prompt.ts";
+import type { RunOrder } from "../plan/run_order.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { Message, SettledMessage } from "../../session/message.ts";
-import { pasteRefusal } from "../../session/terminal/paste.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
+import { pasteRefusal } from "../../session/terminal/paste.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import type { CallerLine } from "../../wire/caller_line.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import { CliError } from "../../cli_error.ts";
-import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
-import { isPlain } from "./is_plain.ts";
-import type { RunOrder } from "../plan/run_order.ts";
 
 /** Says of a message of the caller how it reaches the child, if it does. */
 export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
@@ -29,13 +28,14 @@ export function messageJudge(
   const seen = new Set<string>();
   const { version = "" } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
-  return ({ text, content, uuid, ticket, priority, obstacle }) => {
+  return ({ text, content, uuid, ticket, priority, human, obstacle }) => {
     const fields = {
       text,
       content,
       ...(uuid === undefined ? {} : { uuid }),
       ...(ticket === undefined ? {} : { ticket }),
       ...(priority === undefined ? {} : { priority }),
+      ...(human === undefined ? {} : { human }),
       ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
     };
     if (uuid !== undefined) seen.add(uuid);
@@ -60,7 +60,7 @@ export function messageJudge(
       );
     }
     try {
-      const gated = gatePrompt({ ...order, prompt: text, inject: "stdin" }, {
+      const gated = gatePrompt({ ...order, prompt: text, inject: "stdin", conversation: true }, {
         version,
         configDir: facts.userConfig.dir,
         settings: facts.settings,
@@ -68,6 +68,9 @@ export function messageJudge(
       });
       if (gated.answer !== undefined) {
         return { ...fields, settled: { kind: "local", ...gated.answer } };
+      }
+      if (gated.asked !== undefined) {
+        return { ...fields, settled: { kind: "asked", ...gated.asked } };
       }
       if (!gated.expands) return { ...fields, way: "rendezvous" };
       const command = `/${slashWord(text)?.name ?? ""}`;

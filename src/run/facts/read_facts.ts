@@ -1,27 +1,29 @@
+import { CliError } from "../../cli_error.ts";
 import { claudeVersion } from "../../driver/claude_version.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
+import { findClaude } from "./find_claude.ts";
+import { isPlain } from "./gate_prompt.ts";
+import { instructionFiles } from "./instruction_files.ts";
+import { mcpConfigOf } from "../plan/asked_order.ts";
+import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
+import type { RunFacts } from "../plan/plan_facts.ts";
+import type { RunOrder } from "../plan/run_order.ts";
+import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
-import { countMcpServers } from "../../sandbox/child/mcp_servers.ts";
-import { readSettings, settingSources } from "../../sandbox/child/read_settings.ts";
+import { listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
+import { readSettings, settingSources, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
-import { refuseSilencedHooks } from "../../sandbox/child/silenced_hooks.ts";
+import { absolutePath, realPath } from "../../sandbox/paths.ts";
 import { writableFolders } from "../../sandbox/places/writable_folders.ts";
-import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
+import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { toolPrefix } from "../plan/decide.ts";
+import { hooklessFlag } from "../plan/without_hooks.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import { absolutePath } from "../../sandbox/absolute_path.ts";
-import { CliError } from "../../cli_error.ts";
-import { findClaude } from "./find_claude.ts";
-import { instructionFiles } from "./instruction_files.ts";
-import { isPlain } from "./is_plain.ts";
-import { realPath } from "./real_path.ts";
-import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
-import type { RunOrder } from "../plan/run_order.ts";
-import { valuesOf } from "../plan/values_of.ts";
-import type { RunFacts } from "../plan/plan_facts.ts";
 
 /**
  * Finds claude, the login and the settings, in an order in which what is told first is what has to be mended first.
@@ -36,9 +38,10 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   const binary = findClaude({ named: order.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
-  const callerSettings = order.settings === undefined
-    ? {}
-    : await parseCallerSettings(order.settings, { cwd });
+  const callerSettings = applied(
+    order.settings === undefined ? {} : await parseCallerSettings(order.settings, { cwd }),
+    order.flagSettings,
+  );
   let asked: Promise<string | undefined> | undefined;
   const version = () => asked ??= claudeVersion(binary, env);
   const root = gitRoot(cwd) ?? cwd;
@@ -55,20 +58,27 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
   const allSettings = valuesOf(settings);
+  if (order.authStatus) refuseRenewal(allSettings);
   refuseSilencedHooks(allSettings, {
     hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
   });
   if (modeHangsOnVersion(modeFacts(order, settings))) await version();
   const login = findLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings });
   if (login === undefined) throw noLoginError(userConfig);
-  const mcpServers = countMcpServers({
+  // Without customizations there are none.
+  const mcpServers = hooklessFlag(order) !== undefined ? [] : listMcpServers({
     cwd,
     root,
-    configs: order.mcpConfigs,
+    configs: [
+      ...order.mcpConfigs,
+      ...(order.setServers === undefined ? [] : [mcpConfigOf(order.setServers)]),
+    ],
+    switched: order.switched ?? {},
     strict: order.strictMcpConfig,
     claudeJson: userClaudeJson,
     sources,
   });
+  const output = await outputOf(order);
   const { prompt } = order;
   if (prompt === undefined) requireConversation(await version());
   if (order.resumption?.dropsTurn !== undefined) {
@@ -80,7 +90,7 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
       version: await version(),
       configDir: userConfig.dir,
       settings: allSettings,
-      mcpServers,
+      mcpServers: mcpServers.length,
     });
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
@@ -92,6 +102,8 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     settings,
     login,
     mcpServers,
+    ...output,
+    ...promptServerOf(order, mcpServers),
     gated,
     root,
     folders: [cwd, root, ...addedDirs],
@@ -108,6 +120,54 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     freshId: crypto.randomUUID(),
     seed: crypto.randomUUID(),
   };
+}
+
+/** What structured answers have to look like; a schema that is none is only the initialization's problem. */
+async function outputOf(
+  { jsonSchema, initialized }: RunOrder,
+): Promise<Pick<RunFacts, "output" | "outputProblem">> {
+  const asked = jsonSchema ?? initialized?.jsonSchema;
+  if (asked === undefined) return {};
+  const { readOutputSchema } = await import("./output_schema.ts");
+  try {
+    return { output: await readOutputSchema(asked) };
+  } catch (error) {
+    if (jsonSchema !== undefined || !(error instanceof CliError)) throw error;
+    return { outputProblem: error.message.replace("--json-schema", '"jsonSchema"') };
+  }
+}
+
+/**
+ * The server of the tool that decides on permissions. One that is not there is not missed before a permission is needed,
+ * as in `claude -p`.
+ *
+ * @throws {CliError} when it is no program
+ */
+function promptServerOf(
+  { promptTool = "" }: RunOrder,
+  servers: readonly McpServer[],
+): Pick<RunFacts, "promptServer"> {
+  const { name, config, disabled } =
+    servers.find(({ name }) => promptTool.startsWith(toolPrefix(name))) ?? {};
+  if (name === undefined || disabled || !isJsonObject(config)) return {};
+  const { type = "stdio", command } = config;
+  if (type === "stdio" && typeof command === "string") return { promptServer: { name, config } };
+  throw new CliError(
+    `Cannot honour --permission-prompt-tool=${promptTool}: claude-print asks servers that are programs, and "${name}" is reached by ${type}`,
+    { suggestion: "Name a tool of a server with a command, or use rules: --allowedTools" },
+  );
+}
+
+/** Commands of settings that renew a login: how far they are is all that `claude -p` tells of a login. */
+const RENEWALS = ["awsAuthRefresh", "gcpAuthRefresh"];
+
+function refuseRenewal(settings: readonly JsonObject[]): void {
+  const renewal = RENEWALS.find((name) => settings.some((each) => each[name] !== undefined));
+  if (renewal === undefined) return;
+  throw new CliError(
+    `Cannot honour --enable-auth-status with "${renewal}" in settings: the interactive Claude Code tells on its screen alone how far it is`,
+    { suggestion: "Leave it out, or use claude -p" },
+  );
 }
 
 /** The first version whose rendezvous socket has been measured message by message. */
@@ -134,4 +194,10 @@ function requireConversation(version: string | undefined): void {
       suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json",
     },
   );
+}
+
+/** Settings with those over them that a caller has applied since; null takes one away. */
+function applied(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {
+  const merged = Object.entries({ ...settings, ...flagSettings });
+  return Object.fromEntries(merged.filter(([, value]) => value !== null));
 }

@@ -1,9 +1,10 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import type { ChildChanges } from "../../session/effect.ts";
-import type { CallbackHook } from "../../session/control/question.ts";
-import { isTooDeep } from "../../wire/is_too_deep.ts";
-import { type ControlRequest, isEmpty } from "../../wire/control.ts";
+import { isCallers } from "../../wire/control.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
+import type { CallbackHook } from "../../session/control/question.ts";
+import type { ChildChanges } from "../../session/effect.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { type ControlRequest, isEmpty } from "../../wire/control.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Events for which `claude -p` calls none of the caller's hooks. */
 const UNCALLED = ["SessionStart", "SessionEnd", "Setup"];
@@ -19,7 +20,8 @@ const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds", "sdkMcpServ
  * more once it has been started.
  */
 export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOrder {
-  const { hooks, systemPrompt, appendSystemPrompt, agents, title, sdkMcpServers, ...others } = body;
+  const { hooks, systemPrompt, appendSystemPrompt, jsonSchema, agents, title, ...others } = body;
+  const { sdkMcpServers, forwardSubagentText, ...further } = others;
   const problems: string[] = [];
   const prompts = {
     ...textField("systemPrompt", systemPrompt, problems),
@@ -40,7 +42,7 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
   } else if (!isEmpty(agents)) problems.push('"agents" has to be an object');
   if (typeof title === "string" && title !== "") args.push(`--name=${title}`);
   else if (!isEmpty(title)) problems.push('"title" has to be text');
-  for (const [name, value] of Object.entries(others)) {
+  for (const [name, value] of Object.entries(further)) {
     if (isEmpty(value) || WITHOUT_EFFECT.includes(name)) continue;
     problems.push(`claude-print cannot honour "${name}"`);
   }
@@ -49,9 +51,15 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
     callbacks,
     servers,
     ...prompts,
+    ...(isEmpty(jsonSchema) ? {} : { jsonSchema: JSON.stringify(jsonSchema) }),
     ...(problems.length === 0 ? {} : { error: problems.join("; ") }),
   };
-  return { ...order, initialized, forwarded: [...order.forwarded, ...args] };
+  return {
+    ...order,
+    initialized,
+    ...(forwardSubagentText === true ? { subagentText: true } : {}),
+    forwarded: [...order.forwarded, ...args],
+  };
 }
 
 /**
@@ -64,9 +72,8 @@ export function bridgedOrder(order: RunOrder): RunOrder {
     const { mcpServers, ...others } = parsed(config);
     if (!isJsonObject(mcpServers)) return config;
     const kept = Object.entries(mcpServers).filter(([name, server]) => {
-      const isCallers = isJsonObject(server) && server["type"] === "sdk";
-      if (isCallers) callerServers.push(name);
-      return !isCallers;
+      if (isCallers(server)) callerServers.push(name);
+      return !isCallers(server);
     });
     return JSON.stringify({ ...others, mcpServers: Object.fromEntries(kept) });
   };
@@ -85,6 +92,12 @@ export function bridgedOrder(order: RunOrder): RunOrder {
   };
 }
 
+/** Servers that a caller has set, as `--mcp-config` takes them: those in its own process are bridged. */
+export function mcpConfigOf(servers: JsonObject): string {
+  const others = Object.entries(servers).filter(([, config]) => !isCallers(config));
+  return JSON.stringify({ mcpServers: Object.fromEntries(others) });
+}
+
 /** What a configuration on the command line holds; that of a file names no server of the caller's. */
 function parsed(config: string): JsonObject {
   if (!config.trimStart().startsWith("{") || isTooDeep(config)) return {};
@@ -98,14 +111,18 @@ function parsed(config: string): JsonObject {
 
 /** An order with what the caller has asked to be otherwise while its last child lived. */
 export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
-  const { model, permissionMode, maxThinkingTokens } = changes;
+  const { model, permissionMode, maxThinkingTokens, setServers, switched, flagSettings } = changes;
   const replaced = [
     ...(model === undefined ? [] : ["--model"]),
     ...(maxThinkingTokens === undefined ? [] : ["--max-thinking-tokens"]),
   ];
-  const { forwarded } = order;
+  const { forwarded, chosenModel, ...others } = order;
   return {
-    ...order,
+    ...others,
+    ...(setServers === undefined ? {} : { setServers, callerServers: [] }),
+    switched: { ...order.switched, ...switched },
+    flagSettings: { ...order.flagSettings, ...flagSettings },
+    ...(model === undefined && chosenModel !== undefined ? { chosenModel } : {}),
     ...(permissionMode === undefined
       ? {}
       : { permissionMode, dangerouslySkipPermissions: permissionMode === "bypassPermissions" }),
@@ -115,7 +132,8 @@ export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
       ...forwarded.filter((argument) =>
         !replaced.some((flag) => argument === flag || argument.startsWith(`${flag}=`))
       ),
-      ...(typeof model === "string" ? [`--model=${model}`] : []),
+      // A session that is resumed would go on with its last model.
+      ...(model === undefined ? [] : [`--model=${model ?? "default"}`]),
       ...(typeof maxThinkingTokens === "number"
         ? [`--max-thinking-tokens=${maxThinkingTokens}`]
         : []),
@@ -162,4 +180,13 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
     }
   }
   return callbacks;
+}
+
+/** The same as an order, for a session that there is by now. */
+export function resumedOrder(order: RunOrder, id: string): RunOrder {
+  const { sessionId: _, resumption: __, ...rest } = order;
+  const forwarded = order.forwarded.filter((argument) =>
+    !/^--(?:session-id|resume|fork-session|continue)(?:=|$)/u.test(argument)
+  );
+  return { ...rest, resume: id, forkSession: false, forwarded: [...forwarded, `--resume=${id}`] };
 }

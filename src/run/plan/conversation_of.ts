@@ -1,18 +1,19 @@
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import type { FramesOptions } from "../../frames/frames_state.ts";
-import type { ReportOptions } from "../../frames/report.ts";
-import { mayHaveOtherStopHooks } from "../../sandbox/child/other_stop_hooks.ts";
-import type { Settings } from "../../sandbox/child/read_settings.ts";
-import type { Environment } from "../../sandbox/environment.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
-import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
-import type { Limits, SessionOptions } from "../../session/session_state.ts";
-import { projectSlug } from "../../transcript/project_slug.ts";
-import { type Decisions, serversOf } from "./decide.ts";
+import type { ReportOptions } from "../../frames/result/report.ts";
+import type { FramesOptions } from "../../frames/telling/frames_state.ts";
+import { callerServersOf, type Decisions, shellOutputOf, toolPrefix } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
-import { shellOutputOf } from "./shell_output_of.ts";
-import { valuesOf } from "./values_of.ts";
+import { mayHaveOtherStopHooks } from "../../sandbox/child/foreign_settings.ts";
+import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
+import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
+import { partsOf } from "../../sandbox/folder/folder_parts.ts";
+import type { PromptTool } from "../../session/control/question.ts";
+import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
+import type { Limits, SessionOptions } from "../../session/session_state.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
+import { projectSlug } from "../../transcript/project_slug.ts";
 
 /** The facts of a run, and what was decided from them. */
 interface Known {
@@ -29,19 +30,25 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
   };
 }
 
-function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
-  const mcpServers = facts.mcpServers + serversOf(order).length;
+function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOptions {
+  const { output } = facts;
+  const mcpServers = decided.connections;
   return {
     ...byMessage(order, facts),
     size: facts.terminalSize,
     ...limitsOf(order),
     ...(order.prompt === undefined ? {} : { timeoutMs: facts.timeLeftMs }),
     ...backgroundCeiling(order.env),
+    ...(decided.hookless === undefined ? {} : { hookless: true }),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
     ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),
+    ...(output === undefined
+      ? {}
+      : { output: { schema: output.schema, maxTries: outputTries(order.env) } }),
     ...(mcpServers === 0 ? {} : { mcpServers }),
+    ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...callerOptions(order, facts),
     otherStopHooks: order.initialized?.callbacks.some(({ event }) => event === "Stop") === true ||
       mayHaveOtherStopHooks(settingsOfHooks(facts.settings, order)) ||
@@ -51,22 +58,41 @@ function sessionOptions(order: RunOrder, { facts }: Known): SessionOptions {
 
 /** What the session is told of a caller that decides for it. */
 function callerOptions(
-  { prompt, asksCaller = false, initialized, ...order }: RunOrder,
-  { seed }: PlanFacts,
+  order: RunOrder,
+  { seed, outputProblem, promptServer }: PlanFacts,
 ): Pick<SessionOptions, "caller"> {
-  if (prompt !== undefined) return {};
+  const { prompt, asksCaller = false, initialized } = order;
+  const promptTool = promptToolOf(order, promptServer);
+  if (prompt !== undefined && promptTool === undefined) return {};
   const mayBypass = order.dangerouslySkipPermissions ||
     order.forwarded.includes("--allow-dangerously-skip-permissions");
-  const { id, callbacks = [], error } = initialized ?? {};
+  const { id, callbacks = [] } = initialized ?? {};
+  const problems = [initialized?.error, outputProblem].filter((each) => each !== undefined);
+  const error = problems.length === 0 ? undefined : problems.join("; ");
   return {
     caller: {
       idPrefix: seed,
       callbacks,
-      ...(asksCaller ? { permissions: true } : {}),
+      ...(asksCaller || promptTool !== undefined ? { permissions: true } : {}),
+      ...(promptTool === undefined ? {} : { promptTool }),
+      servers: callerServersOf(order),
+      ...(order.setServers === undefined ? {} : { setServers: order.setServers }),
+      ...(order.switched === undefined ? {} : { switched: order.switched }),
       ...(mayBypass ? { mayBypass } : {}),
       ...(id === undefined ? {} : { initialized: error === undefined ? { id } : { id, error } }),
     },
   };
+}
+
+/** The tool that decides on permissions, and the server that has it if there is one. */
+function promptToolOf(
+  { promptTool: name }: Pick<RunOrder, "promptTool">,
+  server: PlanFacts["promptServer"],
+): PromptTool | undefined {
+  if (name === undefined) return undefined;
+  return server === undefined
+    ? { name, tool: name }
+    : { name, server: server.name, tool: name.slice(toolPrefix(server.name).length) };
 }
 
 /** What both machines are told of a run whose messages come as it goes on. */
@@ -80,7 +106,7 @@ function byMessage(
 
 function framesOptions(
   order: RunOrder,
-  { facts, decided: { session, mode, memoryPath } }: Known,
+  { facts, decided: { session, mode, memoryPath, servers, hookless } }: Known,
 ): FramesOptions {
   const { env, cwd } = order;
   const shellOutput = shellOutputOf(order);
@@ -89,25 +115,57 @@ function framesOptions(
     cwd,
     permissionMode: mode,
     apiKeySource: apiKeySource(env, valuesOf(facts.settings)),
-    memoryPath,
+    ...outputStyle(valuesOf(facts.settings)),
+    // A restricted session has none.
+    ...(hookless !== undefined || order.forwarded.includes("--restricted") ? {} : { memoryPath }),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
     denialMessages: [DENIAL_MESSAGE],
     seed: facts.seed,
     startedAt: facts.now,
+    servers: [
+      ...facts.mcpServers.map(({ config: _, ...server }) => server),
+      ...servers.filter((name) => name !== OUTPUT_SERVER && name !== facts.promptServer?.name)
+        .map((name) => ({ name, source: "sdk", disabled: false })),
+    ],
+    ...(order.prompt === undefined && env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1"
+      ? { activity: true }
+      : {}),
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
     ...(order.subagentText ? { subagentText: true } : {}),
+    ...(order.hookEvents ? { hookEvents: true } : {}),
+    ...fastMode(order, facts),
+    ...(order.persistSession
+      ? { homes: { child: partsOf(facts.folder).configDir, user: facts.userConfig.dir } }
+      : {}),
     ...(order.sessionMirror
       ? { mirrorPath: `${facts.userConfig.dir}/projects/${projectSlug(cwd)}/${session.id}.jsonl` }
       : {}),
     ...(order.chosenModel === undefined ? {} : { model: order.chosenModel }),
     ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
     ...(shellOutput === undefined ? {} : { shellOutput }),
+    ...(facts.output === undefined
+      ? {}
+      : { output: order.jsonSchema === undefined ? "initialized" : true }),
     ...byMessage(order, facts),
   };
 }
 
-function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): ReportOptions {
+/** What is asked of fast mode, by a flag before settings; those of files do not count. */
+function fastMode(
+  { env, forwarded }: RunOrder,
+  { callerSettings }: PlanFacts,
+): Pick<FramesOptions, "fastMode"> {
+  if (isSwitchedOn(env["CLAUDE_CODE_DISABLE_FAST_MODE"])) return { fastMode: "disabled_by_env" };
+  const flag = forwarded.findLast((argument) => argument.startsWith("--fast-mode="));
+  const isAsked = flag === undefined ? callerSettings["fastMode"] === true : flag.endsWith("=on");
+  return isAsked ? { fastMode: "on" } : {};
+}
+
+function reportOptions(
+  order: RunOrder,
+  { facts: { binary, login, output } }: Known,
+): ReportOptions {
   const { maxTurns, maxBudgetUsd, record } = order;
   return {
     limits: limitsOf(order),
@@ -115,8 +173,17 @@ function reportOptions(order: RunOrder, { facts: { binary, login } }: Known): Re
     ...(login.kind === "variable" ? { credential: login.name } : {}),
     ...(maxTurns === undefined ? {} : { maxTurns }),
     ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
+    ...(output === undefined ? {} : { outputTries: outputTries(order.env) }),
     ...(record === undefined ? {} : { record }),
   };
+}
+
+const OUTPUT_TRIES = 5;
+
+/** How often the model may try to give a structured answer, in the variable that `claude -p` reads. */
+function outputTries(env: Environment): number {
+  const tries = parseInt(env["MAX_STRUCTURED_OUTPUT_RETRIES"] ?? "", 10);
+  return Number.isNaN(tries) ? OUTPUT_TRIES : tries;
 }
 
 function limitsOf(order: RunOrder): Limits {
@@ -146,6 +213,13 @@ function settingsOfHooks(
     const { hooks: _, ...others } = values;
     return others;
   });
+}
+
+/** The style that the last of several settings names. */
+function outputStyle(settings: readonly JsonObject[]): Pick<FramesOptions, "outputStyle"> {
+  const named = settings.map((each) => each["outputStyle"])
+    .findLast((style) => typeof style === "string" && style !== "");
+  return typeof named === "string" ? { outputStyle: named } : {};
 }
 
 function apiKeySource(env: Environment, settings: readonly JsonObject[]): string {

@@ -1,23 +1,30 @@
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
-import { shellOf, type SplitShell } from "../../sandbox/child/split_shell.ts";
-import { partsOf } from "../../sandbox/folder/folder_parts.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
-import type { WayIn } from "../../session/message.ts";
-import { projectSlug } from "../../transcript/project_slug.ts";
-import { absolutePath } from "../../sandbox/absolute_path.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
-import { shellOutputOf } from "./shell_output_of.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
+import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
+import { shellOf, type SplitShell } from "../../sandbox/child/split_shell.ts";
+import { partsOf } from "../../sandbox/folder/folder_parts.ts";
+import { absolutePath } from "../../sandbox/paths.ts";
+import type { WayIn } from "../../session/message.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
+import { isCallers } from "../../wire/control.ts";
+import { projectSlug } from "../../transcript/project_slug.ts";
 
 /** What follows from order and facts alone, and is needed for more than one part of a plan. */
 export interface Decisions {
   readonly session: RunSession;
   /** The permission mode in which the child begins. */
   readonly mode: string;
+  /** The one that the child is told, which is another one where nobody could refuse what it asks. */
+  readonly childMode: string;
+  /** The flag that turns off all hooks, if one does. */
+  readonly hookless: string | undefined;
   readonly inject: WayIn;
-  /** Whether the first request waits for MCP servers. */
+  /** How many MCP servers the child connects to, and whether its first request waits for them. */
+  readonly connections: number;
   readonly isGated: boolean;
   /** The debug log that the caller wants, and the one that there is. */
   readonly callerLog: string | undefined;
@@ -29,6 +36,8 @@ export interface Decisions {
   /** The child's rendezvous socket, when the prompt goes in there. */
   readonly rendezvous: RendezvousOptions | undefined;
   readonly splitShell: SplitShell | undefined;
+  /** The names of the MCP servers that are bridged to this program: the caller's, and ours if it is needed. */
+  readonly servers: readonly string[];
 }
 
 /** What stands in the place of the user's shell, if stdout and stderr of commands are to be told apart. */
@@ -48,9 +57,16 @@ function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
 export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const { userConfig, gated, secret, settings } = facts;
   const session = sessionOf(order, facts);
+  const mode = permissionMode({ ...modeFacts(order, settings), version: facts.version });
+  const hookless = hooklessFlag(order);
   const byMessage = order.prompt === undefined;
   const inject = byMessage || gated.verbatim === true ? "rendezvous" : order.inject;
-  const isGated = facts.mcpServers + serversOf(order).length > 0;
+  const servers = serversOf(order, facts);
+  const connections = new Set([
+    ...facts.mcpServers.filter(({ disabled }) => !disabled).map(({ name }) => name),
+    ...servers,
+  ]).size;
+  const isGated = connections > 0;
   const callerLog = order.debugFile === undefined
     ? (order.debug ? `${userConfig.dir}/debug/${session.id}.txt` : undefined)
     : absolutePath(order.debugFile, order.cwd);
@@ -58,8 +74,11 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const { logPath, rendezvousPath } = partsOf(facts.folder);
   return {
     session,
-    mode: permissionMode({ ...modeFacts(order, settings), version: facts.version }),
+    mode,
+    childMode: hookless === undefined ? mode : modeWithoutHooks(order, { flag: hookless, mode }),
+    hookless,
     inject,
+    connections,
     isGated,
     callerLog,
     log: callerLog ??
@@ -69,16 +88,44 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
       `${userConfig.dir}/projects/${projectSlug(facts.root)}/memory/`,
     rendezvous: inject === "rendezvous" ? { path: rendezvousPath, secret } : undefined,
     splitShell: splitShellOf(order, facts.folder),
+    servers,
   };
 }
 
-/** The names of the caller's own MCP servers. */
-export function serversOf({ initialized, callerServers = [] }: RunOrder): readonly string[] {
-  return [...new Set([...callerServers, ...initialized?.servers ?? []])];
+function serversOf(order: RunOrder, { output, promptServer }: PlanFacts): readonly string[] {
+  const { switched = {} } = order;
+  const names = [
+    ...(output === undefined ? [] : [OUTPUT_SERVER]),
+    ...(promptServer === undefined ? [] : [promptServer.name]),
+    ...callerServersOf(order).filter((name) => switched[name] !== false),
+  ];
+  return [...new Set(names)];
+}
+
+/** The names of the MCP servers in the caller's own process: those that it has set last, or begun with. */
+export function callerServersOf(
+  { initialized, callerServers = [], setServers }: RunOrder,
+): readonly string[] {
+  return setServers === undefined
+    ? [...new Set([...callerServers, ...initialized?.servers ?? []])]
+    : Object.keys(setServers).filter((name) => isCallers(setServers[name]));
 }
 
 /** The place for automatic memory that the first of several settings names. */
 function memoryPathOf(settings: readonly (JsonObject | undefined)[]): string | undefined {
   return settings.map((each) => each?.["autoMemoryDirectory"])
     .find((path) => typeof path === "string");
+}
+
+/**
+ * How the output of shells is printed while they run. A command line that asks for it may be somebody else's: the
+ * variable takes it back.
+ */
+export function shellOutputOf({ shellOutput, env }: RunOrder): RunOrder["shellOutput"] {
+  return env["CLAUDE_PRINT_SHELL_OUTPUT"] === "off" ? undefined : shellOutput;
+}
+
+/** What the names of an MCP server's tools begin with. */
+export function toolPrefix(server: string): string {
+  return `mcp__${server.replace(/[^\w-]/gu, "_")}__`;
 }

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { valuesOf } from "./values_of.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
+import { valuesOf } from "../../sandbox/child/read_settings.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Draws changed files beside the conversation, on a screen that nobody looks at: `claude -p` has it not. */
 const DIFF = "diff";

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { Settings, SettingsSource } from "../../sandbox/child/read_settings.ts";
+import { isSwitchedOn } from "../../sandbox/environment.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { RunOrder } from "./run_order.ts";
 
@@ -28,7 +29,7 @@ const REMOTE_MODES: readonly unknown[] = ["acceptEdits", "auto", "default", "pla
 
 /**
  * The permission mode in which `claude -p` begins (2.1.197 and 2.1.330, measured for every cell of the table in
- * `fixtures/permission_modes.json`).
+ * `fixtures/permissions/permission_modes.json`).
  *
  * It has to be named for the interactive Claude Code: where nobody names a mode that counts, 2.1.330 begins in auto mode
  * and lets a model allow tools that `claude -p` denies.
@@ -65,7 +66,7 @@ export function modeFacts(
     asked: order.permissionMode,
     skipped: order.dangerouslySkipPermissions,
     settings,
-    remote: /^(?:1|true|yes|on)$/iu.test(order.env["CLAUDE_CODE_REMOTE"] ?? ""),
+    remote: isSwitchedOn(order.env["CLAUDE_CODE_REMOTE"]),
   };
 }
 

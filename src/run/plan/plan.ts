@@ -1,24 +1,29 @@
+import { CliError } from "../../cli_error.ts";
+import type { TwinPlan } from "../../driver/hands/headless_twin.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
+import { mcpConfigOf } from "./asked_order.ts";
+import { conversationOf } from "./conversation_of.ts";
+import { decide, type Decisions } from "./decide.ts";
+import { idlePlugins } from "./idle_plugins.ts";
+import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
+import { requestVariables } from "./request_variables.ts";
+import type { RunOrder } from "./run_order.ts";
+import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../sandbox/child/child_files.ts";
+import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
 import type { HookEvent } from "../../sandbox/child/hooks.ts";
-import { withoutScreenCommands } from "../../sandbox/child/screen_commands.ts";
+import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { exposedRuns } from "../../sandbox/places/exposed_runs.ts";
-import type { FolderContents } from "../../sandbox/folder/folder_contents.ts";
+import type { FolderContents, FolderFile } from "../../sandbox/folder/folder_contents.ts";
 import { type FolderParts, partsOf } from "../../sandbox/folder/folder_parts.ts";
+import { exposedRuns } from "../../sandbox/places/writable_folders.ts";
 import type { Prompt } from "../../session/message.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
-import { conversationOf } from "./conversation_of.ts";
-import { cutOf } from "./cut_of.ts";
-import { decide, type Decisions, serversOf } from "./decide.ts";
-import { idlePlugins } from "./idle_plugins.ts";
-import type { PlanFacts } from "./plan_facts.ts";
-import type { RunOrder } from "./run_order.ts";
-import { requestVariables } from "./request_variables.ts";
-import { valuesOf } from "./values_of.ts";
+import { cutTranscript } from "../../transcript/cut_transcript.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 
 /** Everything that a child is started with, and all that the machines are told. */
 export interface Plan {
@@ -31,6 +36,8 @@ export interface Plan {
   readonly contents: FolderContents;
   /** The child's rendezvous socket, when the prompt goes in there. */
   readonly rendezvous: RendezvousOptions | undefined;
+  /** A headless Claude Code that is asked about the session, where there is a caller who may want to know. */
+  readonly twin: TwinPlan | undefined;
   /** The debug log that tells of retries, when somebody wants to hear of them. */
   readonly retryLog: string | undefined;
   /** The debug log, when somebody wants to be told all of it. */
@@ -46,7 +53,10 @@ export interface Plan {
 }
 
 /** Tools that ask a person: `claude -p` does not offer them either, unless somebody answers for one. */
-const HIDDEN_TOOLS = "AskUserQuestion,EnterPlanMode,ExitPlanMode";
+const HIDING = "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode";
+
+/** A kind of subagent that comes along, and that `claude -p` does not offer to anybody. */
+const HIDING_AGENT = "--disallowedTools=Agent(claude-code-guide)";
 
 /**
  * Decides all that a run is started with. Nothing is read or made here: no clock, no file, no environment but the
@@ -64,21 +74,33 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     settings: valuesOf(facts.settings),
   });
   const variables = { ...asked, ...facts.relayVariables };
+  const args = argsOf(order, { ...decided, parts });
+  const { userConfig, scheduledTasks } = facts;
+  const environment = { configDir, tempDir, userConfig, scheduledTasks };
+  const caller = { ...order.env, ...variables };
   return {
     sessionId: session.id,
     permissionMode: mode,
-    args: argsOf(order, { ...decided, parts }),
-    env: childEnvironment({ ...order.env, ...variables }, {
-      configDir,
-      tempDir,
-      userConfig: facts.userConfig,
-      scheduledTasks: facts.scheduledTasks,
+    args,
+    env: childEnvironment(caller, {
+      ...environment,
       rendezvous,
       logLevel: logLevel(order, decided),
       splitShell: decided.splitShell,
     }),
     contents: contentsOf(order, { facts, decided, variables }),
     rendezvous,
+    twin: order.prompt !== undefined && facts.gated.asked === undefined
+      ? undefined
+      : twinPlan(parts, {
+        args: args.filter((argument) =>
+          ![HIDING, HIDING_AGENT, `--mcp-config=${parts.bridgeConfigPath}`].includes(argument)
+        ),
+        env: childEnvironment(caller, environment),
+        userConfigDir: userConfig.dir,
+        callerSettings: facts.callerSettings,
+        asksCaller: order.asksCaller === true || order.promptTool !== undefined,
+      }),
     retryLog: order.retries ? log : undefined,
     toldLog: order.debugToStderr ? log : undefined,
     mcpLog: isGated ? log : undefined,
@@ -105,17 +127,24 @@ function messageOf(
 
 function argsOf(
   order: RunOrder,
-  { session, mode, log, parts }: Decisions & { readonly parts: FolderParts },
+  { session, childMode, hookless, log, servers, parts }: Decisions & {
+    readonly parts: FolderParts;
+  },
 ): readonly string[] {
   const { resumed } = session;
   // A session that the caller names is named among the forwarded arguments.
   const isOwn = order.sessionId === undefined && session.id !== resumed;
   return [
-    `--permission-mode=${mode}`,
-    ...(order.asksCaller ? [] : [`--disallowedTools=${HIDDEN_TOOLS}`]),
+    `--permission-mode=${childMode}`,
+    // Given by a variable, which does not reach the child.
+    ...(hookless === undefined || order.forwarded.includes(hookless) ? [] : [hookless]),
+    ...(order.asksCaller || order.promptTool !== undefined ? [] : [HIDING]),
+    // The model is not to call it.
+    ...(order.promptTool === undefined ? [] : [`--disallowedTools=${order.promptTool}`]),
+    HIDING_AGENT,
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     `--settings=${parts.settingsPath}`,
-    ...(serversOf(order).length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
+    ...(order.setServers === undefined ? [] : [`--mcp-config=${parts.setServersPath}`]),
     ...(order.initialized?.systemPrompt === undefined
       ? []
       : [`--system-prompt-file=${parts.systemPromptPath}`]),
@@ -125,6 +154,8 @@ function argsOf(
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
     ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
+    // Of servers with one name the last is the one that counts.
+    ...(servers.length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
     ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
   ];
 }
@@ -158,10 +189,15 @@ function contentsOf(
       hooks: hooksFor(order, decided),
       held: [
         ...(isGated ? ["SessionStart" as const] : []),
-        // What has come meanwhile is a turn of its own, after the cost of this one is known.
-        ...(order.prompt === undefined ? ["Stop" as const] : []),
+        // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
+        // structured answer that it owes, no turn is over.
+        ...(order.prompt === undefined || facts.output !== undefined ? ["Stop" as const] : []),
       ],
       ...callerOf(order),
+      servers: decided.servers,
+      ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer }),
+      ...(order.setServers === undefined ? {} : { setServers: mcpConfigOf(order.setServers) }),
+      ...(order.switched === undefined ? {} : { switched: order.switched }),
       userClaudeJson: facts.userClaudeJson,
       userSettings,
       inheritsHooks: order.inheritHooks,
@@ -184,7 +220,8 @@ function contentsOf(
     }),
     ...(inject === "stdin" ? { stdinPath: parts.promptPath } : {}),
     secret,
-    bridges: serversOf(order),
+    bridges: decided.servers,
+    ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer.name }),
     exposed,
     userConfigDir: userConfig.dir,
     ...(session.resumed === undefined ? {} : { resume: session.resumed }),
@@ -211,13 +248,12 @@ function withVariables(
 
 /** What of the child's files a caller of the control protocol has a say in. */
 function callerOf(order: RunOrder) {
-  const { asksCaller = false, initialized } = order;
-  const servers = serversOf(order);
+  const { initialized } = order;
+  const asksCaller = order.asksCaller === true || order.promptTool !== undefined;
   const { callbacks = [], systemPrompt, appendSystemPrompt } = initialized ?? {};
   return {
     callbacks,
     asksCaller,
-    servers,
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     ...(appendSystemPrompt === undefined ? {} : { appendSystemPrompt }),
   };
@@ -226,8 +262,10 @@ function callerOf(order: RunOrder) {
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
   { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream }: RunOrder,
-  { inject, isGated }: Decisions,
+  { inject, isGated, servers }: Decisions,
 ): readonly HookEvent[] {
+  const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
+    servers.includes(OUTPUT_SERVER);
   return [
     "Stop",
     "StopFailure",
@@ -235,8 +273,36 @@ function hooksFor(
     ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
-    ...(maxTurns === undefined && maxBudgetUsd === undefined ? [] : ["PostToolBatch" as const]),
+    ...(isLimited ? ["PostToolBatch" as const] : []),
     ...(maxBudgetUsd === undefined ? [] : ["PreToolUse" as const]),
     ...(partialMessages && !exactStream ? ["MessageDisplay" as const] : []),
   ];
+}
+
+/**
+ * What is left of the transcript of a session that is resumed in part; undefined where all of it is resumed, or there
+ * is none.
+ *
+ * @throws {CliError} when there is no such part of it
+ */
+function cutOf(
+  { resume, resumption: { upTo, dropsTurn } = { latest: false } }: Pick<
+    RunOrder,
+    "resume" | "resumption"
+  >,
+  { found: { latest, transcript } }: { readonly found: FoundSessions },
+): FolderFile | undefined {
+  if (resume !== undefined || latest !== undefined) return undefined;
+  if (upTo === undefined || transcript === undefined) return undefined;
+  const cut = cutTranscript(transcript.text, { upTo, dropsTurn });
+  if (cut.kind === "cut") return { path: transcript.path, text: cut.text };
+  if (cut.by === "turn") {
+    // Whoever uses an Agent SDK knows it by its first words.
+    throw new CliError(`Resume rejected by --resume-drops-turn: ${cut.reason}`, {
+      suggestion: "Leave it out, or resume at the end of the turn before",
+    });
+  }
+  throw new CliError(`Cannot honour --resume-session-at: ${cut.reason}`, {
+    suggestion: "Use the uuid of an assistant message that ended an answer, or run claude -p",
+  });
 }

@@ -1,7 +1,9 @@
-import type { WindowSize } from "../../../ffi/window_size.ts";
+import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { Login } from "../../sandbox/child/login.ts";
+import type { McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
+import type { OutputProblem } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** What is read of the world, once, before anything is decided about a run. */
@@ -18,8 +20,14 @@ export interface RunFacts {
   /** What Claude Code reads for the run, the caller's among them, later ones overriding earlier ones. */
   readonly settings: readonly Settings[];
   readonly login: Login;
-  /** How many MCP servers the first request has to wait for. */
-  readonly mcpServers: number;
+  /** The MCP servers that are configured, the caller's own aside. */
+  readonly mcpServers: readonly McpServer[];
+  /** The one of them that has the tool of `--permission-prompt-tool`: a program. */
+  readonly promptServer?: PromptServer;
+  /** What a structured answer has to look like; absent where none is wanted. */
+  readonly output?: OutputSchema;
+  /** Why the caller's initialization cannot have the structured answers that it asks for. */
+  readonly outputProblem?: string;
   /** What becomes of the prompt. */
   readonly gated: GatedPrompt;
   /** The root of the working directory's git repository, else itself. */
@@ -37,6 +45,21 @@ export interface RunFacts {
   /** A UUID for a session of the run's own, and one of which the ids of frames are made. */
   readonly freshId: string;
   readonly seed: string;
+}
+
+/** An MCP server that is started as a program. */
+export interface PromptServer {
+  readonly name: string;
+  /** How it is configured. */
+  readonly config: JsonObject;
+}
+
+/** What a structured answer has to look like. */
+export interface OutputSchema {
+  /** A JSON Schema. */
+  readonly schema: JsonObject;
+  /** In which ways a value does not fit it. */
+  readonly problemsOf: (value: unknown) => readonly OutputProblem[];
 }
 
 /** Which files of instructions a run may come across. */
@@ -57,6 +80,13 @@ export interface GatedPrompt {
   readonly verbatim?: boolean;
   /** What `claude -p` of the version says without asking the model: then no child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
+  /** A headless Claude Code of the version answers it: then no child is started either. */
+  readonly asked?: { readonly version: string };
+}
+
+/** Whether a run that has only this prompt starts a child. */
+export function needsChild({ answer, asked }: GatedPrompt): boolean {
+  return answer === undefined && asked === undefined;
 }
 
 /** What there is of the sessions that an order looks for. */

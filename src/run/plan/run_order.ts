@@ -1,6 +1,7 @@
-import type { FramesOptions } from "../../frames/frames_state.ts";
+import type { FramesOptions } from "../../frames/telling/frames_state.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import type { Limits } from "../../session/session_state.ts";
 
 /** A session to go on with, of which more has to be known than its id. */
@@ -24,6 +25,8 @@ export interface Initialized {
   readonly servers: readonly string[];
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
+  /** What structured answers have to look like, as a JSON text. */
+  readonly jsonSchema?: string;
   /** Why it cannot have all of it. */
   readonly error?: string;
 }
@@ -40,14 +43,22 @@ export interface RunOrder extends Limits {
   readonly partialMessages?: boolean;
   /** Whether what subagents say is told, whose end the turn waits for. */
   readonly subagentText?: boolean;
+  /** Whether the ends of hooks are told. */
+  readonly hookEvents?: boolean;
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
   readonly exactStream?: boolean;
   /** Whether the caller is asked for permissions, by the control protocol. */
   readonly asksCaller?: boolean;
+  /** The tool of an MCP server that is asked in the caller's place. */
+  readonly promptTool?: string;
   readonly initialized?: Initialized;
   /** MCP servers of the caller's that the command line names. */
   readonly callerServers?: readonly string[];
+  /** What the caller has set in the course of a conversation: MCP servers, switches of them, settings over `settings`. */
+  readonly setServers?: JsonObject;
+  readonly switched?: Readonly<Record<string, boolean>>;
+  readonly flagSettings?: JsonObject;
   /** The model that the caller has chosen in the course of a conversation, by its own name. */
   readonly chosenModel?: string;
   readonly env: Environment;
@@ -80,8 +91,12 @@ export interface RunOrder extends Limits {
   readonly sessionMirror?: boolean;
   /** Whether the user's own hooks run too. */
   readonly inheritHooks?: boolean;
+  /** Whether it is to be told how far commands are that renew a login. */
+  readonly authStatus?: boolean;
   /** US dollars that the conversation may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
+  /** What structured answers have to look like, as a JSON text: it comes before what an initialization says. */
+  readonly jsonSchema?: string;
   /** Whether a debug log is wanted, and where; without a place it goes where Claude Code keeps them. */
   readonly debug: boolean;
   readonly debugFile?: string;

@@ -1,6 +1,3 @@
-import type { FolderFile } from "../folder/folder_contents.ts";
-import type { FolderParts } from "../folder/folder_parts.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
 import {
   type HookEvent,
   type HookOccasion,
@@ -8,10 +5,19 @@ import {
   hookSettings,
   statusLineSetting,
 } from "./hooks.ts";
-import { BRIDGE_SCRIPT, bridgeConfig } from "./mcp_bridge.ts";
 import { runSettings } from "./run_settings.ts";
-import { shellScript, type SplitShell } from "./split_shell.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
+import { shellScript, type SplitShell } from "./split_shell.ts";
+import {
+  DOWN_SUFFIX,
+  type FolderFile,
+  IN_SUFFIX,
+  OUT_SUFFIX,
+  UP_SUFFIX,
+} from "../folder/folder_contents.ts";
+import type { FolderParts } from "../folder/folder_parts.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { BRIDGED_OUTPUT_TOOL, OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 
 /** What the files are made of that a child is started with. */
 export interface ChildFilesOptions {
@@ -46,8 +52,13 @@ export interface ChildFilesOptions {
   /** The system prompt, and what is added to one, where they come from the caller of the control protocol. */
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
-  /** The names of the caller's own MCP servers. */
+  /** The MCP servers that a caller has set, as `--mcp-config` takes them, and those that it has switched off or on. */
+  readonly setServers?: string;
+  readonly switched?: Readonly<Record<string, boolean>>;
+  /** The names of the MCP servers that are bridged to this program. */
   readonly servers?: readonly string[];
+  /** The one of them that is a program behind its bridge, and how it is configured. */
+  readonly relayed?: { readonly name: string; readonly config: JsonObject };
   /** Whether the child is to tell what it costs while it lives. */
   readonly asksCost: boolean;
   /** What stands in the place of the user's shell, if something does. */
@@ -74,6 +85,7 @@ export function childFiles(
     }),
     memoryPath: options.memoryPath,
     plugins: options.plugins,
+    allow: servers.includes(OUTPUT_SERVER) ? [BRIDGED_OUTPUT_TOOL] : [],
     outOfReach: [own, ...options.exposed],
     readOnly: [configDir],
     ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),
@@ -93,8 +105,11 @@ export function childFiles(
       : [{ path: parts.appendSystemPromptPath, text: appendSystemPrompt }]),
     ...(servers.length === 0 ? [] : [
       { path: parts.bridgePath, text: BRIDGE_SCRIPT },
-      { path: parts.bridgeConfigPath, text: JSON.stringify(bridgeConfig(servers, parts)) },
+      { path: parts.bridgeConfigPath, text: JSON.stringify(bridgeConfig(options, parts)) },
     ]),
+    ...(options.setServers === undefined
+      ? []
+      : [{ path: parts.setServersPath, text: options.setServers }]),
     ...(stdin === undefined ? [] : [{ path: promptPath, text: stdin }]),
     ...(splitShell === undefined
       ? []
@@ -108,4 +123,55 @@ function withoutPrograms(
 ): JsonObject {
   const dropped = PROGRAMS.filter((name) => !(inheritsHooks && name === "hooks"));
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !dropped.includes(name)));
+}
+
+/**
+ * The script that the child starts in the place of an MCP server of the caller's. It only carries lines: what the child
+ * says goes up, what comes down is said to the child.
+ *
+ * A server that is a program itself is started by it, as the child would, and speaks to whoever is at the other end of
+ * those FIFOs too. It ends with the script, and the script with it.
+ */
+const BRIDGE_SCRIPT = `#!/bin/sh
+# usage: mcp-bridge NUMBER [PROGRAM ARGUMENT...], a client of MCP on stdin and stdout
+own=$PATH
+PATH=/usr/bin:/bin\${PATH:+:$PATH}
+p=\${0%/*}/mcp/$1
+shift
+if [ $# -gt 0 ]; then
+  {
+    PATH=$own "$@" < "$p${IN_SUFFIX}" > "$p${OUT_SUFFIX}" &
+    trap "kill $! 2> /dev/null" TERM
+    wait $!
+    kill $$ 2> /dev/null
+  } &
+  program=$!
+fi
+cat < "$p${DOWN_SUFFIX}" &
+trap "kill $! $program 2> /dev/null" EXIT HUP INT TERM
+cat > "$p${UP_SUFFIX}"
+`;
+
+/**
+ * The `--mcp-config` by which the child knows the caller's servers, each by its bridge, and ours, whose tool the first
+ * request needs: 2.1.330 leaves the others' tools to be searched for.
+ */
+function bridgeConfig(
+  { servers = [], relayed }: Pick<ChildFilesOptions, "servers" | "relayed">,
+  { bridgePath }: Pick<FolderParts, "bridgePath">,
+): JsonObject {
+  const args = relayed?.config["args"];
+  const program = [relayed?.config["command"], ...(Array.isArray(args) ? args : [])];
+  return {
+    mcpServers: Object.fromEntries(servers.map((name, number) => [
+      name,
+      {
+        ...(name === relayed?.name ? relayed.config : {}),
+        type: "stdio",
+        command: "/bin/sh",
+        args: [bridgePath, `${number}`, ...(name === relayed?.name ? program : [])],
+        ...(name === OUTPUT_SERVER ? { alwaysLoad: true } : {}),
+      },
+    ])),
+  };
 }

@@ -1,7 +1,6 @@
-import { readRegularFile } from "../../../ffi/regular_file.ts";
-import { namesIn } from "../names_in.ts";
-import { parentOf } from "../parent_of.ts";
-import { absolutePath } from "../absolute_path.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { namesIn } from "../on_disk.ts";
+import { absolutePath, parentOf } from "../paths.ts";
 
 /** The files by which git finds a worktree, or the repository of one, hold a path each. */
 const MAX_BYTES = 16_384;

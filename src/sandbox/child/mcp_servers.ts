@@ -1,11 +1,22 @@
+import type { SettingSource } from "./read_settings.ts";
+import { absolutePath, parentOf } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import type { SettingSource } from "./read_settings.ts";
-import { parentOf } from "../parent_of.ts";
-import { absolutePath } from "../absolute_path.ts";
+
+/** An MCP server that a configuration names. */
+export interface McpServer {
+  readonly name: string;
+  /** Where: the user's or the project's configuration, what the user has for this project alone, or the command line. */
+  readonly source: "user" | "project" | "local" | "dynamic";
+  /** Whether the user has switched it off for this project, with `/mcp disable`. */
+  readonly disabled: boolean;
+  /** What the configuration says of it. */
+  readonly config: unknown;
+}
 
 /**
- * How many MCP servers a run will start, as far as its configuration tells; plugins may add others.
+ * The MCP servers of a run in the order in which `claude -p` lists them, as far as its configuration tells; plugins may
+ * add others.
  *
  * @param options.configs the caller's `--mcp-config` values: JSON, or files relative to the working directory
  * @param options.strict whether those are all
@@ -13,32 +24,44 @@ import { absolutePath } from "../absolute_path.ts";
  * @param options.claudeJson the user's own `.claude.json`
  * @param options.sources those that `--setting-sources` leaves
  */
-export function countMcpServers(options: {
+export function listMcpServers(options: {
   readonly cwd: string;
   readonly root: string;
   readonly configs: readonly string[];
   readonly strict: boolean;
   readonly claudeJson: JsonObject | undefined;
   readonly sources: ReadonlySet<SettingSource>;
-}): number {
-  const { cwd, root, claudeJson, sources } = options;
-  const found = options.configs.map((config) => readConfig(config, cwd));
+  /** What the caller has switched off, or on again, since. */
+  readonly switched?: Readonly<Record<string, boolean>>;
+}): readonly McpServer[] {
+  const { cwd, root, claudeJson, sources, switched = {} } = options;
+  const projects = claudeJson?.["projects"];
+  const known = isJsonObject(projects) ? projects[root] : undefined;
+  const project = isJsonObject(known) ? known : {};
+  const off = project["disabledMcpServers"];
+  const found = new Map<string, McpServer>();
+  const add = (source: McpServer["source"], config: JsonObject | undefined) => {
+    const servers = config?.["mcpServers"];
+    for (const [name, given] of Object.entries(isJsonObject(servers) ? servers : {})) {
+      const known = found.get(name);
+      // Of those of a project the nearest is the one.
+      const config = known?.source === "project" && source === "project" ? known.config : given;
+      const isOff = Array.isArray(off) && off.includes(name);
+      const disabled = name in switched ? switched[name] === false : isOff;
+      found.set(name, { name, source, disabled, config });
+    }
+  };
   if (!options.strict) {
-    const projects = claudeJson?.["projects"];
-    const project = isJsonObject(projects) ? projects[root] : undefined;
-    if (sources.has("user")) found.push(claudeJson);
-    if (sources.has("local") && isJsonObject(project)) found.push(project);
+    if (sources.has("user")) add("user", claudeJson);
     // Unlike settings these count in every folder above, whoever owns it (2.1.197 and 2.1.330).
     for (let dir = cwd; sources.has("project"); dir = parentOf(dir)) {
-      found.push(readJsonObject(`${dir}/.mcp.json`));
+      add("project", readJsonObject(`${dir}/.mcp.json`));
       if (dir === "" || dir === "/") break;
     }
+    if (sources.has("local")) add("local", project);
   }
-  const names = found.flatMap((config) => {
-    const servers = config?.["mcpServers"];
-    return isJsonObject(servers) ? Object.keys(servers) : [];
-  });
-  return new Set(names).size;
+  for (const config of options.configs) add("dynamic", readConfig(config, cwd));
+  return [...found.values()];
 }
 
 function readConfig(config: string, cwd: string): JsonObject | undefined {

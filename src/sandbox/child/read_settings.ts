@@ -1,7 +1,7 @@
+import { mainCheckout } from "./git_repository.ts";
+import { namesIn } from "../on_disk.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { mainCheckout } from "./git_repository.ts";
-import { namesIn } from "../names_in.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
 export type SettingSource = "user" | "project" | "local";
@@ -93,4 +93,12 @@ const MODES: readonly unknown[] = [
 export function areSoundSettings({ permissions }: JsonObject): boolean {
   if (permissions === undefined) return true;
   return isJsonObject(permissions) && MODES.includes(permissions["defaultMode"]);
+}
+
+/** What settings hold, but for those of some sources. */
+export function valuesOf(
+  settings: readonly Settings[],
+  { without = [] }: { readonly without?: readonly SettingsSource[] } = {},
+): readonly JsonObject[] {
+  return settings.filter(({ source }) => !without.includes(source)).map(({ values }) => values);
 }

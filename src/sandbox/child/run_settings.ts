@@ -1,8 +1,8 @@
-import { readRegularFile, UnfitFileError } from "../../../ffi/regular_file.ts";
+import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { CliError } from "../../cli_error.ts";
 import { areSoundSettings } from "./read_settings.ts";
-import { absolutePath } from "../absolute_path.ts";
+import { absolutePath } from "../paths.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
 const MAX_BYTES = 2_000_000;
@@ -74,6 +74,8 @@ export interface OwnSettings {
   readonly statusLine?: JsonObject;
   /** Plugins of Claude Code's own, by id, that are left out because they have nothing to do. */
   readonly plugins?: JsonObject;
+  /** Tools of ours that need no permission. */
+  readonly allow?: readonly string[];
   /** Folders that no tool may read or write, from the Bash sandbox or without. */
   readonly outOfReach: readonly string[];
   /** Folders that no command in the Bash sandbox may write to. */
@@ -97,7 +99,7 @@ export interface OwnSettings {
  * - the rest keeps dialogs and a desktop file away
  */
 export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
-  const { hooks, memoryPath, outOfReach, readOnly, statusLine, plugins = {} } = ours;
+  const { hooks, memoryPath, outOfReach, readOnly, statusLine, plugins = {}, allow = [] } = ours;
   const deny = ["Edit", "Read"].flatMap((tool) =>
     outOfReach.map((folder) => `${tool}(${patternOf(folder)})`)
   );
@@ -106,7 +108,7 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
     ...caller,
     enableAllProjectMcpServers: true,
     hooks: merge(hooks, caller["hooks"]),
-    permissions: merge({ deny }, caller["permissions"]),
+    permissions: merge({ deny, ...(allow.length === 0 ? {} : { allow }) }, caller["permissions"]),
     sandbox: merge({ filesystem: { denyWrite: readOnly } }, caller["sandbox"]),
     disableAllHooks: false,
     ...(Object.keys(plugins).length === 0

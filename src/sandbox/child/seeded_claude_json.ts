@@ -21,6 +21,7 @@ const DONE = [
 /** Fields of a project that `claude -p` honours too. */
 const COPIED_OF_PROJECT = [
   "allowedTools",
+  "disabledMcpServers",
   "hasClaudeMdExternalIncludesApproved",
   "mcpServers",
 ] as const;
@@ -36,12 +37,17 @@ const KEY_TAIL = 20;
  * settings allow tools, add directories or enable plugins (2.1.197 and 2.1.330).
  *
  * @param user the user's own file, if there is one
+ * @param options.switched the MCP servers that a caller has switched off, or on again
  * @param options.folders real paths of the working directory, of the root of its git repository, by which Claude Code
  * knows the project, and of every added directory
  */
 export function seededClaudeJson(
   user: JsonObject | undefined,
-  options: { readonly folders: readonly string[]; readonly apiKey: string | undefined },
+  options: {
+    readonly folders: readonly string[];
+    readonly apiKey: string | undefined;
+    readonly switched?: Readonly<Record<string, boolean>>;
+  },
 ): JsonObject {
   const seeded: Record<string, unknown> = {
     hasCompletedOnboarding: true,
@@ -66,10 +72,25 @@ export function seededClaudeJson(
       ...projects.get(dir),
       ...pick(isJsonObject(project) ? project : undefined, COPIED_OF_PROJECT),
       hasClaudeMdExternalIncludesWarningShown: true,
+      ...switchedOff(project, options.switched),
     });
   }
   seeded["projects"] = Object.fromEntries(projects);
   return seeded;
+}
+
+/** MCP servers that are not to be started: those of the user's, with what a caller has switched off, or on, since. */
+function switchedOff(
+  project: unknown,
+  switched: Readonly<Record<string, boolean>> = {},
+): JsonObject {
+  const names = Object.keys(switched);
+  if (names.length === 0) return {};
+  const known = isJsonObject(project) ? project["disabledMcpServers"] : undefined;
+  const kept = Array.isArray(known) ? known.filter((name) => !names.includes(name)) : [];
+  return {
+    disabledMcpServers: [...kept, ...names.filter((name) => switched[name] === false)],
+  };
 }
 
 function pick(from: JsonObject | undefined, names: readonly string[]): JsonObject {

@@ -6,6 +6,8 @@ export interface FolderContents {
   readonly stdinPath?: string;
   /** The MCP servers of the caller's, by their names: each gets two FIFOs, which are called after its place. */
   readonly bridges: readonly string[];
+  /** The one of them that is a program behind its bridge, which gets two FIFOs more. */
+  readonly relayed?: string;
   /** What every line on the FIFO of the hooks begins with, by the script among the files. */
   readonly secret: string;
   /** Folders of runs that the run's tools may write to: an empty folder in each keeps its place. */
@@ -26,4 +28,21 @@ export interface FolderFile {
   readonly text: string;
   /** Whether it is a program. */
   readonly runs?: true;
+}
+
+/** What a bridge's FIFO towards the caller is called after the bridge's place, and the one towards the child. */
+export const UP_SUFFIX = ".up";
+export const DOWN_SUFFIX = ".down";
+
+/** The same of the FIFOs between this program and a server that is a program behind its bridge. */
+export const IN_SUFFIX = ".in";
+export const OUT_SUFFIX = ".out";
+
+/** An MCP server that the child reaches by FIFOs. */
+export interface Bridge {
+  readonly server: string;
+  /** The path of the FIFOs, without what tells them apart. */
+  readonly path: string;
+  /** Whether a program behind it is the server. */
+  readonly isRelayed: boolean;
 }

@@ -32,6 +32,11 @@ export interface FolderParts {
   readonly bridgePath: string;
   readonly bridgeConfigPath: string;
   readonly bridgeDir: string;
+  /** The configuration of the MCP servers that a caller has set. */
+  readonly setServersPath: string;
+  /** The config dir of a headless Claude Code that is asked about the session, and its settings. */
+  readonly twinDir: string;
+  readonly twinSettingsPath: string;
   /** The child's debug log, when it is this program that wants one. */
   readonly logPath: string;
 }
@@ -55,7 +60,10 @@ export function partsOf(path: string): FolderParts {
     appendSystemPromptPath: `${own}/append-system-prompt`,
     bridgePath: `${own}/mcp-bridge`,
     bridgeConfigPath: `${own}/mcp.json`,
+    setServersPath: `${own}/set-mcp.json`,
     bridgeDir: `${own}/mcp`,
+    twinDir: `${own}/twin`,
+    twinSettingsPath: `${own}/twin.json`,
     logPath: `${own}/debug.log`,
   };
 }

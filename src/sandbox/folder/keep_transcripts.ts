@@ -1,8 +1,8 @@
 import { partsOf } from "./folder_parts.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
-import { removeFolder } from "../remove_folder.ts";
-import { parentOf } from "../parent_of.ts";
+import { namesIn, removeFolder } from "../on_disk.ts";
+import { parentOf } from "../paths.ts";
 
 /**
  * Makes of the private folder of a run that is over what a later sweep brings home: its transcripts and whose they are,
@@ -31,11 +31,7 @@ export function keepTranscripts(path: string, owner: Owner): string {
 
 /** Removes what is in a folder but for some names; what cannot be removed is in nobody's way. */
 function removeAllBut(names: readonly string[], folder: string): void {
-  try {
-    for (const { name } of Deno.readDirSync(folder)) {
-      if (!names.includes(name)) removeFolder(`${folder}/${name}`);
-    }
-  } catch {
-    // There is no such folder.
+  for (const name of namesIn(folder)) {
+    if (!names.includes(name)) removeFolder(`${folder}/${name}`);
   }
 }

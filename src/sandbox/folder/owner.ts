@@ -1,5 +1,5 @@
-import { readRegularFile } from "../../../ffi/regular_file.ts";
-import { readProcFile, readProcLink } from "../../../ffi/proc.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { readProcFile, readProcLink } from "../../../ffi/processes/proc.ts";
 import { partsOf } from "./folder_parts.ts";
 import type { ForwardOptions } from "../transcripts/forward_transcripts.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";

@@ -1,21 +1,24 @@
-import { makeFifo } from "../../../ffi/fifo.ts";
-import { UnfitFileError } from "../../../ffi/regular_file.ts";
-import { DOWN_SUFFIX, UP_SUFFIX } from "./bridge_fifos.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
+import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
-import { copySession } from "../transcripts/copy_session.ts";
-import type { FolderContents } from "./folder_contents.ts";
+import {
+  type Bridge,
+  DOWN_SUFFIX,
+  type FolderContents,
+  IN_SUFFIX,
+  OUT_SUFFIX,
+  UP_SUFFIX,
+} from "./folder_contents.ts";
 import { folderFailure } from "./folder_failure.ts";
 import { partsOf } from "./folder_parts.ts";
-import { type Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
-import { parentOf } from "../parent_of.ts";
-import { removeEmpty } from "../remove_empty.ts";
-import { removeFolder } from "../remove_folder.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
-import { isThere } from "../is_there.ts";
-import { namesIn } from "../names_in.ts";
+import { isThere, namesIn, removeEmpty, removeFolder } from "../on_disk.ts";
+import { parentOf } from "../paths.ts";
 import { makeFolderIn } from "../places/folder_of_runs.ts";
+import { copySession } from "../transcripts/copy_session.ts";
+import { type Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 
 /** The private folder of one run, filled: the child's config dir, our settings and hooks, the prompt, a temp folder. */
 export class Sandbox implements Disposable {
@@ -35,7 +38,7 @@ export class Sandbox implements Disposable {
   /** What every line on the FIFO begins with. */
   readonly secret: string;
   /** The MCP servers of the caller's, and the path of their FIFOs without what tells them apart. */
-  readonly bridges: readonly { readonly server: string; readonly path: string }[];
+  readonly bridges: readonly Bridge[];
   /** The prompt as a file, when it goes in on fd 0. */
   readonly stdinPath: string | undefined;
   /** Bytes of transcripts that were copied in, by their path below `projects/`. */
@@ -70,6 +73,7 @@ export class Sandbox implements Disposable {
     this.bridges = contents.bridges.map((server, place) => ({
       server,
       path: `${parts.bridgeDir}/${place}`,
+      isRelayed: server === contents.relayed,
     }));
     this.stdinPath = contents.stdinPath;
     this.#footholds = takeFootholds(
@@ -87,8 +91,9 @@ export class Sandbox implements Disposable {
       }
       makeFifo(this.fifoPath);
       if (this.bridges.length > 0) Deno.mkdirSync(parts.bridgeDir, { mode: 0o700 });
-      for (const { path } of this.bridges) {
-        for (const suffix of [UP_SUFFIX, DOWN_SUFFIX]) makeFifo(`${path}${suffix}`);
+      for (const { path, isRelayed } of this.bridges) {
+        const more = isRelayed ? [IN_SUFFIX, OUT_SUFFIX] : [];
+        for (const suffix of [UP_SUFFIX, DOWN_SUFFIX, ...more]) makeFifo(`${path}${suffix}`);
       }
       linkUserFiles(contents.userConfigDir, this.configDir);
       this.resumed = this.#copyResumed(contents, places);

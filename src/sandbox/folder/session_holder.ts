@@ -1,10 +1,10 @@
-import { absoluteDir } from "../absolute_path.ts";
 import { CliError } from "../../cli_error.ts";
-import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
 import { judgeOwner, type Owner, readOwner } from "./owner.ts";
 import { holdsFiles, parsePrivateFolderName, whyForeign } from "./private_folder.ts";
-import { namesIn } from "../names_in.ts";
+import { namesIn } from "../on_disk.ts";
+import { absoluteDir } from "../paths.ts";
+import { folderOfRuns } from "../places/folder_of_runs.ts";
 
 /** A private folder that has a session whose transcript is not at home yet. */
 export interface SessionHolder {

@@ -1,7 +1,4 @@
-import { absoluteDir } from "../absolute_path.ts";
-import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { partsOf } from "./folder_parts.ts";
-import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
 import {
@@ -11,9 +8,11 @@ import {
   privateFolderName,
   whyForeign,
 } from "./private_folder.ts";
-import { removeEmpty } from "../remove_empty.ts";
-import { removeFolder } from "../remove_folder.ts";
+import { removeEmpty, removeFolder } from "../on_disk.ts";
+import { absoluteDir } from "../paths.ts";
+import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { endRunProcesses } from "../processes/run_processes.ts";
+import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 
 /** Where to look, and what may be done. */
 export interface SweepOptions {

@@ -1,5 +1,5 @@
-import { removeEmpty } from "../remove_empty.ts";
 import { CliError } from "../../cli_error.ts";
+import { removeEmpty } from "../on_disk.ts";
 
 /**
  * The folder that holds the private folders of all of this user's runs in a place. It is one, so that a run can keep

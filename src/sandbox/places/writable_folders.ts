@@ -1,4 +1,4 @@
-import { absoluteDir, absolutePath } from "../absolute_path.ts";
+import { absoluteDir, absolutePath, isBelow } from "../paths.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /**
@@ -39,4 +39,24 @@ function fieldOf(settings: JsonObject, names: readonly string[]): unknown {
 
 function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}
+
+/**
+ * The folders of runs that a run's tools may write to, and which are therefore to be closed to them.
+ *
+ * @param runs the folders of runs in all places
+ * @param options.writable real paths of all folders that the run's tools may write to
+ * @param options.inside what the run works in: its private folder, its working directory and every added one. In the
+ * temp folder of another run, it must not be closed with that
+ */
+export function exposedRuns(
+  runs: readonly string[],
+  { writable, inside }: {
+    readonly writable: readonly string[];
+    readonly inside: readonly string[];
+  },
+): readonly string[] {
+  return runs.filter((folder) =>
+    writable.some((each) => isBelow(folder, each)) && !inside.some((path) => isBelow(path, folder))
+  );
 }

@@ -1,7 +1,7 @@
-import { readRegularFile } from "../../../ffi/regular_file.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { namesIn } from "../on_disk.ts";
 import { readProcessStat } from "./process_stat.ts";
-import { namesIn } from "../names_in.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
 
 /** The largest record of a process that is read, in bytes: they have less than a thousand. */
 const LIMIT = 65_536;

@@ -1,5 +1,5 @@
 import { LibcError } from "../../../ffi/errno.ts";
-import { readProcFile } from "../../../ffi/proc.ts";
+import { readProcFile } from "../../../ffi/processes/proc.ts";
 
 /** What `/proc/<pid>/stat` says of a process (proc(5)). Pid and start time together are never given to a later one. */
 export interface ProcessStat {

@@ -1,7 +1,7 @@
 import { LibcError } from "../../../ffi/errno.ts";
-import { readProcFile } from "../../../ffi/proc.ts";
-import { requireProc } from "./require_proc.ts";
+import { readProcFile } from "../../../ffi/processes/proc.ts";
 import { CliError } from "../../cli_error.ts";
+import { readProcessStat } from "./process_stat.ts";
 
 /**
  * Sees to it that what every run builds on is there, which is not so in every container and chroot: `/proc`,
@@ -33,4 +33,16 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Sees to it that `/proc` is there: it alone tells which processes are a run's, and which runs still go on.
+ *
+ * @throws {CliError} when it is not
+ */
+export function requireProc(): void {
+  if (readProcessStat("self") !== undefined) return;
+  throw new CliError("Cannot tell a run's processes from others: /proc is not mounted", {
+    suggestion: "Mount it: mount -t proc proc /proc",
+  });
 }

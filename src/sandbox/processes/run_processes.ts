@@ -1,6 +1,6 @@
 import { LibcError } from "../../../ffi/errno.ts";
-import { readProcFile, readProcPids } from "../../../ffi/proc.ts";
-import { kill, killGroup } from "../../../ffi/process.ts";
+import { readProcFile, readProcPids } from "../../../ffi/processes/proc.ts";
+import { kill, killGroup } from "../../../ffi/processes/process.ts";
 import { type ProcessStat, readProcessStat } from "./process_stat.ts";
 
 /** How the processes of one run are told from all others. */

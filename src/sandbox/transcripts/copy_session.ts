@@ -1,6 +1,5 @@
-import { isThere } from "../is_there.ts";
-import { namesIn } from "../names_in.ts";
-import { parentOf } from "../parent_of.ts";
+import { isThere, namesIn } from "../on_disk.ts";
+import { parentOf } from "../paths.ts";
 import { readTranscript } from "./read_transcript.ts";
 
 /**

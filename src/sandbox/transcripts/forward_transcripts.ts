@@ -1,6 +1,6 @@
-import { UnfitFileError } from "../../../ffi/regular_file.ts";
+import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { parentOf } from "../paths.ts";
 import { readTranscript } from "./read_transcript.ts";
-import { parentOf } from "../parent_of.ts";
 
 /** What is forwarded from where to where. */
 export interface ForwardOptions {

@@ -1,4 +1,4 @@
-import { readRegularFile } from "../../../ffi/regular_file.ts";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 
 /** The largest transcript that is read, in bytes: the longest string that V8 makes is a little longer. */
 const LIMIT = 500_000_000;

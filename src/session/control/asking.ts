@@ -1,15 +1,18 @@
 import type { Entry } from "../../transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { CallerQuestion, ControlAnswer } from "../../wire/control.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { isNew } from "./answering.ts";
 import type { CallDecision, Effect } from "../effect.ts";
-import { announces, stopped } from "../ending.ts";
+import { announces, end, stopped } from "../ending.ts";
+import { DENIAL } from "../hook_answers.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { lookWhenQuiet } from "../waits.ts";
-import { type Decision, decisionOf, failedDecision, permissionQuestion } from "./permission.ts";
-import type { CallbackHook, Question, ToolCall, WaitingHook } from "./question.ts";
+import { noted, PROBE, serverAnswer, serverError, unknownMethod } from "./bridging.ts";
+import { type Decision, decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
+import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
+import type { CallbackHook, PromptTool, Question, ToolCall, WaitingHook } from "./question.ts";
 
 /** How long the line that a hook is about may take to be read: lines are held back for 0.1 s. */
 const TOLD_MS = 2000;
@@ -126,9 +129,45 @@ function askFor(
   const question = { kind: "permission", hookId, tool, input, call } as const;
   // Nobody is asked about a call twice, though its result may be written late.
   const next = { ...state, calls: state.calls.filter((each) => each !== call) };
+  const promptTool = state.options.caller?.promptTool;
+  if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });
   return state.open
     ? ask(next, { question, request: permissionQuestion(payload, { call, isNew: isNew(state) }) })
     : decide(next, { question, decision: unanswerable(next) });
+}
+
+/** Has a tool decide; without it nothing can go on, as in `claude -p`. */
+function askTool(
+  state: SessionState,
+  { promptTool, question, payload }: {
+    readonly promptTool: PromptTool;
+    readonly question: Extract<Question, { readonly kind: "permission" }>;
+    readonly payload: HookPayload;
+  },
+): Step {
+  const asking = withQuestion(state, question);
+  const { id } = asking;
+  const made = promptCall(state, { promptTool, id, payload, call: question.call });
+  if (made !== undefined) return act(asking.state, [made]);
+  const { name, tool } = promptTool;
+  const prefix = name.slice(0, name.length - tool.length);
+  const available = state.promptTools.map((other) => `${prefix}${other}`);
+  const ended = end(state, { kind: "no-prompt-tool", name, available });
+  return act(ended.state, [answer(question.hookId, DENIAL), ...ended.effects]);
+}
+
+/** The tool that decides has answered, or its server has told which tools it has. */
+export function onToolAnswer(before: SessionState, message: JsonObject): Step {
+  const { id } = message;
+  const question = typeof id === "string" ? before.asked.get(id) : undefined;
+  if (typeof id !== "string" || question?.kind !== "permission") {
+    return stay(notePromptTools(before, message));
+  }
+  const state = { ...before, asked: without(before.asked, id) };
+  return decide(state, {
+    question,
+    decision: promptDecision(message, { question, version: state.version }),
+  });
 }
 
 function askCallback(
@@ -162,57 +201,35 @@ export function onServerMessage(
   state: SessionState,
   { server, message }: { readonly server: string; readonly message: JsonObject },
 ): Step {
-  const { id } = message;
-  const question = { kind: "server", server, ...(id === undefined ? {} : { rpcId: id }) } as const;
-  if (message["method"] === PROBE) {
-    return act(state, serverError(question, "Method not found", METHOD_NOT_FOUND));
-  }
+  const { id, method } = message;
+  const question = {
+    kind: "server",
+    server,
+    method,
+    ...(id === undefined ? {} : { rpcId: id }),
+  } as const;
+  if (method === PROBE) return act(state, unknownMethod(question));
   return state.open
     ? ask(state, { question, request: { subtype: "mcp_message", server_name: server, message } })
     : act(state, serverError(question, "The caller of its server has gone"));
 }
 
-/** What the caller's server says to the child; a message that asks nothing has no answer. */
-function serverAnswer(
-  { server, rpcId }: Extract<Question, { readonly kind: "server" }>,
-  response: unknown,
-): readonly Effect[] {
-  const answer = isJsonObject(response) ? response["mcp_response"] : undefined;
-  if (!isJsonObject(answer)) {
-    return serverError({ server, rpcId }, "Its answer is no message of JSON-RPC");
-  }
-  return rpcId === undefined
-    ? []
-    : [{ type: "mcp-message", server, message: { ...answer, id: rpcId } }];
-}
-
-function serverError(
-  { server, rpcId }: { readonly server: string; readonly rpcId?: unknown },
-  why: string,
-  code = INTERNAL_ERROR,
-): readonly Effect[] {
-  const error = { code, message: why };
-  return rpcId === undefined
-    ? []
-    : [{ type: "mcp-message", server, message: { jsonrpc: "2.0", id: rpcId, error } }];
-}
-
-/** As JSON-RPC numbers them. */
-const INTERNAL_ERROR = -32603;
-const METHOD_NOT_FOUND = -32601;
-
-/** By which 2.1.330 looks for a newer protocol of a server that is a program; `claude -p` asks no caller for it. */
-const PROBE = "server/discover";
-
 function ask(
   state: SessionState,
   { question, request }: { readonly question: Question; readonly request: CallerQuestion },
 ): Step {
+  const asking = withQuestion(state, question);
+  return act(asking.state, [{ type: "ask", id: asking.id, question: request }]);
+}
+
+/** Remembers a question under an id of its own. */
+function withQuestion(
+  state: SessionState,
+  question: Question,
+): { readonly state: SessionState; readonly id: string } {
   const questions = state.questions + 1;
   const id = `${state.options.caller?.idPrefix}-${questions}`;
-  return act({ ...state, questions, asked: new Map([...state.asked, [id, question]]) }, [
-    { type: "ask", id, question: request },
-  ]);
+  return { state: { ...state, questions, asked: new Map([...state.asked, [id, question]]) }, id };
 }
 
 /** The caller answers; what nobody has asked, or not any more, is nothing to anybody. */
@@ -225,16 +242,13 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
       return decide(state, {
         question,
         decision: "error" in given
-          ? failedDecision(`Error: ${given.error}`)
+          ? failedRequest(`Error: ${given.error}`)
           : decisionOf(given.response, { ...question, isNew: isNew(state) }),
       });
     case "server":
-      return act(
-        state,
-        "error" in given
-          ? serverError(question, given.error)
-          : serverAnswer(question, given.response),
-      );
+      return "error" in given
+        ? act(state, serverError(question, given.error))
+        : act(noted(state, question, given.response), serverAnswer(question, given.response));
     case "callback":
       return "error" in given || !isJsonObject(given.response)
         ? act(state, [answer(question.hookId)])
@@ -272,6 +286,8 @@ function decide(
 
 /** Whoever could answer has gone. */
 export function onCallerGone(before: SessionState): Step {
+  // A tool answers all the same.
+  if (before.options.caller?.promptTool !== undefined) return stay(before);
   let step: Step = stay({ ...before, asked: new Map(), waiting: [] });
   for (const question of before.asked.values()) {
     step = then(
@@ -300,13 +316,9 @@ function decided(toolUseId: string | undefined, decision: CallDecision): readonl
   return toolUseId === undefined ? [] : [{ type: "decided", toolUseId, decision }];
 }
 
-function isNew({ version = "" }: SessionState): boolean {
-  return isVersionAtLeast(version, "2.1.330");
-}
-
 function unanswerable(state: SessionState): Decision {
   const kind = isNew(state) ? "AbortError" : "Error";
-  return failedDecision(`${kind}: Tool permission stream closed before response received`);
+  return failedRequest(`${kind}: Tool permission stream closed before response received`);
 }
 
 /** Takes back what the caller is asked: the turn is over, and Claude Code has done with its hooks. */
@@ -317,7 +329,10 @@ export function withdraw(state: SessionState): Step {
   const asked = new Map([...state.asked].filter(([, { kind }]) => kind === "server"));
   for (const [id, question] of state.asked) {
     if (question.kind === "server") continue;
-    effects.push({ type: "withdraw", id }, answer(question.hookId));
+    // A tool is not told.
+    const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
+    if (!isTool) effects.push({ type: "withdraw", id });
+    effects.push(answer(question.hookId));
     if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
   }
   for (const { hookId } of state.waiting) effects.push(answer(hookId));

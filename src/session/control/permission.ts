@@ -108,19 +108,26 @@ export function decisionOf(
     };
   }
   return isNew
-    ? refusal(
+    ? failedDecision(
       "The canUseTool callback returned an invalid permission result. " +
         'Expected {behavior: "allow", updatedInput?: object} or {behavior: "deny", message: string}',
     )
-    : failedDecision("Error: the answer is no permission result");
+    : failedRequest("Error: the answer is no permission result");
 }
 
-/** The refusal of what could not be asked, as `claude -p` words it. */
-export function failedDecision(why: string): Decision {
-  return refusal(`Tool permission request failed: ${why}`);
+/** The refusal of what could not be asked of a caller, as `claude -p` words it. */
+export function failedRequest(why: string): Decision {
+  return failedDecision(`Tool permission request failed: ${why}`);
 }
 
-function refusal(message: string): Decision {
+/** The refusal of a call because the tool that was asked for its permission has failed: then nobody has decided. */
+export function toolFailure(tool: unknown, why: string): Decision {
+  const message = `<tool_use_error>Error calling tool (${tool}): ${why}</tool_use_error>`;
+  return { ...failedDecision(message), outcome: "late" };
+}
+
+/** The refusal of a call on which nobody could decide. */
+export function failedDecision(message: string): Decision {
   return {
     outcome: "failed",
     interrupt: false,

@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { ControlRequest } from "../../wire/control.ts";
 import type { HookPayload } from "../input.ts";
 
 /** What a session knows of a caller that decides for it. */
@@ -6,12 +8,27 @@ export interface CallerOptions {
   readonly idPrefix: string;
   /** Whether the caller is asked for permissions, which are refused otherwise. */
   readonly permissions?: true;
+  /** The tool that is asked in its place. */
+  readonly promptTool?: PromptTool;
   /** Whether the caller may have the mode in which no permission is needed. */
   readonly mayBypass?: true;
+  /** The names of its MCP servers, those that it has set, and those that it has switched off or on again. */
+  readonly servers?: readonly string[];
+  readonly setServers?: JsonObject;
+  readonly switched?: Readonly<Record<string, boolean>>;
   /** The caller's hooks, each with a place by which the child's hooks name it. */
   readonly callbacks: readonly CallbackHook[];
   /** The initialization by which the child was started, and why it could not be as it was asked for. */
   readonly initialized?: { readonly id: string; readonly error?: string };
+}
+
+/** A tool of an MCP server that decides on permissions. */
+export interface PromptTool {
+  /** As the command line names it. */
+  readonly name: string;
+  /** The server that would have it, and what it calls it; absent where there is none. */
+  readonly server?: string;
+  readonly tool: string;
 }
 
 /** A hook of the caller's: an event, and whom to call. */
@@ -57,6 +74,8 @@ export type Question =
     readonly server: string;
     /** The id of the request in JSON-RPC; absent where the server is only told something. */
     readonly rpcId?: unknown;
+    /** What is asked, such as `tools/list`. */
+    readonly method?: unknown;
   };
 
 /** A hook that waits for the caller, who is not asked before what it is about has been told. */
@@ -67,8 +86,18 @@ export interface WaitingHook {
   readonly callback?: CallbackHook;
 }
 
+/** What an MCP server in the caller's own process has said of itself. */
+export interface ToldServer {
+  readonly serverInfo?: unknown;
+  readonly tools?: readonly JsonObject[];
+}
+
 /** What is remembered of questions and of what they may be about. */
 export interface AskingMemory {
+  /** Requests of the caller's that a headless Claude Code is asked about, by their ids. */
+  readonly consulted: ReadonlyMap<string, ControlRequest>;
+  /** What the caller's MCP servers have said of themselves, by their names. */
+  readonly servers: ReadonlyMap<string, ToldServer>;
   /** How many have been asked. */
   readonly questions: number;
   /** Those that are not answered, by their ids, the oldest first. */
@@ -76,12 +105,17 @@ export interface AskingMemory {
   readonly waiting: readonly WaitingHook[];
   /** Calls that have not returned and whose permission has not been asked for, the oldest first. */
   readonly calls: readonly ToolCall[];
+  /** The tools that the server of the prompt tool has, as far as it has told. */
+  readonly promptTools: readonly string[];
 }
 
 /** Nothing has been asked. */
 export const NOTHING_ASKED: AskingMemory = {
+  consulted: new Map(),
+  servers: new Map(),
   questions: 0,
   asked: new Map(),
   waiting: [],
   calls: [],
+  promptTools: [],
 };

@@ -1,11 +1,15 @@
-import { type ControlRequest, type ControlResponse, isEmpty } from "../../wire/control.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
-import type { ChildChanges, Effect } from "../effect.ts";
+import type { Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { withdraw } from "./asking.ts";
+import { changed, isNew, refuse, respond } from "./answering.ts";
+import { onBackground } from "./backgrounding.ts";
+import { answered, consult, CONSULTED } from "./consulting.ts";
+import { whyImpossible } from "./impossible.ts";
+import { setServers } from "./servers.ts";
 
 /** The caller asks for something: whoever asks is answered, whatever becomes of the turn. */
 export function onControl(state: SessionState, request: ControlRequest): Step {
@@ -17,7 +21,7 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
     case "mcp_message": {
       const { server_name: server, message } = request.body;
       return typeof server === "string" && isJsonObject(message)
-        ? act(state, [{ type: "mcp-message", server, message }, respond(request, {})])
+        ? act(state, [{ type: "mcp-message", server, message }, respond(request)])
         : act(state, [refuse(request, { error: "An mcp_message needs a server and a message" })]);
     }
     case "set_model":
@@ -26,23 +30,32 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onSetMode(state, request);
     case "set_max_thinking_tokens":
       return onSetThinking(state, request);
+    case "mcp_set_servers": {
+      return answered(state, { request, answer: setServers(state, request) });
+    }
+    case "apply_flag_settings":
+      return onFlagSettings(state, request);
+    case "cancel_async_message":
+      return onCancel(state, request);
+    case "background_tasks":
+      return onBackground(state, request);
+    case "end_session":
+      return onEndSession(state, request);
     default:
-      return act(state, [refuse(request, {
-        error: `Unsupported control request subtype: ${request.subtype}`,
-        ...(isNew(state) ? { error_code: "unsupported_request" } : {}),
-      })]);
+      if (CONSULTED.includes(request.subtype)) return consult(state, request);
+      return act(state, [unanswered(state, request)]);
   }
 }
 
-/** What is known before there is a child. */
-const INITIALIZED = {
-  commands: [],
-  agents: [],
-  output_style: "default",
-  available_output_styles: ["default"],
-  models: [],
-  account: {},
-};
+/** Why nothing comes of a request: it cannot be carried out here, or there is none of its name. */
+function unanswered(state: SessionState, request: ControlRequest): Effect {
+  const impossible = whyImpossible(request.subtype);
+  if (impossible !== undefined) return refuse(request, { error: impossible });
+  return refuse(request, {
+    error: `Unsupported control request subtype: ${request.subtype}`,
+    ...(isNew(state) ? { error_code: "unsupported_request" } : {}),
+  });
+}
 
 /**
  * What an initialization asks for has become a part of how the child was started, if it came before that; afterwards it
@@ -54,14 +67,7 @@ function onInitialize(state: SessionState, request: ControlRequest): Step {
     ? initialized.error
     : lateError(Object.keys(request.body).filter((name) => !isEmpty(request.body[name])));
   if (missing !== undefined) return act(state, [refuse(request, { error: missing })]);
-  return act(state, [
-    respond(request, {
-      response: INITIALIZED,
-      ...(isNew(state)
-        ? { pending_permission_requests: [], pending_user_dialog_requests: [] }
-        : {}),
-    }),
-  ]);
+  return consult(state, request);
 }
 
 function lateError(fields: readonly string[]): string | undefined {
@@ -82,12 +88,15 @@ function onInterrupt(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
+/** Most characters of a model's name: it is an argument of the next child. */
+const LONGEST_MODEL = 10_000;
+
 /** Another model from the next message on: it goes to a child that is started with it. */
 function onSetModel(state: SessionState, request: ControlRequest): Step {
   const { model } = request.body;
-  if (!isEmpty(model) && typeof model !== "string") {
+  if (!isEmpty(model) && (typeof model !== "string" || model.length > LONGEST_MODEL)) {
     return act(state, [
-      refuse(request, { error: "Cannot set the model: its name has to be text" }),
+      refuse(request, { error: "Cannot set the model: its name has to be text, and not so long" }),
     ]);
   }
   const named = typeof model === "string" && model !== "" && model !== "default" ? model : null;
@@ -137,29 +146,71 @@ function onSetThinking(state: SessionState, request: ControlRequest): Step {
     ]);
   }
   return act(changed(state, { maxThinkingTokens: tokens === null ? null : Number(tokens) }), [
-    respond(request, {}),
+    respond(request),
   ]);
 }
 
-function changed(state: SessionState, changes: ChildChanges): SessionState {
-  return { ...state, changes: { ...state.changes, ...changes } };
+/** Other settings from the next message on, and with them another model. */
+function onFlagSettings(state: SessionState, request: ControlRequest): Step {
+  const { settings } = request.body;
+  if (!isJsonObject(settings)) {
+    const got = settings === undefined || settings === null ? `${settings}` : typeof settings;
+    return act(state, [refuse(request, {
+      error: `apply_flag_settings requires \`settings\` to be an object, got ${got}`,
+    })]);
+  }
+  if (settings["disableAllHooks"] === true) {
+    return act(state, [refuse(request, {
+      error: 'claude-print cannot honour "disableAllHooks": hooks tell when a turn ends',
+    })]);
+  }
+  const { defaultMode = "default" } = isJsonObject(settings["permissions"])
+    ? settings["permissions"]
+    : {};
+  if (!MODES.includes(`${defaultMode}`)) {
+    return act(state, [refuse(request, {
+      error: `Cannot apply settings: "defaultMode" must be one of ${MODES.join(", ")}`,
+    })]);
+  }
+  const { model } = settings;
+  const applied = changed(state, {
+    flagSettings: settings,
+    ...(typeof model === "string" && model.length <= LONGEST_MODEL || model === null
+      ? { model }
+      : {}),
+  });
+  return act(applied, [
+    ...(typeof model === "string" && state.turns > 0 ? [{ type: "model", model } as const] : []),
+    respond(request),
+  ]);
 }
 
-/** Whether answers say what they do since 2.1.330. */
-function isNew({ version = "" }: SessionState): boolean {
-  return isVersionAtLeast(version, "2.1.330");
+/** Takes a message back that the child has not been given yet. */
+function onCancel(state: SessionState, request: ControlRequest): Step {
+  const { message_uuid: uuid } = request.body;
+  const message = typeof uuid === "string"
+    ? state.queue.find((each) => each.uuid === uuid)
+    : undefined;
+  if (message === undefined) {
+    return act(state, [respond(request, { response: { cancelled: false } })]);
+  }
+  return act({ ...state, queue: state.queue.filter((each) => each !== message) }, [
+    { type: "cancelled", message },
+    respond(request, {
+      response: { cancelled: true, ...(isNew(state) ? { message_uuid: uuid } : {}) },
+    }),
+  ]);
 }
 
-function respond(
-  { id }: ControlRequest,
-  answer: Omit<Extract<ControlResponse, { subtype: "success" }>, "subtype" | "request_id">,
-): Effect {
-  return { type: "respond", response: { subtype: "success", request_id: id, ...answer } };
-}
-
-function refuse(
-  { id }: ControlRequest,
-  why: { readonly error: string; readonly error_code?: string },
-): Effect {
-  return { type: "respond", response: { subtype: "error", request_id: id, ...why } };
+/** Ends the conversation: the turn under way is stopped, and since 2.1.330 what waits is not answered any more. */
+function onEndSession(before: SessionState, request: ControlRequest): Step {
+  const state = { ...before, dismissed: true, ...(isNew(before) ? { queue: [] } : {}) } as const;
+  const isUnderWay = state.phase === "working" || state.phase === "entered";
+  const withdrawn = withdraw(state);
+  const stopped = isUnderWay ? abort(withdrawn.state) : stay(withdrawn.state);
+  return act(stopped.state, [
+    respond(request),
+    ...withdrawn.effects,
+    ...stopped.effects,
+  ]);
 }

@@ -1,10 +1,21 @@
-import type { Ending } from "../effect.ts";
-import { askTold, onAnswer, onServerMessage, withCalls } from "../control/asking.ts";
-import { onControl } from "../control/requests.ts";
 import {
+  askTold,
+  onAnswer,
+  onCallerGone,
+  onServerMessage,
+  onToolAnswer,
+  withCalls,
+} from "../control/asking.ts";
+import { onChildGone, onConsulted } from "../control/consulting.ts";
+import { onControl } from "../control/requests.ts";
+import { onOutputMessage } from "../control/structured_output.ts";
+import type { Ending } from "../effect.ts";
+import {
+  abort,
   announced,
   awaitRest,
   clearedDeadlines,
+  end,
   finish,
   interrupt,
   kill,
@@ -12,18 +23,19 @@ import {
 } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import type { Exit, Input } from "../input.ts";
-import { onClosed, onMessage, onUnreadable } from "./on_caller.ts";
+import { onSpent } from "./on_budget.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
-import { onSpent } from "./on_budget.ts";
-import { onServers } from "./on_servers.ts";
 import { onScreen } from "./on_screen.ts";
+import { onServers } from "./on_servers.ts";
 import { onStatus } from "./on_status.ts";
 import { onTerminal } from "./on_terminal.ts";
 import { onTranscript } from "./on_transcript.ts";
+import { enqueued, type Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { onPriced } from "../turn_end.ts";
+import { onPriced, overAtOnce } from "../turn_end.ts";
+import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
@@ -52,11 +64,13 @@ export function step(state: SessionState, input: Input): Step {
     case "message":
       return onMessage(alive(state, input), input.message);
     case "control":
-      return onControl(alive(state, input), input.request);
+      return dismissed(onControl(alive(state, input), input.request));
+    case "consulted":
+      return onConsulted(alive(state, input), input);
     case "answer":
       return onAnswer(alive(state, input), input.answer);
     case "mcp-message":
-      return onServerMessage(alive(state, input), input);
+      return onMcpMessage(alive(state, input), input);
     case "closed":
       return onClosed(alive(state, input));
     case "unreadable":
@@ -88,6 +102,7 @@ export function step(state: SessionState, input: Input): Step {
     case "read":
       return askTold(state, input.at);
     case "earlier":
+    case "fault":
     case "retry":
     case "shells":
     case "shell":
@@ -97,6 +112,18 @@ export function step(state: SessionState, input: Input): Step {
     default:
       return input satisfies never;
   }
+}
+
+/** The child speaks to a server that is bridged to this program, or one that is asked for permissions answers. */
+function onMcpMessage(
+  state: SessionState,
+  input: Extract<Input, { readonly type: "mcp-message" }>,
+): Step {
+  const { output, caller } = state.options;
+  if (input.server === OUTPUT_SERVER && output !== undefined) return onOutputMessage(state, input);
+  return input.server === caller?.promptTool?.server
+    ? onToolAnswer(state, input.message)
+    : onServerMessage(state, input);
 }
 
 /** Whoever was stopped is not late: nothing has lasted longer for it but the run. */
@@ -123,7 +150,9 @@ function onExit(state: SessionState, exit: Exit): Step {
     state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
   const ending: Ending = state.ending ?? settledEnding(state) ??
     (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
-  return awaitRest({ ...state, phase: "reading", ending, exit });
+  const gone = onChildGone({ ...state, phase: "reading", ending, exit });
+  const next = awaitRest(gone.state);
+  return act(next.state, [...gone.effects, ...next.effects]);
 }
 
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */
@@ -167,4 +196,33 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
     default:
       return interrupt(state, announced(state) ?? { kind: "interrupted", signal });
   }
+}
+
+/** The caller sends a message. */
+function onMessage(state: SessionState, message: Message): Step {
+  if (message.repeated || state.dismissed) return stay(state);
+  const next = { ...state, queue: enqueued(state.queue, message) };
+  if (state.ending !== undefined) return stay(next);
+  return message.priority === "now" && state.phase === "working" ? abort(next) : handOver(next);
+}
+
+/** There are no further messages: what has been sent is still answered. */
+function onClosed(state: SessionState): Step {
+  const { state: next, effects } = onCallerGone({ ...state, open: false });
+  if (state.ending !== undefined) return act(next, effects);
+  const over = (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handOver(next);
+  return act(over.state, [...effects, ...over.effects]);
+}
+
+/** Where the caller has ended the session, nothing more is heard of it. */
+function dismissed(before: Step): Step {
+  if (!before.state.dismissed || !before.state.open) return before;
+  const { state, effects } = onClosed(before.state);
+  return act(state, [...before.effects, ...effects]);
+}
+
+/** What the caller sends cannot be understood: nothing that follows could be trusted, so that nothing is done any more. */
+function onUnreadable(state: SessionState, reason: string): Step {
+  const next = { ...state, open: false, queue: [] };
+  return state.ending === undefined ? end(next, { kind: "unreadable", reason }) : stay(next);
 }

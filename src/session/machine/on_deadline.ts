@@ -1,4 +1,5 @@
 import { askRest, onCallbacksDue } from "../control/asking.ts";
+import { onMoved } from "../control/backgrounding.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgain } from "../beginning.ts";
 import { abort, announced, end, interrupt, remind } from "../ending.ts";
@@ -59,6 +60,8 @@ export function onDeadline(
         ? end(state, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) })
         : stay(state);
     }
+    case "foreground":
+      return onMoved(state);
     case "drain":
       return isWaitedFor(state)
         ? act(state, [deadline("drain", state.options.drainTimeoutMs)])

@@ -1,19 +1,20 @@
 import { backgroundTasksOf } from "../background_wait.ts";
 import { askWhenTold } from "../control/asking.ts";
+import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end, settledEnding } from "../ending.ts";
-import { handOver } from "../handing_over.ts";
+import { handOver, isLast } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
 import { onAnnounced } from "./on_status.ts";
 import type { SessionState } from "../session_state.ts";
-import { act, deadline, stay, type Step } from "../step.ts";
+import { act, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { overAtOnce, overTurn } from "../turn_end.ts";
-import { overWhenPriced, overWhenSettled } from "../waits.ts";
+import { overWhenPriced, untilSettled } from "../waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -34,21 +35,24 @@ export function onHook(
 
 function answer(state: SessionState, { event, payload, id, at }: HookCall): Step {
   if (id !== undefined && isHeld(state, event)) {
-    const next = takeHook(state, event, payload);
+    const next = takeHook(state, { event, payload });
     const held = holdForServers(next.state, id);
     return act(held.state, [...next.effects, ...held.effects]);
   }
   if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
-    const next = takeHook(state, event, payload);
+    const next = takeHook(state, { event, payload });
     const waiting = onToolUse(next.state, { id, payload });
     return act(waiting.state, [...next.effects, ...waiting.effects]);
   }
+  if (event === "Stop" && id !== undefined && owesOutput(state)) {
+    const next = began({ ...takeFirst(state), output: { ...state.output, reminded: true } });
+    const reminder: Effect = { type: "answer", id, reply: REMINDER };
+    return act(next.state, [reminder, { type: "trace", text: "reminded" }, ...next.effects]);
+  }
   const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
   const counted = event === "PostToolBatch" ? countRequest(returned, payload) : state;
-  // The first recordings hold only the call at the limit, and not what the limit was.
-  const { maxTurns = state.options.maxBudgetUsd === undefined ? 0 : Infinity } = state.options;
-  const limited = counted !== returned && counted.requests >= maxTurns;
-  const next = takeHook(counted, event === "PostToolBatch" && limited ? "limit" : event, payload);
+  const limited = counted === returned ? undefined : limitReached(counted);
+  const next = takeHook(counted, { event, payload, limited });
   if (id === undefined) return next;
   if (event === "Stop" && goesOn(next.state)) {
     return act({ ...next.state, stopHook: id }, [...next.effects, overWhenPriced()]);
@@ -57,7 +61,8 @@ function answer(state: SessionState, { event, payload, id, at }: HookCall): Step
     const asking = askWhenTold(next.state, { hook: { hookId: id, payload }, at });
     return act(asking.state, [...next.effects, ...asking.effects]);
   }
-  const reply = event === "PermissionRequest" ? DENIAL : limited ? STOP : undefined;
+  const last = limited === undefined ? undefined : STOP;
+  const reply = event === "PermissionRequest" ? DENIAL : last;
   const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answer, ...next.effects]);
 }
@@ -90,10 +95,13 @@ function goesOn({ options, phase, sent, background }: SessionState): boolean {
     (phase === "settling" ? sent.length > 0 : phase === "working" && background);
 }
 
-/** Whether the child has yet to connect to its MCP servers. */
-function isHeld(state: SessionState, event: string): boolean {
-  return event === "SessionStart" && state.options.mcpServers !== undefined &&
-    state.phase === "starting" && !state.ready;
+/**
+ * Whether the child may have yet to connect to its MCP servers. Whether it is ready or busy says nothing: on a busy
+ * machine its status is read before the hook.
+ */
+function isHeld({ ending, options, wasHeld }: SessionState, event: string): boolean {
+  return event === "SessionStart" && options.mcpServers !== undefined && ending === undefined &&
+    !wasHeld;
 }
 
 /** Counts the requests of the turn; subagents make requests of their own. */
@@ -101,8 +109,22 @@ function countRequest(state: SessionState, payload: HookPayload): SessionState {
   return payload["agent_id"] === undefined ? { ...state, requests: state.requests + 1 } : state;
 }
 
-/** What a hook says of the turn; `limit` stands for the tools after which there may be no further request. */
-function takeHook(state: SessionState, event: string, payload: HookPayload): Step {
+/** The limit that forbids a further request after the tools of this one. */
+function limitReached(state: SessionState): SessionState["limited"] {
+  if (isOutOfTries(state)) return "output-tries";
+  const { requests, options: { maxBudgetUsd, output, maxTurns } } = state;
+  // The first recordings hold only the call at the limit, and not what the limit was.
+  const isOld = maxBudgetUsd === undefined && output === undefined;
+  return requests >= (maxTurns ?? (isOld ? 0 : Infinity)) ? "max-turns" : undefined;
+}
+
+/** What a hook says of the turn; `limited` says why there may be no further request after the tools that it tells of. */
+function takeHook(
+  state: SessionState,
+  { event, payload, limited }: Pick<HookCall, "event" | "payload"> & {
+    readonly limited?: SessionState["limited"];
+  },
+): Step {
   if (state.phase === "ending") return stay(state);
   if (state.phase === "interrupting") {
     // The turn was over before Escape arrived, or because of it.
@@ -111,6 +133,13 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
   }
   if (state.ending !== undefined) return stay(state);
   const trace: Effect = { type: "trace", text: `hook ${event}` };
+  if (limited !== undefined) {
+    // No Stop follows it (2.1.168 to 2.1.330).
+    return act(
+      { ...takeFirst(state), phase: "settling", limited, priced: false },
+      [trace, ...untilSettled(state)],
+    );
+  }
   switch (event) {
     case "Stop": {
       if (!isSubmitted(state)) return act(state, [trace]);
@@ -129,20 +158,14 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
       };
       const over = overAtOnce(settling);
       return over === undefined
-        ? act(settling, settle(state, trace))
+        ? act(settling, [trace, ...untilSettled(state)])
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
       if (!isTurnFailure(event, payload)) return act(state, [trace]);
       return act(
         { ...takeFirst(state), phase: "settling", failure: payload, priced: false },
-        settle(state, trace),
-      );
-    case "limit":
-      // No Stop follows it (2.1.168 to 2.1.330).
-      return act(
-        { ...takeFirst(state), phase: "settling", limited: "max-turns", priced: false },
-        settle(state, trace),
+        [trace, ...untilSettled(state)],
       );
     // What the model says may be told when its turn is over already.
     case "MessageDisplay":
@@ -164,9 +187,18 @@ function takeHook(state: SessionState, event: string, payload: HookPayload): Ste
 function takePrompt(before: SessionState, text: unknown): Step {
   const taken = take(before, text);
   if (taken === undefined) {
+    const over = isNotification(text) && before.phase === "settling"
+      ? settledEnding(before)
+      : undefined;
+    if (over !== undefined && before.options.conversation && !isLast(before)) {
+      // The child goes on with the end of a task, which makes a turn of its own.
+      const ended = overTurn(before, over, { recorded: false });
+      const next = prompted(ended.state);
+      return act(next.state, [...ended.effects, ...next.effects]);
+    }
     const current = currentPrompt(before);
     const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
-      text !== current.text && !text.startsWith("<task-notification>");
+      text !== current.text && !isNotification(text);
     return isForeign ? end(before, { kind: "undelivered", taken: text }) : prompted(before);
   }
   // The child goes on with what it has in its queue by itself.
@@ -176,6 +208,10 @@ function takePrompt(before: SessionState, text: unknown): Step {
   const ended = overTurn(before, over, { recorded: false });
   const next = prompted(take(ended.state, text) ?? ended.state);
   return act(next.state, [...ended.effects, ...next.effects]);
+}
+
+function isNotification(text: unknown): boolean {
+  return typeof text === "string" && text.startsWith("<task-notification>");
 }
 
 function prompted(state: SessionState): Step {
@@ -188,20 +224,4 @@ function prompted(state: SessionState): Step {
   });
   const further = handOver(next.state);
   return act(further.state, [...next.effects, ...further.effects]);
-}
-
-/** What is waited for once a hook has announced the end. */
-function settle(state: SessionState, trace: Effect): readonly Effect[] {
-  return [
-    trace,
-    deadline("start"),
-    deadline("delivery"),
-    deadline("look"),
-    deadline("idle"),
-    // Another Stop hook may make the child go on.
-    state.options.otherStopHooks
-      ? deadline("drain", state.options.drainTimeoutMs)
-      : overWhenSettled(state.options),
-    ...(state.options.conversation || state.options.asksStatus ? [overWhenPriced()] : []),
-  ];
 }

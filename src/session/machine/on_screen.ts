@@ -1,7 +1,8 @@
 import { isAsking } from "../control/asking.ts";
 import { enter, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
-import { type Dialog, keysFor, recogniseDialog } from "../terminal/dialogs.ts";
+import type { Dialog } from "../terminal/dialogs.ts";
+import { keysFor, recogniseDialog } from "../terminal/recognise_dialog.ts";
 import { end } from "../ending.ts";
 import { ECHO_START, seeEcho } from "../terminal/paste.ts";
 import { compactText, isBlank, type Screen } from "../terminal/screen.ts";

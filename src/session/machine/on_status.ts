@@ -5,11 +5,15 @@ import { end } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import type { ChildStatus, SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { isStale, overOnRecord, overWhenCarriedOut } from "../turn_end.ts";
+import { isStale, overOnRecord, overWhenCarriedOut, overWithoutHooks } from "../turn_end.ts";
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../waits.ts";
 
-/** How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s. */
+/**
+ * How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s, and longer on a busy
+ * machine, for which only a conversation that goes on waits.
+ */
 const RECORDED_MS = 300;
+const RECORDED_LATE_MS = 1500;
 
 /** The child says whether it is idle, busy, or waits for somebody. */
 export function onStatus(
@@ -30,7 +34,8 @@ export function onStatus(
   if (state.phase === "ending") return stay(next);
   if (state.phase === "interrupting" || state.phase === "aborting") {
     // What there was of an answer gets into the transcript a moment after the child is idle.
-    return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
+    const afterMs = state.phase === "aborting" ? RECORDED_LATE_MS : RECORDED_MS;
+    return act(next, status === "busy" ? [] : [deadline("interrupt", afterMs)]);
   }
   const trace: Effect = {
     type: "trace",
@@ -54,7 +59,7 @@ export function onStatus(
           ? act(next, [trace, overWhenRecorded(state.options)])
           : act(over.state, [trace, ...over.effects]);
       }
-      const over = overWhenCarriedOut(next);
+      const over = overWhenCarriedOut(next) ?? overWithoutHooks(next);
       if (over !== undefined) return act(over.state, [trace, ...over.effects]);
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
@@ -70,9 +75,11 @@ export function onStatus(
     }
     case "waiting":
       // A failed request may put a menu on the screen, as a rate limit does: nobody has to choose any more.
-      return state.phase === "settling" && state.failure !== undefined
-        ? end(next, { kind: "failed", failure: state.failure })
-        : act(next, [trace, deadline("idle"), ...(isAsking(next) ? [] : [lookWhenQuiet()])]);
+      if (state.phase === "settling" && state.failure !== undefined) {
+        return end(next, { kind: "failed", failure: state.failure });
+      }
+      return overWithoutHooks(next) ??
+        act(next, [trace, deadline("idle"), ...(isAsking(next) ? [] : [lookWhenQuiet()])]);
     default:
       return act(next, [trace]);
   }

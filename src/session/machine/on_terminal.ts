@@ -7,20 +7,20 @@ import type { SessionState } from "../session_state.ts";
 import { act, deadline, type Step, write } from "../step.ts";
 import { currentPrompt } from "../taking.ts";
 import { scanTerminal } from "../terminal/terminal_scanner.ts";
-import { lookWhenQuiet } from "../waits.ts";
+import { lookWhenQuiet, overWhenIdle } from "../waits.ts";
 
 /** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
 export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
   const { state: scanner, tokens } = scanTerminal(state.scanner, bytes);
   const effects: Effect[] = [];
-  const cursor = state.screen?.screen.cursor;
-  const replies = answerProbes(tokens, {
-    size: state.size,
-    ...(cursor === undefined ? {} : { cursor }),
-  });
+  const replies = answerProbes(tokens);
   if (replies !== "") effects.push(write(replies));
   if (!state.heard && !state.ready) {
     effects.push(deadline("start", state.options.startTimeoutMs));
+  }
+  // A child that draws goes on with its prompt, though where the machine is busy it may take seconds to say so.
+  if (state.phase === "working" && state.recorded && state.status?.status === "idle") {
+    effects.push(overWhenIdle());
   }
   let next: SessionState = { ...state, scanner, heard: true };
   if (next.phase === "starting") {

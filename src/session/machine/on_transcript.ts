@@ -5,6 +5,7 @@ import {
   isShellsOnly,
 } from "../background_wait.ts";
 import { began } from "../beginning.ts";
+import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, settledEnding } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import { claudeCommands } from "../prompt/claude_commands.ts";
@@ -13,16 +14,22 @@ import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
 import { slashWord } from "../prompt/slash_word.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { currentPrompt, takeLine } from "../taking.ts";
-import { overAtOnce, overOnRecord, overTurn, overWhenCarriedOut } from "../turn_end.ts";
-import { overWhenIdle } from "../waits.ts";
+import { currentPrompt, takeFirst, takeLine } from "../taking.ts";
+import {
+  overAtOnce,
+  overOnRecord,
+  overTurn,
+  overWhenCarriedOut,
+  overWithoutHooks,
+} from "../turn_end.ts";
+import { overWhenIdle, untilSettled } from "../waits.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
 export function onTranscript(before: SessionState, line: Entry): Step {
   const entry = transcriptSign(line);
   const version = before.version ?? (line.type === "other" ? undefined : line.version);
   const known: SessionState = {
-    ...before,
+    ...withOutputWritten(before, entry.returned),
     ...(version === undefined ? {} : { version }),
     tools: toolsAfter(before.tools, entry),
   };
@@ -34,7 +41,8 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     return act(next.state, [...over.effects, ...next.effects]);
   }
   const isLate = known.late && (!entry.prompt || asked?.isLate === true);
-  const state = onRecord({ ...asked?.state ?? known, late: isLate }, { line, entry });
+  const taken = named(asked?.state ?? known, { given: asked?.uuid, line });
+  const state = onRecord({ ...taken, late: isLate }, { line, entry });
   if (state.phase === "ending") return stay(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
@@ -44,13 +52,25 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   if (state.phase === "aborting" && entry.end === "interrupted") {
     return overTurn(state, { kind: "aborted" });
   }
+  if (entry.end === "completed" && state.halted && state.phase === "working") {
+    const halted: SessionState = {
+      ...takeFirst(state),
+      phase: "settling",
+      stop: {},
+      priced: false,
+    };
+    const over = overOnRecord(halted) ?? stay(halted);
+    return over.state.phase === "settling"
+      ? act(over.state, [...over.effects, ...untilSettled(state)])
+      : over;
+  }
   if (entry.end === "completed" && state.background) {
     const waiting = awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
     const next = handOver({ ...waiting.state, waits: true });
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
   if (state.phase === "settling") return overOnRecord(state) ?? overAtOnce(state) ?? stay(state);
-  if (!entry.prompt) return overWhenCarriedOut(state) ?? stay(state);
+  if (!entry.prompt) return overWhenCarriedOut(state) ?? overWithoutHooks(state) ?? stay(state);
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
@@ -58,6 +78,15 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const turn = before.recorded ? [deadline("background")] : [];
   const further = handOver(next.state);
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
+}
+
+/** Notes under which id the transcript has a prompt to which the caller gave another one. */
+function named(
+  state: SessionState,
+  { given, line }: { readonly given: string | undefined; readonly line: Entry },
+): SessionState {
+  if (given === undefined || line.type !== "user" || line.uuid === undefined) return state;
+  return { ...state, lineIds: new Map([...state.lineIds, [given, line.uuid]]) };
 }
 
 /** What a line puts on record of the turn. */
@@ -71,9 +100,11 @@ function onRecord(
     answered: (before.answered && !entry.prompt) || line.type === "assistant",
     recorded: before.recorded || entry.prompt,
     carriedOut: before.carriedOut || (entry.carriedOut === true && isTold(before)),
+    halted: (before.halted && !entry.prompt) || entry.halted === true,
     blocked: entry.blocked ?? (entry.prompt ? undefined : before.blocked),
     answer: entry.text ?? before.answer,
-    completed: entry.end === "completed" || (before.completed && entry.isSystem),
+    completed: entry.end === "completed" || (before.completed && entry.isSystem) ||
+      (entry.failed === true && before.options.hookless === true),
     ...(entry.shellLimitMs === undefined
       ? {}
       : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),

@@ -6,6 +6,9 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  * - `prompt`: a text for the model, as the interactive program does
  * - `unavailable`: the answer that it is not available; the interactive program carries it out
  * - `told`: what the interactive program does too, and tells in the transcript
+ * - `asked`: an answer of its own without the model, which a headless Claude Code gives: it changes nothing as long as
+ *   nothing follows it
+ * - `alone`: the same about the process that is asked, which in a conversation is another one
  * - `own`: an answer of its own, without the model; the interactive program carries it out in its own way
  * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
  * - `gated`: nothing; the interactive program has it for some accounts
@@ -15,6 +18,8 @@ export type CommandKind =
   | "prompt"
   | "unavailable"
   | "told"
+  | "asked"
+  | "alone"
   | "own"
   | "personal"
   | "gated"
@@ -45,15 +50,20 @@ const TABLE: readonly Row[] = [
   { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
   { names: "checkup", kinds: ["absent", "absent", "personal"] },
   {
-    names: "clear context cost goal heapdump keybindings-help new reload-skills reset " +
-      "stats usage",
+    names: "clear heapdump keybindings-help new reload-skills reset",
     kinds: ["own", "own", "own"],
   },
+  { names: "context goal", kinds: ["own", "asked", "asked"] },
+  { names: "cost stats usage", kinds: ["own", "alone", "alone"] },
   { names: "compact", kinds: ["own", "told", "told"] },
-  { names: "config settings", kinds: ["unavailable", "own", "own"] },
+  { names: "config settings", kinds: ["unavailable", "asked", "asked"] },
   {
-    names: "agents autocompact color effort fast focus mcp model name output-style recap " +
-      "reload-plugins rename",
+    names: "agents autocompact effort output-style",
+    kinds: ["unavailable", "unavailable", "asked"],
+  },
+  { names: "mcp model", kinds: ["unavailable", "unavailable", "alone"] },
+  {
+    names: "color fast focus name recap reload-plugins rename",
     kinds: ["unavailable", "unavailable", "own"],
   },
   {
@@ -111,3 +121,6 @@ export function claudeCommands(version: string): ClaudeCommands {
     complete: MEASURED.some((measured) => measured === version),
   };
 }
+
+/** Words that alone, in this case, make the interactive Claude Code (2.1.168 to 2.1.330) quit. */
+export const QUIT_WORDS: readonly string[] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];

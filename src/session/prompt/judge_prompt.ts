@@ -1,8 +1,7 @@
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import { claudeCommands, type CommandKind } from "./claude_commands.ts";
+import { claudeCommands, type CommandKind, QUIT_WORDS } from "./claude_commands.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
-import { QUIT_WORDS } from "./quit_words.ts";
 import { type SlashWord, slashWord } from "./slash_word.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** What has to be known to judge a prompt. */
 export interface PromptFacts {
@@ -23,6 +22,8 @@ export interface PromptFacts {
   readonly mcpServers: boolean;
   /** Whether the prompt may go in by the rendezvous socket. */
   readonly rendezvous: boolean;
+  /** Whether it is a message of a conversation. */
+  readonly conversation: boolean;
 }
 
 /** What becomes of a prompt. */
@@ -34,6 +35,8 @@ export type Judgement =
   | { readonly kind: "send"; readonly expands: boolean; readonly verbatim?: true }
   /** No child is needed for what `claude -p` answers. */
   | { readonly kind: "answer"; readonly text: string }
+  /** A headless Claude Code carries it out, which asks no model for it. */
+  | { readonly kind: "ask" }
   | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
 
 /** The newest version that neither skips white space before a slash nor takes invisible characters out. */
@@ -128,7 +131,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   const isTold = kind === "told" && complete && custom === undefined;
   if (kind === "prompt" || isTold) return judgeArguments(word, facts);
   if (kind !== "absent") {
-    return custom === undefined ? judgeOwn(name, { ...facts, kind, complete }) : refuse(name, {
+    return custom === undefined ? judgeOwn(word, { ...facts, kind, complete }) : refuse(name, {
       reason: "a custom command or skill has the name of one of Claude Code's own",
       suggestion: "Give it another name",
     });
@@ -164,7 +167,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
 
 /** A command of Claude Code's own that makes no prompt. */
 function judgeOwn(
-  name: string,
+  { name, rest }: SlashWord,
   facts: PromptFacts & {
     readonly kind: Exclude<CommandKind, "prompt" | "absent">;
     readonly complete: boolean;
@@ -177,6 +180,19 @@ function judgeOwn(
       // What is a path is text in print mode, and a command all the same in the interactive program.
       return facts.complete && takesAnyText(facts) ? VERBATIM : refuse(name, {
         reason: "the interactive Claude Code carries it out by itself",
+      });
+    case "asked":
+    case "alone":
+      if (!facts.complete) return refuseUncertain(name);
+      if (rest !== "") {
+        return refuse(name, {
+          reason: "what follows it changes what Claude Code remembers",
+          suggestion: `Leave that out, or run it with claude -p`,
+        });
+      }
+      return facts.kind === "asked" || !facts.conversation ? { kind: "ask" } : refuse(name, {
+        reason: "what it tells of a conversation is in the frames and results of that",
+        suggestion: "Read model, mcp_servers, total_cost_usd and modelUsage there",
       });
     case "own":
     case "told":

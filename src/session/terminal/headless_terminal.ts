@@ -1,5 +1,6 @@
 import type { IBufferNamespace, Terminal } from "@xterm/headless";
 import { DRAWING_START, type DrawingPiece, filterDrawing } from "./drawing_filter.ts";
+import type { Screen } from "./screen.ts";
 
 /** Work that it takes to fill a cell twice with text. */
 const CELL_WORK = 40;
@@ -155,4 +156,16 @@ class Tail {
 
 function cells({ rows, cols }: Size): number {
   return rows * cols;
+}
+
+/** What a headless terminal shows. */
+export function screenOf(terminal: Pick<HeadlessTerminal, "rows" | "buffer">): Screen {
+  const { active } = terminal.buffer;
+  return {
+    lines: Array.from(
+      { length: terminal.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+    ),
+    cursor: { row: active.cursorY + 1, col: active.cursorX + 1 },
+  };
 }

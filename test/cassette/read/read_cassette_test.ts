@@ -1,7 +1,7 @@
 import { assertThrows } from "@std/assert";
-import { makeFifo } from "../../../ffi/fifo.ts";
-import { CliError } from "../../../src/cli_error.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { CliError } from "../../../src/cli_error.ts";
 
 Deno.test("readCassette() says what is no recording, and waits for none", () => {
   const folder = Deno.makeTempDirSync();

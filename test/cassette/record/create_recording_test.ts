@@ -155,6 +155,7 @@ Deno.test("createRecording() takes out a secret that a shell has written in piec
   const recorded = recordSession([
     { at: 0, type: "spawned" },
     line("user", { message: { content: "Go" } }),
+    line("api-request", { querySource: "repl_main_thread" }),
     line("assistant", { message: { id: "m", model: "m", content } }),
     { at: 1, type: "read" },
     { at: 1, type: "shell", id: "b1", command: `env ${SECRET}`, running: true },

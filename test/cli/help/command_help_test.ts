@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { COMMAND_NAMES } from "../../../src/cli/command_shapes.ts";
 import { commandHelp } from "../../../src/cli/help/command_help.ts";
-import { COMMAND_NAMES } from "../../../src/cli/command_names.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 
 for (const command of COMMAND_NAMES) {

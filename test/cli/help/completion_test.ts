@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { COMMAND_NAMES } from "../../../src/cli/command_names.ts";
-import { completion } from "../../../src/cli/help/completion.ts";
+import { COMMAND_NAMES } from "../../../src/cli/command_shapes.ts";
 import { FLAGS } from "../../../src/cli/flags.ts";
+import { completion } from "../../../src/cli/help/completion.ts";
 import type { Shell } from "../../../src/cli/parsed_arguments.ts";
 import { lackOf } from "../../find_tool.ts";
 import { unlessLacking } from "../../unless_lacking.ts";

@@ -35,7 +35,6 @@ Deno.test("helpText has its sections in order", () => {
     "Flags of its own:",
     "Flags about the output:",
     "Flags for Claude Code:",
-    "Not supported yet (exit code 2; use claude -p):",
     "Without meaning here (exit code 2):",
     "Exit codes:",
     "Environment:",

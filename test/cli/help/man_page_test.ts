@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { COMMAND_NAMES } from "../../../src/cli/command_names.ts";
+import { COMMAND_NAMES } from "../../../src/cli/command_shapes.ts";
 import { FLAGS } from "../../../src/cli/flags.ts";
 import { manPage } from "../../../src/cli/help/man_page.ts";
 import { MANUAL } from "../../../src/cli/help/manual.ts";

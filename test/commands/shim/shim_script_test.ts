@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { FLAGS } from "../../../src/cli/flags.ts";
+import { FLAGS, UnsupportedFlagError } from "../../../src/cli/flags.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
-import { UnsupportedFlagError } from "../../../src/cli/refusal_error.ts";
 import { shimScript } from "../../../src/commands/shim/shim_script.ts";
 import { findTool, lackOf } from "../../find_tool.ts";
 import { startProgram } from "../../start_program.ts";
@@ -201,7 +200,7 @@ Deno.test("the shim says so when there is no real claude", async () => {
 Deno.test("a refused and an unknown flag are told apart from mistakes", async () => {
   const errorOf = (argv: readonly string[]) =>
     parseArguments(argv).catch((error: unknown) => error);
-  assertEquals(await errorOf(["--json-schema", "{}"]) instanceof UnsupportedFlagError, true);
+  assertEquals(await errorOf(["--prompt-suggestions"]) instanceof UnsupportedFlagError, true);
   assertEquals(await errorOf(["--newer-flag"]) instanceof UnsupportedFlagError, true);
   assertEquals(await errorOf(["--timeout", "x"]) instanceof UnsupportedFlagError, false);
 });

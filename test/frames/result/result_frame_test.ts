@@ -26,6 +26,20 @@ function linesOf(...lines: readonly object[]): readonly Entry[] {
   );
 }
 
+Deno.test("the window of the model that answers is what the child says it is", () => {
+  const limits = { context_window: { context_window_size: 300_000 } };
+  const windows = (model: string, more: object = {}) => {
+    const turns = turnsOf(
+      linesOf({ type: "assistant", message: { id: "a", model, content: [] } }),
+    );
+    return Object.values(resultFrame({ ...FACTS, cost: COST, turns, ...more }).modelUsage ?? {})
+      .map((usage) => (usage as { readonly contextWindow?: number }).contextWindow);
+  };
+  assertEquals(windows("claude-opus-5-5", { limits }), [300_000, undefined]);
+  assertEquals(windows("other", { limits }), [1_000_000, 300_000]);
+  assertEquals(windows("claude-opus-5-5"), [1_000_000, undefined]);
+});
+
 Deno.test("resultFrame: tells of a command that was carried out what claude -p does", () => {
   const outcome = { kind: "local", text: "", command: "compact" } as const;
   const told = ["2.1.197", "2.1.330"].map((version) => {
@@ -137,4 +151,12 @@ Deno.test("resultFrame: passes on usage fields that are not known yet", () => {
   assert(typeof usage === "object" && usage !== null && "new_tokens" in usage);
   assertEquals(usage.new_tokens, 4);
   assert(!("fallback_credit" in usage));
+});
+
+Deno.test("resultFrame: since 2.1.330 says that a person asked, if the sender of the message does", () => {
+  const originOf = (version: string, messages: readonly { readonly human?: true }[]) =>
+    resultFrame({ ...FACTS, version, messages })["origin"];
+  assertEquals(originOf("2.1.330", [{ human: true }]), { kind: "human" });
+  assertEquals(originOf("2.1.330", [{}, { human: true }]), undefined);
+  assertEquals(originOf("2.1.197", [{ human: true }]), undefined);
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { utimesSync } from "node:fs";
-import { makeFifo } from "../../../ffi/fifo.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { findSessions } from "../../../src/run/facts/find_sessions.ts";
 import type { Resumption } from "../../../src/run/plan/run_order.ts";
 import { projectSlug } from "../../../src/transcript/project_slug.ts";

@@ -88,7 +88,7 @@ Deno.test("readFacts() names folders as they are without links, where they are t
   assertEquals(root, project);
   assertEquals(folders, [`${project}/inner`, project, ...added]);
   assertEquals(writable, [`${project}/inner`, ...added]);
-  assertEquals([mcpServers, scheduledTasks], [0, false]);
+  assertEquals([mcpServers, scheduledTasks], [[], false]);
 });
 
 Deno.test("readFacts() counts a run's time from its start", async () => {
@@ -118,4 +118,17 @@ Deno.test("readFacts() tells first what is to be mended first", async () => {
   await begins({ claudeBinary: claude, settings: "{}" }, "Cannot log in to Claude");
   const env = { ...home.env, ANTHROPIC_API_KEY: "key" };
   await begins({ claudeBinary: claude, settings: "{}", env }, 'Cannot send "/nonesuch"');
+});
+
+Deno.test("readFacts() refuses --enable-auth-status where settings renew a login, and nowhere else", async () => {
+  await using home = await makeThrowawayHome();
+  const order = await ordered(home, { authStatus: true });
+  await readFacts(order);
+  await write(`${home.project}/.claude/settings.json`, { awsAuthRefresh: "aws sso login" });
+  await readFacts({ ...order, authStatus: false });
+  await assertRejects(
+    async () => await readFacts(order),
+    CliError,
+    'Cannot honour --enable-auth-status with "awsAuthRefresh" in settings: ',
+  );
 });

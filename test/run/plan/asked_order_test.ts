@@ -94,7 +94,10 @@ Deno.test("another model, mode or limit replaces what was asked for before", () 
     ],
   );
   const reset = changedOrder(order, { model: null, maxThinkingTokens: null });
-  assertEquals([reset.forwarded, reset.permissionMode], [["--verbose"], order.permissionMode]);
+  assertEquals(
+    [reset.forwarded, reset.permissionMode, reset.chosenModel],
+    [["--verbose", "--model=default"], order.permissionMode, undefined],
+  );
   assertEquals(changedOrder(order, { model: "haiku" }).chosenModel, undefined);
 });
 

@@ -1,5 +1,8 @@
-import measured from "../../../fixtures/permission_modes.json" with { type: "json" };
-import { layPermissionCell, PERMISSION_CELLS } from "../../../fixtures/permission_cells.ts";
+import measured from "../../../fixtures/permissions/permission_modes.json" with { type: "json" };
+import {
+  layPermissionCell,
+  PERMISSION_CELLS,
+} from "../../../fixtures/permissions/permission_cells.ts";
 import { assertEquals } from "@std/assert";
 import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";

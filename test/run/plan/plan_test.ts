@@ -20,7 +20,7 @@ const FACTS: PlanFacts = {
   callerSettings: {},
   settings: [],
   login: { kind: "helper" },
-  mcpServers: 0,
+  mcpServers: [],
   gated: { expands: false },
   root: "/w",
   folders: ["/w/inner", "/w"],
@@ -37,6 +37,8 @@ const FACTS: PlanFacts = {
   secret: "s3cret",
   now: 1_700_000_000_000,
 };
+
+const SERVER = { name: "s", source: "dynamic", disabled: false, config: {} } as const;
 
 /** An order and facts, as far as they are not those above, and what is seen of the plan for them. */
 interface Row {
@@ -100,6 +102,191 @@ function rule(
   });
 }
 
+rule("a headless Claude Code is there for a caller's questions, and for a prompt that it answers", {
+  see: ({ twin }) =>
+    twin && {
+      args: twin.args.slice(1),
+      serverArgs: twin.serverArgs,
+      configDir: twin.env["CLAUDE_CONFIG_DIR"],
+      socket: twin.env["CLAUDE_BG_RENDEZVOUS_SOCK"],
+      settings: twin.settings.text,
+    },
+  rows: {
+    "a run of one prompt": { is: undefined },
+    "a prompt that it answers": {
+      order: { prompt: "/context", forwarded: ["--debug", "--model=opus"] },
+      facts: { gated: { expands: false, asked: { version: "2.1.330" } } },
+      is: {
+        args: [
+          ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
+          "--no-session-persistence",
+          `--settings=${FOLDER}/own/twin.json`,
+          ...["--permission-mode=default", "--model=opus"],
+        ],
+        serverArgs: [],
+        configDir: `${FOLDER}/own/twin`,
+        socket: undefined,
+        settings: '{"disableAllHooks":true}',
+      },
+    },
+    "a conversation": {
+      order: {
+        prompt: undefined,
+        disallowedTools: ["X"],
+        mcpConfigs: ["mcp.json"],
+        callerServers: ["gone"],
+        setServers: { mine: { type: "sdk" }, other: { command: "x" } },
+        sessionId: NAMED,
+        forwarded: ["--model=opus", "--mcp-config=mcp.json", `--session-id=${NAMED}`, "--name=N"],
+      },
+      facts: { callerSettings: { model: "m" } },
+      is: {
+        args: [
+          ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
+          "--no-session-persistence",
+          `--settings=${FOLDER}/own/twin.json`,
+          ...["--permission-mode=default", "--disallowedTools=X", "--model=opus"],
+        ],
+        serverArgs: [`--mcp-config=${FOLDER}/own/set-mcp.json`, "--mcp-config=mcp.json"],
+        configDir: `${FOLDER}/own/twin`,
+        socket: undefined,
+        settings: '{"model":"m","disableAllHooks":true}',
+      },
+    },
+  },
+});
+
+const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
+
+rule(
+  "structured answers are a tool of ours, which needs no permission and stands in the first request",
+  {
+    see: (planned) => ({
+      config: argsOf(planned, "--mcp-config"),
+      servers: JSON.parse(fileOf(planned, "own/mcp.json") ?? "{}").mcpServers,
+      allowed: settingsOf(planned).permissions.allow,
+      asking: ["Stop", "PostToolBatch"].map((event) =>
+        settingsOf(planned).hooks[event]?.[0].hooks[0].command.endsWith("asks") ?? "none"
+      ),
+      session: planned.conversation.session.output,
+      frames: planned.conversation.frames.output,
+      tries: planned.conversation.report.outputTries,
+      error: planned.conversation.session.caller?.initialized?.error,
+    }),
+    rows: {
+      "none are wanted": {
+        is: {
+          config: [],
+          servers: undefined,
+          allowed: undefined,
+          asking: [false, "none"],
+          session: undefined,
+          frames: undefined,
+          tries: undefined,
+          error: undefined,
+        },
+      },
+      "they are": {
+        order: {
+          jsonSchema: "{}",
+          env: { ...PLAIN_ORDER.env, MAX_STRUCTURED_OUTPUT_RETRIES: "7.5" },
+        },
+        facts: { output: OUTPUT, callerSettings: { permissions: { allow: ["Bash"] } } },
+        is: {
+          config: [`${FOLDER}/own/mcp.json`],
+          servers: {
+            "claude-print": {
+              type: "stdio",
+              command: "/bin/sh",
+              args: [`${FOLDER}/own/mcp-bridge`, "0"],
+              alwaysLoad: true,
+            },
+          },
+          allowed: ["mcp__claude-print__StructuredOutput", "Bash"],
+          asking: [true, true],
+          session: { schema: OUTPUT.schema, maxTries: 7 },
+          frames: true,
+          tries: 7,
+          error: undefined,
+        },
+      },
+      "an initialization cannot have them": {
+        order: {
+          prompt: undefined,
+          initialized: { id: "i", callbacks: [], servers: [], error: "a" },
+        },
+        facts: { outputProblem: "b" },
+        is: {
+          config: [],
+          servers: undefined,
+          allowed: undefined,
+          asking: [true, "none"],
+          session: undefined,
+          frames: undefined,
+          tries: undefined,
+          error: "a; b",
+        },
+      },
+    },
+  },
+);
+
+const PROMPT_SERVER = {
+  name: "p.q",
+  config: { command: "node", args: ["s.js"], env: { A: "${A}" } },
+};
+
+rule("a tool that decides on permissions is a server's behind a bridge, and not the model's", {
+  see: (planned) => ({
+    hidden: argsOf(planned, "--disallowedTools"),
+    config: planned.args.findIndex((arg) => arg === `--mcp-config=${FOLDER}/own/mcp.json`) >
+      planned.args.indexOf("--mcp-config=theirs.json"),
+    servers: JSON.parse(fileOf(planned, "own/mcp.json") ?? "{}").mcpServers,
+    waits: planned.conversation.session.mcpServers,
+    tool: planned.conversation.session.caller?.promptTool,
+    relayed: planned.contents.relayed,
+    told: planned.conversation.frames.servers?.map((server) => Object.keys(server).join()),
+  }),
+  rows: {
+    "its server is a program": {
+      order: { promptTool: "mcp__p_q__ask", forwarded: ["--mcp-config=theirs.json"] },
+      facts: {
+        promptServer: PROMPT_SERVER,
+        mcpServers: [SERVER, { ...SERVER, name: "p.q", config: PROMPT_SERVER.config }],
+      },
+      is: {
+        hidden: ["mcp__p_q__ask", "Agent(claude-code-guide)"],
+        config: true,
+        servers: {
+          "p.q": {
+            type: "stdio",
+            command: "/bin/sh",
+            args: [`${FOLDER}/own/mcp-bridge`, "0", "node", "s.js"],
+            env: { A: "${A}" },
+          },
+        },
+        waits: 2,
+        tool: { name: "mcp__p_q__ask", server: "p.q", tool: "ask" },
+        relayed: "p.q",
+        told: ["name,source,disabled", "name,source,disabled"],
+      },
+    },
+    "there is no such server": {
+      order: { promptTool: "mcp__x__ask", forwarded: ["--mcp-config=theirs.json"] },
+      facts: { mcpServers: [SERVER] },
+      is: {
+        hidden: ["mcp__x__ask", "Agent(claude-code-guide)"],
+        config: false,
+        servers: undefined,
+        waits: 1,
+        tool: { name: "mcp__x__ask", tool: "mcp__x__ask" },
+        relayed: undefined,
+        told: ["name,source,disabled"],
+      },
+    },
+  },
+});
+
 rule("the arguments are those of the recipe, in their order", {
   see: ({ args }) => args,
   rows: {
@@ -107,6 +294,7 @@ rule("the arguments are those of the recipe, in their order", {
       is: [
         "--permission-mode=default",
         "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode",
+        "--disallowedTools=Agent(claude-code-guide)",
         `--settings=${FOLDER}/own/settings.json`,
         `--session-id=${FRESH}`,
       ],
@@ -120,6 +308,7 @@ rule("the arguments are those of the recipe, in their order", {
       is: [
         "--permission-mode=default",
         "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode",
+        "--disallowedTools=Agent(claude-code-guide)",
         "--disallowedTools=WebFetch,Edit",
         "--disallowedTools=X",
         `--settings=${FOLDER}/own/settings.json`,
@@ -260,6 +449,39 @@ rule("the permission mode is named, to the child and in frames", {
   },
 });
 
+rule("fast mode is told where flags or the caller's settings ask for it, as by claude -p", {
+  see: (planned) => planned.conversation.frames.fastMode,
+  rows: {
+    "nobody": { is: undefined },
+    "settings": { facts: { callerSettings: { fastMode: true } }, is: "on" },
+    "a settings file": {
+      facts: { settings: [from("user", { fastMode: true })] },
+      is: undefined,
+    },
+    "a flag before settings": {
+      order: { forwarded: ["--fast-mode=on", "--fast-mode=off"] },
+      facts: { callerSettings: { fastMode: true } },
+      is: undefined,
+    },
+    "a flag": { order: { forwarded: ["--fast-mode=on"] }, is: "on" },
+    "a variable before all": {
+      order: {
+        forwarded: ["--fast-mode=on"],
+        env: { ...PLAIN_ORDER.env, CLAUDE_CODE_DISABLE_FAST_MODE: "1" },
+      },
+      is: "disabled_by_env",
+    },
+  },
+});
+
+rule("files that go home are told by where they will be", {
+  see: (planned) => planned.conversation.frames.homes?.child,
+  rows: {
+    "a session that is kept": { order: { persistSession: true }, is: `${FOLDER}/.claude` },
+    "one that is not": { order: { persistSession: false }, is: undefined },
+  },
+});
+
 const ALWAYS = ["Stop", "StopFailure", "PermissionRequest"];
 
 rule("what asks a relay is told so by its environment, and by settings that win over the user's", {
@@ -294,7 +516,10 @@ rule("hooks are registered where something hangs on them", {
       order: { frames: true },
       is: [...ALWAYS, "PreCompact", "PostCompact", "SessionStart"],
     },
-    "MCP servers are waited for": { facts: { mcpServers: 1 }, is: [...ALWAYS, "SessionStart"] },
+    "MCP servers are waited for": {
+      facts: { mcpServers: [SERVER] },
+      is: [...ALWAYS, "SessionStart"],
+    },
     "a paste is to be seen taken": {
       order: { inject: "paste" },
       is: [...ALWAYS, "UserPromptSubmit"],
@@ -510,7 +735,7 @@ Deno.test("plan(): a session that is not there, or not in parts, is refused", ()
     ],
     [
       upTo("a1", { dropsTurn: FRESH }),
-      `Cannot honour --resume-drops-turn: more than the turn "${FRESH}" would be left out: the first of it is the user line ${NAMED}`,
+      `Resume rejected by --resume-drops-turn: more than the turn "${FRESH}" would be left out: the first of it is the user line ${NAMED}`,
     ],
   ];
   for (const [row, message] of refusals) {
@@ -531,7 +756,7 @@ rule("a debug log is there for whoever reads it, and says no more than is read",
       is: { ...none, argument: ours, level: "warn", retries: ours },
     },
     "MCP servers are waited for": {
-      facts: { mcpServers: 2 },
+      facts: { mcpServers: [SERVER, { ...SERVER, name: "t" }] },
       is: { ...none, argument: ours, level: "debug", mcp: ours },
     },
     "the caller does": { order: { debug: true }, is: { ...none, argument: users } },
@@ -547,7 +772,7 @@ rule("a debug log is there for whoever reads it, and says no more than is read",
     "the caller names a file": { order: { debugFile: "d.log" }, is: none },
     "the caller names a file, and all is told": {
       order: { debugFile: "d.log", retries: true },
-      facts: { mcpServers: 1 },
+      facts: { mcpServers: [SERVER] },
       is: { ...none, level: "debug", retries: "/w/inner/d.log", mcp: "/w/inner/d.log" },
     },
     "the caller names a file from the root": {
@@ -569,7 +794,11 @@ rule("the first request waits for MCP servers where there are some", {
   rows: {
     "there are none": { is: [undefined, undefined] },
     "there are none, and frames are wanted": { order: { frames: true }, is: [undefined, false] },
-    "there are two": { facts: { mcpServers: 2 }, is: [2, true] },
+    "it is switched off": {
+      facts: { mcpServers: [{ ...SERVER, disabled: true }] },
+      is: [undefined, undefined],
+    },
+    "there are two": { facts: { mcpServers: [SERVER, { ...SERVER, name: "t" }] }, is: [2, true] },
   },
 });
 
@@ -686,6 +915,26 @@ rule("frames say whose key it is, failures which variable", {
     "a helper": {
       facts: { settings: [from("user", { apiKeyHelper: "/bin/key" })] },
       is: ["apiKeyHelper", undefined],
+    },
+  },
+});
+
+rule("frames name the output style of the last settings that have one", {
+  see: ({ conversation: { frames } }) => frames.outputStyle,
+  rows: {
+    "nobody": { is: undefined },
+    "the user": { facts: { settings: [from("user", { outputStyle: "Mine" })] }, is: "Mine" },
+    "the project too": {
+      facts: {
+        settings: [from("user", { outputStyle: "Mine" }), from("local", { outputStyle: "Ours" })],
+      },
+      is: "Ours",
+    },
+    "what is no name": {
+      facts: {
+        settings: [from("user", { outputStyle: "Mine" }), from("flags", { outputStyle: 7 })],
+      },
+      is: "Mine",
     },
   },
 });

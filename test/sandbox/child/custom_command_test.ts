@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { makeFifo } from "../../../ffi/fifo.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { findCustomCommand, pluginDirs } from "../../../src/sandbox/child/custom_command.ts";
 
 /** A folder with files in it, each named by its path, that is gone after the test. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { makeFifo } from "../../../ffi/fifo.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { gitRoot, mainCheckout, worktreesOf } from "../../../src/sandbox/child/git_repository.ts";
 
 /** A repository with a worktree beside it, as git makes them, removed at the end of the test. */

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { Poller } from "../../../ffi/poll.ts";
+import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
-import { isThere } from "../../../src/sandbox/is_there.ts";
+import { isThere } from "../../../src/sandbox/on_disk.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
 import { Ground } from "../ground.ts";
 

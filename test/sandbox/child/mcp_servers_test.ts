@@ -1,26 +1,49 @@
 import { assertEquals } from "@std/assert";
-import { countMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
+import { listMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
 import { settingSources } from "../../../src/sandbox/child/read_settings.ts";
 
-Deno.test("countMcpServers() counts each name once, from every source that is read", () => {
+Deno.test("listMcpServers() names each server once, from every source that is read", () => {
   const root = Deno.makeTempDirSync();
   const cwd = `${root}/sub`;
   Deno.mkdirSync(cwd);
-  Deno.writeTextFileSync(`${root}/.mcp.json`, '{"mcpServers":{"a":{},"h":{}}}');
-  Deno.writeTextFileSync(`${cwd}/.mcp.json`, '{"mcpServers":{"a":{},"b":{}}}');
+  Deno.writeTextFileSync(`${root}/.mcp.json`, '{"mcpServers":{"a":{"command":"outer"},"h":{}}}');
+  Deno.writeTextFileSync(`${cwd}/.mcp.json`, '{"mcpServers":{"a":{"command":"inner"},"b":{}}}');
   Deno.writeTextFileSync(`${cwd}/more.json`, '{"mcpServers":{"b":{},"c":{}}}');
   const claudeJson = {
     mcpServers: { d: {} },
-    projects: { [root]: { mcpServers: { e: {} } }, [cwd]: { mcpServers: { f: {} } } },
+    projects: {
+      [root]: { mcpServers: { e: {} }, disabledMcpServers: ["h", "c", 7] },
+      [cwd]: { mcpServers: { f: {} } },
+    },
   };
   const configs = ["more.json", '{"mcpServers":{"g":{}}}', "missing.json", "{broken"];
   const sources = settingSources(undefined);
   const options = { cwd, root, configs, strict: false, claudeJson, sources };
-  assertEquals(countMcpServers(options), 7);
-  assertEquals(countMcpServers({ ...options, strict: true }), 3);
-  for (const [source, count] of [["user", 4], ["project", 5], ["local", 4], ["", 3]] as const) {
-    assertEquals(countMcpServers({ ...options, sources: settingSources(source) }), count, source);
+  const shown = (more: Partial<typeof options>) =>
+    listMcpServers({ ...options, ...more }).map(({ name, source, disabled }) =>
+      `${name} ${source}${disabled ? " off" : ""}`
+    ).join(", ");
+  assertEquals(
+    shown({}),
+    "d user, a project, b dynamic, h project off, e local, c dynamic off, g dynamic",
+  );
+  const config = listMcpServers(options).find(({ name }) => name === "a")?.config;
+  assertEquals(config, { command: "inner" }, "the nearest of the project's");
+  assertEquals(shown({ strict: true }), "b dynamic, c dynamic off, g dynamic");
+  const dynamic = "b dynamic, c dynamic off, g dynamic";
+  for (
+    const [source, more] of [
+      ["user", "d user, "],
+      ["local", "e local, "],
+      ["", ""],
+    ] as const
+  ) {
+    assertEquals(shown({ sources: settingSources(source) }), `${more}${dynamic}`, source);
   }
-  assertEquals(countMcpServers({ ...options, cwd: "/", root: "/", configs: [] }), 1);
+  assertEquals(shown({ cwd: "/", root: "/", configs: [] }), "d user");
+  // What is no configuration names none.
+  for (const broken of [{ mcpServers: [] }, { projects: 7 }, { projects: { [root]: 7 } }]) {
+    assertEquals(shown({ claudeJson: broken as never, cwd: "/", configs: [] }), "");
+  }
   Deno.removeSync(root, { recursive: true });
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { makeFifo } from "../../../ffi/fifo.ts";
-import { parseCallerSettings, runSettings } from "../../../src/sandbox/child/run_settings.ts";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { CliError } from "../../../src/cli_error.ts";
+import { parseCallerSettings, runSettings } from "../../../src/sandbox/child/run_settings.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };

@@ -602,6 +602,23 @@ Deno.test("a prompted child that is idle without a hook has ended its turn", () 
   assertEquals(session.ending(), { kind: "idle", prompted: true });
 });
 
+Deno.test("a prompt that a hook has blocked ends its turn, though the child was never seen to be busy", () => {
+  const content = "UserPromptSubmit operation blocked by hook:\nno";
+  const blocked = line({
+    type: "system",
+    subtype: "informational",
+    preventContinuation: true,
+    content,
+  });
+  for (const told of [[blocked, status("idle")], [status("idle"), blocked]]) {
+    const session = simulate();
+    for (const input of told) session.hear(input);
+    assertEquals(session.signals(), ["SIGTERM"]);
+    session.hear(EXIT);
+    assertEquals(session.ending(), { kind: "blocked", text: content });
+  }
+});
+
 Deno.test("a command that Claude Code carries out by itself ends when the child is idle", () => {
   const session = simulate({ prompt: "/nonsense" });
   session.hear(status("idle"));
@@ -618,6 +635,20 @@ Deno.test("a prompt that is in the transcript of a child that stayed idle is no 
   session.wait(3000);
   session.hear(EXIT);
   assertEquals(session.ending()?.kind, "idle");
+});
+
+Deno.test("a child that draws, its prompt in the transcript, is only late to say that it is busy", () => {
+  const session = simulate();
+  session.hear(status("idle"));
+  session.hear(PROMPT);
+  for (let draws = 0; draws < 5; draws++) {
+    session.wait(2500);
+    session.show("…");
+  }
+  assertEquals(session.signals(), []);
+  session.hear(status("busy"));
+  session.wait(10_000);
+  assertEquals(session.signals(), []);
 });
 
 Deno.test("an idle child whose start hooks take long keeps the time the delivery deadline gives", () => {
@@ -798,8 +829,30 @@ Deno.test("a turn is stopped after as many requests as it may make", () => {
   assertEquals(session.ending(), { kind: "max-turns" });
 });
 
+Deno.test("the first request waits longer for MCP servers that are bridged, and not for ever", () => {
+  const late = simulate({ mcpServers: 2, bridged: ["ours"] });
+  late.hear(asks("SessionStart"));
+  late.wait(3000);
+  late.hear({ type: "mcp", begun: 2, done: 0, settled: {} });
+  late.wait(5000);
+  assertEquals(answers(late), []);
+  late.hear({ type: "mcp", begun: 2, done: 1, settled: { ours: "connected" } });
+  late.wait(200);
+  assertEquals(answers(late), [["7", undefined]]);
+  const never = simulate({ mcpServers: 1, bridged: ["ours"], deliveryTimeoutMs: 60_000 });
+  never.hear(asks("SessionStart"));
+  never.wait(2000);
+  never.wait(27_999);
+  assertEquals(answers(never), []);
+  never.wait(1);
+  assertEquals(answers(never), [["7", undefined]]);
+});
+
 Deno.test("the first request waits for MCP servers, and not for ever", () => {
   const connecting = simulate({ mcpServers: 2 });
+  // On a busy machine the status is read before the hook is.
+  connecting.hear(status("idle"));
+  connecting.hear(status("busy"));
   connecting.hear(asks("SessionStart"));
   connecting.hear({ type: "mcp", begun: 1, done: 1 });
   connecting.wait(1000);

@@ -24,12 +24,13 @@ function judge(prompt: string, { custom = {}, ...facts }: Given = {}): Judgement
     plugins: false,
     mcpServers: false,
     rendezvous: false,
+    conversation: false,
     custom: (name) => custom[name],
     ...facts,
   });
 }
 
-/** A judgement in a word: `text`, `verbatim`, `command`, the answer itself, or `refused`. */
+/** A judgement in a word: `text`, `verbatim`, `command`, the answer itself, `asked`, or `refused`. */
 function verdict(prompt: string, given: Given = {}): string {
   const judgement = judge(prompt, given);
   switch (judgement.kind) {
@@ -38,6 +39,8 @@ function verdict(prompt: string, given: Given = {}): string {
       return judgement.expands ? "command" : "text";
     case "answer":
       return judgement.text;
+    case "ask":
+      return "asked";
     case "refuse":
       return "refused";
   }
@@ -57,6 +60,8 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
         prompt: "command",
         unavailable: `/${name} isn't available in this environment.`,
         told: "command",
+        asked: "refused",
+        alone: "refused",
         own: "refused",
         personal: "refused",
         gated: "refused",
@@ -65,9 +70,33 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
       for (
         const prompt of [`/${name}`, `/${name} `, `/${name} x`, `/${name}\nx`, `/${name}\u3000x`]
       ) {
-        assertEquals(verdict(prompt, { version }), expected[kind], `${version} ${prompt}`);
+        const isAsked = (kind === "asked" || kind === "alone") && prompt.trim() === `/${name}`;
+        const wanted = isAsked ? "asked" : expected[kind];
+        assertEquals(verdict(prompt, { version }), wanted, `${version} ${prompt}`);
       }
     }
+  }
+});
+
+Deno.test("judgePrompt() has a headless Claude Code asked for what only tells something", () => {
+  const conversation = true;
+  for (const version of ["2.1.197", NEWEST]) {
+    for (const prompt of ["/context", "/goal\n", "/config"]) {
+      assertEquals(verdict(prompt, { version }), "asked");
+      assertEquals(verdict(prompt, { version, conversation }), "asked");
+    }
+    // Of what a conversation has cost, another process knows nothing.
+    for (const prompt of ["/cost", "/usage", "/stats"]) {
+      assertEquals(verdict(prompt, { version }), "asked");
+      assertStringIncludes(reason(prompt, { version, conversation }), "frames and results");
+    }
+    assertStringIncludes(reason("/config model=opus", { version }), "changes what Claude Code");
+    assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
+  }
+  assertEquals(["/model", "/mcp"].map((prompt) => verdict(prompt)), ["asked", "asked"]);
+  assertEquals(verdict("/model sonnet"), "refused");
+  for (const version of ["2.1.168", ...OTHER_VERSIONS]) {
+    assertEquals(verdict("/context", { version }), "refused", version);
   }
 });
 
@@ -327,7 +356,8 @@ Deno.test("judgePrompt() sends by the rendezvous socket what every other way in 
   for (const prompt of ["hi", "//x", "/path/x", "!ls", "#x", "@x", "/é x"]) {
     assertEquals(verdict(prompt, given), "text", prompt);
   }
-  for (const prompt of ["/mine \u200b", "/cost", "/daemon", "/init --help"]) {
+  assertEquals(verdict("/cost", given), "asked");
+  for (const prompt of ["/mine \u200b", "/cost x", "/daemon", "/init --help"]) {
     assertEquals(verdict(prompt, given), "refused", prompt);
   }
   for (const prompt of ["/cost", "/init", "/logout"]) {

@@ -1,13 +1,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
 import { readChoices } from "../../../src/session/terminal/choices.ts";
+import { type Dialog, DIALOGS } from "../../../src/session/terminal/dialogs.ts";
 import {
-  type Dialog,
-  DIALOGS,
   keysFor,
   recogniseDialog,
   remedyFor,
-} from "../../../src/session/terminal/dialogs.ts";
+} from "../../../src/session/terminal/recognise_dialog.ts";
 import type { Screen } from "../../../src/session/terminal/screen.ts";
 import { type DialogRecording, readDialogRecordings } from "./dialog_recording.ts";
 import { eachScreen } from "./each_screen.ts";

@@ -1,5 +1,5 @@
 import xterm from "@xterm/headless";
-import { screenOf } from "../../../src/driver/hands/render_screen.ts";
+import { screenOf } from "../../../src/session/terminal/headless_terminal.ts";
 import type { Screen } from "../../../src/session/terminal/screen.ts";
 
 /** A terminal in the middle of its output. */

@@ -1,0 +1,134 @@
+import { checked, ERRNO, LibcError } from "../errno.ts";
+import { closeFd, readFd, writeFd } from "./fd.ts";
+import { libc } from "../libc.ts";
+
+/** What a wait is to look for on one fd; a hang-up is always looked for. */
+export interface Interest {
+  readonly fd: number;
+  readonly read?: boolean;
+  readonly write?: boolean;
+}
+
+/** What a wait found on one fd. */
+export interface Ready {
+  readonly fd: number;
+  readonly readable: boolean;
+  readonly writable: boolean;
+  /** The other side is gone; what it wrote before may still be there to read. */
+  readonly hangup: boolean;
+}
+
+const POLLIN = 0x001;
+const POLLOUT = 0x004;
+const POLLERR = 0x008;
+const POLLHUP = 0x010;
+const POLLNVAL = 0x020;
+
+const EFD_NONBLOCK = 0o4000;
+const EFD_CLOEXEC = 0o2000000;
+
+/** Size of `struct pollfd`: i32 fd, i16 events, i16 revents. */
+const POLLFD_BYTES = 8;
+const LONGEST_TIMEOUT_MS = 0x7fffffff;
+
+/**
+ * Waits for any of several fds at once, in one poll(2) on a thread of Deno's blocking pool.
+ *
+ * The program needs only one of these: the pool is small, and each pending poll takes a thread of
+ * it. A pending wait keeps the process alive, and looks at its fds until it returns. So the order
+ * at the end is `wake()`, await the pending wait, dispose, and close an fd only when no pending
+ * wait names it.
+ */
+export class Poller implements Disposable {
+  readonly #wakeFd: number;
+  #waiting = false;
+  #disposed = false;
+
+  /** @throws LibcError when no eventfd can be made. */
+  constructor() {
+    this.#wakeFd = checked(libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), {
+      call: "eventfd",
+      action: "make a wake-up event",
+    });
+  }
+
+  /**
+   * Resolves with the fds that are ready, in the order given; with none of them after `timeoutMs`,
+   * or when woken.
+   *
+   * `timeoutMs` is rounded up; 0 only looks, -1 waits forever. A hang-up is reported at every wait
+   * until the fd is left out. A poll that a signal interrupts counts as one that found nothing.
+   *
+   * @throws LibcError EBADF when an fd is not open.
+   * @throws Error when another wait is pending, or the poller is disposed.
+   */
+  async wait(interests: readonly Interest[], timeoutMs: number): Promise<readonly Ready[]> {
+    if (this.#disposed) throw new Error("Cannot poll: the poller is disposed");
+    if (this.#waiting) throw new Error("Cannot poll: another wait is pending");
+    const polled = [{ fd: this.#wakeFd, read: true }, ...interests];
+    const table = encode(polled);
+    this.#waiting = true;
+    try {
+      const count = await libc().poll(table, BigInt(polled.length), clampTimeout(timeoutMs));
+      if (count <= 0) return [];
+      const ready = decode(polled, table);
+      if (ready[0]?.fd !== this.#wakeFd) return ready;
+      readFd(this.#wakeFd, new Uint8Array(8));
+      return ready.slice(1);
+    } finally {
+      this.#waiting = false;
+      if (this.#disposed) closeFd(this.#wakeFd);
+    }
+  }
+
+  /** Makes the pending wait, or else the next one, return at once; several calls count as one. */
+  wake(): void {
+    if (this.#disposed) return;
+    writeFd(this.#wakeFd, new Uint8Array(BigUint64Array.of(1n).buffer));
+  }
+
+  /** Ends the poller; a pending wait is woken and releases the last fd when it returns. */
+  [Symbol.dispose](): void {
+    if (this.#disposed) return;
+    if (this.#waiting) this.wake();
+    this.#disposed = true;
+    if (!this.#waiting) closeFd(this.#wakeFd);
+  }
+}
+
+/** Whether `fd` takes at least a byte now, or an error if nothing else. */
+export function isWritable(fd: number): boolean {
+  const polled = [{ fd, write: true }];
+  const table = encode(polled);
+  return libc().poll_at_once(table, 1n, 0) > 0 && decode(polled, table).length > 0;
+}
+
+function encode(interests: readonly Interest[]): DataView<ArrayBuffer> {
+  const table = new DataView(new ArrayBuffer(interests.length * POLLFD_BYTES));
+  for (const [index, { fd, read = false, write = false }] of interests.entries()) {
+    const offset = index * POLLFD_BYTES;
+    table.setInt32(offset, fd, true);
+    table.setInt16(offset + 4, (read ? POLLIN : 0) | (write ? POLLOUT : 0), true);
+  }
+  return table;
+}
+
+function decode(interests: readonly Interest[], table: DataView<ArrayBuffer>): readonly Ready[] {
+  return interests.flatMap(({ fd }, index) => {
+    const events = table.getInt16(index * POLLFD_BYTES + 6, true);
+    if (events === 0) return [];
+    if ((events & POLLNVAL) !== 0) {
+      throw new LibcError(ERRNO.EBADF, { call: "poll", action: `wait for fd ${fd}` });
+    }
+    return [{
+      fd,
+      readable: (events & POLLIN) !== 0,
+      writable: (events & POLLOUT) !== 0,
+      hangup: (events & (POLLHUP | POLLERR)) !== 0,
+    }];
+  });
+}
+
+function clampTimeout(timeoutMs: number): number {
+  return timeoutMs < 0 ? -1 : Math.min(Math.ceil(timeoutMs), LONGEST_TIMEOUT_MS);
+}

@@ -1,0 +1,163 @@
+import { cString } from "../c_string.ts";
+import { ERRNO, lastErrno, LibcError } from "../errno.ts";
+import { closeFd, fdStat } from "../descriptors/fd.ts";
+import { libc } from "../libc.ts";
+
+const O_RDONLY = 0;
+const O_NOCTTY = 0o400;
+const O_NONBLOCK = 0o4000;
+const O_NOFOLLOW = 0o400000;
+const O_CLOEXEC = 0o2000000;
+const O_PATH = 0o10000000;
+
+/** A path leads to something that is not read: no regular file, one that is too large, or one that cannot be opened. */
+export class UnfitFileError extends Error {
+  override readonly name = "UnfitFileError";
+  readonly path: string;
+  /** One clause, such as "it is no regular file". */
+  readonly reason: string;
+  /** What the user can do about it. */
+  readonly suggestion = "Put a regular file that you may read in its place, or remove it";
+
+  constructor(
+    path: string,
+    { reason, cause }: { readonly reason: string; readonly cause?: unknown },
+  ) {
+    super(`Cannot read "${path}": ${reason}`, { cause });
+    this.path = path;
+    this.reason = reason;
+  }
+}
+
+/**
+ * Reads a file that somebody else may have made, or be making just now, without ever waiting for anybody.
+ *
+ * What is no regular file, as a FIFO, a terminal or a link to `/dev/zero`, is not even opened: what the path leads to is
+ * held first, looked at, and then read, whatever the path leads to by then. A file that another program keeps by a lease
+ * (fcntl(2)) is not waited for.
+ *
+ * @param options.limit the largest file that is read, in bytes
+ * @param options.from where to begin, in bytes from the start of the file; 0 by default
+ * @param options.most how many bytes are read at most; all by default
+ * @throws {UnfitFileError} when it is no regular file, larger than the limit, or cannot be opened
+ * @throws {Deno.errors.NotFound} when there is none
+ */
+export function readRegularFile(
+  path: string,
+  { limit, from = 0, most = limit }: {
+    readonly limit: number;
+    readonly from?: number;
+    readonly most?: number;
+  },
+): Uint8Array<ArrayBuffer> {
+  const fd = openRegular(path);
+  try {
+    const { size } = fdStat(fd);
+    if (size > limit) throw tooLarge(path, limit);
+    // One byte more than there should be tells whether that was all.
+    let bytes = new Uint8Array(Math.min(Math.max(size - from, 0), most) + 1);
+    for (let length = 0;;) {
+      const count = readAt(fd, { into: bytes.subarray(length), at: from + length, path });
+      if (count === 0) return bytes.subarray(0, length);
+      length += count;
+      if (length >= most) return bytes.subarray(0, most);
+      if (from + length > limit) throw tooLarge(path, limit);
+      if (length < bytes.length) continue;
+      const larger = new Uint8Array(2 * bytes.length + 4096);
+      larger.set(bytes);
+      bytes = larger;
+    }
+  } finally {
+    closeFd(fd);
+  }
+}
+
+/**
+ * A regular file that is held open and read piece by piece, by the rules of `readRegularFile`, except that a link is not
+ * followed: it is no regular file. What was opened stays what is read, even once its path is gone.
+ */
+export class RegularFile implements Disposable {
+  readonly #fd: number;
+  readonly #path: string;
+  /** Device and inode: the same for whoever else has it open. */
+  readonly id: string;
+
+  /**
+   * @throws {UnfitFileError} when it is no regular file, or cannot be opened
+   * @throws {Deno.errors.NotFound} when there is none
+   */
+  constructor(path: string) {
+    this.#path = path;
+    this.#fd = openRegular(path, O_NOFOLLOW);
+    this.id = fdStat(this.#fd).id;
+  }
+
+  /** How large it is now, in bytes. */
+  get size(): number {
+    return fdStat(this.#fd).size;
+  }
+
+  /**
+   * Reads into a buffer and says how many bytes there were; 0 at the end of the file.
+   *
+   * @param at where to begin, in bytes from the start of the file
+   * @throws {UnfitFileError} when it cannot be read any more
+   */
+  read(into: Uint8Array<ArrayBuffer>, at: number): number {
+    return readAt(this.#fd, { into, at, path: this.#path });
+  }
+
+  [Symbol.dispose](): void {
+    closeFd(this.#fd);
+  }
+}
+
+function openRegular(path: string, following = 0): number {
+  const held = open(path, { flags: O_PATH | O_CLOEXEC | following, named: path });
+  try {
+    if (fdStat(held).kind !== "file") {
+      throw new UnfitFileError(path, { reason: "it is no regular file" });
+    }
+    const flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    return open(`/proc/self/fd/${held}`, { flags, named: path });
+  } finally {
+    closeFd(held);
+  }
+}
+
+function open(
+  path: string,
+  { flags, named }: { readonly flags: number; readonly named: string },
+): number {
+  const fd = libc().open(cString(path), flags);
+  if (fd !== -1) return fd;
+  const cause = new LibcError(lastErrno(), { call: "open", action: "open", path: named });
+  const { errno, description } = cause;
+  if (errno === ERRNO.ENOENT || errno === ERRNO.ENOTDIR) {
+    throw new Deno.errors.NotFound(cause.message, { cause });
+  }
+  const reason = errno === ERRNO.EAGAIN ? "another program keeps it" : description;
+  throw new UnfitFileError(named, { reason, cause });
+}
+
+/** How many bytes were read; 0 at the end of the file. */
+function readAt(
+  fd: number,
+  { into, at, path }: {
+    readonly into: Uint8Array<ArrayBuffer>;
+    readonly at: number;
+    readonly path: string;
+  },
+): number {
+  for (;;) {
+    const count = Number(libc().pread(fd, into, BigInt(into.length), BigInt(at)));
+    if (count !== -1) return count;
+    if (lastErrno() === ERRNO.EINTR) continue;
+    const cause = new LibcError(lastErrno(), { call: "pread", action: "read", path });
+    throw new UnfitFileError(path, { reason: cause.description, cause });
+  }
+}
+
+function tooLarge(path: string, limit: number): UnfitFileError {
+  return new UnfitFileError(path, { reason: `it is larger than ${limit / 1_000_000} MB` });
+}

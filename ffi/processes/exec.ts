@@ -1,0 +1,24 @@
+import { cString, cStringArray } from "../c_string.ts";
+import { lastErrno, LibcError } from "../errno.ts";
+import { libc } from "../libc.ts";
+import { SIGNALS } from "./signals.ts";
+
+/** SIG_DFL of signal(2). */
+const DEFAULT_ACTION = null;
+
+/**
+ * Becomes another program: the same process, terminal, folder, environment and fds 0 to 2, as execv(3).
+ *
+ * It finds every signal as the shell that started this program left it, although Deno ignores SIGPIPE. Returns only by
+ * throwing; nothing of this program is torn down, so there must be nothing to tear down.
+ *
+ * @param file path of the executable
+ * @throws LibcError ENOENT, EACCES and the like when `file` cannot be executed, E2BIG for an argument over 128 KiB.
+ * @throws TypeError for a string that holds a NUL.
+ */
+export function exec(file: string, args: readonly string[]): never {
+  const c = libc();
+  c.signal(SIGNALS.SIGPIPE, DEFAULT_ACTION);
+  c.execv(cString(file), cStringArray([file, ...args]));
+  throw new LibcError(lastErrno(), { call: "execv", action: "start", path: file });
+}

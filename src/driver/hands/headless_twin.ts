@@ -1,0 +1,361 @@
+import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { killGroup } from "../../../ffi/processes/process.ts";
+import { namesIn, removeFolder } from "../../sandbox/on_disk.ts";
+import { COMMAND } from "../../session/control/asked_command.ts";
+import type { Consulted } from "../../session/input.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { ControlRequest } from "../../wire/control.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
+
+/** How a headless Claude Code is started that is to say of itself what the child would. */
+export interface TwinPlan {
+  readonly args: readonly string[];
+  /** Further ones with which it starts the MCP servers of the child, but for those in the caller's own process. */
+  readonly serverArgs: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Its own `CLAUDE_CONFIG_DIR`, in which it may write what it likes, and the user's, in whose place that is. */
+  readonly configDir: string;
+  readonly userConfigDir: string;
+  /** Its settings, where its arguments say they are. */
+  readonly settings: { readonly path: string; readonly text: string };
+}
+
+/** What a twin needs beside its plan. */
+export interface TwinOptions {
+  readonly plan: TwinPlan;
+  readonly binary: string;
+  readonly cwd: string;
+  /** The child's config dir, of which the twin sees what the user has written, and the session. */
+  readonly configDir: string;
+  readonly sessionId: string;
+  /** Whether the session has a transcript by now, and the model as the child names it, if it has. */
+  readonly isWritten: () => boolean;
+  readonly model: () => string | undefined;
+  /** Called when something was said. */
+  readonly onArrival: () => void;
+}
+
+/** How long answers may take, in milliseconds: 0.4 s were measured, and a count of tokens asks the API some 30 times. */
+const LIMIT_MS = 30_000;
+/**
+ * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.197 and 2.1.330); what is
+ * headless before that cannot hold a conversation here.
+ */
+const NO_QUESTION = {
+  type: "user",
+  message: { role: "user", content: "-" },
+  shouldQuery: false,
+};
+/** How long one with MCP servers may take to end by itself, in milliseconds. */
+const LEAVE_MS = 1000;
+/** Most characters of one line that are read. */
+const LONGEST_LINE = 32 * 1024 * 1024;
+/** What of the child's config dir a twin has to see beside what is linked there. */
+const SEEN = ["settings.json", "projects", "file-history"];
+
+/**
+ * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
+ * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript and ends once
+ * it has answered. One is started for all that is asked at a time.
+ */
+export class HeadlessTwin implements Disposable {
+  readonly #options: TwinOptions;
+  readonly #asked: ControlRequest[] = [];
+  #said: { readonly id: string; readonly said: Consulted }[] = [];
+  #isAsking = false;
+  #child: Deno.ChildProcess | undefined;
+  #isOver = false;
+
+  constructor(options: TwinOptions) {
+    this.#options = options;
+  }
+
+  /** Asks as soon as what was asked before has been answered. */
+  ask(request: ControlRequest): void {
+    this.#asked.push(request);
+    if (!this.#isAsking) this.#askAll();
+  }
+
+  /** What was said since the last time. */
+  take(): readonly { readonly id: string; readonly said: Consulted }[] {
+    return this.#said.splice(0);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    if (this.#child !== undefined) killGroup(this.#child.pid, "SIGKILL");
+  }
+
+  async #askAll(): Promise<void> {
+    this.#isAsking = true;
+    while (this.#asked.length > 0 && !this.#isOver) {
+      // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION.
+      const command = this.#asked.findIndex(({ subtype }) => subtype === COMMAND);
+      const requests = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
+      const open = new Map(requests.map((request, place) => [String(place), request]));
+      const answer = (place: string, said: Consulted) => {
+        const request = open.get(place);
+        if (request === undefined) return;
+        open.delete(place);
+        this.#said.push({ id: request.id, said });
+        this.#options.onArrival();
+      };
+      let why = "it ended before it answered";
+      try {
+        why = await this.#converse(open, answer) ?? why;
+      } catch (error) {
+        why = error instanceof Error ? error.message : String(error);
+      }
+      for (const place of [...open.keys()]) {
+        answer(place, { failure: `a headless Claude Code could not be asked: ${why}` });
+      }
+    }
+    this.#isAsking = false;
+  }
+
+  /** @returns why not all of it was answered, where that is known */
+  async #converse(
+    open: ReadonlyMap<string, ControlRequest>,
+    answer: (place: string, said: Consulted) => void,
+  ): Promise<string | undefined> {
+    const { plan, binary, cwd } = this.#options;
+    const [command] = [...open.values()].filter(({ subtype }) => subtype === COMMAND);
+    const [atOnce, onServers] = command === undefined ? partition(open) : [[], []];
+    const startsServers = onServers.length > 0 || command !== undefined;
+    this.#prepare();
+    heedChildren();
+    const child = new Deno.Command(binary, {
+      args: [
+        ...plan.args,
+        ...(startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
+        ...this.#resuming(),
+      ],
+      env: plan.env,
+      clearEnv: true,
+      cwd,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+    this.#child = child;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      killGroup(child.pid, "SIGKILL");
+    }, LIMIT_MS);
+    const complaints = new Response(child.stderr).text();
+    try {
+      const stdin = child.stdin.getWriter();
+      const write = async (lines: readonly unknown[]) => {
+        const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+        await stdin.write(new TextEncoder().encode(text)).catch(() => {});
+      };
+      const needsSession = startsServers || atOnce.some(isInitialize);
+      await write([
+        ...atOnce,
+        ...(command !== undefined ? [messageOf(command)] : needsSession ? [NO_QUESTION] : []),
+      ]);
+      const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
+      let initialized: Answer | undefined;
+      let init: JsonObject | undefined;
+      let said: JsonObject | undefined;
+      for await (const line of linesOf(child.stdout)) {
+        const frame = frameOf(line.replaceAll(own, users));
+        if (command !== undefined) {
+          if (frame?.["subtype"] === "init") init = frame;
+          if (frame?.["type"] === "assistant") said = frame;
+          if (frame?.["type"] === "result") {
+            answer("0", { ...outcomeOf(frame, said), ...(init === undefined ? {} : { init }) });
+          }
+        }
+        const told = frame && toldBy(frame);
+        if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
+          answer(told.place, told.said);
+        }
+        // An initialization is answered once it has said what the session is like, too.
+        initialized = open.get(told?.place ?? "")?.subtype === "initialize" ? told : initialized;
+        if (initialized !== undefined && isAboutSession(frame)) {
+          const init = frame["subtype"] === "init" ? { init: frame } : {};
+          answer(initialized.place, { ...initialized.said, ...init });
+        }
+        // By then it has connected to its servers, as far as it waits for them.
+        if (isAboutSession(frame)) await write(onServers.splice(0));
+        if (open.size === 0) break;
+      }
+      if (initialized !== undefined) answer(initialized.place, initialized.said);
+      await stdin.close().catch(() => {});
+    } finally {
+      // Its servers end with it where it ends by itself.
+      const leave = setTimeout(() => killGroup(child.pid, "SIGKILL"), startsServers ? LEAVE_MS : 0);
+      await child.status;
+      clearTimeout(leave);
+      clearTimeout(timer);
+      this.#child = undefined;
+    }
+    if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
+    return (await complaints).trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+  }
+
+  /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
+  #resuming(): readonly string[] {
+    const { plan, sessionId, isWritten, model } = this.#options;
+    const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
+    return isWritten()
+      ? [`--resume=${sessionId}`, ...(name === undefined ? [] : [`--model=${name}`])]
+      : [];
+  }
+
+  /** Makes its config dir anew: what Claude Code has written there before says nothing of now. */
+  #prepare(): void {
+    const { plan: { configDir, settings }, configDir: from } = this.#options;
+    removeFolder(configDir);
+    Deno.mkdirSync(configDir, { mode: 0o700 });
+    Deno.writeTextFileSync(settings.path, settings.text, { mode: 0o600 });
+    Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
+    for (const name of namesIn(from)) {
+      const isLink = Deno.lstatSync(`${from}/${name}`).isSymlink;
+      if (!isLink && !SEEN.includes(name)) continue;
+      Deno.symlinkSync(`${from}/${name}`, `${configDir}/${name}`);
+    }
+  }
+}
+
+/** A request as a line of the wire. */
+interface AskedLine {
+  readonly type: "control_request";
+  readonly request_id: string;
+  readonly request: { readonly subtype: string };
+}
+
+/** What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. */
+function partition(open: ReadonlyMap<string, ControlRequest>): readonly [AskedLine[], AskedLine[]] {
+  const lines = [...open].map(([place, { subtype, body }]): AskedLine => ({
+    type: "control_request",
+    request_id: place,
+    // What an initialization asks for is among the arguments.
+    request: { ...(subtype === "initialize" ? {} : body), subtype },
+  }));
+  const isOnServers = ({ request }: AskedLine) => request.subtype === "mcp_status";
+  const others = lines.filter((line) => !isOnServers(line));
+  return [
+    [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],
+    lines.filter(isOnServers),
+  ];
+}
+
+function isInitialize({ request }: AskedLine): boolean {
+  return request.subtype === "initialize";
+}
+
+/** A text as it stands within one of JSON. */
+function asInJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** Whether a frame says what the session is like, or is the last one that could have been before it. */
+function isAboutSession(frame: JsonObject | undefined): frame is JsonObject {
+  return frame?.["subtype"] === "init" || frame?.["type"] === "result";
+}
+
+/** The lines of a stream of text, as they come. */
+async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > LONGEST_LINE) throw new Error("it said more than can be read");
+    yield* lines;
+  }
+}
+
+/** A slash command as a message. */
+function messageOf({ body }: ControlRequest) {
+  return { type: "user", message: { role: "user", content: body["prompt"] } };
+}
+
+/** What came of a slash command; only one that asks no model is no failure. */
+function outcomeOf(result: JsonObject, said: JsonObject | undefined): Consulted {
+  const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
+  if (typeof text !== "string" || isError === true || turns !== 0) {
+    return { failure: `a headless Claude Code has made something else of it: ${text}` };
+  }
+  return {
+    response: {
+      text,
+      ...(name === undefined ? {} : { name }),
+      ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
+    },
+  };
+}
+
+function wordsOf({ message }: JsonObject): string {
+  const content = isJsonObject(message) && Array.isArray(message["content"])
+    ? message["content"]
+    : [];
+  return content.map((block) => isJsonObject(block) ? `${block["text"]}` : "").join("");
+}
+
+/** What a frame says beside what every frame with words says. */
+function ownFields(frame: JsonObject): JsonObject {
+  const { type: _, message: __, parent_tool_use_id: ___, session_id: ____, ...rest } = frame;
+  const { uuid: _____, timestamp: ______, ...fields } = rest;
+  return fields;
+}
+
+/** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
+function frameOf(line: string): JsonObject | undefined {
+  if (!/"(?:control_response|init|result|assistant)"/u.test(line) || isTooDeep(line)) {
+    return undefined;
+  }
+  try {
+    const frame: unknown = JSON.parse(line);
+    return isJsonObject(frame) ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer; `place` is the id that its request was given. */
+interface Answer {
+  readonly place: string;
+  readonly said: Consulted;
+}
+
+function toldBy({ type, response: told }: JsonObject): Answer | undefined {
+  if (type !== "control_response" || !isJsonObject(told)) return undefined;
+  const { subtype, request_id: place, response, error, error_code: errorCode } = told;
+  if (typeof place !== "string") return undefined;
+  return subtype === "success"
+    ? { place, said: { response: isJsonObject(response) ? asOurs(response) : {} } }
+    : {
+      place,
+      said: {
+        error: String(error),
+        ...(typeof errorCode === "string" ? { errorCode } : {}),
+      },
+    };
+}
+
+/** What the caller is told of this program: its own pid, and not how the twin is kept from running hooks. */
+function asOurs(response: JsonObject): JsonObject {
+  const { pid, effective, sources } = response;
+  return {
+    ...response,
+    ...(typeof pid === "number" ? { pid: Deno.pid } : {}),
+    ...(isJsonObject(effective) ? { effective: withHooks(effective) } : {}),
+    ...(Array.isArray(sources) ? { sources: sources.flatMap(asCallers) } : {}),
+  };
+}
+
+/** A source of settings, as far as it is the caller's. */
+function asCallers(source: unknown): readonly unknown[] {
+  if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
+  const settings = withHooks(source["settings"]);
+  const isOurs = source["source"] === "flagSettings" && Object.keys(settings).length === 0;
+  return isOurs ? [] : [{ ...source, settings }];
+}
+
+function withHooks({ disableAllHooks: _, ...settings }: JsonObject): JsonObject {
+  return settings;
+}

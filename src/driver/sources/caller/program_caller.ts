@@ -1,0 +1,51 @@
+import type { Interest } from "../../../../ffi/descriptors/poll.ts";
+import type { CallerLine } from "../../../wire/caller_line.ts";
+import type { ControlRequest } from "../../../wire/control.ts";
+import type { Caller, CallerInput, Judge } from "./caller.ts";
+import { CallerWords } from "./caller_words.ts";
+
+/** A caller in this very program, which says what it likes when it likes. */
+export class ProgramCaller implements Caller {
+  onArrival: (() => void) | undefined;
+  readonly interests: readonly Interest[] = [];
+  readonly #words = new CallerWords();
+
+  /** Says something; nothing is heard any more once it is closed. */
+  say(line: CallerLine): void {
+    this.#words.add(line);
+    this.onArrival?.();
+  }
+
+  /** Says nothing more. */
+  close(): void {
+    this.#words.end();
+    this.onArrival?.();
+  }
+
+  /** Takes back what was asked of a child that is gone. */
+  dropRequests(): void {
+    this.#words.dropRequests();
+  }
+
+  turnTo(judge: Judge | undefined): void {
+    this.#words.turnTo(judge);
+  }
+
+  get initialize(): ControlRequest | undefined {
+    return this.#words.initialize;
+  }
+
+  get hasWords(): boolean {
+    return this.#words.isPending;
+  }
+
+  get isOver(): boolean {
+    return !this.#words.isOpen && !this.#words.isPending;
+  }
+
+  hear(): void {}
+
+  take(): readonly CallerInput[] {
+    return this.#words.take();
+  }
+}

@@ -1,0 +1,69 @@
+import { LibcError } from "../../../../ffi/errno.ts";
+import { HeldFolder } from "../../../../ffi/files/held_folder.ts";
+import {
+  readProcFile,
+  readProcPids,
+  readProcStrings,
+  statProcFd,
+} from "../../../../ffi/processes/proc.ts";
+import { readProcessStat } from "../../../sandbox/processes/process_stat.ts";
+
+/** More threads than a Claude Code has. */
+const MOST_THREADS = 1000;
+
+/**
+ * What the shells were given to carry out that a process has started itself, by the file that their stdout is: device
+ * and inode. What a shell starts may write to the same file, but has another parent.
+ */
+export function shellCommands(parent: number): ReadonlyMap<string, string> {
+  const commands = new Map<string, string>();
+  for (const pid of childrenOf(parent)) {
+    try {
+      const stdout = statProcFd(pid, 1);
+      const given = readProcStrings(`/proc/${pid}/cmdline`).at(-1);
+      if (stdout.kind !== "file" || given === undefined) continue;
+      commands.set(stdout.id, calledCommand(new TextDecoder().decode(given)));
+    } catch (error) {
+      // It has ended meanwhile, or is somebody else's.
+      if (!(error instanceof LibcError)) throw error;
+    }
+  }
+  return commands;
+}
+
+/**
+ * What the tool Bash was called with, in the text that its shell was given.
+ *
+ * Claude Code sources the user's surroundings, gives the command to `eval` as one word, in quotes where it needs them,
+ * and then has the working directory written down (2.1.197 and 2.1.330).
+ *
+ * @returns the whole text where it is made otherwise
+ */
+export function calledCommand(text: string): string {
+  const [, word] = /&& eval (.*?)(?: < \/dev\/null)? && pwd -P >\| \S+$/su.exec(text) ?? [];
+  if (word === undefined) return text;
+  const [, quoted] = /^'(.*)'$/su.exec(word) ?? [];
+  return quoted === undefined ? word : quoted.replaceAll(`'"'"'`, "'");
+}
+
+/** A process's children, whichever of its threads has started them. */
+function childrenOf(parent: number): readonly number[] {
+  const tasks = `/proc/${parent}/task`;
+  // Where the kernel does not list them (CONFIG_PROC_CHILDREN), each process is asked for its parent.
+  if (textOf(`${tasks}/${parent}/children`) === undefined) {
+    return readProcPids().filter((pid) => readProcessStat(pid)?.parent === parent);
+  }
+  using folder = HeldFolder.find(tasks, []);
+  const threads = folder?.names({ most: MOST_THREADS }) ?? [];
+  return threads.flatMap((thread) => (textOf(`${tasks}/${thread}/children`) ?? "").split(" "))
+    .filter((pid) => pid !== "").map(Number);
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return new TextDecoder().decode(readProcFile(path));
+  } catch (error) {
+    if (error instanceof LibcError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+import { LibcError } from "../../../../ffi/errno.ts";
+import { closeFd, fdStat, filePosition } from "../../../../ffi/descriptors/fd.ts";
+import { shareFd } from "../../../../ffi/processes/process.ts";
+import { SHELL_FOLDER } from "../../../sandbox/child/split_shell.ts";
+import type { ShellFile } from "./shell_file.ts";
+import { type ShellStream, type WrittenPart, writtenParts } from "./written_parts.ts";
+
+/** Most parts that are kept: what has been read of the first ones is of no use any more. */
+const MOST_PARTS = 10_000;
+
+/** How long a write may be under way, in milliseconds: on a busy machine a process waits for its turn. */
+const UNDER_WAY_MS = 500;
+
+/** How far a shell has written. */
+interface Positions {
+  readonly stdout: number;
+  readonly stderr: number;
+  readonly size: number;
+}
+
+/**
+ * Which part of what a shell writes is of which of its streams.
+ *
+ * Both append to one file, each through an open file of its own, whose position is the end of what was written through it
+ * last; and they have opened it by different names, by which the watch on their folders tells who has written.
+ */
+export class SplitStreams implements Disposable {
+  readonly pid: number;
+  readonly #file: ShellFile;
+  readonly #fds: readonly number[];
+  /** The names by which the file was opened. */
+  readonly #names: ReadonlyMap<string, ShellStream>;
+  #parts: WrittenPart[] = [];
+  #positions: Positions;
+  #runs: readonly ShellStream[] | undefined = [];
+  /** Since when a write has been under way. */
+  #underWayAt: number | undefined;
+
+  private constructor(
+    pid: number,
+    { file, name, fds }: {
+      readonly file: ShellFile;
+      readonly name: string;
+      readonly fds: readonly number[];
+    },
+  ) {
+    this.pid = pid;
+    this.#file = file;
+    this.#fds = fds;
+    this.#names = new Map([[name, "stdout"], [`${pid}${SHELL_FOLDER.stderr}`, "stderr"]]);
+    this.#positions = this.#ask();
+  }
+
+  /**
+   * Shares the open files behind the outputs of a process.
+   *
+   * @param options.file what both have to be
+   * @param options.name the name by which Claude Code has opened it
+   * @returns undefined when they are something else, or may not be shared
+   */
+  static of(
+    pid: number,
+    { file, name }: { readonly file: ShellFile; readonly name: string },
+  ): SplitStreams | undefined {
+    const fds: number[] = [];
+    try {
+      for (const fd of [1, 2]) fds.push(shareFd(pid, fd));
+      if (fds.every((fd) => fdStat(fd).id === file.inode)) {
+        return new SplitStreams(pid, { file, name, fds });
+      }
+    } catch (error) {
+      if (!(error instanceof LibcError)) throw error;
+    }
+    for (const fd of fds) closeFd(fd);
+    return undefined;
+  }
+
+  /** Whose everything is that has been written so far, by where it ends. */
+  get parts(): readonly WrittenPart[] {
+    return this.#parts;
+  }
+
+  /** Up to where it is known whose it is. */
+  get end(): number {
+    return this.#parts.at(-1)?.end ?? 0;
+  }
+
+  /** Begins to look: what has been written by now has been told by the watch, too. */
+  begin(): void {
+    this.#positions = this.#ask();
+  }
+
+  /** Notes what the watch has told; undefined where it does not know all. */
+  note(written: readonly string[] | undefined): void {
+    const runs = written?.flatMap((name) => this.#names.get(name) ?? []);
+    this.#runs = runs === undefined || this.#runs === undefined
+      ? undefined
+      : [...this.#runs, ...runs].filter((stream, index, all) => stream !== all[index - 1]);
+  }
+
+  /** Whether nothing has been written since it was looked at last; looks again if something has. */
+  isStable(): boolean {
+    const before = this.#positions;
+    this.#positions = this.#ask();
+    return before.size === this.#positions.size && before.stdout === this.#positions.stdout &&
+      before.stderr === this.#positions.stderr;
+  }
+
+  /**
+   * Tells whose it is what has been written since the last time.
+   *
+   * @param options.at milliseconds on a clock that only goes forward
+   * @param options.ended whether nothing more is written
+   */
+  conclude({ at, ended }: { readonly at: number; readonly ended: boolean }): void {
+    const { size, stdout, stderr } = this.#positions;
+    // A write that is under way has made the file larger, and may not have been told by the watch yet. Whoever has
+    // opened the file a third time has a position of his own, and is not waited for.
+    const isUnderWay = size > Math.max(stdout, stderr);
+    if (!isUnderWay) this.#underWayAt = undefined;
+    else this.#underWayAt ??= at;
+    if (!ended && at < (this.#underWayAt ?? -Infinity) + UNDER_WAY_MS) return;
+    // It may have been emptied.
+    if (size < this.end) this.#parts = [];
+    const from = this.end;
+    if (size <= from) return;
+    const parts = writtenParts({
+      ...{ from, size, stdout, stderr, runs: this.#runs },
+      lineEnds: (to) => this.#file.lineEnds(from, to),
+    });
+    this.#runs = [];
+    for (const part of parts) {
+      // One that goes on is one.
+      if (this.#parts.at(-1)?.stream === part.stream) this.#parts.pop();
+      this.#parts.push(part);
+    }
+    if (this.#parts.length > MOST_PARTS) this.#parts.splice(0, this.#parts.length - MOST_PARTS);
+  }
+
+  [Symbol.dispose](): void {
+    for (const fd of this.#fds) closeFd(fd);
+  }
+
+  #ask(): Positions {
+    const [stdout = 0, stderr = 0] = this.#fds.map(filePosition);
+    return { stdout, stderr, size: this.#file.size };
+  }
+}

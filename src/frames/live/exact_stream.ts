@@ -1,0 +1,257 @@
+import type { Input } from "../../session/input.ts";
+import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
+import type { StreamEvent } from "../../wire/frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { begin } from "../telling/beginning.ts";
+import { framesOfEntry } from "../single/frames_of_entry.ts";
+import { streamEventFrame } from "../single/stream_event_frame.ts";
+import {
+  type ExactState,
+  type HeardPart,
+  NO_STREAM,
+  type StreamedAnswer,
+} from "../telling/exact_state.ts";
+import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
+import { isBeginning, standsInPlace } from "./partial_messages.ts";
+import { forgetRequest, tellRequest } from "./request_status.ts";
+import { say } from "../telling/saying.ts";
+
+/** Takes a part of the API's stream. */
+export function hearStream(
+  state: FramesState,
+  { at, request, part }: Extract<Input, { readonly type: "stream" }>,
+): FramesState {
+  const { exact } = state;
+  if (exact === undefined) return state;
+  const { waiting, askedAt } = exact;
+  return changed(state, {
+    waiting: [...waiting, { at, request, part }],
+    ...(part.kind === "request" ? { askedAt: new Map(askedAt).set(request, at) } : {}),
+  });
+}
+
+/** Tells what has been heard, as far as everything before it has been told. */
+export function tellStream(before: FramesState): Told {
+  const first = before.exact?.waiting[0];
+  if (before.exact === undefined || first === undefined) return told(before);
+  if (isBeginning(before)) return and(begin(before), tellStream);
+  if (!isTime(before, first)) return told(before);
+  const state = changed(before, { waiting: before.exact.waiting.slice(1) });
+  return and(tellPart(state, first), tellStream);
+}
+
+/**
+ * Whether a part can be told. What begins a turn, what the model is told, and the frames of the answer before are in
+ * lines that may still have to be read.
+ */
+function isTime(state: FramesState, { request }: HeardPart): boolean {
+  const { open, calls, fresh } = state.exact ?? NO_STREAM;
+  if (open?.request === request) return true;
+  const isEarly = !state.begun || state.rested || state.version === undefined;
+  return !isEarly && open === undefined && calls.size === 0 && fresh;
+}
+
+function tellPart(state: FramesState, { at, request, part }: HeardPart): Told {
+  const { askedAt } = state.exact ?? NO_STREAM;
+  switch (part.kind) {
+    case "request":
+      return tellRequest(state);
+    case "event":
+      return tellEvent(state, { at, request, event: part.event as StreamEvent });
+    case "end": {
+      const others = new Map(askedAt);
+      others.delete(request);
+      const next = changed(state, { askedAt: others });
+      const { open } = next.exact ?? NO_STREAM;
+      return open?.request === request && open.over === undefined
+        ? release(broken(next, open))
+        : told(next);
+    }
+  }
+}
+
+function tellEvent(
+  state: FramesState,
+  { at, request, event }: {
+    readonly at: number;
+    readonly request: number;
+    readonly event: StreamEvent;
+  },
+): Told {
+  const { open, askedAt, calls } = state.exact ?? NO_STREAM;
+  if (event.type === "message_start") {
+    const { message } = event;
+    const id = isJsonObject(message) && typeof message["id"] === "string" ? message["id"] : "";
+    const asked = askedAt.get(request);
+    const next = withOpen(withStreamed(state, id), {
+      request,
+      id,
+      begun: 0,
+      ended: 0,
+      shown: 0,
+      tail: [],
+    });
+    return and(tellRequest(next), (state) =>
+      sayEvent(
+        state,
+        event,
+        asked === undefined ? {} : { ttft_ms: Math.max(0, Math.round(at - asked)) },
+      ));
+  }
+  if (open?.request !== request || open.over !== undefined) return told(state);
+  switch (event.type) {
+    case "ping":
+      return told(state);
+    case "content_block_start": {
+      const { type, id } = isJsonObject(event["content_block"]) ? event["content_block"] : {};
+      const next = type === "tool_use" && typeof id === "string"
+        ? changed(state, { calls: new Set([...calls, id]) })
+        : state;
+      return and(
+        flush(withOpen(next, { ...open, begun: open.begun + 1 })),
+        (state) => sayEvent(state, event),
+      );
+    }
+    case "content_block_stop":
+      return release(
+        withOpen(state, { ...open, ended: open.ended + 1, tail: [...open.tail, event] }),
+      );
+    case "message_delta":
+      return told(withOpen(state, { ...open, tail: [...open.tail, event] }));
+    case "message_stop":
+      return release(withOpen(state, { ...open, tail: [...open.tail, event], over: "whole" }));
+    case "error":
+      return release(broken(state, open));
+    default:
+      return and(flush(state), (state) => sayEvent(state, event));
+  }
+}
+
+/** The stream of an answer breaks off: a block under way ends there, and since 2.1.330 it is said where. */
+function broken(state: FramesState, open: StreamedAnswer): FramesState {
+  const stop = { type: "content_block_stop", index: open.begun - 1 };
+  const tail = open.begun > open.ended ? [...open.tail, stop] : open.tail;
+  return withOpen(state, { ...open, ended: open.begun, tail, over: "broken" });
+}
+
+/** Tells a line of an answer, in its place among the events of the stream. */
+export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told {
+  if (standsInPlace(entry)) {
+    return and(
+      and(close(before), (state) => and(begin(state), tellRequest)),
+      (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
+    );
+  }
+  return and(openFor(before, entry.message.id), (state) =>
+    and(sayLine(state, entry), (state) => {
+      const { open } = state.exact ?? NO_STREAM;
+      return open?.id === entry.message.id
+        ? release(withOpen(state, { ...open, shown: open.shown + 1 }))
+        : told(state);
+    }));
+}
+
+/** Sees to it that what was streamed of an answer has been told before its lines. */
+function openFor(state: FramesState, id: string): Told {
+  const { open, waiting } = state.exact ?? NO_STREAM;
+  if (open?.id === id) return told(state);
+  const start = waiting.findIndex(({ part }) =>
+    part.kind === "event" && part.event["type"] === "message_start" &&
+    isJsonObject(part.event["message"]) && part.event["message"]["id"] === id
+  );
+  const ended = and(close(state), begin);
+  // Claude Code asks once more without a stream where one breaks off.
+  if (start < 0) return and(ended, tellRequest);
+  return and(ended, (state) => {
+    const { waiting } = state.exact ?? NO_STREAM;
+    const next = changed(state, { waiting: waiting.slice(start), calls: new Set(), fresh: true });
+    return tellStream(next);
+  });
+}
+
+/** What the model is told comes after what it has said. */
+export function tellBeforeUser(state: FramesState, { message }: UserEntry): Told {
+  const { calls } = state.exact ?? NO_STREAM;
+  const returned = typeof message.content === "string"
+    ? []
+    : message.content.map(({ tool_use_id: id }) => id);
+  const left = calls.size === 0 ? calls : calls.difference(new Set(returned));
+  return and(
+    close(state),
+    (state) => told(forgetRequest(changed(state, { calls: left, fresh: true }))),
+  );
+}
+
+/** Ends an answer all of whose lines have been read. */
+export function endWritten(state: FramesState): Told {
+  const { open } = state.exact ?? NO_STREAM;
+  return open?.over !== undefined && open.shown > 0 ? close(state) : told(state);
+}
+
+/** Forgets what is left of a turn that is over, but for what has been heard of the next one. */
+export function endStream(state: FramesState): Told {
+  return and(
+    close(state),
+    (state) => told(forgetRequest(changed(state, { calls: new Set(), fresh: true }))),
+  );
+}
+
+/** Tells the end of a block, and of an answer, once the frames of all its blocks have been told. */
+function release(state: FramesState): Told {
+  const { open } = state.exact ?? NO_STREAM;
+  if (open === undefined || open.shown < open.ended) return told(state);
+  return open.over === undefined ? flush(state) : close(state);
+}
+
+/** Tells what has been held back. */
+function flush(state: FramesState): Told {
+  const { open } = state.exact ?? NO_STREAM;
+  if (open === undefined || open.tail.length === 0) return told(state);
+  return open.tail.reduce(
+    (said, event) => and(said, (state) => sayEvent(state, event)),
+    told(withOpen(state, { ...open, tail: [] })),
+  );
+}
+
+/** Nothing more comes of the answer. */
+function close(before: FramesState): Told {
+  const { open } = before.exact ?? NO_STREAM;
+  if (open === undefined) return told(before);
+  const isWhole = open.over === "whole";
+  const state = open.over === undefined ? broken(before, open) : before;
+  const flushed = and(flush(state), (state) => {
+    if (isWhole || !isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
+    const from = { api_message_id: open.id, from_block_index: open.begun };
+    return sayEvent(state, { type: "message_stop" }, { abandoned_blocks: from });
+  });
+  return and(flushed, (state) => {
+    const { open: _, ...exact } = state.exact ?? NO_STREAM;
+    const next = { ...state, exact: { ...exact, fresh: !isWhole } };
+    // What stands in the place of the rest comes of the same request, and so does a stream that begins once more.
+    return told(isWhole ? forgetRequest(next) : next);
+  });
+}
+
+function sayLine(state: FramesState, entry: AssistantEntry): Told {
+  return say(state, (context) => framesOfEntry(entry, context));
+}
+
+function sayEvent(
+  state: FramesState,
+  event: StreamEvent,
+  more: Readonly<Record<string, unknown>> = {},
+): Told {
+  const messageId = state.exact?.open?.id ?? "";
+  return say(state, ({ version, sessionId, newUuid }) => [
+    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
+  ]);
+}
+
+function changed(state: FramesState, change: Partial<ExactState>): FramesState {
+  return state.exact === undefined ? state : { ...state, exact: { ...state.exact, ...change } };
+}
+
+function withOpen(state: FramesState, open: StreamedAnswer): FramesState {
+  return changed(state, { open });
+}

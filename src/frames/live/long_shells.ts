@@ -1,0 +1,83 @@
+import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
+import {
+  and,
+  type FramesState,
+  type Told,
+  told,
+  type WaitedShell,
+} from "../telling/frames_state.ts";
+import { tellTasks } from "../telling/saying.ts";
+import { startTask } from "../single/task_frames.ts";
+
+/** After so long `claude -p` of 2.1.197 and 2.1.330 tells of a shell in the foreground. */
+const LONG_SHELL_MS = 3000;
+
+/** Notes the shells that a line calls, and waits for. */
+export function noteShells(
+  state: FramesState,
+  { message, timestamp }: AssistantEntry,
+): FramesState {
+  const since = Date.parse(timestamp ?? "");
+  const called = message.content.flatMap(({ type, id, name, input }) => {
+    if (type !== "tool_use" || name !== "Bash" || typeof id !== "string") return [];
+    const { run_in_background: background, description, command } = isJsonObject(input)
+      ? input
+      : {};
+    return background === true || Number.isNaN(since)
+      ? []
+      : [[id, { since, description: `${description ?? command ?? ""}` }] as const];
+  });
+  return called.length === 0 ? state : { ...state, shells: new Map([...state.shells, ...called]) };
+}
+
+/** Forgets the shells whose results a line holds. */
+export function forgetShells(state: FramesState, { message }: UserEntry): FramesState {
+  if (state.shells.size === 0 || typeof message.content === "string") return state;
+  const returned = new Set(message.content.map(({ tool_use_id: id }) => id));
+  return { ...state, shells: new Map([...state.shells].filter(([id]) => !returned.has(id))) };
+}
+
+/** In how many milliseconds it is time to look which shells run; absent for as long as nothing changes. */
+export function untilLong(state: FramesState, now: number): number | undefined {
+  const waiting = waitedShells(state).map(([, { since }]) => since + LONG_SHELL_MS - now);
+  return waiting.length === 0 ? undefined : Math.max(0, Math.min(...waiting));
+}
+
+/**
+ * Tells of shells that a call has waited for so long that `claude -p` tells of them as tasks. Their ids are in no line:
+ * they are told only as long as there is no doubt which is whose.
+ *
+ * @param options.running ids of the shells that run, in the order of their start, and of some in the background
+ * @param options.now milliseconds since the epoch
+ */
+export function tellLongShells(
+  state: FramesState,
+  { running, now }: { readonly running: readonly string[]; readonly now: number },
+): Told {
+  const waiting = waitedShells(state);
+  const ids = running.filter((id) => !state.taskIds.has(id));
+  let next = told(state);
+  if (ids.length !== waiting.length) return next;
+  for (const [index, [toolUseId, shell]] of waiting.entries()) {
+    const id = ids[index];
+    if (id === undefined || now - shell.since < LONG_SHELL_MS) continue;
+    next = and(next, (state) =>
+      tellTasks(
+        { ...state, shells: new Map(state.shells).set(toolUseId, { ...shell, task: id }) },
+        (context) =>
+          startTask(state.tasks, {
+            id,
+            toolUseId,
+            type: "local_bash",
+            description: shell.description,
+            background: false,
+          }, context),
+      ));
+  }
+  return next;
+}
+
+function waitedShells({ shells }: FramesState): readonly (readonly [string, WaitedShell])[] {
+  return [...shells].filter(([, { task }]) => task === undefined);
+}

@@ -1,0 +1,18 @@
+import { systemFrame } from "../single/system_frame.ts";
+import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+
+/** Says that the model is asked, once for each answer and before anything that comes of it, to whoever wants answers live. */
+export function tellRequest(state: FramesState): Told {
+  if (state.requested !== false) return told(state);
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(
+    { ...state, requested: true },
+    (newUuid) => systemFrame("status", { status: "requesting" }, { sessionId, newUuid }),
+  );
+  return told(next, [made]);
+}
+
+/** The answer has been told, or will not come: the next one takes another request. */
+export function forgetRequest(state: FramesState): FramesState {
+  return state.requested === true ? { ...state, requested: false } : state;
+}

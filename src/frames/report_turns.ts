@@ -1,0 +1,278 @@
+import type { ChildRemains, Exit } from "../session/input.ts";
+import { type Message, ticketsOf } from "../session/message.ts";
+import { type Cost, costOfEntries } from "../transcript/cost.ts";
+import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { sessionListingOf } from "../transcript/session_listing.ts";
+import { parseTaskNotification } from "../transcript/task_notification.ts";
+import type { Turn } from "../transcript/turn.ts";
+import type { ClaudeLimits } from "../wire/claude_limits.ts";
+import type { Frame } from "../wire/frame.ts";
+import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
+import { costAtEnd, costSoFar } from "./cost_so_far.ts";
+import { type FramesState, listOf, type TurnEnd, withIds } from "./telling/frames_state.ts";
+import { resultFrame } from "./result/result_frame.ts";
+import { deniedIn, printedResults, runTurns } from "./results.ts";
+import { subagentStats } from "./result/subagent_stats.ts";
+import { type Report, unfinishedProblem } from "./result/report.ts";
+import { overspentVerdict, type Verdict, verdictOf } from "./result/verdict.ts";
+
+/** How a child came to its end. */
+export interface ChildEnd {
+  /** Absent when the child could not even be killed. */
+  readonly exit: Exit | undefined;
+  /** What the child left. */
+  readonly remains: ChildRemains;
+}
+
+/** What became of turns, and what is said of it. */
+export interface Reported {
+  readonly state: FramesState;
+  readonly frames: readonly Frame[];
+  readonly report: Report;
+}
+
+/**
+ * Says what became of the turns that have not been told yet: of one that the child outlived, or, with the child's own
+ * end, of the last ones.
+ */
+export function reportTurns(
+  state: FramesState,
+  { ending, at, tickets = [], cost = state.cost }: TurnEnd,
+  child?: ChildEnd,
+): Reported {
+  const { reporting: options, results: printed, locals } = state;
+  const { sessionId } = state.options;
+  const { stop, unfinished = [] } = ending.kind === "answered" ? ending : {};
+  const announced = stop?.["last_assistant_message"];
+  const entries = listOf(state.entries);
+  const all = runTurns(state);
+  const written = stop === undefined || unfinished.length > 0 ? withoutStopped(all) : all;
+  // A command, and a turn that never began, leave no line; what came before them is not theirs.
+  const isUnwritten = written.length <= printed &&
+    (child === undefined || state.options.conversation === true);
+  const turns = isUnwritten || ending.kind === "settled" ? [] : written;
+  const turn = turns.at(-1);
+  const message = state.taken[0] ?? state.awaited[0];
+  const version = turn?.version ?? state.version ?? child?.remains.version ??
+    (ending.kind === "settled" && ending.message.settled.kind === "local"
+      ? ending.message.settled.version
+      : undefined);
+  const costNow = child === undefined
+    ? costSoFar({ ...state, cost }, written) ??
+      (ending.kind === "settled" ? NOTHING_YET : undefined)
+    : costAtEnd(state, costOfEntries(entries) ?? child.remains.cost) ??
+      costSoFar({ ...state, cost }, written);
+  const judged = confirmed(
+    verdictOf(ending, {
+      ...options,
+      command: message?.way === undefined ? undefined : message.command,
+      altered: message?.way === undefined ? undefined : message.altered,
+      isClaude: version !== undefined,
+      turn,
+      now: state.options.startedAt + at,
+    }),
+    {
+      turns: turns.slice(printed),
+      message,
+      texts: state.taken.map(({ text }) => text),
+      announced,
+      ended: child === undefined || child.exit !== undefined,
+    },
+  );
+  const isOverspent = judged.outcome.kind === "answered" && options.maxBudgetUsd !== undefined &&
+    costNow !== undefined && costNow.totalUsd >= options.maxBudgetUsd;
+  // As in `claude -p`, an answer that uses the budget up is no answer.
+  const verdict = isOverspent ? overspentVerdict(options) : judged;
+  const told = verdict.outcome.kind === "answered" ? state.typed?.result : undefined;
+  const outcome: Outcome = told === undefined
+    ? verdict.outcome
+    : { kind: "local", text: told, command: "compact" };
+  const facts = {
+    version: version ?? "unknown",
+    sessionId,
+    cost: costNow,
+    maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
+    subagents: subagentStats(turns, {
+      stopped: unfinished.filter(({ type }) => type === "subagent").length,
+    }),
+    messages: state.taken,
+    fastMode: state.fastMode,
+  };
+  const limits = limitsAfter(state, { cost: facts.cost?.totalUsd, failure: verdict.failure });
+  // Results that had to wait tell the cost of the end, as those of `claude -p` do.
+  const sinceLast = (index: number) =>
+    ending.kind === "settled"
+      ? "nothing" as const
+      : child === undefined || (index === printed && printed > 0)
+      ? undefined
+      : index === 0
+      ? "everything" as const
+      : "nothing" as const;
+  const { state: next, made: { earlier, result } } = withIds(state, (newUuid) => ({
+    earlier: turns.slice(printed, -1).map((each, offset) =>
+      resultFrame({
+        ...facts,
+        uuid: newUuid(),
+        outcome: { kind: "answered" },
+        turns: turns.slice(0, printed + offset + 1),
+        index: printed + offset + locals,
+        permissionDenials: permissionDenialsOf(each, deniedIn(state)),
+        sinceLast: sinceLast(printed + offset),
+      })
+    ),
+    result: resultFrame({
+      ...facts,
+      uuid: newUuid(),
+      outcome,
+      // What a command does is no turn.
+      turns: outcome.kind === "local" ? [] : turns,
+      index: Math.max(0, (turns.length > 0 ? turns.length - 1 : printed) + locals),
+      permissionDenials: turn === undefined ? [] : permissionDenialsOf(turn, deniedIn(state)),
+      ...(typeof announced === "string" ? { lastAssistantMessage: announced } : {}),
+      ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
+      limits,
+      streamed: state.streamed,
+      ...(outcome.kind === "answered" || outcome.kind === "error_max_turns" ||
+          outcome.kind === "error_max_budget_usd" ||
+          outcome.kind === "error_max_structured_output_retries" || ending.kind === "settled"
+        ? {}
+        : { durationMs: Math.round(at - state.endedAt) }),
+      sinceLast: sinceLast(Math.max(0, turns.length - 1)),
+    }),
+  }));
+  const { suggestion } = verdict;
+  const answered = new Set([...tickets, ...ticketsOf(state.taken)]);
+  // The caller has stopped the turn: there is nothing to explain.
+  const cause = ending.kind === "aborted"
+    ? undefined
+    : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
+  // A conversation that is stopped between turns has no result.
+  const isUnasked = state.options.conversation === true && message === undefined &&
+    ending.kind === "interrupted";
+  const isTold = isUnasked ||
+    (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
+  const problem = cause === undefined
+    ? unfinished.length === 0 ? undefined : unfinishedProblem(unfinished, facts.version)
+    : { message: cause, ...(suggestion === undefined ? {} : { suggestion }) };
+  return {
+    state: {
+      ...next,
+      ...(turns.length > printed
+        ? { results: turns.length }
+        : { locals: locals + (isTold ? 0 : 1) }),
+      ...(state.streamed === undefined ? {} : { streamed: [] }),
+      taken: [],
+      endedAt: at,
+      paidBefore: facts.cost?.totalUsd ?? state.paidBefore,
+    },
+    frames: isTold ? [] : printedResults([...earlier, result], facts.version),
+    report: {
+      result,
+      exitCode: verdict.failure?.isTemporary === true
+        ? TRY_LATER
+        : exitCodeOf(outcome, turn?.error !== undefined),
+      ...(answered.size === 0 ? {} : { tickets: [...answered] }),
+      ...(problem === undefined ? {} : { problem }),
+      ...(outcome.kind === "answered" && wasKilled(child?.exit)
+        ? {
+          warning: `Claude Code did not end within ${
+            options.limits.exitTimeoutMs / 1000
+          } s of its answer and was killed, so the cost is not known`,
+        }
+        : {}),
+      showScreen: verdict.showScreen,
+    },
+  };
+}
+
+/** Exit code of a run that may well succeed later: sysexits(3) calls it EX_TEMPFAIL. */
+const TRY_LATER = 75;
+
+/** What is left of limits after a turn, as far as it is known; what a turn has cost is told beside it alone. */
+function limitsAfter(
+  { limits, paidBefore }: FramesState,
+  { cost, failure }: { readonly cost: number | undefined; readonly failure: Verdict["failure"] },
+): ClaudeLimits | undefined {
+  const { resetsAt } = failure ?? {};
+  const reached = failure?.kind === "usage-limit"
+    ? { reached: resetsAt === undefined ? {} : { resets_at: resetsAt } }
+    : {};
+  if (limits === undefined) return "reached" in reached ? reached : undefined;
+  const turnCost = cost === undefined || paidBefore === undefined ? undefined : cost - paidBefore;
+  return {
+    ...limits,
+    ...(turnCost === undefined ? {} : { turn_cost_usd: Math.max(0, turnCost) }),
+    ...reached,
+  };
+}
+
+/** What a run has cost that has asked no model. */
+const NOTHING_YET: Cost = {
+  totalUsd: 0,
+  apiDurationMs: 0,
+  modelUsage: {},
+  hasUnknownPrice: undefined,
+};
+
+/** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
+function withoutStopped(turns: readonly Turn[]): readonly Turn[] {
+  const end = turns.findLastIndex(({ prompt }) =>
+    parseTaskNotification(prompt?.message.content)?.status !== "killed"
+  );
+  return turns.slice(0, end + 1);
+}
+
+const SIGKILL = 9;
+
+function wasKilled(exit: Exit | undefined): boolean {
+  return exit?.kind === "signaled" && exit.signal === SIGKILL;
+}
+
+/** Takes an answer back that belongs to no prompt of ours, cannot be read at all, or whose giver never ends. */
+function confirmed(
+  verdict: Verdict,
+  facts: {
+    /** Those that are told now. */
+    readonly turns: readonly Turn[];
+    readonly message: Message | undefined;
+    /** The texts that were sent for them. */
+    readonly texts: readonly string[];
+    readonly announced: unknown;
+    readonly ended: boolean;
+  },
+): Verdict {
+  if (verdict.outcome.kind !== "answered") return verdict;
+  const fail = (outcome: Outcome, suggestion: string): Verdict => ({
+    outcome,
+    suggestion,
+    showScreen: false,
+  });
+  if (!facts.ended) {
+    return fail({
+      kind: "exit_timeout",
+      message: "Claude Code does not end, not even by SIGKILL: it hangs in the kernel",
+    }, "Look for a file system or a device that does not answer");
+  }
+  const [turn] = facts.turns;
+  if (turn === undefined && typeof facts.announced !== "string") {
+    return fail({
+      kind: "drain_timeout",
+      message:
+        "Cannot read the answer: Claude Code wrote no transcript and its Stop hook names no text",
+    }, "Run again with --trace to see what the child did");
+  }
+  const { message, texts } = facts;
+  const sent = turn?.prompt?.message.content;
+  const isOurs = message?.way !== undefined && message.command === undefined;
+  if (
+    typeof sent === "string" && isOurs && !texts.includes(sent) &&
+    parseTaskNotification(sent) === undefined
+  ) {
+    const failed = fail({
+      kind: "internal_error",
+      message: "The prompt did not reach Claude as it is: Claude Code changed it",
+    }, "Compare it with the user line of the session's transcript");
+    return { ...failed, isForeign: true };
+  }
+  return verdict;
+}

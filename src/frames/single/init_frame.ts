@@ -1,0 +1,143 @@
+import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
+import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
+import type { InitFrame } from "../../wire/frame.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+
+/**
+ * What is known of a session when its first frame is printed.
+ *
+ * `SessionListing` of the transcript has `tools`, `agents`, `skills`, `mcpServers` and
+ * `additionalDirectories`, where the version writes them down; the SessionStart hook has `model` with
+ * its `[1m]` suffix.
+ */
+export interface InitFacts {
+  readonly version: string;
+  readonly sessionId: string;
+  readonly uuid: string;
+  /** The child's working directory. */
+  readonly cwd: string;
+  readonly model?: string | undefined;
+  readonly fastMode?: FastModeAsked | undefined;
+  /** Whether the first request asked for fast mode, where the transcript has it. */
+  readonly asksFastMode?: boolean;
+  readonly permissionMode?: string | undefined;
+  /** As the API names them; printed with `Agent` as `Task`. Empty if unknown. */
+  readonly tools?: readonly string[];
+  readonly mcpServers?: readonly { readonly name: string; readonly status: string }[];
+  readonly agents?: readonly string[];
+  readonly skills?: readonly string[];
+  /** Left out, the skills: every skill is a command, but there are more commands. */
+  readonly slashCommands?: readonly string[];
+  readonly plugins?: readonly { readonly name: string; readonly path: string }[];
+  /** `ANTHROPIC_API_KEY` or `apiKeyHelper`; `none` for every kind of token. */
+  readonly apiKeySource?: string;
+  readonly outputStyle?: string;
+  /** The folder of the automatic memory; without it there is no `memory_paths`, as with `--bare`. */
+  readonly memoryPath?: string;
+  readonly additionalDirectories?: readonly string[];
+  /** Whether the environment turns telemetry off. */
+  readonly analyticsDisabled?: boolean;
+  readonly productFeedbackDisabled?: boolean;
+  /** The same frame of a headless Claude Code that was started like the child, where one was asked. */
+  readonly described?: JsonObject | undefined;
+  /** The messages with which the turn begins; since 2.1.330 it says which they are. */
+  readonly messages?: readonly { readonly uuid?: string }[];
+  /** Who wants structured answers, for which there is a tool that it does not know of. */
+  readonly output?: true | "initialized" | undefined;
+  /** Whether requests go to Anthropic's own host. */
+  readonly servedByAnthropic?: boolean;
+}
+
+/**
+ * Builds the `system/init` frame with the keys of the version.
+ *
+ * What neither a TUI nor a headless Claude Code beside it tells is not made up: lists are empty (`tools` before 2.1.330, `agents` in
+ * 2.1.168, `plugins`, `terminal_slash_commands`, and `capabilities`, which are those of a control
+ * protocol), and `messaging_socket_path`, `per_turn_effort_active`, `ultrathink_available` and
+ * `ultrathink_typed_raises` are left out.
+ */
+export function initFrame(facts: InitFacts): InitFrame {
+  const skills = facts.skills ?? [];
+  const fields = {
+    cwd: facts.cwd,
+    session_id: facts.sessionId,
+    tools: [...facts.tools ?? []].sort().map((tool) => tool === "Agent" ? "Task" : tool),
+    mcp_servers: facts.mcpServers ?? [],
+    model: facts.model,
+    permissionMode: facts.permissionMode ?? "default",
+    slash_commands: facts.slashCommands ?? skills,
+    terminal_slash_commands: [],
+    apiKeySource: facts.apiKeySource ?? "none",
+    claude_code_version: facts.version,
+    output_style: facts.outputStyle ?? "default",
+    agents: facts.agents ?? [],
+    skills,
+    plugins: facts.plugins ?? [],
+    capabilities: [],
+    analytics_disabled: facts.analyticsDisabled,
+    product_feedback_disabled: facts.productFeedbackDisabled,
+    served_by_anthropic: facts.servedByAnthropic,
+    uuid: facts.uuid,
+    memory_paths: facts.memoryPath === undefined ? undefined : { auto: facts.memoryPath },
+    original_cwd: facts.cwd,
+    additional_directories: facts.additionalDirectories ?? [],
+    ...fastModeOf(facts.fastMode, isFast(facts)),
+    view_mode: "default",
+    user_message_uuids: facts.messages?.some(({ uuid }) => uuid !== undefined)
+      ? facts.messages.flatMap(({ uuid }) => uuid ?? [])
+      : undefined,
+  };
+  return {
+    type: "system",
+    subtype: "init",
+    ...onlyWireKeys("init", { ...fields, ...describedBy(facts) }, facts),
+    session_id: facts.sessionId,
+  };
+}
+
+/** Whether the model has fast mode: before 2.1.330, which writes down what it asks for, these do (2.1.197). */
+function isFast({ version, model = "", asksFastMode = false }: InitFacts): boolean {
+  return isVersionAtLeast(version, "2.1.330") ? asksFastMode : /opus-4-[78](?!\d)/u.test(model);
+}
+
+/** What of a session a headless Claude Code tells as the child would. Of MCP servers, and of itself, it does not. */
+const DESCRIBED = [
+  ...["slash_commands", "terminal_slash_commands", "agents", "skills", "plugins", "output_style"],
+  ...["apiKeySource", "additional_directories", "fast_mode_state", "fast_mode_disabled_reason"],
+  ...["per_turn_effort_active", "ultrathink_available", "ultrathink_typed_raises", "view_mode"],
+  ...["analytics_disabled", "product_feedback_disabled", "served_by_anthropic"],
+];
+
+/**
+ * The tool for structured answers in its place among others, of which the first alone has another name than it is sorted
+ * by. An initialization is too late for that.
+ */
+function withOutputTool(
+  tools: readonly unknown[],
+  output: true | "initialized",
+): readonly unknown[] {
+  const next = output === true
+    ? tools.findIndex((tool, place) => place > 0 && `${tool}` > OUTPUT_TOOL)
+    : -1;
+  return tools.toSpliced(next < 0 ? tools.length : next, 0, OUTPUT_TOOL);
+}
+
+function describedBy(
+  { described = {}, tools: known = [], output }: InitFacts,
+): JsonObject {
+  const { tools } = described;
+  return {
+    ...Object.fromEntries(
+      DESCRIBED.flatMap((name) => name in described ? [[name, described[name]]] : []),
+    ),
+    ...(Array.isArray(tools)
+      ? {
+        tools: [
+          ...output === undefined ? tools : withOutputTool(tools, output),
+          ...known.filter((tool) => tool.startsWith("mcp__")),
+        ],
+      }
+      : {}),
+  };
+}

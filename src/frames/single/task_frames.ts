@@ -1,0 +1,297 @@
+import type { Entry, UserEntry } from "../../transcript/entry.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import {
+  enqueuedNotification,
+  parseTaskNotification,
+  type TaskNotification,
+} from "../../transcript/task_notification.ts";
+import type { ToolUse } from "../../transcript/turn.ts";
+import type { SystemFrame } from "../../wire/frame.ts";
+import { systemFrame } from "./system_frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** A shell or a subagent at work. */
+export interface Task {
+  readonly id: string;
+  /** The call that started it. */
+  readonly toolUseId: string;
+  readonly type: "local_bash" | "local_agent";
+  readonly description: string;
+  /** Whether the turn goes on without waiting for it. */
+  readonly background: boolean;
+  /** A subagent's type and prompt. */
+  readonly agentType?: string;
+  readonly prompt?: string;
+}
+
+/** The tasks at work, by id. */
+export type Tasks = ReadonlyMap<string, Task>;
+
+/** The tasks after something was heard of them, and the frames `claude -p` prints for it. */
+export interface TaskStep {
+  readonly tasks: Tasks;
+  readonly frames: readonly SystemFrame[];
+}
+
+/** What a line alone does not say about tasks. */
+export interface TaskContext {
+  readonly version: string;
+  readonly sessionId: string;
+  readonly newUuid: () => string;
+  /** The calls so far, by id. */
+  readonly toolUses: ReadonlyMap<string, ToolUse>;
+}
+
+/** The version that lists the tasks in the background whenever they change, and tells their ends at once. */
+const WITH_LIST = "2.1.330";
+
+/**
+ * Tells what a line of the transcript says about tasks: `task_started`, `task_updated`, `task_notification` and
+ * `background_tasks_changed`, which come before the line's own frames.
+ *
+ * Known differences: `run_id` and `task_progress` are nowhere in the transcript; the output file of a subagent in the
+ * foreground is not named. Up to 2.1.197 a `task_notification` comes with the turn that it starts, so one that the
+ * running turn takes in gives none.
+ */
+export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
+  if (entry.type === "other") {
+    const notification = enqueuedNotification(entry.line);
+    return notification === undefined
+      ? { tasks, frames: [] }
+      : notified(tasks, { notification, endedAt: entry.line.timestamp, context });
+  }
+  if (entry.type !== "user" || entry.isSidechain === true) return { tasks, frames: [] };
+  if (entry.meaning === "prompt") {
+    const notification = isVersionAtLeast(context.version, WITH_LIST)
+      ? undefined
+      : parseTaskNotification(entry.message.content);
+    return {
+      tasks,
+      frames: notification === undefined ? [] : [notificationFrame(notification, context)],
+    };
+  }
+  return entry.meaning === "tool-result" ? returned(tasks, entry, context) : { tasks, frames: [] };
+}
+
+/** A task that was seen to run. */
+export function startTask(tasks: Tasks, task: Task, context: TaskContext): TaskStep {
+  if (tasks.has(task.id)) return { tasks, frames: [] };
+  const started = new Map(tasks).set(task.id, task);
+  const recent = isVersionAtLeast(context.version, WITH_LIST);
+  const frame = systemFrame("task_started", {
+    task_id: task.id,
+    tool_use_id: task.toolUseId,
+    description: task.description,
+    subagent_type: task.agentType,
+    is_backgrounded: recent ? task.background : undefined,
+    spawn_depth: recent && task.type === "local_agent" ? 1 : undefined,
+    task_type: task.type,
+    prompt: task.prompt,
+  }, context);
+  return {
+    tasks: started,
+    frames: task.background ? [...listFrames(started, context), frame] : [frame],
+  };
+}
+
+/** The end of the run stops what still runs in the background. */
+export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): TaskStep {
+  let step: TaskStep = { tasks, frames: [] };
+  for (const task of tasks.values()) {
+    if (!task.background) continue;
+    const { tasks: rest, frames } = stopTask(step.tasks, task, { endedAt, context });
+    step = { tasks: rest, frames: [...step.frames, ...frames] };
+  }
+  return step;
+}
+
+function stopTask(
+  tasks: Tasks,
+  task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
+  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
+): TaskStep {
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  // Before it lists tasks, Claude Code only stops to wait for a subagent.
+  const killed = task.type === "local_bash" || isVersionAtLeast(context.version, WITH_LIST);
+  return {
+    tasks: rest,
+    frames: [
+      ...killed ? [updateFrame(task.id, { status: "killed", endedAt }, context)] : [],
+      systemFrame("task_notification", {
+        task_id: task.id,
+        tool_use_id: task.toolUseId,
+        status: "stopped",
+        output_file: "",
+        summary: task.description,
+      }, context),
+      ...listFrames(rest, context),
+    ],
+  };
+}
+
+/** The result of a call: it started a task in the background, or ended one that it waited for. */
+function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskStep {
+  const { content } = entry.message;
+  const block = typeof content === "string"
+    ? undefined
+    : content.find(({ type }) => type === "tool_result");
+  const toolUseId = block?.tool_use_id;
+  const use = typeof toolUseId === "string" ? context.toolUses.get(toolUseId) : undefined;
+  if (use === undefined) return { tasks, frames: [] };
+  const outcome = isJsonObject(entry.toolUseResult) ? entry.toolUseResult : {};
+  const launched = taskOf(use, outcome);
+  if (launched?.background === true && tasks.get(launched.id)?.background === false) {
+    // It took too long to be waited for, or somebody has put it there.
+    const moved = new Map(tasks).set(launched.id, launched);
+    const update = systemFrame("task_updated", {
+      task_id: launched.id,
+      patch: { is_backgrounded: true },
+    }, context);
+    return { tasks: moved, frames: [...listFrames(moved, context), update] };
+  }
+  const started = launched === undefined
+    ? { tasks, frames: [] }
+    : startTask(tasks, launched, context);
+  const ended = [...started.tasks.values()].find((task) =>
+    !task.background && task.toolUseId === use.id
+  );
+  if (ended === undefined) return started;
+  const rest = new Map(started.tasks);
+  rest.delete(ended.id);
+  const failed = block?.is_error === true;
+  return {
+    tasks: rest,
+    frames: [
+      ...started.frames,
+      ...ended.type === "local_agent"
+        ? [updateFrame(ended.id, {
+          status: failed ? "failed" : "completed",
+          endedAt: entry.timestamp,
+        }, context)]
+        : [],
+      systemFrame("task_notification", {
+        task_id: ended.id,
+        tool_use_id: use.id,
+        status: failed ? "failed" : "completed",
+        output_file: "",
+        summary: reportOf(outcome, context) ?? ended.description,
+        usage: usageOf(outcome),
+      }, context),
+    ],
+  };
+}
+
+function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
+  const input = isJsonObject(use.input) ? use.input : {};
+  const text = (value: unknown) => typeof value === "string" ? value : "";
+  const { backgroundTaskId, agentId } = outcome;
+  const description = text(input.description);
+  if (typeof backgroundTaskId === "string") {
+    return {
+      id: backgroundTaskId,
+      toolUseId: use.id,
+      type: "local_bash",
+      description: description || text(input.command),
+      background: true,
+    };
+  }
+  if (typeof agentId !== "string" || (use.name !== "Agent" && use.name !== "Task")) {
+    return undefined;
+  }
+  return {
+    id: agentId,
+    toolUseId: use.id,
+    type: "local_agent",
+    description,
+    background: outcome.isAsync === true,
+    agentType: text(outcome.agentType) || text(input.subagent_type) || "general-purpose",
+    prompt: text(input.prompt),
+  };
+}
+
+/** A subagent's last words, which 2.1.330 prints in the place of its description. */
+function reportOf(outcome: JsonObject, { version }: TaskContext): string | undefined {
+  const { content } = outcome;
+  if (!isVersionAtLeast(version, WITH_LIST) || !Array.isArray(content)) return undefined;
+  const last: unknown = content.at(-1);
+  return isJsonObject(last) && typeof last.text === "string" ? last.text : undefined;
+}
+
+function usageOf(outcome: JsonObject): JsonObject | undefined {
+  const { totalTokens, totalToolUseCount, totalDurationMs } = outcome;
+  return typeof totalTokens === "number"
+    ? { total_tokens: totalTokens, tool_uses: totalToolUseCount, duration_ms: totalDurationMs }
+    : undefined;
+}
+
+/** A task in the background has ended; whether a turn follows is told later. */
+function notified(
+  tasks: Tasks,
+  { notification, endedAt, context }: {
+    readonly notification: TaskNotification;
+    readonly endedAt: unknown;
+    readonly context: TaskContext;
+  },
+): TaskStep {
+  const { taskId, status } = notification;
+  if (status === "killed") {
+    const task = tasks.get(taskId) ?? {
+      id: taskId,
+      toolUseId: notification.toolUseId,
+      type: "local_bash",
+      description: notification.summary ?? "",
+    };
+    return stopTask(tasks, task, { endedAt, context });
+  }
+  const rest = new Map(tasks);
+  rest.delete(taskId);
+  const update = updateFrame(taskId, { status, endedAt }, context);
+  return {
+    tasks: rest,
+    frames: isVersionAtLeast(context.version, WITH_LIST)
+      ? [update, notificationFrame(notification, context), ...listFrames(rest, context)]
+      : [update],
+  };
+}
+
+function updateFrame(
+  taskId: string,
+  { status, endedAt }: { readonly status: string; readonly endedAt: unknown },
+  context: TaskContext,
+): SystemFrame {
+  const time = typeof endedAt === "string" ? Date.parse(endedAt) : NaN;
+  return systemFrame("task_updated", {
+    task_id: taskId,
+    patch: { status, ...(Number.isNaN(time) ? {} : { end_time: time }) },
+  }, context);
+}
+
+function notificationFrame(notification: TaskNotification, context: TaskContext): SystemFrame {
+  const { usage, result } = notification;
+  const report = isVersionAtLeast(context.version, WITH_LIST) ? result : undefined;
+  return systemFrame("task_notification", {
+    task_id: notification.taskId,
+    tool_use_id: notification.toolUseId,
+    status: notification.status === "killed" ? "stopped" : notification.status,
+    output_file: notification.outputFile ?? "",
+    summary: report ?? notification.summary,
+    summary_is_report: report === undefined ? undefined : true,
+    usage: usage && {
+      total_tokens: usage.totalTokens,
+      tool_uses: usage.toolUses,
+      duration_ms: usage.durationMs,
+    },
+  }, context);
+}
+
+function listFrames(tasks: Tasks, context: TaskContext): readonly SystemFrame[] {
+  if (!isVersionAtLeast(context.version, WITH_LIST)) return [];
+  const listed = [...tasks.values()].filter(({ background }) => background).map((task) => ({
+    task_id: task.id,
+    task_type: task.type,
+    ...(task.agentType === undefined ? {} : { subagent_type: task.agentType }),
+    description: task.description,
+  }));
+  return [systemFrame("background_tasks_changed", { tasks: listed }, context)];
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { AssistantFrame } from "../../wire/frame.ts";
+import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+
+/** What a frame is made of that stands in the place of an answer. */
+export interface UnavailableFacts {
+  readonly version: string;
+  readonly sessionId: string;
+  /** The id of the frame, and that of its message. */
+  readonly uuid: string;
+  readonly messageId: string;
+  /** When, in ISO 8601. */
+  readonly timestamp: string;
+  /** A command that was carried out in vain: its output as the transcript has it, its name and what followed that. */
+  readonly failed?: {
+    readonly source: string;
+    readonly run: { readonly command: string; readonly args: string };
+  };
+  /** Of a command that was carried out: what the frame says beside its words. */
+  readonly carriedOut?: JsonObject;
+}
+
+/**
+ * Builds the `assistant` frame with which `claude -p` says what came of a slash command: it is not available there, has
+ * failed, or has said something; measured on 2.1.168, 2.1.197 and 2.1.330.
+ */
+export function unavailableFrame(text: string, facts: UnavailableFacts): AssistantFrame {
+  const isNew = isVersionAtLeast(facts.version, "2.1.330");
+  const usage = {
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+    service_tier: null,
+    cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
+    inference_geo: null,
+    iterations: null,
+    speed: null,
+    ...(isNew ? { output_tokens_details: null, fallback_credit: null } : {}),
+  };
+  return {
+    type: "assistant",
+    message: {
+      ...(isNew ? { diagnostics: null } : {}),
+      id: facts.messageId,
+      container: null,
+      model: "<synthetic>",
+      role: "assistant",
+      stop_details: null,
+      stop_reason: isNew ? "end_turn" : "stop_sequence",
+      stop_sequence: isNew ? null : "",
+      type: "message",
+      usage,
+      content: [{ type: "text", text }],
+      context_management: null,
+    },
+    parent_tool_use_id: null,
+    session_id: facts.sessionId,
+    ...onlyWireKeys("assistant", {
+      local_command_source: facts.failed?.source ??
+        `<local-command-stdout>${text}</local-command-stdout>`,
+      uuid: facts.uuid,
+      timestamp: facts.timestamp,
+      local_command_run: facts.failed?.run,
+      local_command_outcome: facts.carriedOut === undefined
+        ? { kind: facts.failed ? "failed" : "unavailable_headless" }
+        : undefined,
+    }, facts),
+    ...facts.carriedOut,
+  };
+}

@@ -1,0 +1,98 @@
+import type { Entry } from "../../transcript/entry.ts";
+import { type SessionListing, sessionListingOf } from "../../transcript/session_listing.ts";
+import {
+  BRIDGED_OUTPUT_TOOL,
+  OUTPUT_SERVER,
+  OUTPUT_TOOL,
+} from "../../transcript/structured_output.ts";
+import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
+import type { FastMode } from "../result/fast_mode.ts";
+import { NO_PARTS } from "./partial_state.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import { type InitFacts, initFrame } from "../single/init_frame.ts";
+
+/** Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it. */
+export function begin(state: FramesState, version = state.version): Told {
+  if (state.begun || version === undefined) return told(state);
+  const { options, earlier } = state;
+  const listing = sessionListingOf([...earlier, ...listOf(state.entries)], earlier.length);
+  const { state: next, made } = withIds(state, (newUuid) =>
+    initFrame({
+      version,
+      sessionId: options.sessionId,
+      uuid: newUuid(),
+      cwd: options.cwd,
+      model: options.model ?? state.model ?? listing.model ?? answeringModel(state) ??
+        describedModel(state),
+      fastMode: options.fastMode,
+      asksFastMode: listing.asksFastMode,
+      permissionMode: state.permissionMode ?? options.permissionMode,
+      ...offered(state, { listing, version }),
+      agents: listing.agents,
+      skills: listing.skills,
+      additionalDirectories: listing.additionalDirectories,
+      apiKeySource: options.apiKeySource,
+      ...(options.outputStyle === undefined ? {} : { outputStyle: options.outputStyle }),
+      ...(options.memoryPath === undefined ? {} : { memoryPath: options.memoryPath }),
+      servedByAnthropic: options.servedByAnthropic,
+      analyticsDisabled: true,
+      productFeedbackDisabled: true,
+      described: state.described,
+      output: options.output,
+      messages: state.taken,
+    }));
+  const { turn: _, ...partial } = next.partial ?? NO_PARTS;
+  const { fast_mode_state, fast_mode_disabled_reason } = made;
+  return told({
+    ...next,
+    fastMode: { fast_mode_state, fast_mode_disabled_reason } as FastMode,
+    begun: true,
+    early: [],
+    // What hooks tell next belongs to the turn that has begun, whichever that is.
+    ...(next.partial === undefined ? {} : { partial }),
+  }, [made, ...state.early]);
+}
+
+/** Names of MCP servers that no configuration has: those of plugins, and of the account. */
+const UNCONFIGURED = /^(?:plugin:|claude\.ai )/u;
+
+/** The tools on offer and the servers that have them, as `claude -p` names what is Claude Code's own there. */
+function offered(
+  { options: { output, servers = [] }, connections = {} }: FramesState,
+  { listing, version }: { readonly listing: SessionListing; readonly version: string },
+): Pick<InitFacts, "tools" | "mcpServers"> {
+  const listed = listing.mcpServers.filter(({ name }) => name !== OUTPUT_SERVER);
+  const known = servers.map(({ name }) => name);
+  return {
+    tools: output === undefined
+      ? listing.tools
+      : listing.tools.map((tool) => tool === BRIDGED_OUTPUT_TOOL ? OUTPUT_TOOL : tool),
+    mcpServers: [
+      ...servers.map(({ name, source, disabled }) => {
+        const told = connections[name] ?? listed.find((each) => each.name === name)?.status;
+        const status = disabled ? "disabled" : told ?? "pending";
+        return isVersionAtLeast(version, "2.1.330") ? { name, status, source } : { name, status };
+      }),
+      ...listed.filter(({ name }) => !known.includes(name) && UNCONFIGURED.test(name)),
+    ],
+  };
+}
+
+/** Makes ready for a turn that follows another one, with a `system/init` of its own. */
+export function beginTurn(state: FramesState): Told {
+  return told(state.rested ? { ...state, rested: false, begun: false } : state);
+}
+
+/** The model as a headless Claude Code has named it, where there is no child. */
+function describedModel({ described }: FramesState): string | undefined {
+  const model = described?.["model"];
+  return typeof model === "string" ? model : undefined;
+}
+
+/** The model that answers, or answered last before the session was resumed. */
+function answeringModel({ entries, earlier }: FramesState): string | undefined {
+  const isAnswer = (entry: Entry) =>
+    entry.type === "assistant" && entry.message.model !== "<synthetic>";
+  const answer = listOf(entries).find(isAnswer) ?? earlier.findLast(isAnswer);
+  return answer?.type === "assistant" ? answer.message.model : undefined;
+}

@@ -1,0 +1,46 @@
+import type { StreamedPart } from "../../session/input.ts";
+import type { StreamEvent } from "../../wire/frame.ts";
+
+/** What has to be remembered to say answers event by event, as the API streams them. */
+export interface ExactState {
+  /** What has been heard and waits for what the transcript has to tell before it, the oldest first. */
+  readonly waiting: readonly HeardPart[];
+  /** When the requests under way were made, in milliseconds from the start of the child. */
+  readonly askedAt: ReadonlyMap<number, number>;
+  /** The answer that is being told. */
+  readonly open?: StreamedAnswer;
+  /** The calls of the last answer that have not returned: until then the model is not asked again. */
+  readonly calls: ReadonlySet<string>;
+  /** Whether the model has been told something since its last answer. */
+  readonly fresh: boolean;
+}
+
+/** A part of a stream, and when it was heard. */
+export interface HeardPart {
+  readonly at: number;
+  readonly request: number;
+  readonly part: StreamedPart;
+}
+
+/** An answer whose beginning has been told. */
+export interface StreamedAnswer {
+  readonly request: number;
+  /** The API's id. */
+  readonly id: string;
+  /** How many blocks have begun and ended in the stream, and how many lines of it have been told. */
+  readonly begun: number;
+  readonly ended: number;
+  readonly shown: number;
+  /** The end of the last block and what follows it: the frames of the answer come before. */
+  readonly tail: readonly StreamEvent[];
+  /** Set once the stream is over, in whichever way. */
+  readonly over?: "whole" | "broken";
+}
+
+/** Nothing has been heard yet. */
+export const NO_STREAM: ExactState = {
+  waiting: [],
+  askedAt: new Map(),
+  calls: new Set(),
+  fresh: true,
+};

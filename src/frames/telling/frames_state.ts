@@ -1,0 +1,377 @@
+import type { CallDecision, Effect, Ending } from "../../session/effect.ts";
+import type { ApiFault, SubagentLine } from "../../session/input.ts";
+import type { Message } from "../../session/message.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { Entry, UserEntry } from "../../transcript/entry.ts";
+import type { ToolUse } from "../../transcript/turn.ts";
+import type { KnownLimits } from "../../wire/claude_limits.ts";
+import type { Frame } from "../../wire/frame.ts";
+import { makeIds } from "./made_ids.ts";
+import { type ExactState, NO_STREAM } from "./exact_state.ts";
+import type { FastMode, FastModeAsked } from "../result/fast_mode.ts";
+import { NO_PARTS, type PartialState } from "./partial_state.ts";
+import type { Report, ReportOptions } from "../result/report.ts";
+import type { Tasks } from "../single/task_frames.ts";
+
+/** What is known of a run before its child has said anything. */
+export interface FramesOptions {
+  /** Whether the caller may send further messages after the first. */
+  readonly conversation?: true;
+  /** The version of Claude Code, where it is known before there is a child. */
+  readonly version?: string;
+  readonly sessionId: string;
+  /** The child's working directory. */
+  readonly cwd: string;
+  readonly permissionMode: string;
+  readonly apiKeySource: string;
+  /** As settings name it; absent for the default one. */
+  readonly outputStyle?: string;
+  /** Where the user's automatic memory of this project is; absent where there is none. */
+  readonly memoryPath?: string;
+  readonly servedByAnthropic: boolean;
+  /** The texts with which this run refuses what somebody should be asked. */
+  readonly denialMessages: readonly string[];
+  /** A UUID of which the ids of frames are made. */
+  readonly seed: string;
+  /** When the child was started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The MCP servers that are configured, and where; absent in the first recordings. */
+  readonly servers?: readonly {
+    readonly name: string;
+    readonly source: string;
+    readonly disabled: boolean;
+  }[];
+  /** Whether it is told what the session is at. */
+  readonly activity?: true;
+  /** What was told and paid before, by another child of the same conversation. */
+  readonly before?: ToldBefore;
+  /** Whether messages are printed again once the child has taken them. */
+  readonly replay?: true;
+  /** The user's transcript of the session, whose new lines are told; absent for none. */
+  readonly mirrorPath?: string;
+  /** Whether what subagents say is told, whose end the turn waits for. */
+  readonly subagentText?: true;
+  /** The child's config dir, and the user's, to which its files go home; absent where they do not. */
+  readonly homes?: { readonly child: string; readonly user: string };
+  /** What is asked of fast mode. */
+  readonly fastMode?: FastModeAsked;
+  /** Whether the ends of hooks are told, other than those of SessionStart hooks, which always are. */
+  readonly hookEvents?: true;
+  /** The model, where it is known to be another one than the lines of a resumed session name. */
+  readonly model?: string;
+  /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
+  readonly partial?: true | "exact";
+  /** How the output of shells is printed while they run; absent for not at all. */
+  readonly shellOutput?: "joined" | "split";
+  /** Whether structured answers are wanted, from the command line or by an initialization. */
+  readonly output?: true | "initialized";
+}
+
+/** Whether a session works, waits for an answer of the caller's, or for its next message. */
+export type Activity = "running" | "requires_action" | "idle";
+
+/** The end of a turn that the child outlived. */
+export interface TurnEnd {
+  readonly ending: Ending;
+  /** Milliseconds from the start of the child. */
+  readonly at: number;
+  /** Tickets of the messages that it answers, as far as the session knows them. */
+  readonly tickets?: readonly string[];
+  /** What the child had cost by then, as its status line told. */
+  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
+}
+
+/** A shell in the foreground of the turn. */
+export interface WaitedShell {
+  /** When it was called, in milliseconds since the epoch. */
+  readonly since: number;
+  readonly description: string;
+  /** The id of its task, once that has been told. */
+  readonly task?: string;
+}
+
+/** How many results a conversation has told, and what it has cost. */
+export interface ToldBefore {
+  readonly results: number;
+  readonly totalUsd: number;
+  readonly apiDurationMs: number;
+  /** What a headless Claude Code has said of the session. */
+  readonly described?: JsonObject;
+}
+
+/** A call of the tool Bash that has not been told to be over. */
+export interface ShellCall {
+  readonly command: string;
+  /** The shell that carries it out, once that is known. */
+  readonly shell?: string;
+  /** Whether the turn goes on without waiting for it. */
+  readonly background?: true;
+  /** Whether it has returned, or ended in the background, and only the rest of its output is awaited. */
+  readonly returned?: true;
+}
+
+/** What a shell has written, to one of its streams where that is known. */
+export interface ShellText {
+  readonly text: string;
+  readonly stream?: "stdout" | "stderr";
+}
+
+/** A shell of the tool Bash, as it was seen to run. */
+export interface SeenShell {
+  /** What its process carried out; absent for one that was gone too soon. */
+  readonly command?: string;
+  /** Whether it was seen to run for some time. */
+  readonly running: boolean;
+  /** Whether it is known whose it is: then what it writes is told. */
+  readonly called: boolean;
+  /** What it has written and nobody has been told. */
+  readonly untold: readonly ShellText[];
+  /** Whether that is all it wrote. */
+  readonly over: boolean;
+}
+
+/** A compaction that Claude Code has begun by itself, as hooks tell of it. */
+export interface Compaction {
+  /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
+  readonly since: number;
+  /** Whether its beginning has been printed. */
+  readonly told: boolean;
+  /** Whether it has succeeded; the lines that say so are yet to come. */
+  readonly done: boolean;
+  /** What the API said in the place of a summary. */
+  readonly error?: string;
+}
+
+/** A list to which is only added, the newest first: adding costs the same however long it is. */
+export interface Chain<Item> {
+  readonly last: Item;
+  readonly before: Chain<Item> | undefined;
+  readonly length: number;
+}
+
+/** What is to be done about a shell, or noted of it. */
+export type ShellOrder = Extract<
+  Effect,
+  { readonly type: "follow-shell" | "leave-shell" | "trace" }
+>;
+
+/** Everything that has to be remembered to say what comes next. */
+export interface FramesState {
+  readonly options: FramesOptions;
+  readonly reporting: ReportOptions;
+  /** How many ids have been made of the seed. */
+  readonly ids: number;
+  /** The lines of earlier runs of the session. */
+  readonly earlier: readonly Entry[];
+  /** What is kept of the lines of this run that have been told. */
+  readonly entries: Chain<Entry> | undefined;
+  /** Lines since the last `read`, which are told in the order of their times. */
+  readonly own: Chain<Entry> | undefined;
+  /** How many of them have been mirrored, where they wait for others. */
+  readonly mirrored?: number;
+  readonly subagents: Chain<SubagentLine> | undefined;
+  /** Lines of subagents whose call is in a line that has not been written yet. */
+  readonly uncalled: readonly SubagentLine[];
+  /** Lines that tell the ends of tasks whose beginnings have not been told. */
+  readonly notices: readonly Entry[];
+  /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
+  readonly model?: string;
+  /** What a headless Claude Code that was started like the child says of a session that begins. */
+  readonly described?: JsonObject;
+  /** What the session is at, as it was told last. */
+  readonly activity?: Activity;
+  /** What became of connections to MCP servers, by their names. */
+  readonly connections?: Readonly<Record<string, "connected" | "failed">>;
+  /** The version that the child gave in its transcript. */
+  readonly version?: string;
+  /** Whether the turn's `system/init` has been told, and what has to wait for it. */
+  readonly begun: boolean;
+  readonly early: readonly Frame[];
+  /**
+   * The last prompt, with which the transcript holds all that is told about the session at its start. What follows it
+   * may be the text that a slash command made of it.
+   */
+  readonly prompt?: UserEntry;
+  /** Compactions whose outcome has not been told, the oldest first. */
+  readonly compactions: readonly Compaction[];
+  /** Whether a compaction has succeeded whose summary is yet to come, and the lines that have to wait for it. */
+  readonly unsummed: boolean;
+  readonly ahead: Chain<Entry> | undefined;
+  /** Set once a compaction is known to be typed; what its result says, once that is known. */
+  readonly typed?: { readonly result?: string };
+  /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
+  readonly preserved: ReadonlyMap<string, boolean>;
+  /** Ids of the calls that hand over structured answers; absent where none is wanted. */
+  readonly outputCalls?: ReadonlySet<string>;
+  /** The calls that have not returned, and those of subagents, by id. */
+  readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** The calls that have failed, or were refused. */
+  readonly failed: Chain<ToolUse> | undefined;
+  readonly tasks: Tasks;
+  /** What the caller has decided on calls, by their ids. */
+  readonly decisions: ReadonlyMap<string, CallDecision>;
+  /** The permission mode, once it is another one than at the start. */
+  readonly permissionMode?: string;
+  /** Ids of all tasks so far. */
+  readonly taskIds: ReadonlySet<string>;
+  /** Calls of shells that are waited for, by their ids. */
+  readonly shells: ReadonlyMap<string, WaitedShell>;
+  /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
+  readonly shellCalls: ReadonlyMap<string, ShellCall>;
+  readonly seenShells: ReadonlyMap<string, SeenShell>;
+  /** What is to be done about shells since it was asked for last. */
+  readonly shellOrders: readonly ShellOrder[];
+  /** What becomes of the turn's result when the transcript says that it is over; absent for the last turn. */
+  readonly stopped?: "held" | "printable";
+  /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
+  readonly results: number;
+  /** How many have been told of other messages. */
+  readonly locals: number;
+  /** Messages that the child is not known to have taken, and those of the turn. */
+  readonly awaited: readonly Message[];
+  readonly taken: readonly Message[];
+  /** Ids of the prompts that followed a turn whose end was told. */
+  readonly begins: ReadonlySet<string>;
+  /** Whether anything was said since the last prompt. */
+  readonly spoken: boolean;
+  /** Ends of turns whose lines have not been read yet. */
+  readonly ended: readonly TurnEnd[];
+  /** When the last turn ended, in milliseconds from the start of the child. */
+  readonly endedAt: number;
+  /** Whether the next prompt begins a turn, with a `system/init` of its own. */
+  readonly rested: boolean;
+  /** What was paid before this child, as far as it does not count it itself. */
+  readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What the conversation has cost, as the child's status line told last. */
+  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** What it had cost when the turn began, in US dollars, as far as that was told. */
+  readonly paidBefore?: number | undefined;
+  /** Whether it has cost as much as it may: tools that are refused because of that are not told. */
+  readonly overspent: boolean;
+  /** How `system/init` has told of fast mode last. */
+  readonly fastMode?: FastMode;
+  /** What the status line has told of limits last. */
+  readonly limits?: KnownLimits;
+  /** What became of turns since it was asked for last. */
+  readonly reports: readonly Report[];
+  /** Whether the run is ending, and with it what goes on in the background. */
+  readonly ending: boolean;
+  /** Whether nothing that is still written belongs to the run. */
+  readonly closed: boolean;
+  /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
+  readonly partial?: PartialState;
+  readonly exact?: ExactState;
+  /** The ids that `message_start` told since the last result; absent where nobody wants answers live. */
+  readonly streamed?: readonly string[];
+  /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
+  readonly requested?: boolean;
+  /** The last request that has failed, until it is known whether it is made again. */
+  readonly fault?: ApiFault;
+}
+
+/** A state and what is said because of it. */
+export interface Told {
+  readonly state: FramesState;
+  readonly frames: readonly Frame[];
+}
+
+/** Nothing has been said yet. */
+export function startFrames(options: FramesOptions, reporting: ReportOptions): FramesState {
+  return {
+    options,
+    reporting,
+    ...(options.version === undefined ? {} : { version: options.version }),
+    ...(options.before?.described === undefined ? {} : { described: options.before.described }),
+    ...(options.output === undefined ? {} : { outputCalls: new Set<string>() }),
+    ids: 0,
+    earlier: [],
+    entries: undefined,
+    own: undefined,
+    subagents: undefined,
+    uncalled: [],
+    notices: [],
+    begun: false,
+    early: [],
+    compactions: [],
+    unsummed: false,
+    ahead: undefined,
+    preserved: new Map(),
+    toolUses: new Map(),
+    failed: undefined,
+    tasks: new Map(),
+    decisions: new Map(),
+    taskIds: new Set(),
+    shells: new Map(),
+    shellCalls: new Map(),
+    seenShells: new Map(),
+    shellOrders: [],
+    results: 0,
+    locals: options.before?.results ?? 0,
+    awaited: [],
+    taken: [],
+    begins: new Set(),
+    spoken: false,
+    overspent: false,
+    ended: [],
+    endedAt: 0,
+    rested: false,
+    reports: [],
+    ending: false,
+    closed: false,
+    ...(options.partial === undefined ? {} : {
+      streamed: [],
+      requested: false,
+      ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTS }),
+    }),
+  };
+}
+
+/** Notes that an answer is told as it is written. */
+export function withStreamed(state: FramesState, id: string): FramesState {
+  const { streamed = [] } = state;
+  return id === "" || streamed.includes(id) ? state : { ...state, streamed: [...streamed, id] };
+}
+
+/** Says something, or nothing. */
+export function told(state: FramesState, frames: readonly Frame[] = []): Told {
+  return { state, frames };
+}
+
+/** Says what comes next after what has been said. */
+export function and(before: Told, next: (state: FramesState) => Told): Told {
+  const { state, frames } = next(before.state);
+  return { state, frames: frames.length === 0 ? before.frames : [...before.frames, ...frames] };
+}
+
+/** Uses ids that are new, and remembers how many there were. */
+export function withIds<Made>(
+  state: FramesState,
+  use: (newUuid: () => string) => Made,
+): { readonly state: FramesState; readonly made: Made } {
+  const ids = makeIds(state.options.seed, state.ids);
+  const made = use(ids.next);
+  return { state: ids.count() === state.ids ? state : { ...state, ids: ids.count() }, made };
+}
+
+/** Adds to a chain. */
+export function chained<Item>(before: Chain<Item> | undefined, last: Item): Chain<Item> {
+  return { last, before, length: (before?.length ?? 0) + 1 };
+}
+
+/** The items of a chain, the oldest first. */
+export function listOf<Item>(chain: Chain<Item> | undefined): readonly Item[] {
+  const items: Item[] = [];
+  for (let link = chain; link !== undefined; link = link.before) items.push(link.last);
+  return items.reverse();
+}
+
+/** What a child that is gone leaves to the next one of the conversation. */
+export function toldBy({ results, locals, cost, described }: FramesState): ToldBefore {
+  return {
+    results: results + locals,
+    totalUsd: 0,
+    apiDurationMs: 0,
+    ...cost,
+    ...(described === undefined ? {} : { described }),
+  };
+}

@@ -1,0 +1,40 @@
+import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
+import type { StopSignals } from "../driver/stop_signals.ts";
+import { COMMAND, commandAnswer } from "../session/control/asked_command.ts";
+import type { Consulted } from "../session/input.ts";
+import type { SettledMessage } from "../session/message.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
+import { inTime } from "./in_time.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+
+/**
+ * Has a headless Claude Code carry out the command that is all of a run, as the child of a conversation has it beside it.
+ *
+ * @returns the message with what came of it, and what the session is like
+ * @throws {StoppedError} when the run's time is up, or a signal comes
+ */
+export async function askAlone(
+  { twin: plan, binary, sandbox, sessionId, options }: PreparedRun,
+  { message, signals }: { readonly message: SettledMessage; readonly signals: StopSignals },
+): Promise<{ readonly message: SettledMessage; readonly described?: JsonObject }> {
+  if (plan === undefined) throw new Error("A run that asks has a plan for whom it asks");
+  const { cwd, timeoutMs, startedAt = performance.now() } = options;
+  const { promise, resolve } = Promise.withResolvers<Consulted>();
+  using twin = new HeadlessTwin({
+    plan,
+    binary,
+    cwd,
+    configDir: sandbox.configDir,
+    sessionId,
+    isWritten: () => sandbox.resumed.size > 0,
+    model: () => undefined,
+    onArrival: () => {
+      for (const { said } of twin.take()) resolve(said);
+    },
+  });
+  twin.ask({ id: COMMAND, subtype: COMMAND, body: { prompt: message.text } });
+  const what = "a headless Claude Code had not carried out the command";
+  const said = await inTime(promise, { what, startedAt, timeoutMs, signals });
+  const described = "init" in said ? { described: said.init } : {};
+  return { message: commandAnswer(message, said), ...described };
+}

@@ -1,0 +1,44 @@
+import type { TwinPlan } from "../../driver/hands/headless_twin.ts";
+import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+
+/** Flags that say which session it is, or where something is written, or start programs of the user's. */
+const NOT_FOR_TWINS =
+  /^--(?:resume|session-id|fork-session|debug|debug-file|name|worktree|settings)(?:=|$)/u;
+
+/** Flags that say which MCP servers there are. */
+const OF_SERVERS = /^--(?:strict-)?mcp-config(?:=|$)/u;
+
+/**
+ * How a headless Claude Code is started that says what the child would: as the child, but without hooks, without a
+ * transcript, and without MCP servers unless they are what is asked about.
+ *
+ * @param options.args the child's arguments
+ * @param options.env its environment, with another config dir
+ */
+export function twinPlan(
+  { twinDir: configDir, twinSettingsPath: path }: FolderParts,
+  { args, env, userConfigDir, callerSettings, asksCaller }: {
+    readonly args: readonly string[];
+    readonly env: Environment;
+    readonly userConfigDir: string;
+    readonly callerSettings: JsonObject;
+    readonly asksCaller: boolean;
+  },
+): TwinPlan {
+  return {
+    args: [
+      "-p",
+      ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
+      ...["--no-session-persistence", `--settings=${path}`],
+      ...(asksCaller ? ["--permission-prompt-tool=stdio"] : []),
+      ...args.filter((argument) => !NOT_FOR_TWINS.test(argument) && !OF_SERVERS.test(argument)),
+    ],
+    serverArgs: args.filter((argument) => OF_SERVERS.test(argument)),
+    env: { ...env, CLAUDE_CONFIG_DIR: configDir },
+    configDir,
+    userConfigDir,
+    settings: { path, text: JSON.stringify({ ...callerSettings, disableAllHooks: true }) },
+  };
+}

@@ -1,0 +1,67 @@
+import { CliError } from "../../cli_error.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+
+/**
+ * Refuses a run in which hooks would come to life that somebody has silenced with `disableAllHooks`: hooks of ours tell
+ * when a turn ends, and Claude Code runs all hooks or none. Where there are no others it is as good as honoured.
+ *
+ * Plugins count, because they bring hooks along.
+ *
+ * @param settings every settings object that applies to the run
+ * @param options.hooked those of them whose hooks are read
+ * @throws {CliError} when there is such a hook
+ */
+export function refuseSilencedHooks(
+  settings: readonly JsonObject[],
+  { hooked }: { readonly hooked: readonly JsonObject[] },
+): void {
+  if (!settings.some(({ disableAllHooks }) => disableAllHooks === true)) return;
+  const waking = hooked.some(({ hooks }) => isFilled(hooks)) ||
+    settings.some(({ enabledPlugins }) => isFilled(enabledPlugins));
+  if (!waking) return;
+  throw new CliError(
+    'Cannot honour "disableAllHooks" in this folder: claude-print needs hooks of its own, and others would run with them',
+    { suggestion: "Remove the hooks and plugins that it silences, or use claude -p" },
+  );
+}
+
+function isFilled(value: unknown): boolean {
+  return isJsonObject(value) && Object.keys(value).length > 0;
+}
+
+/**
+ * Whether a Stop hook other than ours may run, which may make the assistant go on after Stop.
+ *
+ * Answers yes when in doubt: a yes costs about 35 ms, a wrong no would cut a turn short. Plugins count, because
+ * they bring hooks along.
+ *
+ * @param settings every settings object that applies to the run, less the hooks that are not read
+ */
+export function mayHaveOtherStopHooks(settings: readonly JsonObject[]): boolean {
+  return settings.some(({ hooks, enabledPlugins }) =>
+    (isJsonObject(hooks) && hooks["Stop"] !== undefined) ||
+    (isJsonObject(enabledPlugins) && Object.keys(enabledPlugins).length > 0)
+  );
+}
+
+/** Settings that start a program to draw or to complete something on the screen, which print mode does not have. */
+const SCREEN_COMMANDS = ["statusLine", "subagentStatusLine", "fileSuggestion"];
+
+/** A command that does nothing: there is no value that stands for none (2.1.197 and 2.1.330). */
+const NOTHING = { type: "command", command: "" };
+
+/**
+ * The caller's settings so that no program is started for a screen that nobody looks at: `claude -p` does not start
+ * a project's status line, so a project must not get it started here.
+ *
+ * @param project the settings that the working directory brings along, which the caller's override
+ */
+export function withoutScreenCommands(
+  caller: JsonObject,
+  project: readonly JsonObject[],
+): JsonObject {
+  const named = SCREEN_COMMANDS.filter((name) =>
+    [caller, ...project].some((settings) => settings[name] !== undefined)
+  );
+  return { ...caller, ...Object.fromEntries(named.map((name) => [name, NOTHING])) };
+}

@@ -1,0 +1,120 @@
+import { CliError } from "../../cli_error.ts";
+import { folderFailure } from "./folder_failure.ts";
+import type { Owner } from "./owner.ts";
+import { makePrivateFolder } from "./private_folder.ts";
+import { isThere, removeEmpty, removeFolder } from "../on_disk.ts";
+import { absoluteDir, parentOf } from "../paths.ts";
+import { ForeignFolderError } from "../places/folder_of_runs.ts";
+import { placesFor } from "../places/places.ts";
+
+/** Where a run's private folder may be, and what is to come home from it. */
+export interface RunFolderOptions {
+  /** The places where runs may have their private folders, `TMPDIR` first. */
+  readonly places: readonly [string, ...string[]];
+  /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
+  readonly folders: readonly string[];
+  /** Real paths of all folders that the run's tools may write to. */
+  readonly writable: readonly string[];
+  /** The session that is to come home, and the user's config dir; absent when nothing is to be kept of it. */
+  readonly session?: { readonly id: string; readonly configDir: string };
+}
+
+/**
+ * Makes the private folder of a run in `TMPDIR`, or where the run's tools cannot write if they can write there. Nobody
+ * else can read it, and there is nothing in it but whose it is.
+ *
+ * @throws {CliError} when it cannot be made
+ */
+export function makeRunFolder({ places, session, ...reach }: RunFolderOptions): Owner {
+  const [tmp] = places;
+  try {
+    return makeInFirst(placesFor(places, reach), {
+      tmp,
+      ...(session === undefined
+        ? {}
+        : { session: { ...session, configDir: absoluteDir(session.configDir) } }),
+    });
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause;
+    throw folderFailure(`Cannot create a private folder in ${tmp}`, {
+      suggestion: "Set TMPDIR to a folder you can write to",
+      cause,
+    });
+  }
+}
+
+/**
+ * The run's folder, in the first place that will do.
+ *
+ * @param options.tmp `TMPDIR`, in which 2.1.197 makes a folder, whatever it is told
+ */
+function makeInFirst(
+  candidates: readonly string[],
+  { tmp, session }: { readonly tmp: string } & Pick<RunFolderOptions, "session">,
+): Owner {
+  const litter = `${tmp}/claude-${Deno.uid()}`;
+  let failure: unknown;
+  for (const place of candidates) {
+    try {
+      refuseOpenFolder(place);
+      return makePrivateFolder(place, {
+        ...(session === undefined ? {} : { session }),
+        ...(isThere(litter) ? {} : { litter }),
+      });
+    } catch (cause) {
+      failure = cause;
+      // Who names a folder is told what is wrong with it, unless another user keeps us out of there.
+      if (place === tmp && !(cause instanceof ForeignFolderError)) break;
+    }
+  }
+  throw failure;
+}
+
+/** Refuses, as ssh(1) and sudo(8) do, a place where another user could put a folder of theirs in the place of ours. */
+function refuseOpenFolder(tmp: string): void {
+  const open = openFolder(tmp);
+  if (open === undefined) return;
+  throw new CliError(
+    `Cannot create a private folder in ${tmp}: every user can rename what is in ${open}`,
+    { suggestion: `Set its sticky bit: chmod +t ${open}, or set TMPDIR to a folder of your own` },
+  );
+}
+
+const OTHERS_WRITE = 0o002;
+const OTHERS_ENTER = 0o001;
+const STICKY = 0o1000;
+
+/**
+ * The folder in a path that lets every user rename what is in it, and so put something else in its place: writable by
+ * all, without the sticky bit, and not behind a folder that others cannot enter.
+ *
+ * Whoever owns a folder of the path, or belongs to a group that may write there, is trusted, as `TMPDIR` names it.
+ *
+ * @param path absolute and without links
+ */
+function openFolder(path: string): string | undefined {
+  const names = path.split("/").filter((name) => name !== "");
+  const folders = names.map((_, index) => `/${names.slice(0, index + 1).join("/")}`);
+  for (const folder of ["/", ...folders]) {
+    const { isDirectory, mode: found } = Deno.statSync(folder);
+    const mode = found ?? 0;
+    if (!isDirectory) return undefined;
+    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) return folder;
+    if ((mode & OTHERS_ENTER) === 0) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Removes a run's private folder, the folder of runs if there is no other run, and what the run left elsewhere.
+ *
+ * @returns why the private folder could not be removed, if it could not
+ */
+export function removeRunFolder(
+  { path, litter }: Pick<Owner, "path" | "litter">,
+): Error | undefined {
+  const problem = removeFolder(path);
+  removeEmpty(parentOf(path));
+  if (litter !== undefined) removeEmpty(litter);
+  return problem;
+}

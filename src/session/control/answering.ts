@@ -1,0 +1,45 @@
+import type { ControlRequest, ControlResponse } from "../../wire/control.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import type { ChildChanges, Effect } from "../effect.ts";
+import type { SessionState } from "../session_state.ts";
+
+type Success = Extract<ControlResponse, { readonly subtype: "success" }>;
+type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
+
+/** A request was carried out. */
+export function respond(
+  { id }: Pick<ControlRequest, "id">,
+  answer: Omit<Success, "subtype" | "request_id"> = {},
+): Effect {
+  return { type: "respond", response: { subtype: "success", request_id: id, ...answer } };
+}
+
+/** A request was not carried out. */
+export function refuse(
+  { id }: Pick<ControlRequest, "id">,
+  why: Omit<Failure, "subtype" | "request_id">,
+): Effect {
+  return { type: "respond", response: { subtype: "error", request_id: id, ...why } };
+}
+
+/** The session with what the caller wants to be otherwise from the next message on. */
+export function changed(state: SessionState, changes: ChildChanges): SessionState {
+  const { flagSettings, switched, ...others } = changes;
+  const before = state.changes ?? {};
+  return {
+    ...state,
+    changes: {
+      ...before,
+      ...others,
+      ...(flagSettings === undefined
+        ? {}
+        : { flagSettings: { ...before.flagSettings, ...flagSettings } }),
+      ...(switched === undefined ? {} : { switched: { ...before.switched, ...switched } }),
+    },
+  };
+}
+
+/** Whether Claude Code is 2.1.330 or later, whose answers say more. */
+export function isNew({ version = "" }: Pick<SessionState, "version">): boolean {
+  return isVersionAtLeast(version, "2.1.330");
+}

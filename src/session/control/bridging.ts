@@ -1,0 +1,64 @@
+import { isJsonObject } from "../../transcript/json_object.ts";
+import type { Effect } from "../effect.ts";
+import type { SessionState } from "../session_state.ts";
+import type { Question } from "./question.ts";
+
+/** What the child says to an MCP server of the caller's. */
+type ServerQuestion = Extract<Question, { readonly kind: "server" }>;
+
+/** Notes what the caller's server says of itself. */
+export function noted(
+  state: SessionState,
+  { server, method }: ServerQuestion,
+  response: unknown,
+): SessionState {
+  const answer = isJsonObject(response) ? response["mcp_response"] : undefined;
+  const result = isJsonObject(answer) && isJsonObject(answer["result"]) ? answer["result"] : {};
+  const { serverInfo, tools } = result;
+  const told = method === "initialize"
+    ? { serverInfo }
+    : method === "tools/list" && Array.isArray(tools)
+    ? { tools: tools.filter(isJsonObject) }
+    : undefined;
+  if (told === undefined) return state;
+  const servers = new Map([...state.servers, [server, { ...state.servers.get(server), ...told }]]);
+  return { ...state, servers };
+}
+
+/** What the caller's server says to the child; a message that asks nothing has no answer. */
+export function serverAnswer(
+  { server, rpcId }: ServerQuestion,
+  response: unknown,
+): readonly Effect[] {
+  const answer = isJsonObject(response) ? response["mcp_response"] : undefined;
+  if (!isJsonObject(answer)) {
+    return serverError({ server, rpcId }, "Its answer is no message of JSON-RPC");
+  }
+  return rpcId === undefined
+    ? []
+    : [{ type: "mcp-message", server, message: { ...answer, id: rpcId } }];
+}
+
+/** Tells the child, where it asks something, why there is no answer. */
+export function serverError(
+  { server, rpcId }: Pick<ServerQuestion, "server" | "rpcId">,
+  why: string,
+  code = INTERNAL_ERROR,
+): readonly Effect[] {
+  const error = { code, message: why };
+  return rpcId === undefined
+    ? []
+    : [{ type: "mcp-message", server, message: { jsonrpc: "2.0", id: rpcId, error } }];
+}
+
+/** Tells the child that a server does not know what it is asked. */
+export function unknownMethod(question: ServerQuestion): readonly Effect[] {
+  return serverError(question, "Method not found", METHOD_NOT_FOUND);
+}
+
+/** As JSON-RPC numbers them. */
+const INTERNAL_ERROR = -32603;
+const METHOD_NOT_FOUND = -32601;
+
+/** By which 2.1.330 looks for a newer protocol of a server that is a program; `claude -p` asks no caller for it. */
+export const PROBE = "server/discover";

@@ -1,0 +1,125 @@
+import type { ControlRequest } from "../../wire/control.ts";
+import { COMMAND, withCommand } from "./asked_command.ts";
+import type { Effect } from "../effect.ts";
+import { handOver } from "../handing_over.ts";
+import type { Consulted } from "../input.ts";
+import type { SessionState } from "../session_state.ts";
+import { act, stay, type Step } from "../step.ts";
+import { changed, isNew, refuse, respond } from "./answering.ts";
+import { answerOnServers, asksForServers, type ServersAnswer, serversError } from "./servers.ts";
+
+/**
+ * Requests that ask what Claude Code would say of itself, its settings, its MCP servers and this session, or hang on it:
+ * no screen tells it in full.
+ */
+export const CONSULTED: readonly string[] = [
+  "file_suggestions",
+  "get_binary_version",
+  "get_context_usage",
+  "get_settings",
+  "list_models",
+  "list_permission_rules",
+  "mcp_reconnect",
+  "mcp_status",
+  "mcp_toggle",
+  "read_file",
+  "reload_skills",
+  "rewind_files",
+];
+
+/** Has a headless Claude Code asked, which says what `claude -p` would. */
+export function consult(state: SessionState, request: ControlRequest): Step {
+  const error = serversError(request);
+  if (error !== undefined) return act(state, [refuse(request, { error })]);
+  const consulted = new Map([...state.consulted, [request.id, request]]);
+  return act({ ...state, consulted }, [{ type: "consult", request: asIsAsked(state, request) }]);
+}
+
+/** What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript. */
+function asIsAsked({ lineIds }: SessionState, request: ControlRequest): ControlRequest {
+  if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
+  if (request.subtype !== "rewind_files") return request;
+  const { user_message_id: id } = request.body;
+  return { ...request, body: { ...request.body, user_message_id: lineIds.get(`${id}`) ?? id } };
+}
+
+/** A headless Claude Code has answered, or could not be asked. */
+export function onConsulted(
+  before: SessionState,
+  { id, said }: { readonly id: string; readonly said: Consulted },
+): Step {
+  const request = before.consulted.get(id);
+  if (request === undefined) return stay(before);
+  const consulted = new Map([...before.consulted].filter(([other]) => other !== id));
+  const state = { ...before, consulted };
+  const told = request.subtype === COMMAND
+    ? stay(withCommand(state, said))
+    : asksForServers(request) && "response" in said
+    ? answered(state, {
+      request,
+      answer: answerOnServers(state, { request, told: said.response }),
+    })
+    : act(state, [passedOn(state, { request, said })]);
+  const next = handOver(told.state);
+  return act(next.state, [
+    ...("failure" in said ? [{ type: "trace", text: said.failure } as const] : []),
+    ...told.effects,
+    ...next.effects,
+  ]);
+}
+
+/** Answers a request about MCP servers; what it changes holds from the next message on. */
+export function answered(
+  state: SessionState,
+  { request, answer }: { readonly request: ControlRequest; readonly answer: ServersAnswer },
+): Step {
+  if ("error" in answer) return act(state, [refuse(request, answer)]);
+  const { response, changes } = answer;
+  return act(changes === undefined ? state : changed(state, changes), [
+    respond(request, response === undefined ? {} : { response }),
+  ]);
+}
+
+/** Nobody is left who could be asked: whoever asked is answered all the same. */
+export function onChildGone(state: SessionState): Step {
+  const said = { failure: "Claude Code has ended meanwhile" };
+  // A command of the caller's is a message, which the next child takes over.
+  const requests = [...state.consulted.values()].filter(({ subtype }) => subtype !== COMMAND);
+  return act(
+    { ...state, consulted: new Map() },
+    requests.map((request) => passedOn(state, { request, said })),
+  );
+}
+
+/** Passes on to the caller what a headless Claude Code has said. */
+function passedOn(
+  state: SessionState,
+  { request, said }: { readonly request: ControlRequest; readonly said: Consulted },
+): Effect {
+  if (request.subtype === "initialize") {
+    // Whoever initializes cannot go on without an answer, and needs little of it.
+    const response = "response" in said ? said.response : UNKNOWN;
+    return respond(
+      request,
+      isNew(state)
+        ? { response, pending_permission_requests: [], pending_user_dialog_requests: [] }
+        : { response },
+    );
+  }
+  if ("response" in said) return respond(request, { response: said.response });
+  if ("failure" in said) {
+    return refuse(request, { error: `Cannot answer ${request.subtype}: ${said.failure}` });
+  }
+  const { error, errorCode } = said;
+  return refuse(request, { error, ...(errorCode === undefined ? {} : { error_code: errorCode }) });
+}
+
+/** What is said of a Claude Code that could not be asked. */
+const UNKNOWN = {
+  commands: [],
+  agents: [],
+  output_style: "default",
+  available_output_styles: ["default"],
+  models: [],
+  account: {},
+};

@@ -1,0 +1,144 @@
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { type ControlRequest, isCallers } from "../../wire/control.ts";
+import type { ServerChanges } from "../effect.ts";
+import type { SessionState } from "../session_state.ts";
+import { isNew } from "./answering.ts";
+
+/** What becomes of a request about MCP servers: an answer, what is to be otherwise from the next message on, or an error. */
+export type ServersAnswer =
+  | { readonly response?: JsonObject; readonly changes?: ServerChanges }
+  | { readonly error: string };
+
+/** Requests about one MCP server. */
+const OF_ONE = ["mcp_toggle", "mcp_reconnect"];
+
+/** Whether a headless Claude Code has to be asked which MCP servers there are before a request can be answered. */
+export function asksForServers({ subtype }: ControlRequest): boolean {
+  return subtype === "mcp_status" || OF_ONE.includes(subtype);
+}
+
+/** What is wrong with a request about MCP servers, if something is. */
+export function serversError({ subtype, body }: ControlRequest): string | undefined {
+  if (!OF_ONE.includes(subtype)) return undefined;
+  if (typeof body["serverName"] !== "string") return `${subtype}: serverName must be a string`;
+  return subtype === "mcp_toggle" && typeof body["enabled"] !== "boolean"
+    ? "mcp_toggle: enabled must be a boolean"
+    : undefined;
+}
+
+/**
+ * What is to be said to a request about MCP servers.
+ *
+ * @param told what a headless Claude Code says of those that are not the caller's own
+ */
+export function answerOnServers(
+  state: SessionState,
+  { request: { subtype, body }, told }: {
+    readonly request: ControlRequest;
+    readonly told: JsonObject;
+  },
+): ServersAnswer {
+  const servers = serversOf(state, told);
+  if (subtype === "mcp_status") return { response: { mcpServers: servers } };
+  const { serverName: name, enabled } = body;
+  const server = servers.find((each) => each["name"] === name);
+  if (server === undefined) return { error: `Server not found: ${name}` };
+  if (subtype === "mcp_toggle") {
+    return { changes: { switched: { [`${name}`]: enabled === true } } };
+  }
+  if (server["status"] === "disabled") {
+    return {
+      error: `MCP server ${name} is disabled — enable it (mcp_toggle) before reconnecting`,
+    };
+  }
+  if (ownServersOf(state).includes(`${name}`)) {
+    return { error: "SDK servers should be handled in print.ts" };
+  }
+  return server["status"] === "failed"
+    ? { error: typeof server["error"] === "string" ? server["error"] : "Connection failed" }
+    : { changes: {} };
+}
+
+/** The caller sets servers: they are there from the next message on, and those that it had set before are not. */
+export function setServers(state: SessionState, { body }: ControlRequest): ServersAnswer {
+  const { servers } = body;
+  if (!isJsonObject(servers) || !Object.values(servers).every(isJsonObject)) {
+    return { error: "mcp_set_servers: servers must be an object of config objects" };
+  }
+  const before = [...Object.keys(setBy(state)), ...ownServersOf(state)];
+  const names = Object.keys(servers);
+  return {
+    response: {
+      added: names.filter((name) => !before.includes(name)),
+      removed: before.filter((name) => !names.includes(name)),
+      errors: {},
+    },
+    changes: { setServers: servers },
+  };
+}
+
+/** All servers as `mcp_status` lists them, with what the caller has changed since the child was started. */
+function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[] {
+  const { options: { caller }, changes } = state;
+  const switched = { ...caller?.switched, ...changes?.switched };
+  const listed = Array.isArray(told["mcpServers"]) ? told["mcpServers"].filter(isJsonObject) : [];
+  const dropped = changes?.setServers === undefined ? [] : Object.keys(caller?.setServers ?? {});
+  const added = Object.entries(changes?.setServers ?? {}).flatMap(([name, config]): JsonObject[] =>
+    isCallers(config) ? [] : [{ ...placed(state, { name, source: "dynamic" }), config }]
+  );
+  const own = ownServersOf(state).map((name): JsonObject => {
+    const { serverInfo, tools } = state.servers.get(name) ?? {};
+    return {
+      ...placed(state, { name, source: "sdk" }),
+      ...(tools === undefined ? {} : {
+        status: "connected",
+        ...(isNew(state) ? { serverInfo } : {}),
+        tools: tools.map(({ name, annotations }) => ({ name, annotations: hintsOf(annotations) })),
+      }),
+    };
+  });
+  return [...listed.filter(({ name }) => !dropped.includes(`${name}`)), ...added, ...own]
+    .map((server) => switchedAs(server, switched[`${server["name"]}`]));
+}
+
+/** The names of the servers in the caller's own process. */
+function ownServersOf(state: SessionState): readonly string[] {
+  const { options: { caller }, changes: { setServers: set } = {} } = state;
+  if (set === undefined) return caller?.servers ?? [];
+  return Object.keys(set).filter((name) => isCallers(set[name]));
+}
+
+function setBy({ options: { caller }, changes }: SessionState): JsonObject {
+  const set = changes?.setServers ?? caller?.setServers ?? {};
+  return Object.fromEntries(Object.entries(set).filter(([, config]) => !isCallers(config)));
+}
+
+/** A server that has yet to connect. */
+function placed(
+  state: SessionState,
+  { name, source }: { readonly name: string; readonly source: "sdk" | "dynamic" },
+): JsonObject {
+  const place = isNew(state)
+    ? { ...(source === "sdk" ? { transport: "sdk" } : {}), scope: "dynamic", source }
+    : { scope: "dynamic" };
+  return { name, status: "pending", ...place };
+}
+
+/** A server that the caller has switched off, or on again, which it connects to with the next message. */
+function switchedAs(server: JsonObject, enabled: boolean | undefined): JsonObject {
+  const { serverInfo: _, tools: __, error: ___, ...rest } = server;
+  if (enabled === false) return { ...rest, status: "disabled" };
+  return enabled && rest["status"] === "disabled" ? { ...rest, status: "pending" } : server;
+}
+
+/** What a tool says of its effects, as `claude -p` tells it. */
+function hintsOf(annotations: unknown): JsonObject {
+  const { readOnlyHint, destructiveHint, openWorldHint } = isJsonObject(annotations)
+    ? annotations
+    : {};
+  return {
+    ...(readOnlyHint === true ? { readOnly: true } : {}),
+    ...(destructiveHint === true ? { destructive: true } : {}),
+    ...(openWorldHint === true ? { openWorld: true } : {}),
+  };
+}

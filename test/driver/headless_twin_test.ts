@@ -1,0 +1,153 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { HeadlessTwin } from "../../src/driver/hands/headless_twin.ts";
+import type { Consulted } from "../../src/session/input.ts";
+
+/** What is asked of a program in the place of Claude Code, and what becomes of it. */
+async function asked(
+  script: string,
+  { subtypes = ["get_settings"], written = false }: {
+    readonly subtypes?: readonly string[];
+    readonly written?: boolean;
+  } = {},
+) {
+  const folder = Deno.realPathSync(Deno.makeTempDirSync());
+  const configDir = `${folder}/config`;
+  Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
+  Deno.writeTextFileSync(`${configDir}/.claude.json`, '{"seeded":true}');
+  Deno.writeTextFileSync(`${configDir}/other.json`, "{}");
+  Deno.symlinkSync(folder, `${configDir}/skills`);
+  const program = `${folder}/claude`;
+  Deno.writeTextFileSync(program, script);
+  const said = new Map<string, Consulted>();
+  const all = Promise.withResolvers<void>();
+  const twin = new HeadlessTwin({
+    plan: {
+      // A program that has just been written cannot always be started, while others are.
+      args: [program, "-p"],
+      serverArgs: ["--mcp-config=mine"],
+      env: { PATH: "/usr/bin:/bin", FOLDER: folder },
+      configDir: `${folder}/twin`,
+      userConfigDir: "/home/me/.claude",
+      settings: { path: `${folder}/twin.json`, text: '{"disableAllHooks":true}' },
+    },
+    binary: "/bin/sh",
+    cwd: folder,
+    configDir,
+    sessionId: "11111111-1111-4111-8111-111111111111",
+    isWritten: () => written,
+    model: () => "model[1m]",
+    onArrival: () => {
+      for (const { id, said: one } of twin.take()) said.set(id, one);
+      if (said.size === subtypes.length) all.resolve();
+    },
+  });
+  for (const [place, subtype] of subtypes.entries()) {
+    twin.ask({ id: `id-${place}`, subtype, body: { detail: true } });
+  }
+  await all.promise;
+  twin[Symbol.dispose]();
+  const seen = [...Deno.readDirSync(`${folder}/twin`)].map(({ name }) => name).toSorted();
+  const heard = Deno.readTextFileSync(`${folder}/heard`).trim().split("\n");
+  Deno.removeSync(folder, { recursive: true });
+  return { said: [...said.values()], seen, heard };
+}
+
+const SUCCESS = (response: unknown, id = "0") =>
+  JSON.stringify({
+    type: "control_response",
+    response: { subtype: "success", request_id: id, response },
+  });
+
+Deno.test("HeadlessTwin asks a Claude Code that is started like the child", async () => {
+  const { said, seen, heard } = await asked(
+    `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
+echo 'no JSON "control_response"'; echo '${
+      SUCCESS({ pid: 1, effective: { disableAllHooks: true, model: "m" } }, "9")
+    }'
+echo '${
+      SUCCESS({
+        pid: 1,
+        effective: { disableAllHooks: true, model: "m" },
+        sources: [
+          { source: "userSettings", settings: { model: "m" } },
+          { source: "flagSettings", settings: { disableAllHooks: true } },
+        ],
+      })
+    }' | sed "s#userSettings#$FOLDER/twin/x#"; exec sleep 60`,
+    { written: true },
+  );
+  assertEquals(said, [{
+    response: {
+      pid: Deno.pid,
+      effective: { model: "m" },
+      sources: [{ source: "/home/me/.claude/x", settings: { model: "m" } }],
+    },
+  }]);
+  assertEquals(seen, [".claude.json", "projects", "skills"]);
+  const [args = "", request = ""] = heard;
+  assertEquals(
+    args,
+    "-p --strict-mcp-config --resume=11111111-1111-4111-8111-111111111111 --model=model[1m]",
+  );
+  assertEquals(JSON.parse(request), {
+    type: "control_request",
+    request_id: "0",
+    request: { detail: true, subtype: "get_settings" },
+  });
+});
+
+Deno.test("HeadlessTwin asks at once what is asked while it is at it, an initialization first", async () => {
+  const { said, heard } = await asked(
+    `echo started >> $FOLDER/heard
+while read line; do
+  echo "$line" >> $FOLDER/heard
+  case "$line" in *shouldQuery*) echo '{"type":"system","subtype":"init","tools":["A"]}'; continue;; esac
+  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
+  echo '{"type":"control_response","response":{"subtype":"error","request_id":"'"$id"'","error":"no"}}'
+done`,
+    { subtypes: ["first", "get_settings", "initialize"] },
+  );
+  assertEquals(said, [
+    { error: "no" },
+    { error: "no" },
+    { error: "no", init: { type: "system", subtype: "init", tools: ["A"] } },
+  ]);
+  const order = heard.map((line) => {
+    const { request, shouldQuery } = line.startsWith("{") ? JSON.parse(line) : {};
+    return request?.subtype ?? shouldQuery ?? line;
+  });
+  // What asks the model for nothing makes Claude Code say what the session is like.
+  assertEquals(order, ["started", "first", "started", "initialize", "get_settings", false]);
+});
+
+Deno.test("HeadlessTwin asks about MCP servers once they had time to connect", async () => {
+  const { said, heard } = await asked(
+    `echo "$@" >> $FOLDER/heard
+while read line; do
+  echo "$line" >> $FOLDER/heard
+  case "$line" in
+    *shouldQuery*) echo '{"type":"system","subtype":"init"}';;
+    *mcp_status*) echo '${SUCCESS({ mcpServers: [] })}';;
+  esac
+done`,
+    { subtypes: ["mcp_status"] },
+  );
+  assertEquals(said, [{ response: { mcpServers: [] } }]);
+  const [args, ...lines] = heard;
+  assertEquals(args, "-p --mcp-config=mine");
+  assertEquals(lines.map((line) => JSON.parse(line).type), ["user", "control_request"]);
+});
+
+Deno.test("HeadlessTwin says why there is no answer", async () => {
+  const { said: [crashed] } = await asked("echo x > $FOLDER/heard; echo broken >&2; exit 3");
+  assertEquals(crashed, { failure: "a headless Claude Code could not be asked: broken" });
+  const { said: [silent] } = await asked("echo x > $FOLDER/heard; exit 0");
+  assertEquals(silent, {
+    failure: "a headless Claude Code could not be asked: it ended before it answered",
+  });
+  const deep = `${"[".repeat(2000)}${"]".repeat(2000)}`;
+  const { said: [hostile] } = await asked(
+    `echo x > $FOLDER/heard; echo '{"type":"control_response","response":${deep}}'`,
+  );
+  assertStringIncludes(JSON.stringify(hostile), "could not be asked");
+});

@@ -1,0 +1,113 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { closeFd, writeFd } from "../../../ffi/descriptors/fd.ts";
+import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
+import { Poller } from "../../../ffi/descriptors/poll.ts";
+import { LibcError } from "../../../ffi/errno.ts";
+import { openPty } from "../../../ffi/terminal/pty.ts";
+
+/** A FIFO's fd is a pipe with both ends in one: what is written to it can be read from it. */
+function openLoop(): Disposable & { readonly fd: number } {
+  const folder = Deno.makeTempDirSync();
+  makeFifo(`${folder}/fifo`);
+  const fd = openFifo(`${folder}/fifo`);
+  Deno.removeSync(folder, { recursive: true });
+  return { fd, [Symbol.dispose]: () => closeFd(fd) };
+}
+
+Deno.test("Poller.wait tells which of several fds is ready, and for what", async () => {
+  using poller = new Poller();
+  using quiet = openLoop();
+  using busy = openLoop();
+  writeFd(busy.fd, Uint8Array.of(1));
+  const ready = { readable: false, writable: false, hangup: false };
+  assertEquals(
+    await poller.wait([{ fd: quiet.fd, read: true }, { fd: busy.fd, read: true }], -1),
+    [{ ...ready, fd: busy.fd, readable: true }],
+  );
+  assertEquals(
+    await poller.wait([{ fd: quiet.fd, read: true, write: true }, { fd: busy.fd, read: true }], -1),
+    [{ ...ready, fd: quiet.fd, writable: true }, { ...ready, fd: busy.fd, readable: true }],
+  );
+  assertEquals(await poller.wait([{ fd: busy.fd }], 0), []);
+});
+
+Deno.test("Poller.wait ends with nothing when the time is over", async () => {
+  using poller = new Poller();
+  using quiet = openLoop();
+  assertEquals(await poller.wait([{ fd: quiet.fd, read: true }], 0.5), []);
+  assertEquals(await poller.wait([], 0), []);
+});
+
+Deno.test("Poller.wake before a wait makes that wait return at once, and only that one", async () => {
+  using poller = new Poller();
+  poller.wake();
+  poller.wake();
+  assertEquals(await poller.wait([], -1), []);
+  using busy = openLoop();
+  const next = poller.wait([{ fd: busy.fd, read: true }], -1);
+  // Time for a wait that does not wait to return with nothing.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  writeFd(busy.fd, Uint8Array.of(1));
+  assertEquals((await next).map(({ fd }) => fd), [busy.fd]);
+});
+
+Deno.test("Poller.wake during a wait makes it return", async () => {
+  using poller = new Poller();
+  using quiet = openLoop();
+  const wait = poller.wait([{ fd: quiet.fd, read: true }], -1);
+  poller.wake();
+  assertEquals(await wait, []);
+});
+
+Deno.test("Poller.wait still tells what is ready when it is woken", async () => {
+  using poller = new Poller();
+  using busy = openLoop();
+  writeFd(busy.fd, Uint8Array.of(1));
+  poller.wake();
+  assertEquals((await poller.wait([{ fd: busy.fd, read: true }], -1)).map(({ fd }) => fd), [
+    busy.fd,
+  ]);
+});
+
+Deno.test("Poller.wait reports a hang-up without being asked", async () => {
+  using poller = new Poller();
+  using pty = openPty({ rows: 24, cols: 80 });
+  Deno.openSync(pty.path, { read: true }).close();
+  assertEquals(await poller.wait([{ fd: pty.fd }], -1), [
+    { fd: pty.fd, readable: false, writable: false, hangup: true },
+  ]);
+});
+
+Deno.test("Poller.wait rejects with EBADF for an fd that is not open", async () => {
+  using poller = new Poller();
+  const error = await assertRejects(
+    () => poller.wait([{ fd: 0x7ffffff, read: true }], -1),
+    LibcError,
+  );
+  assertEquals(error.code, "EBADF");
+});
+
+Deno.test("Poller.wait refuses a second wait while one is pending", async () => {
+  using poller = new Poller();
+  const wait = poller.wait([], -1);
+  await assertRejects(() => poller.wait([], 0), Error, "Cannot poll: another wait is pending");
+  poller.wake();
+  assertEquals(await wait, []);
+  assertEquals(await poller.wait([], 0), []);
+});
+
+Deno.test("Poller can be disposed during a wait, which then returns", async () => {
+  const poller = new Poller();
+  const wait = poller.wait([], -1);
+  poller[Symbol.dispose]();
+  poller[Symbol.dispose]();
+  assertEquals(await wait, []);
+});
+
+Deno.test("Poller that is disposed refuses to wait and ignores wake", async () => {
+  const poller = new Poller();
+  poller[Symbol.dispose]();
+  poller[Symbol.dispose]();
+  poller.wake();
+  await assertRejects(() => poller.wait([], 0), Error, "Cannot poll: the poller is disposed");
+});

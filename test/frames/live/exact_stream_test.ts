@@ -1,0 +1,214 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type {
+  AssistantFrame,
+  Frame,
+  StreamEvent,
+  StreamEventFrame,
+} from "../../../src/wire/frame.ts";
+import { startTelling, type Telling } from "../telling.ts";
+
+const VERSION = "2.1.330";
+
+/** The frames with what matters of them. */
+const outline = (frames: readonly Frame[]) =>
+  frames.map((frame) => {
+    if (frame.type === "stream_event") {
+      const { type, index, delta } = (frame as StreamEventFrame).event;
+      return [type, index, delta?.["text"]].filter((each) => each !== undefined).join(" ");
+    }
+    if (frame.type !== "assistant") {
+      return frame.subtype === undefined ? frame.type : `${frame.type}/${frame.subtype}`;
+    }
+    const [block] = (frame as AssistantFrame).message.content;
+    return `assistant ${block?.text ?? block?.type}`;
+  });
+
+/** A run whose turn has begun. */
+function begun(version = VERSION): Telling {
+  const run = startTelling({ partial: "exact" });
+  run.push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
+  run.begin();
+  run.frames.length = 0;
+  return run;
+}
+
+const asks = ({ tell }: Telling, request: number, at = 0) =>
+  tell({ type: "stream", request, part: { kind: "request" } }, at);
+const ends = ({ tell }: Telling, request: number) =>
+  tell({ type: "stream", request, part: { kind: "end" } });
+const streams = (
+  { tell }: Telling,
+  request: number,
+  ...events: readonly (StreamEvent & { readonly at?: number })[]
+) => {
+  for (const { at = 0, ...event } of events) {
+    tell({ type: "stream", request, part: { kind: "event", event } }, at);
+  }
+};
+
+const start = (id: string): StreamEvent => ({ type: "message_start", message: { id } });
+const block = (index: number, content: object): StreamEvent => ({
+  type: "content_block_start",
+  index,
+  content_block: content,
+});
+const delta = (index: number, text: string): StreamEvent => ({
+  type: "content_block_delta",
+  index,
+  delta: { type: "text_delta", text },
+});
+const stop = (index: number): StreamEvent => ({ type: "content_block_stop", index });
+const over: readonly StreamEvent[] = [
+  { type: "message_delta", delta: { stop_reason: "end_turn" } },
+  { type: "message_stop" },
+];
+const EMPTY = { type: "text", text: "" };
+const CALL = { type: "tool_use", id: "c", name: "Bash", input: {} };
+
+const line = (id: string, content: object, more: object = {}) => ({
+  version: VERSION,
+  type: "assistant",
+  message: { id, model: "opus", content: [content], stop_reason: "end_turn" },
+  ...more,
+});
+const result = {
+  version: VERSION,
+  type: "user",
+  message: { content: [{ type: "tool_result", tool_use_id: "c", content: "x" }] },
+};
+
+Deno.test("an answer is told event by event, and its frame before the end of its block", () => {
+  const run = begun();
+  asks(run, 1, 100);
+  assertEquals(outline(run.frames), ["system/status"]);
+  streams(run, 1, { ...start("m"), at: 130 }, { type: "ping" }, block(0, EMPTY), delta(0, "on"));
+  streams(run, 1, delta(0, "e"), stop(0), ...over);
+  ends(run, 1);
+  const before = [
+    "system/status",
+    "message_start",
+    "content_block_start 0",
+    "content_block_delta 0 on",
+    "content_block_delta 0 e",
+  ];
+  assertEquals(outline(run.frames), before);
+  run.push(line("m", { type: "text", text: "one" }));
+  assertEquals(outline(run.frames), [
+    ...before,
+    "assistant one",
+    "content_block_stop 0",
+    "message_delta",
+    "message_stop",
+  ]);
+  assertEquals(run.frames[1]?.["ttft_ms"], 30);
+  assertEquals(run.frames[1]?.["api_message_id"], "m");
+});
+
+Deno.test("blocks that follow do not wait for the lines of those before, and the next answer waits for what tools gave", () => {
+  const run = begun();
+  asks(run, 1);
+  streams(run, 1, start("m"), block(0, { type: "thinking" }), stop(0), block(1, CALL), stop(1));
+  streams(run, 1, ...over);
+  run.push(line("m", { type: "thinking" }), line("m", CALL));
+  asks(run, 2);
+  streams(run, 2, start("n"), block(0, EMPTY), delta(0, "a"));
+  assertEquals(outline(run.frames), [
+    ...["system/status", "message_start", "content_block_start 0", "content_block_stop 0"],
+    ...["content_block_start 1", "assistant thinking", "assistant tool_use"],
+    ...["content_block_stop 1", "message_delta", "message_stop"],
+  ]);
+  run.frames.length = 0;
+  run.push(result);
+  assertEquals(outline(run.frames), [
+    ...["user", "system/status", "message_start", "content_block_start 0"],
+    "content_block_delta 0 a",
+  ]);
+});
+
+for (const [version, told] of [["2.1.197", []], [VERSION, ["message_stop"]]] as const) {
+  Deno.test(`${version}: an answer that breaks off ends where it does`, () => {
+    const run = begun(version);
+    asks(run, 1);
+    streams(run, 1, start("m"), block(0, EMPTY), delta(0, "half"));
+    ends(run, 1);
+    run.push(
+      line("m", { type: "text", text: "half" }),
+      line("x", { type: "text", text: "API Error" }, { isApiErrorMessage: true }),
+    );
+    assertEquals(outline(run.frames), [
+      ...["system/status", "message_start", "content_block_start 0", "content_block_delta 0 half"],
+      ...["assistant half", "content_block_stop 0", ...told, "assistant API Error"],
+    ]);
+  });
+}
+
+Deno.test("a request that fails, and an answer that nobody streams, have their frames", () => {
+  const run = begun();
+  asks(run, 1);
+  ends(run, 1);
+  run.tell({ type: "retry", retry: { attempt: 1, maxRetries: 2, delayMs: 1, status: 529 } });
+  asks(run, 2);
+  ends(run, 2);
+  run.push(line("m", { type: "text", text: "whole" }));
+  assertEquals(outline(run.frames), ["system/status", "system/api_retry", "assistant whole"]);
+});
+
+Deno.test("what is no stream of the API's changes nothing", () => {
+  const run = begun();
+  streams(run, 1, delta(0, "a"), { type: "nonsense" }, { type: "message_start", message: 1 });
+  ends(run, 7);
+  run.push(line("m", { type: "text", text: "a" }));
+  assertEquals(outline(run.frames).at(-1), "assistant a");
+});
+
+Deno.test("whenever lines are read, events come in their order, each once, and frames before the end of the answer", () => {
+  const answers = fc.array(
+    fc.record({ texts: fc.array(fc.string(), { minLength: 1, maxLength: 4 }), tool: fc.boolean() }),
+    { minLength: 1, maxLength: 3 },
+  );
+  fc.assert(fc.property(answers, fc.array(fc.nat({ max: 6 })), (answers, delays) => {
+    const run = begun();
+    const expected: string[] = [];
+    let late: (() => void)[] = [];
+    for (const [number, { texts, tool }] of answers.entries()) {
+      const id = `m${number}`;
+      const call = { ...CALL, id: `c${number}` };
+      const events = [
+        start(id),
+        ...texts.flatMap((text, index) => [block(index, EMPTY), delta(index, text), stop(index)]),
+        ...tool ? [block(texts.length, call), stop(texts.length)] : [],
+        ...over,
+      ];
+      asks(run, number);
+      for (const event of events) {
+        if ((delays.pop() ?? 0) === 0) { for (const tell of late.splice(0)) tell(); }
+        streams(run, number, event);
+      }
+      ends(run, number);
+      expected.push(...events.map((event) => JSON.stringify(event)));
+      late = [...late, () => {
+        run.push(
+          ...texts.map((text) => line(id, { type: "text", text })),
+          ...tool ? [line(id, call)] : [],
+        );
+        run.push({
+          ...result,
+          message: { content: [{ type: "tool_result", tool_use_id: `c${number}` }] },
+        });
+      }];
+    }
+    for (const tell of late) tell();
+    run.finish(VERSION);
+    const events = run.frames.filter(({ type }) => type === "stream_event");
+    assertEquals(events.map((frame) => JSON.stringify(frame["event"])), expected);
+    const kinds = run.frames.map((frame) =>
+      frame.type === "stream_event" ? (frame as StreamEventFrame).event.type : frame.type
+    );
+    const blocks = answers.map(({ texts, tool }) => texts.length + (tool ? 1 : 0));
+    const told = kinds.join(" ").split("message_stop").map((part) =>
+      part.split(" ").filter((kind) => kind === "assistant").length
+    );
+    assertEquals(told.slice(0, -1), blocks);
+  }));
+});

@@ -1,0 +1,131 @@
+import { assertEquals } from "@std/assert";
+import * as fc from "fast-check";
+import { parseEntry } from "../../../src/transcript/entry.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
+import { type FrameContext, framesOfEntry } from "../../../src/frames/single/frames_of_entry.ts";
+
+const CONTEXT: FrameContext = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
+const TOOL_USES = new Map([["t", { id: "t", name: "Bash", input: {} }]]);
+
+function framesOf(line: object, context: FrameContext = CONTEXT): readonly Frame[] {
+  const entry = parseEntry(JSON.stringify(line));
+  return entry === undefined ? [] : framesOfEntry(entry, context);
+}
+
+Deno.test("framesOfEntry: gives nothing for prompts, attachments and bookkeeping", () => {
+  for (
+    const line of [
+      { type: "user", message: { content: "Hi" } },
+      { type: "attachment", attachment: { type: "date" } },
+      { type: "system", subtype: "turn_duration" },
+      { type: "last-prompt" },
+      { type: "user", message: { content: "<local-command-stdout></local-command-stdout>" } },
+      { type: "assistant", isSidechain: true, message: { id: "a", model: "m", content: [] } },
+    ]
+  ) {
+    assertEquals(framesOf(line), []);
+  }
+});
+
+Deno.test("framesOfEntry: hides why an answer stops, and keeps fields of the API", () => {
+  const frames = framesOf({
+    type: "assistant",
+    uuid: "u",
+    requestId: "r",
+    message: {
+      id: "a",
+      model: "m",
+      content: [],
+      stop_reason: "end_turn",
+      stop_details: {},
+      usage: { output_tokens: 3, speed: "standard" },
+      brand_new: 1,
+    },
+  });
+  assertEquals(frames, [{
+    type: "assistant",
+    message: {
+      id: "a",
+      type: "message",
+      role: "assistant",
+      model: "m",
+      content: [],
+      brand_new: 1,
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { output_tokens: 3 },
+      context_management: null,
+    },
+    parent_tool_use_id: null,
+    session_id: "s",
+    uuid: "u",
+    request_id: "r",
+  }]);
+});
+
+Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known", () => {
+  const line = {
+    type: "user",
+    toolDenialKind: "permission-rule",
+    permissionDecision: { decision: "reject", source: "config", reasonType: "rule" },
+    message: {
+      content: [{ type: "tool_result", tool_use_id: "t", content: "No", is_error: true }],
+    },
+  };
+  const kinds = (context: FrameContext) =>
+    framesOf(line, context).map((frame) => frame.type === "system" ? frame.subtype : frame.type);
+  assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES }), ["permission_denied", "user"]);
+  assertEquals(kinds(CONTEXT), ["user"]);
+});
+
+Deno.test("framesOfEntry: gives frames of JSON for lines of any content", () => {
+  const block = fc.record({
+    type: fc.constantFrom("text", "tool_result", "tool_use"),
+    text: fc.jsonValue(),
+    tool_use_id: fc.jsonValue(),
+    content: fc.jsonValue(),
+  }, { requiredKeys: ["type"] });
+  const line = fc.record({
+    type: fc.constantFrom("user", "assistant", "system"),
+    subtype: fc.constantFrom("informational", "model_refusal_no_fallback"),
+    isMeta: fc.boolean(),
+    permissionDecision: fc.jsonValue(),
+    toolDenialKind: fc.jsonValue(),
+    toolUseResult: fc.jsonValue(),
+    message: fc.record({
+      id: fc.string(),
+      model: fc.constantFrom("m", "<synthetic>"),
+      content: fc.array(block),
+    }),
+  }, { requiredKeys: ["type"] });
+  const context = { ...CONTEXT, denialMessages: ["No"], toolUses: TOOL_USES };
+  fc.assert(fc.property(line, (value) => {
+    for (const frame of framesOf(value, context)) {
+      assertEquals(JSON.parse(JSON.stringify(frame)), frame);
+      assertEquals(frame.session_id, "s");
+    }
+  }));
+});
+
+Deno.test("framesOfEntry: a long output is where it will be at home", () => {
+  const resultOf = (homes?: { readonly child: string; readonly user: string }) => {
+    const path = "/tmp/run/.claude/projects/p/s/tool-results/x.txt";
+    const [frame] = framesOf({
+      type: "user",
+      toolUseResult: { stdout: "1\n", persistedOutputPath: path, persistedOutputSize: 9 },
+      message: { content: [{ type: "tool_result", tool_use_id: "t", content: "1" }] },
+    }, { ...CONTEXT, ...(homes === undefined ? {} : { homes }) });
+    const { persistedOutputPath } = frame?.["tool_use_result"] as Record<string, unknown>;
+    return persistedOutputPath;
+  };
+  const file = "projects/p/s/tool-results/x.txt";
+  assertEquals(
+    resultOf({ child: "/tmp/run/.claude", user: "/home/.claude" }),
+    `/home/.claude/${file}`,
+  );
+  assertEquals(
+    resultOf({ child: "/tmp/run/.c", user: "/home/.claude" }),
+    `/tmp/run/.claude/${file}`,
+  );
+  assertEquals(resultOf(), `/tmp/run/.claude/${file}`);
+});

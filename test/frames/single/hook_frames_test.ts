@@ -1,0 +1,162 @@
+import { assertEquals } from "@std/assert";
+import {
+  type HookEnd,
+  hookEndIn,
+  hookFrames,
+  hookRemarks,
+} from "../../../src/frames/single/hook_frames.ts";
+import { parseEntry } from "../../../src/transcript/entry.ts";
+import { OUTPUT_REMINDER } from "../../../src/transcript/structured_output.ts";
+
+const CONTEXT = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
+
+function entryOf(line: object) {
+  const entry = parseEntry(JSON.stringify(line));
+  if (entry === undefined) throw new Error("not an entry");
+  return entry;
+}
+
+/** Something that is attached because of a hook that runs `check` before a call of Bash. */
+function attached(type: string, more: Readonly<Record<string, unknown>> = {}): object {
+  const hook = { hookName: "PreToolUse:Bash", hookEvent: "PreToolUse", toolUseID: "t" };
+  return { type: "attachment", attachment: { type, ...hook, command: "check", ...more } };
+}
+
+function endOf(line: object): Partial<HookEnd> | undefined {
+  const { name: _, event: __, ...end } = hookEndIn(entryOf(line)) ?? {};
+  return Object.keys(end).length === 0 ? undefined : end;
+}
+
+Deno.test("hookEndIn: knows how a hook has ended, and what it wrote as far as it is on record", () => {
+  const written = { stdout: "out\n", stderr: "err\n" };
+  assertEquals(endOf(attached("hook_success", { ...written, exitCode: 0 })), {
+    ...written,
+    exitCode: 0,
+    outcome: "success",
+  });
+  const failed = (stderr: string) =>
+    endOf(attached("hook_non_blocking_error", {
+      stdout: "x\n",
+      stderr: `Failed with non-blocking status code: ${stderr}`,
+      exitCode: 7,
+    }));
+  const error = { stdout: "x\n", exitCode: 7, outcome: "error" } as const;
+  assertEquals(failed("one\ntwo"), { ...error, stderr: "one\ntwo\n" });
+  assertEquals(failed("No stderr output"), { ...error, stderr: "" });
+  assertEquals(endOf(attached("hook_cancelled", { timedOut: true })), {
+    stdout: "",
+    stderr: "",
+    exitCode: 1,
+    outcome: "cancelled",
+  });
+});
+
+Deno.test("hookEndIn: knows a hook that blocks with exit code 2 wherever that is said", () => {
+  const blocked = { stdout: "", stderr: "no\n", exitCode: 2, outcome: "error" } as const;
+  const command = "if [ -f x ]; then\necho no >&2; exit 2; fi";
+  const blockingError = { blockingError: `[${command}]: no\n`, command };
+  assertEquals(
+    endOf(attached("hook_blocking_error", { command: undefined, blockingError })),
+    blocked,
+  );
+  const result = (content: string) => ({
+    type: "user",
+    message: {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "t", is_error: true, content }],
+    },
+  });
+  assertEquals(hookEndIn(entryOf(result(`PreToolUse:Bash hook error: [${command}]: no\n`))), {
+    name: "PreToolUse:Bash",
+    event: "PreToolUse",
+    ...blocked,
+  });
+  const feedback = `Stop hook feedback:\n[${command}]: no\n`;
+  assertEquals(
+    hookEndIn(entryOf({
+      type: "user",
+      isMeta: true,
+      message: { role: "user", content: feedback },
+    })),
+    { name: "Stop", event: "Stop", ...blocked },
+  );
+  assertEquals(
+    endOf({
+      type: "system",
+      subtype: "informational",
+      preventContinuation: true,
+      content:
+        `UserPromptSubmit operation blocked by hook:\n[${command}]: no\n\n\nOriginal prompt: Hi`,
+    }),
+    blocked,
+  );
+  // One that blocks with JSON has succeeded, and what it wrote is not on record.
+  const byJson = { blockingError: "because", command };
+  assertEquals(endOf(attached("hook_blocking_error", { blockingError: byJson })), undefined);
+  assertEquals(endOf(result("PreToolUse:Bash hook error: because")), undefined);
+  // Somebody may say so, too.
+  assertEquals(
+    endOf({ type: "user", message: { role: "user", content: feedback } }),
+    undefined,
+  );
+});
+
+Deno.test("hookEndIn: nobody is told of the hooks by which a run is followed", () => {
+  const command = "exec /bin/sh '/tmp/claude-print-0/1-2-3/own/hook' asks 12";
+  const success = { stdout: "{}\n", stderr: "", exitCode: 0 };
+  assertEquals(endOf(attached("hook_success", { ...success, command })), undefined);
+  assertEquals(endOf(attached("hook_success", success))?.exitCode, 0);
+  assertEquals(endOf(attached("hook_additional_context", { content: ["x"] })), undefined);
+});
+
+Deno.test("hookFrames: a hook has begun and ended, with one id", () => {
+  let ids = 0;
+  const end = {
+    name: "Stop",
+    event: "Stop",
+    stdout: "a\n",
+    stderr: "b\n",
+    exitCode: 1,
+    outcome: "error",
+  } as const;
+  const hook = { hook_id: "1", hook_name: "Stop", hook_event: "Stop" };
+  assertEquals<unknown>(hookFrames(end, { sessionId: "s", newUuid: () => `${++ids}` }), [
+    { type: "system", subtype: "hook_started", ...hook, uuid: "2", session_id: "s" },
+    {
+      type: "system",
+      subtype: "hook_response",
+      ...hook,
+      output: "a\nb\n",
+      stdout: "a\n",
+      stderr: "b\n",
+      exit_code: 1,
+      outcome: "error",
+      uuid: "3",
+      session_id: "s",
+    },
+  ]);
+});
+
+Deno.test("hookRemarks: what hooks say to the user is told since 2.1.330, that a Stop hook failed always", () => {
+  const told = (line: object, version: string) =>
+    hookRemarks(entryOf(line), { ...CONTEXT, version }).map((frame) =>
+      frame.subtype === "notification" ? frame.text : frame["content"]
+    );
+  const both = (line: object) => [told(line, "2.1.197"), told(line, "2.1.330")];
+  const said = attached("hook_system_message", { content: "look" });
+  assertEquals(both(said), [[], ["PreToolUse:Bash says: look"]]);
+  assertEquals(both(attached("hook_system_message", { hookEvent: "SessionStart" })), [[], []]);
+  const late = "A hook didn't answer in time, so it didn't check this action.";
+  assertEquals(both(attached("hook_cancelled", { timedOut: true })), [[], [late]]);
+  const summary = (...hookErrors: readonly string[]) => ({
+    type: "system",
+    subtype: "stop_hook_summary",
+    hookErrors,
+  });
+  assertEquals(both(summary("odd", OUTPUT_REMINDER)), [
+    ["Stop hook error occurred · ctrl+o to see"],
+    ["stop hook problem · ctrl+o to see"],
+  ]);
+  assertEquals(both(summary(OUTPUT_REMINDER)), [[], []]);
+  assertEquals(both(summary()), [[], []]);
+});

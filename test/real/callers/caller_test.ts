@@ -1,0 +1,98 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { filesBelow } from "../files_below.ts";
+import { forNewestVersion } from "../for_each_version.ts";
+import { parseObject } from "../print_mode_facts.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import type { RealClaude } from "../real_claude.ts";
+import { NOWHERE } from "../../nowhere.ts";
+
+/** Who the API was told is asking, for every request. */
+function entrypoints(real: RealClaude): readonly (string | undefined)[] {
+  return real.api.turns.map(({ text }) => /cc_entrypoint=([\w-]+)/.exec(text)?.[1]);
+}
+
+/** Settings of the caller's and what shows that they work. */
+function settingsOf({ home }: RealClaude) {
+  // Nothing of the home that is looked at.
+  const stops = `${home.path}/t/stops`;
+  const hook = { type: "command", command: `echo stopped >> ${stops}` };
+  return {
+    settings: JSON.stringify({
+      env: { FROM_CALLER: "seen by tools" },
+      permissions: { allow: ["Bash(printenv:*)"] },
+      hooks: { Stop: [{ hooks: [hook] }] },
+    }),
+    prompt: "Hi [[bash printenv FROM_CALLER]] [[say yes]]",
+    assertHeeded: async ({ api }: RealClaude) => {
+      assertStringIncludes(api.turns.at(-1)?.text ?? "", "seen by tools");
+      assertEquals(await Deno.readTextFile(stops), "stopped\n");
+    },
+  };
+}
+
+forNewestVersion(
+  "a caller inside Claude Code is served like any other, with inline settings",
+  async (real) => {
+    const { settings, prompt, assertHeeded } = settingsOf(real);
+    const run = await real.print(
+      ["--output-format", "json", "--settings", settings, "--", prompt],
+      {
+        env: {
+          AI_AGENT: "claude-code_agent",
+          CLAUDECODE: "1",
+          CLAUDE_CODE_CHILD_SESSION: "1",
+          CLAUDE_CODE_ENTRYPOINT: "sdk-cli",
+          CLAUDE_CODE_EXECPATH: NOWHERE,
+          CLAUDE_CODE_SESSION_ID: crypto.randomUUID(),
+          CLAUDE_CODE_SKIP_PROMPT_HISTORY: "1",
+          CLAUDE_AGENT_SDK_VERSION: "0.3.330",
+        },
+      },
+    );
+    assertEquals([run.code, run.stderr], [0, ""]);
+    const { result, session_id } = parseObject(run.stdout);
+    assertEquals(result, "yes");
+    assertEquals(entrypoints(real), ["cli", "cli"]);
+    await assertHeeded(real);
+    const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
+    assertEquals(transcripts.length, 1);
+    assertStringIncludes(transcripts[0] ?? "", `${session_id}.jsonl`);
+  },
+);
+
+forNewestVersion("a claude-print started by a tool of a claude-print run works", async (real) => {
+  const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
+    .map((word) => `'${word}'`).join(" ");
+  const prompt = `Nest. [[bash ${inner} -p -- 'Inner [[say inner answer]]']] [[say outer answer]]`;
+  const run = await real.print(["--allowedTools", "Bash", "--", prompt]);
+  assertEquals(run, { code: 0, stdout: "outer answer\n", stderr: "" });
+  assertEquals(entrypoints(real), ["cli", "cli", "cli"]);
+  assertEquals(real.api.turns[1]?.prompt, "Inner [[say inner answer]]");
+  assertStringIncludes(
+    JSON.stringify(parseObject(real.api.turns[2]?.text ?? "").messages),
+    '"content":"inner answer"',
+  );
+  assertEquals(filesBelow(`${real.home.config}/projects`).size, 2, "both transcripts are home");
+});
+
+forNewestVersion(
+  "CLAUDE_CONFIG_DIR of the caller is where everything is, but a settings file",
+  async (real) => {
+    const config = `${real.home.path}/another config`;
+    await Deno.rename(real.home.config, config);
+    await Deno.rename(`${real.home.path}/.claude.json`, `${config}/.claude.json`);
+    await Deno.writeTextFile(`${config}/CLAUDE.md`, "From the other config dir.\n");
+    const { settings, prompt, assertHeeded } = settingsOf(real);
+    const file = `${real.home.path}/t/settings of mine.json`;
+    await Deno.writeTextFile(file, settings);
+    const run = await real.print(["--settings", file, "--", prompt], {
+      env: { CLAUDE_CONFIG_DIR: config },
+    });
+    assertEquals(run, { code: 0, stdout: "yes\n", stderr: "" });
+    await assertHeeded(real);
+    assertStringIncludes(real.api.turns[0]?.text ?? "", "From the other config dir.");
+    assertEquals(filesBelow(`${config}/projects`).size, 1);
+    const names = [...Deno.readDirSync(real.home.path)].map(({ name }) => name).sort();
+    assertEquals(names, ["another config", "project", "t", "tmp"]);
+  },
+);

@@ -1,0 +1,478 @@
+import { join } from "node:path";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
+import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const MCP_SERVER = [
+  ...["run", "--no-config", "--no-lock"],
+  join(import.meta.dirname ?? ".", "..", "..", "..", "fixtures", "mcp_server.ts"),
+];
+
+const RESULT = '"type":"result"';
+const ASKS_CALLER = ["--permission-prompt-tool", "stdio"];
+
+/** Fields of questions that no hook of the interactive Claude Code is told, and those that differ in any two runs. */
+const UNTOLD = [
+  ...["blocked_path", "decision_reason", "decision_reason_type", "permission_suggestions"],
+  ...["decision_reason_hook_event", "decision_reason_hook_source"],
+  ...["tool_use_id", "session_id", "transcript_path", "prompt_id", "duration_ms"],
+];
+
+const request = (id: string, body: JsonObject) => ({
+  type: "control_request",
+  request_id: id,
+  request: body,
+});
+
+/** Everything that a caller of the control protocol hears, but for what differs in any two runs. */
+async function heardBy(
+  holding: typeof hold,
+  { real, script, args }: {
+    readonly real: RealClaude;
+    readonly script: (caller: Caller) => Promise<void>;
+    readonly args: readonly string[];
+  },
+) {
+  const { code, stdout } = await holding(real, script, args);
+  const frames = parseFrames(stdout);
+  const questions = frames.filter(({ type }) => type === "control_request")
+    .map(({ request }) => masked(request));
+  const results = frames.filter(({ type }) => type === "result")
+    .map(({ subtype, result, num_turns, terminal_reason, permission_denials }) => ({
+      ...{ subtype, result, num_turns, terminal_reason },
+      denied: (permission_denials as readonly JsonObject[]).map(({ tool_input }) => tool_input),
+    }));
+  const decisions = frames.map(({ tool_result_meta: meta }) => masked(meta))
+    .filter((meta) => meta !== undefined);
+  // Some is shown to a person as well; and a question is not held back for what is printed, which a busy machine is late with.
+  const outline = outlineOfFrames(frames).filter((frame) =>
+    frame !== "system/notification" && frame !== "control_request"
+  );
+  return { outline, questions, results, decisions, code };
+}
+
+function masked(value: unknown): unknown {
+  const text = JSON.stringify(value, (name, each) => UNTOLD.includes(name) ? undefined : each);
+  return text === undefined
+    ? undefined
+    : sorted(JSON.parse(text.replaceAll(/toolu_\w+/gu, "toolu")));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).toSorted(([a], [b]) => a < b ? -1 : 1)
+      .map(([name, each]) => [name, sorted(each)]),
+  );
+}
+
+/** Fails unless the caller hears the same of both; gives what the API was asked. */
+async function assertSame(
+  real: RealClaude,
+  { recorded, script, args = [] }: {
+    readonly recorded: RecordedName;
+    readonly script: (caller: Caller) => Promise<void>;
+    readonly args?: readonly string[];
+  },
+): Promise<readonly LoggedRequest[]> {
+  const ours = await heardBy(hold, { real, script, args });
+  const requests = [...real.api.turns];
+  const theirs = await asRecorded(
+    real,
+    recorded,
+    () => heardBy(holdWithClaude, { real, script, args }),
+  );
+  assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
+  return requests;
+}
+
+const QUESTION = {
+  question: "Which?",
+  header: "Pick",
+  options: [{ label: "A", description: "a" }, { label: "B", description: "b" }],
+  multiSelect: false,
+};
+
+forEarlierVersions(
+  "a caller that decides on permissions is asked as by claude -p",
+  async (real) => {
+    await assertSame(real, {
+      recorded: "control/permissions",
+      args: ASKS_CALLER,
+      script: async ({ say, send, heard, answer }) => {
+        answer(({ subtype, tool_name: name, input }) => {
+          if (subtype !== "can_use_tool") return {};
+          const { command, questions } = input as { command?: string; questions?: unknown };
+          if (name === "AskUserQuestion") {
+            return { behavior: "allow", updatedInput: { questions, answers: { "Which?": "B" } } };
+          }
+          if (command === "touch no") return { behavior: "deny", message: "Not this one" };
+          if (command === "touch other") {
+            return { behavior: "allow", updatedInput: { command: "echo another" } };
+          }
+          if (command === "touch stop") {
+            return { behavior: "deny", message: "Not at all", interrupt: true };
+          }
+          if (command === "touch broken") return new Error("the caller broke");
+          return { behavior: "allow", updatedInput: input };
+        });
+        await send(request("init", { subtype: "initialize", hooks: {} }));
+        await say("One. [[bash touch yes]] [[bash touch no]] [[say first]]");
+        await heard(RESULT, 1);
+        await say("Two. [[bash touch other]] [[bash touch broken]] [[say second]]");
+        await heard(RESULT, 2);
+        await say(
+          `Three. [[tool AskUserQuestion ${JSON.stringify({ questions: [QUESTION] })}]]` +
+            "[[say third]]",
+        );
+        await heard(RESULT, 3);
+        await say("Four. [[bash touch stop]] [[say never]]");
+        await heard(RESULT, 4);
+        await say("Five. [[say fifth]]");
+        await heard(RESULT, 5);
+      },
+    });
+  },
+);
+
+forEarlierVersions("a caller's hooks are called as by claude -p", async (real) => {
+  const hooks = {
+    PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["pre"] }],
+    PostToolUse: [{ hookCallbackIds: ["post"] }],
+    UserPromptSubmit: [{ hookCallbackIds: ["prompt"] }],
+    Stop: [{ hookCallbackIds: ["stop"] }],
+    SessionStart: [{ hookCallbackIds: ["start"] }],
+  };
+  await assertSame(real, {
+    recorded: "control/hooks",
+    script: async ({ say, send, heard, answer }) => {
+      answer(({ callback_id: id, input }) => {
+        const { tool_input: call, prompt } = input as {
+          tool_input?: { command?: string };
+          prompt?: string;
+        };
+        if (id === "pre" && call?.command === "echo no") {
+          return {
+            hookSpecificOutput: {
+              hookEventName: "PreToolUse",
+              permissionDecision: "deny",
+              permissionDecisionReason: "the hook says no",
+            },
+          };
+        }
+        if (id === "prompt" && prompt?.startsWith("Three")) {
+          return { decision: "block", reason: "not this" };
+        }
+        return {};
+      });
+      await send(request("init", { subtype: "initialize", hooks }));
+      await say("One. [[bash echo yes]] [[say first]]");
+      await heard(RESULT, 1);
+      await say("Two. [[bash echo no]] [[say second]]");
+      await heard(RESULT, 2);
+      await say("Three. [[say never]]");
+      await heard(RESULT, 3);
+    },
+  });
+});
+
+forEarlierVersions(
+  "a server in the caller's own process is spoken to by mcp_message",
+  async (real) => {
+    const server = (message: JsonObject): JsonObject => {
+      switch (message.method) {
+        case "initialize": {
+          const { protocolVersion } = message.params as JsonObject;
+          const serverInfo = { name: "calc", version: "1" };
+          return { protocolVersion, capabilities: { tools: {} }, serverInfo };
+        }
+        case "tools/list":
+          return { tools: [{ name: "add", description: "Adds", inputSchema: { type: "object" } }] };
+        default: {
+          const { arguments: { a, b } = { a: 0, b: 0 } } = (message.params ?? {}) as {
+            readonly arguments?: { readonly a: number; readonly b: number };
+          };
+          return { content: [{ type: "text", text: `sum ${a + b}` }] };
+        }
+      }
+    };
+    const config = JSON.stringify({ mcpServers: { calc: { type: "sdk", name: "calc" } } });
+    const { code, stdout } = await hold(real, async ({ say, send, heard, answer }) => {
+      answer(({ server_name: name, message }) => {
+        const { id } = message as JsonObject;
+        const result = server(message as JsonObject);
+        return name === "calc"
+          ? { mcp_response: { jsonrpc: "2.0", id: id ?? 0, result } }
+          : undefined;
+      });
+      await send(request("init", { subtype: "initialize", hooks: {} }));
+      await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]');
+      await heard(RESULT, 1);
+    }, ["--allowedTools", "mcp__calc__add", "--mcp-config", config]);
+    assertEquals(code, 0);
+    const methods = parseFrames(stdout).filter(({ type }) => type === "control_request")
+      .map(({ request }) => ((request as JsonObject).message as JsonObject).method);
+    assertEquals(methods, ["initialize", "notifications/initialized", "tools/list", "tools/call"]);
+    assertStringIncludes(stdout, "sum 3");
+  },
+);
+
+forEachVersion("what a caller asks about Claude Code is answered as by claude -p", async (real) => {
+  const asked = [
+    ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
+    ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills"],
+  ];
+  await Deno.mkdir(`${real.home.project}/.claude/agents`, { recursive: true });
+  await Deno.writeTextFile(
+    `${real.home.project}/.claude/agents/mine.md`,
+    "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
+  );
+  await Deno.writeTextFile(`${real.home.project}/note.txt`, "a note");
+  const told = async (holding: typeof hold) => {
+    const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
+      await send(request("initialize", { subtype: "initialize", hooks: null }));
+      await heard('"request_id":"initialize"');
+      await say("One. [[say first]]");
+      await heard(RESULT, 1);
+      for (const subtype of asked.slice(1)) {
+        await send(request(subtype, { subtype, path: `${real.home.project}/note.txt` }));
+      }
+      await heard('"type":"control_response"', asked.length);
+      await say("/goal");
+      await heard(RESULT, 2);
+    });
+    const frames = parseFrames(stdout);
+    const answers = frames.filter(({ type }) => type === "control_response")
+      .map(({ response }) => response as JsonObject);
+    return {
+      code,
+      told: asked.map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
+      init: aboutClaude(frames.find(({ subtype }) => subtype === "init")),
+      results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
+    };
+  };
+  const ours = JSON.parse(JSON.stringify(await told(hold)));
+  const theirs = await asRecorded(real, "control/asked", () => told(holdWithClaude));
+  assertEquals(ours, theirs);
+  assertStringIncludes(JSON.stringify(ours), "Of the project's own");
+  assertStringIncludes(JSON.stringify(ours), "a note");
+});
+
+forNewestVersion(
+  "a caller's servers are told of, switched and set as by claude -p",
+  async (real) => {
+    const works = { type: "stdio", command: Deno.execPath(), args: MCP_SERVER };
+    const config = { mcpServers: { works, broken: { command: "/nonexistent" } } };
+    const steps: readonly (readonly [string, JsonObject])[] = [
+      ["status", { subtype: "mcp_status" }],
+      ["off", { subtype: "mcp_toggle", serverName: "works", enabled: false }],
+      ["seen-off", { subtype: "mcp_status" }],
+      ["reconnect-off", { subtype: "mcp_reconnect", serverName: "works" }],
+      ["on", { subtype: "mcp_toggle", serverName: "works", enabled: true }],
+      ["reconnect", { subtype: "mcp_reconnect", serverName: "works" }],
+      ["reconnect-broken", { subtype: "mcp_reconnect", serverName: "broken" }],
+      ["reconnect-own", { subtype: "mcp_reconnect", serverName: "calc" }],
+      ["none", { subtype: "mcp_toggle", serverName: "none", enabled: true }],
+      ["neither", { subtype: "mcp_toggle", serverName: "works" }],
+      ["nonsense", { subtype: "mcp_reconnect", serverName: 7 }],
+      ["set", { subtype: "mcp_set_servers", servers: { more: works } }],
+      ["set-nonsense", { subtype: "mcp_set_servers", servers: 7 }],
+      ["apply", { subtype: "apply_flag_settings", settings: { permissions: { allow: ["Bash"] } } }],
+      ["apply-nonsense", { subtype: "apply_flag_settings" }],
+      ["cancel", { subtype: "cancel_async_message", message_uuid: "nobody's" }],
+    ];
+    const told = async (holding: typeof hold) => {
+      const { code, stdout } = await holding(
+        real,
+        async ({ say, send, heard, answer }) => {
+          answer(({ message }) => ({
+            mcp_response: {
+              jsonrpc: "2.0",
+              id: (message as JsonObject).id ?? 0,
+              result: calc(message),
+            },
+          }));
+          const init = { subtype: "initialize", hooks: {}, sdkMcpServers: ["calc"] };
+          await send(request("init", init));
+          await say("One. [[say first]]");
+          await heard(RESULT, 1);
+          for (const [id, body] of steps) {
+            await send(request(id, body));
+            await heard(`"request_id":"${id}"`);
+          }
+          // What was applied and set holds now, and what was set first does not any more.
+          await say(
+            'Two. [[bash touch x]] [[tool mcp__more__shout {"text":"hello"}]] [[say second]]',
+          );
+          await heard(RESULT, 2);
+          await send(request("end", { subtype: "end_session" }));
+          await heard('"request_id":"end"');
+          await say("Three. [[say never]]");
+        },
+        ["--mcp-config", JSON.stringify(config), "--allowedTools", "mcp__more__shout"],
+      );
+      const frames = parseFrames(stdout);
+      const answers = frames.filter(({ type }) => type === "control_response")
+        .map(({ response }) => sorted(response) as JsonObject);
+      return {
+        code,
+        told: steps.map(([id]) => answers.find((each) => each.request_id === id)),
+        results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
+        returned: JSON.parse(
+          JSON.stringify(frames.filter(({ type }) => type === "user").map(({ message }) => message))
+            .replaceAll(/toolu_\w+/gu, "toolu"),
+        ),
+      };
+    };
+    const ours = await told(hold);
+    assertEquals(JSON.stringify(ours.told).includes('"shout"'), true);
+    assertEquals(ours.code, 0);
+    assertEquals(
+      JSON.parse(JSON.stringify(ours)),
+      await asRecorded(real, "control/servers", () => told(holdWithClaude)),
+    );
+  },
+);
+
+forNewestVersion("files are what they were before a message, as by claude -p", async (real) => {
+  const { project } = real.home;
+  const [kept, made] = [`${project}/kept.txt`, `${project}/made.txt`];
+  const call = (tool: string, input: JsonObject) => `[[tool ${tool} ${JSON.stringify(input)}]]`;
+  const edit = (old: string, text: string) =>
+    call("Edit", { file_path: kept, old_string: old, new_string: text });
+  const idOf = (turn: number) => `3b241101-e2bb-4255-8caf-4136c566a96${turn}`;
+  const seen = async (holding: typeof hold) => {
+    await Deno.writeTextFile(kept, "before");
+    const files: unknown[] = [];
+    const { stdout } = await holding(real, async ({ say, send, heard }) => {
+      await send(request("init", { subtype: "initialize", hooks: {} }));
+      const first = `${call("Read", { file_path: kept })} ${edit("before", "after")}`;
+      const write = call("Write", { file_path: made, content: "made" });
+      await say(`One. ${first} ${write} [[say first]]`, { uuid: idOf(1) });
+      await heard(RESULT, 1);
+      await say(`Two. ${edit("after", "later")} [[say second]]`, { uuid: idOf(2) });
+      await heard(RESULT, 2);
+      const rewind = async (id: string, body: JsonObject) => {
+        await send(request(id, { subtype: "rewind_files", ...body }));
+        await heard(`"request_id":"${id}"`);
+        const isMade = await Deno.lstat(made).then(() => true, () => false);
+        files.push([id, await Deno.readTextFile(kept), isMade]);
+      };
+      await rewind("dry", { user_message_id: idOf(1), dry_run: true });
+      await rewind("unknown", { user_message_id: idOf(7) });
+      await rewind("second", { user_message_id: idOf(2) });
+      await rewind("first", { user_message_id: idOf(1) });
+    }, ["--allowedTools", "Write,Edit"]);
+    const answers = parseFrames(stdout).filter(({ type }) => type === "control_response")
+      .map(({ response }) => sorted(response)).slice(1);
+    return { files, answers };
+  };
+  const theirs = await asRecorded(real, "control/files", () => seen(holdWithClaude));
+  const ours = await seen(hold);
+  assertEquals(ours, theirs);
+  assertEquals(ours.files.at(-1), ["first", "before", false]);
+}, { home: { env: { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "1" } } });
+
+/** What an MCP server of the caller's says to a message. */
+function calc(message: unknown): JsonObject {
+  const { method, params } = message as JsonObject;
+  if (method === "initialize") {
+    const { protocolVersion } = params as JsonObject;
+    const serverInfo = { name: "calc", version: "1" };
+    return { protocolVersion, capabilities: { tools: {} }, serverInfo };
+  }
+  const annotations = { readOnlyHint: true };
+  return {
+    tools: [{ name: "add", description: "Adds", inputSchema: { type: "object" }, annotations }],
+  };
+}
+
+/** What differs between any two processes, and what the interactive Claude Code adds to the context. */
+const OF_ONE_PROCESS = [
+  ...["pid", "launchEnvLeftOwnFilesInPlace", "rules", "session_id", "uuid"],
+  // Of a socket that only a headless Claude Code has, and of what one can do for its caller.
+  ...["messaging_socket_path", "capabilities"],
+];
+const OF_THE_CONTEXT = ["tokens", "totalTokens", "gridRows", "messageBreakdown", "percentage"];
+
+function aboutClaude(answer: unknown): unknown {
+  const skipped = [...OF_ONE_PROCESS, ...OF_THE_CONTEXT];
+  return sorted(
+    JSON.parse(JSON.stringify(answer, (name, each) => skipped.includes(name) ? undefined : each)),
+  );
+}
+
+forNewestVersion("another model, mode and limit hold from the next turn on", async (real) => {
+  const requests = await assertSame(real, {
+    recorded: "control/settings",
+    args: ASKS_CALLER,
+    script: async ({ say, send, heard, answer }) => {
+      answer(({ input }) => ({ behavior: "allow", updatedInput: input }));
+      await send(request("wild", { subtype: "set_permission_mode", mode: "wild" }));
+      await say("One. [[say first]]");
+      await heard(RESULT, 1);
+      await send(request("model", { subtype: "set_model", model: "claude-haiku-4-5" }));
+      await heard('"request_id":"model"');
+      await send(request("mode", { subtype: "set_permission_mode", mode: "acceptEdits" }));
+      await send(
+        request("think", { subtype: "set_max_thinking_tokens", max_thinking_tokens: 2000 }),
+      );
+      await heard('"request_id":"think"');
+      await Deno.remove(`${real.home.project}/a.txt`).catch(() => {});
+      const file = { file_path: `${real.home.project}/a.txt`, content: "x" };
+      await say(`Two. [[tool Write ${JSON.stringify(file)}]] [[say second]]`);
+      await heard(RESULT, 2);
+    },
+  });
+  assertEquals(
+    requests.filter(({ text }) => text.includes('"model":"claude-haiku-4-5"')).length,
+    2,
+  );
+});
+
+forNewestVersion("a call is put into the background as by claude -p", async (real) => {
+  const script = async ({ say, send, heard, folder }: Caller) => {
+    await say("Go. [[bash until [ -e over ]; do sleep 0.05; done]] [[say done]]");
+    await heard('"subtype":"task_started"');
+    await send(request("b", { subtype: "background_tasks" }));
+    await heard(RESULT);
+    await Deno.writeTextFile(`${folder}/over`, "");
+    await heard('"status":"completed"');
+    await Deno.remove(`${folder}/over`);
+  };
+  const run = async (holding: typeof hold) => {
+    const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
+    const frames = parseFrames(stdout);
+    const answers = frames.flatMap(({ type, response }) =>
+      type === "control_response" ? [(response as JsonObject)["response"]] : []
+    );
+    const moved = frames.map(({ patch }) => (patch as JsonObject | undefined)?.["is_backgrounded"])
+      .filter((each) => each !== undefined);
+    // The answer comes as soon as the key is pressed here, and where the output goes is another folder.
+    const outline = outlineOfFrames(frames).filter((frame) => frame !== "control_response")
+      .map((frame) => frame.replace(/ with ID: .*/u, ""));
+    return [code, outline, answers, moved, stderr];
+  };
+  const ours = JSON.parse(JSON.stringify(await run(hold)));
+  assertEquals(ours, await asRecorded(real, "control/background", () => run(holdWithClaude)));
+});
+
+forNewestVersion("a caller that goes away, or stops the turn, while it is asked", async (real) => {
+  await assertSame(real, {
+    recorded: "control/interrupted",
+    args: ASKS_CALLER,
+    script: async ({ say, send, heard }) => {
+      await say("One. [[bash touch never]] [[say first]]");
+      await heard("can_use_tool", 1);
+      await send(request("stop", { subtype: "interrupt" }));
+      await heard(RESULT, 1);
+      await say("Two. [[bash touch never]] [[say second]]");
+      await heard("can_use_tool", 2);
+    },
+  });
+});

@@ -1,0 +1,127 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
+import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
+
+const EXACT = ["--stream-text", "--exact-stream"];
+
+/** What differs between two runs of the same prompt, and what a relay cannot leave as it is. */
+const OF_ONE_RUN = [
+  ...["accept-encoding", "accept-language", "connection", "content-length", "host"],
+  "x-client-request-id",
+  ...["x-claude-code-prev-tool-durations", "x-claude-code-prompt-id", "x-claude-code-session-id"],
+];
+
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gu;
+
+/** A request without what is of one run, and without the one name that 2.1.330 leaves out. */
+function comparable({ path, headers, text }: LoggedRequest) {
+  return {
+    path,
+    headers: Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !OF_ONE_RUN.includes(name))
+        .map(([name, value]) => [
+          name,
+          value.replace("mid-conversation-system-clear-at-2026-08-21,", ""),
+        ]),
+    ),
+    text: text.replaceAll(UUID, "ID").replaceAll(/(?:cch=|toolu_|msg_|req_)\w+/gu, "ID"),
+  };
+}
+
+forEachVersion(
+  "--exact-stream asks Anthropic's API what is asked without it, over TLS",
+  async (real) => {
+    await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
+    const authorities = `${real.home.path}/authorities.pem`;
+    await Deno.writeTextFile(authorities, proxy.certificate);
+    const env = {
+      ANTHROPIC_BASE_URL: undefined,
+      HTTPS_PROXY: proxy.url,
+      NODE_EXTRA_CA_CERTS: authorities,
+      NO_PROXY: undefined,
+    };
+    const prompt = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[say done]]"];
+    const plain = await real.print(["-p", ...prompt], { env });
+    const exact = await real.print(["-p", ...EXACT, ...prompt], { env });
+    assertEquals([exact, exact.stdout], [plain, "done\n"]);
+    const requests = real.api.turns.map(comparable);
+    assertEquals(requests.length, 4);
+    assertEquals(requests.slice(2), requests.slice(0, 2));
+  },
+);
+
+forNewestVersion(
+  "--exact-stream asks whom the user's settings name, who may be reached by a proxy",
+  async (real) => {
+    const settings = { env: { ANTHROPIC_BASE_URL: `${real.api.url}/base`, NO_PROXY: "127.0.0.1" } };
+    await Deno.writeTextFile(`${real.home.config}/settings.json`, JSON.stringify(settings));
+    const env = { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", NO_PROXY: undefined };
+    await real.print(["-p", ...EXACT, "--", "Hi [[say there]]"], {
+      env: { ...env, CLAUDE_CODE_MAX_RETRIES: "0" },
+    });
+    const paths = new Set(real.api.requests.map(({ path }) => path));
+    assertEquals([...paths], ["/base/v1/messages?beta=true"]);
+  },
+);
+
+forNewestVersion("--exact-stream is refused where nothing can be put in between", async (real) => {
+  const { code, stdout, stderr } = await real.print(["-p", ...EXACT, "Hi"], {
+    env: { CLAUDE_CODE_USE_BEDROCK: "1" },
+  });
+  assertEquals([code, stdout, real.api.requests.length], [2, "", 0]);
+  assertStringIncludes(stderr, "Cannot honour --exact-stream: CLAUDE_CODE_USE_BEDROCK");
+});
+
+/** All text that is streamed, answer by answer. */
+function streamed(stdout: string): readonly string[] {
+  const texts: string[] = [];
+  for (const { event } of parseFrames(stdout)) {
+    const { type, delta } = (event ?? {}) as {
+      readonly type?: string;
+      readonly delta?: JsonObject;
+    };
+    if (type === "message_start") texts.push("");
+    const { text } = delta ?? {};
+    if (typeof text === "string") texts.push(`${texts.pop()}${text}`);
+  }
+  return texts;
+}
+
+const SUMMARY = "<analysis>\nthought\n</analysis>\n\n<summary>\nThe short of it.\n</summary>";
+
+forNewestVersion(
+  "what Claude Code asks beside the conversation, such as a summary, is not streamed",
+  async (real) => {
+    // The conversation is compacted at 16,200 tokens, and what the API calls the rest of it has 12,000.
+    const env = {
+      CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000",
+      CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "9",
+    };
+    const args = [
+      ...["--output-format", "stream-json", "--verbose", "--include-partial-messages"],
+      ...["--allowedTools", "Bash", "--"],
+      "Work. [[say I look]] [[bash seq 1 20000 | head -c 25000]] [[bash echo two]] [[say on]]",
+    ];
+    const theirs = await asRecorded(
+      real,
+      "exact_stream/summary",
+      async () => streamed((await real.claudeP(args, { env })).stdout),
+    );
+    for (const how of [[], ["--exact-stream"]]) {
+      const ours = await real.print(["-p", ...how, ...args], { env });
+      assertEquals([ours.code, streamed(ours.stdout)], [0, theirs], ours.stderr);
+      assertStringIncludes(ours.stdout, "compact_boundary");
+    }
+  },
+  {
+    api: {
+      reply: ({ prompt = "" }) =>
+        prompt.includes("create a detailed summary")
+          ? [{ kind: "text", text: SUMMARY }]
+          : undefined,
+    },
+  },
+);

@@ -1,0 +1,196 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { replay } from "../../../src/library/mod.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
+
+const STREAM = [
+  ...["--output-format", "stream-json", "--verbose", "--include-partial-messages"],
+  ...["--allowedTools", "Bash", "--"],
+];
+
+function eventOf({ type, event }: JsonObject): JsonObject {
+  return type === "stream_event" ? event as JsonObject : {};
+}
+
+/** Frames that only the request loop of `claude -p` can print. */
+const OF_PRINT_MODE = ["rate_limit_event", "thinking_tokens"];
+
+/**
+ * Frames as what can be compared: nothing is streamed of thinking, and its frame may come after the text that follows
+ * it. The rest of a block is joined, and its place is among those that are streamed.
+ */
+function comparable(frames: readonly JsonObject[]): readonly unknown[] {
+  const unstreamed = new Set<unknown>();
+  const told: unknown[] = [];
+  let joined = "";
+  for (const frame of frames) {
+    const { type, subtype, message } = frame;
+    if (OF_PRINT_MODE.includes(`${subtype ?? type}`)) continue;
+    if (blocksOf(message)[0]?.["type"] === "thinking") continue;
+    const event = eventOf(frame);
+    const block = event["content_block"] as JsonObject | undefined;
+    const delta = event["delta"] as JsonObject | undefined;
+    if (event["type"] === "message_start") unstreamed.clear();
+    if (block?.["type"] === "thinking") unstreamed.add(event["index"]);
+    if (event["index"] !== undefined && unstreamed.has(event["index"])) continue;
+    if (event["type"] === "content_block_delta") {
+      joined += delta?.["text"] ?? delta?.["partial_json"];
+      continue;
+    }
+    if (joined !== "") told.push(`deltas ${joined}`);
+    joined = "";
+    const what = event["type"] ??
+      blocksOf(message).map(({ text, name, content }) => text ?? name ?? content).join(" ");
+    told.push([
+      subtype === undefined ? type : `${type}/${subtype}`,
+      what,
+      ...[block?.["type"], delta?.["stop_reason"]].filter((each) => each !== undefined),
+      // Nobody knows how long the API took to begin.
+      ...type === "stream_event" ? [Object.keys(frame).filter((key) => key !== "ttft_ms")] : [],
+    ]);
+  }
+  return told;
+}
+
+/**
+ * Frames as what can be compared where all is streamed: only the frame of a block that others follow may come later,
+ * since it has the id that it has in the transcript.
+ */
+function streamed(frames: readonly JsonObject[]): readonly unknown[] {
+  const told: unknown[] = [];
+  let answer: unknown[] = [];
+  for (const frame of frames) {
+    const { type, subtype, message } = frame;
+    if (OF_PRINT_MODE.includes(`${subtype ?? type}`)) continue;
+    const event = JSON.stringify(
+      eventOf(frame),
+      (key, value) => ["id", "signature"].includes(key) ? "" : value,
+    );
+    const blocks = blocksOf(message)
+      .map(({ id: _, signature: __, tool_use_id: ___, ...block }) => block);
+    const keys = type === "stream_event" ? Object.keys(frame) : [];
+    if (type === "assistant") answer.push(blocks);
+    else told.push([type, subtype, event, blocks, keys]);
+    if (eventOf(frame)["type"] === "message_delta") {
+      told.push(answer);
+      answer = [];
+    }
+  }
+  return [...told, answer];
+}
+
+/** Thinking, a text, a call, an answer that comes in pieces, and its end. */
+const WORK = "Work. [[think hm]] [[say I look\\nat it]] [[bash echo one]] " +
+  "[[chunk 5]] [[pace 30]] [[say Here it is:\\n\\n  é 👩‍👩‍👧‍👦\\t`x`  \\nlast line]]";
+forEachVersion("answers are told as they are written, in the frames of claude -p", async (real) => {
+  const recorded = (name: string) => `${real.home.path}/${name}`;
+  const [theirs, plain, exact] = await Promise.all([
+    real.claudeP([...STREAM, WORK], { recorded: "partial_messages/work" }),
+    real.print(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
+    real.print(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
+  ]);
+  assertEquals([theirs.code, plain.code, exact.code], [0, 0, 0], plain.stderr + exact.stderr);
+  const [expected, ours, exactly] = [theirs, plain, exact].map(({ stdout }) => parseFrames(stdout));
+  if (expected === undefined || ours === undefined || exactly === undefined) throw new Error();
+  assertEquals(comparable(ours), comparable(expected));
+  const texts = (frames: readonly JsonObject[]) =>
+    frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.["text"])
+      .filter((text) => text !== undefined);
+  assertEquals(texts(ours).join(""), texts(expected).join(""));
+  const usage = (frames: readonly JsonObject[]) =>
+    frames.map(eventOf).filter(({ type }) => type === "message_delta");
+  assertEquals(usage(ours), usage(expected));
+  // An answer has one id, whoever told it first.
+  const started = ours.map(eventOf).filter(({ type }) => type === "message_start")
+    .map(({ message }) => (message as JsonObject)["id"]);
+  const answered = ours.filter(({ type }) => type === "assistant")
+    .map(({ message }) => (message as JsonObject)["id"]);
+  assertEquals([...new Set(answered)], started);
+
+  assertEquals(streamed(exactly), streamed(expected));
+  const ends = (frames: readonly JsonObject[]) =>
+    frames.slice(-5).map((frame) => eventOf(frame)["type"] ?? frame["type"]);
+  assertEquals(ends(exactly), ends(expected), "the frame of the last block comes before its end");
+  const logins = new Set(real.api.turns.map(({ headers }) => headers["authorization"]));
+  assertEquals(logins.size, 1);
+
+  for (const [name, frames] of [["plain", ours], ["exact", exactly]] as const) {
+    const replayed = await replay(recorded(name));
+    assertEquals(replayed.differences, [], name);
+    assertEquals(replayed.frames.map(({ frame }) => frame), [...frames] as never);
+    assert(!JSON.stringify(replayed.frames).includes("throwaway-access"));
+  }
+});
+
+forEachVersion(
+  "a request that is made again, and one that goes on with an answer",
+  async (real) => {
+    const script = "[[error 529 x1]] [[say one]] [[stop max_tokens]] [[next]] [[say two]]";
+    const args = [...STREAM, `Go on. ${script}`];
+    const [ours, theirs] = await Promise.all([
+      real.print(["-p", ...args]),
+      real.claudeP(args, { recorded: "partial_messages/again" }),
+    ]);
+    assertEquals([ours.code, theirs.code], [0, 0], ours.stderr);
+    assertEquals(comparable(parseFrames(ours.stdout)), comparable(parseFrames(theirs.stdout)));
+  },
+);
+
+forNewestVersion(
+  "--stream-text ends with what the text format prints, to the byte",
+  async (real) => {
+    const script = WORK.replace("I look\\nat it", "I look");
+    const args = ["--allowedTools", "Bash", "--", script];
+    const [ours, theirs] = await Promise.all([
+      real.print(["-p", "--stream-text", ...args]),
+      real.claudeP(args, { recorded: "partial_messages/text" }),
+    ]);
+    assertEquals(ours, theirs);
+    assertEquals(ours.code, 0);
+  },
+);
+
+forNewestVersion("an answer appears before it is over", async (real) => {
+  const run = real.start(["-p", "--stream-text", "Hi [[say One\\ntwo\\n]] [[hang]]"], {
+    onStdout: () => run.kill("SIGTERM"),
+  });
+  const { code, stdout, stderr } = await run.ended;
+  assertEquals([stdout, code], ["One\ntwo\n", 143]);
+  assertStringIncludes(stderr, "SIGTERM");
+});
+
+forNewestVersion(
+  "--exact-stream: what the API refuses, and what it breaks off, is told as without it",
+  async (real) => {
+    const scripts = [
+      "[[error 400]]",
+      "[[error 529 x1]] [[say one]]",
+      "[[say half\\nline]] [[wait 100]] [[error 529 x1]]",
+    ];
+    for (const script of scripts) {
+      const prompt = ["-p", "--quiet", "--", `Hi ${script}`];
+      const [exact, plain] = await Promise.all([
+        real.print(["--stream-text", "--exact-stream", ...prompt]),
+        real.print(prompt),
+      ]);
+      assertEquals([exact.code, exact.stderr], [plain.code, plain.stderr]);
+      assertStringIncludes(exact.stdout, plain.stdout);
+    }
+  },
+);
+
+forNewestVersion(
+  "--exact-stream: an API that is not there is one that cannot be reached",
+  async (real) => {
+    const nobody = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = nobody.addr;
+    nobody.close();
+    const { code, stdout, stderr } = await real.print(
+      ["--stream-text", "--exact-stream", "-p", "Hi"],
+      { env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, CLAUDE_CODE_MAX_RETRIES: "1" } },
+    );
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "Cannot reach the API");
+    assertStringIncludes(stdout, "ECONNRESET");
+  },
+);

@@ -1,0 +1,131 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { processesOf } from "../../leftovers.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
+
+const SHELL_OUTPUT = [
+  ...["--shell-output", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"],
+  "--",
+];
+
+const isOutput = ({ subtype }: JsonObject) => subtype === "shell_output_delta";
+
+/** What the calls of Bash wrote, by the order in which they were made, and that each ended once. */
+function outputsOf(frames: readonly JsonObject[]): readonly string[] {
+  const calls = frames.flatMap(({ message }) => blocksOf(message))
+    .filter(({ type, name }) => type === "tool_use" && name === "Bash").map(({ id }) => id);
+  return calls.map((id) => {
+    const own = frames.filter(isOutput).filter(({ tool_use_id: of }) => of === id);
+    const texts = own.map(({ text }) => `${text}`);
+    assertEquals(texts.indexOf(""), texts.length - 1, `${id}: one end, and nothing behind it`);
+    assertEquals(new Set(own.map(({ task_id: task }) => task)).size, 1);
+    return texts.join("");
+  });
+}
+
+/** Two words, the second once there is a file, so that the first can only be told before the command has ended. */
+const PATIENT = "echo first; until [ -e go ]; do sleep 0.01; done; printf second";
+
+const background = (command: string) =>
+  `[[tool Bash ${JSON.stringify({ command, description: "x", run_in_background: true })}]]`;
+
+const subagent = (prompt: string) =>
+  `tool Agent ${JSON.stringify({ description: "Look", prompt, subagent_type: "general-purpose" })}`;
+
+forEachVersion("--shell-output tells what commands write, byte for byte", async (real) => {
+  const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
+  // What is gone before its file can be opened is told as Claude Code returns it: trimmed, and cut.
+  const prompt = "Work. " + [
+    "[[bash printf '\\n\\n  a\\r\\nb\\n\\n'; echo c >&2; sleep 0.5]]",
+    "[[bash true]]",
+    "[[bash seq 1000; sleep 0.5]]",
+    "[[bash printf '\\342\\202'; sleep 0.4; printf '\\254\\377\\n'; exit 3]]",
+    "[[bash sleep 0.5; echo $RANDOM > x; cat x]] [[also bash sleep 0.5; echo $RANDOM > y; cat y]]",
+    `[[bash head -c 200000 /dev/zero | tr '\\0' x; sleep 0.5]]`,
+    `${background("echo k; sleep 0.3; echo l")} [[bash echo m; sleep 1]] [[say done]] [[next]]`,
+  ].join(" ");
+  const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt]);
+  assertEquals(code, 0, stderr);
+  const outputs = outputsOf(parseFrames(stdout));
+  const files = ["x", "y"].map((name) => Deno.readTextFileSync(`${real.home.project}/${name}`));
+  assertEquals(outputs, [
+    "\n\n  a\r\nb\n\nc\n",
+    "",
+    lines,
+    "€\ufffd\n",
+    ...files,
+    "x".repeat(200_000),
+    "k\nl\n",
+    "m\n",
+  ]);
+});
+
+forEachVersion(
+  "--shell-output tells it while the command runs, and subagents' too",
+  async (real) => {
+    const go = `${real.home.project}/go`;
+    const prompts = [
+      `Work. [[bash ${PATIENT}]] [[say done]]`,
+      `Work. [[${subagent(`Look. [[bash ${PATIENT}]] [[say done]]`)}]] [[say done]]`,
+    ];
+    for (const prompt of prompts) {
+      const [program = "", ...own] = CLAUDE_PRINT;
+      const child = new Deno.Command(program, {
+        args: [...own, "--claude-binary", real.binary, ...SHELL_OUTPUT, prompt],
+        cwd: real.home.project,
+        clearEnv: true,
+        env: { ...real.home.env },
+        stdin: "null",
+        stdout: "piped",
+        stderr: "null",
+      }).spawn();
+      let stdout = "";
+      for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+        stdout += text;
+        // Before it is there, the command does not end.
+        if (stdout.includes('"first\\n"')) await Deno.writeTextFile(go, "");
+      }
+      assertEquals((await child.status).code, 0);
+      await Deno.remove(go);
+      const frames = parseFrames(stdout);
+      assertEquals(outputsOf(frames), ["first\nsecond"]);
+      const kinds = frames.filter((frame) =>
+        isOutput(frame) || frame.type === "user" ||
+        blocksOf(frame.message).some(({ name }) => name === "Bash")
+      );
+      const at = kinds.findIndex(isOutput);
+      assert(at > 0 && blocksOf(kinds[at - 1]?.message)[0]?.name === "Bash");
+      assertEquals(kinds[kinds.findLastIndex(isOutput) + 1]?.type, "user");
+    }
+  },
+);
+
+forNewestVersion("--shell-output leaves nothing behind when the run is stopped", async (real) => {
+  const run = real.start([...SHELL_OUTPUT, "Work. [[bash echo first; tail -f /dev/null]]"]);
+  const runs = () => processesOf(real.home.path).some((line) => line.endsWith("-f /dev/null"));
+  while (!runs()) await new Promise((done) => setTimeout(done, 10));
+  run.kill("SIGTERM");
+  const { stdout } = await run.ended;
+  const frames = parseFrames(stdout);
+  assertEquals(outputsOf(frames), ["first\n"]);
+  assertEquals(frames.at(-1)?.type, "result");
+  assertEquals(await real.leftovers(), []);
+});
+
+forNewestVersion("runs side by side do not mix, and one is switched off", async (real) => {
+  const args = (word: string) => [
+    ...SHELL_OUTPUT,
+    `Work. [[bash for i in 1 2 3; do echo ${word}; sleep 0.1; done]] [[say done]]`,
+  ];
+  const off = { env: { CLAUDE_PRINT_SHELL_OUTPUT: "off" } };
+  const [one, other, none] = await Promise.all([
+    real.print(args("one")),
+    real.print(args("other")),
+    real.print(args("none"), off),
+  ]);
+  assertEquals(outputsOf(parseFrames(one.stdout)), ["one\n".repeat(3)]);
+  assertEquals(outputsOf(parseFrames(other.stdout)), ["other\n".repeat(3)]);
+  assertEquals(parseFrames(none.stdout).filter(isOutput), []);
+  assertStringIncludes(none.stdout, "none\\nnone");
+});

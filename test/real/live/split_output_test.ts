@@ -1,0 +1,247 @@
+import { assert, assertEquals } from "@std/assert";
+import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
+import { processesOf } from "../../leftovers.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const FORMAT = ["--output-format", "stream-json", "--verbose"];
+const SPLIT = ["--shell-output=split", ...FORMAT];
+
+/** Commands whose results have to be the same however their output is watched. */
+const COMMANDS: readonly string[] = [
+  "echo plain",
+  "echo 'single \"in\" quotes' \"double 'in' quotes\" $'\\t|\\x41'",
+  'echo it\\\'s \\\\ \\$HOME `echo sub` $(echo "nested $(echo deeper)")',
+  "cat <<'END'\nhere $HOME `x` 'y'\n  indented\nEND",
+  "cat <<END | tr a-z A-Z\nexpanded $((6 * 7))\nEND",
+  "cat <<-END\n\ttabs\n\tEND",
+  "cd /tmp && pwd",
+  "mkdir -p inner/folder && cd inner/folder && pwd",
+  "pwd",
+  "cd ..; cd ..; pwd",
+  "exit 3",
+  "echo before; exit 0; echo never",
+  "false",
+  "set -e; false; echo never",
+  "set -e; if false; then :; fi; echo still",
+  "set -euo pipefail; echo x | grep y | cat; echo never",
+  "trap 'echo trapped' EXIT; echo body",
+  "trap 'echo caught >&2' ERR; false; true",
+  "trap 'echo usr1' USR1; kill -USR1 $$; echo after",
+  "kill -9 $$",
+  "kill -TERM $$; sleep 1",
+  "sleep 0.2 & wait; echo waited",
+  "(sleep 0.1; echo from behind) & echo first; wait",
+  "nohup sleep 0.1 > /dev/null 2>&1 & echo left it",
+  "seq 5 | sort -r | head -n 2",
+  "yes | head -n 3",
+  "(exit 7); echo $?",
+  "(cd /; pwd); pwd",
+  "{ echo grouped; echo error >&2; } 2>&1 | cat",
+  "echo ünïcödé 🎉 日本語; printf '\\342\\202\\254\\n'",
+  "printf '\\377\\376 no text\\n'",
+  "printf 'no newline at the end'",
+  "printf '\\n\\n  space around  \\n\\n'",
+  "printf 'carriage\\r\\nreturn\\r'",
+  "echo commented # and no more",
+  "echo ends in a backslash \\",
+  "echo one; echo two >&2; echo three; echo four >&2",
+  "for n in 1 2 3; do echo out $n; echo err $n >&2; done",
+  "echo kept; echo anew > /dev/stderr; echo added",
+  "ls /nowhere/at/all",
+  "no_such_command --at-all",
+  "echo $((",
+  "if true; then echo unclosed",
+  'printf \'%s\\n\' "$0" "$SHELL" "$SHLVL" "$#" "$-" "${CLAUDE_CODE_SHELL-none}" "$BASH_SUBSHELL"',
+  "[ -t 1 ] && echo terminal; [ -f /dev/stdout ] && echo file; [ -p /dev/stderr ] || echo no pipe",
+  "[ /dev/stdout -ef /dev/stderr ] && echo the same",
+  "exec 3>&1; echo third >&3; exec 3>&-; echo closed >&3",
+  "exec 2>&1; echo joined >&2",
+  "exec > redirected.txt; echo hidden; cat redirected.txt >&2",
+  'read line; echo "read: $line $?"',
+  "VALUE=set; export VALUE; alias a=b; f() { echo called; }; f",
+  'echo "${VALUE-unset}"; type f',
+  "env | grep -c '^CLAUDE_CODE_SHELL='; env | sort | cut -d= -f1 | grep -v -x -e _ | tr '\\n' ' '",
+  "head -c 10000000 /dev/zero | tr '\\0' x",
+  "seq 1000",
+  "dd if=/dev/zero bs=1000 count=3 2>/dev/null | wc -c; dd if=/dev/null of=/dev/null 2>&1 | head -n 1",
+  "python3 -c 'import sys; print(1); print(2, file=sys.stderr); print(3)' 2>&1 | sort",
+  "bash -c 'echo inner; exit 4'; echo $?",
+  "timeout 0.2 sleep 5; echo $?",
+];
+
+/** How many commands are called in one answer: those that only read are carried out side by side. */
+const AT_ONCE = 5;
+
+/** An API that calls for one command after the other, some in each answer. */
+function calling({ kind, round = 0 }: LoggedRequest): Reply | undefined {
+  if (kind !== "turn") return undefined;
+  const commands = COMMANDS.slice(round * AT_ONCE, (round + 1) * AT_ONCE);
+  return commands.length === 0 ? [{ kind: "text", text: "done" }] : commands.map((command) => ({
+    kind: "tool",
+    name: "Bash",
+    input: { command, description: "Run a command" },
+  }));
+}
+
+/** Names of working directories, private folders, sessions and files. */
+const OF_ONE_RUN =
+  /(?<=[/-])p[12]\b|claude-print-\d+\/[\w-]+|tool-results\/\w+|[\da-f]{8}(?:-[\da-f]+){4}/gu;
+
+/** What the model was told of each call, without what is of one run only. */
+async function resultsOf(
+  real: RealClaude,
+  { args, name }: { readonly args: readonly string[]; readonly name: "p1" | "p2" },
+): Promise<readonly (readonly [string, unknown, unknown])[]> {
+  const cwd = `${real.home.path}/${name}`;
+  await Deno.mkdir(cwd);
+  const { stdout, stderr, code } = await real.print(
+    [...args, "--dangerously-skip-permissions", "--", "Go"],
+    { cwd, env: { IS_SANDBOX: "1" } },
+  );
+  assertEquals(code, 0, stderr);
+  await Deno.remove(cwd, { recursive: true });
+  const blocks = parseFrames(stdout).flatMap(({ message }) => blocksOf(message));
+  // Those that are carried out side by side return in any order.
+  return blocks.filter(({ type }) => type === "tool_use").map(({ id }, index) => {
+    const result = blocks.find(({ tool_use_id: of }) => of === id);
+    return [
+      COMMANDS[index] ?? "",
+      `${result?.content}`.replaceAll(OF_ONE_RUN, "*"),
+      result?.is_error,
+    ];
+  });
+}
+
+forNewestVersion(
+  "--shell-output=split leaves every command and its result as it is",
+  async (real) => {
+    const [plain, split] = await Promise.all([
+      resultsOf(real, { args: FORMAT, name: "p1" }),
+      resultsOf(real, { args: SPLIT, name: "p2" }),
+    ]);
+    assertEquals(plain.length, COMMANDS.length);
+    for (const [index, result] of split.entries()) assertEquals(result, plain[index]);
+  },
+  { api: { reply: calling } },
+);
+
+const isOutput = ({ subtype }: JsonObject) => subtype === "shell_output_delta";
+
+/** What was written to a stream, by all calls. */
+const writtenTo = (frames: readonly JsonObject[], stream: string) =>
+  frames.filter((frame) => isOutput(frame) && frame.stream === stream)
+    .map(({ text }) => text).join("");
+
+/** Ends once what was written before has been told: what is gone before its file can be opened is told as one stream. */
+const toldOf = (name: string) => `until [ -e told-${name} ]; do sleep 0.02; done`;
+
+/** Lets commands end that wait to be told of, each once all its words have been. */
+function letting(folder: string, words: Readonly<Record<string, readonly string[]>>) {
+  return (stdout: string) => {
+    const told = stdout.split("\n").filter((line) => line.includes("shell_output_delta")).join();
+    for (const [name, each] of Object.entries(words)) {
+      if (each.every((word) => told.includes(word))) {
+        Deno.writeTextFileSync(`${folder}/told-${name}`, "");
+      }
+    }
+  };
+}
+
+forEachVersion("--shell-output=split tells stdout from stderr", async (real) => {
+  // What both write in several turns at once may be of either; each turn waits until those before it have been told.
+  const commands = [
+    `echo out 1; echo err 1 >&2; ${toldOf("first")}`,
+    `echo out 2; echo err 2 >&2; ${toldOf("second")}; echo out 3; echo err 3 >&2; ${
+      toldOf("third")
+    }`,
+    `seq 4 6; cat /nowhere; ${toldOf("fourth")}; seq 7 9; ${toldOf("fifth")}`,
+    "true",
+  ];
+  const command = `echo late >&2; ${toldOf("late")}`;
+  const background = { command, description: "x", run_in_background: true };
+  const prompt = commands.map((command) => `[[bash ${command}]]`).join(" ");
+  const { stdout, stderr, code } = await real.print([
+    ...[...SPLIT, "--allowedTools", "Bash", "--"],
+    `Work. ${prompt} [[tool Bash ${JSON.stringify(background)}]] [[bash ${
+      toldOf("late")
+    }]] [[say done]]`,
+  ], {
+    onStdout: letting(real.home.project, {
+      first: ["out 1", "err 1"],
+      second: ["out 2", "err 2"],
+      third: ["out 3", "err 3"],
+      fourth: ["5\\n6", "nowhere"],
+      fifth: ["8\\n9"],
+      late: ["late"],
+    }),
+  });
+  assertEquals(code, 0, stderr);
+  const frames = parseFrames(stdout);
+  const written = {
+    stdout: `out 1\nout 2\nout 3\n${[4, 5, 6, 7, 8, 9].join("\n")}\n`,
+    stderr: "err 1\nerr 2\nerr 3\ncat: /nowhere: No such file or directory\nlate\n",
+  };
+  // On a busy machine a part may be of either stream: then it says so, and nothing is told as what it is not.
+  const parts = frames.filter((frame) => isOutput(frame) && frame.text !== "");
+  const linesTold = parts.flatMap(({ text }) => `${text}`.trimEnd().split("\n"));
+  const all = `${written.stdout}${written.stderr}`.trimEnd().split("\n");
+  assertEquals(linesTold.toSorted(), all.toSorted());
+  for (const stream of ["stdout", "stderr"] as const) {
+    const told = writtenTo(frames, stream).split("\n");
+    assertEquals(told.filter((line) => !written[stream].split("\n").includes(line)), [], stream);
+  }
+  const ends = frames.filter((frame) => isOutput(frame) && frame.text === "");
+  assertEquals(ends.map(({ stream }) => stream), Array(6).fill("output"));
+});
+
+forNewestVersion("rules and hooks see the command itself", async (real) => {
+  const log = `${real.home.path}/seen`;
+  const rewritten = JSON.stringify({
+    hookSpecificOutput: {
+      hookEventName: "PreToolUse",
+      permissionDecision: "allow",
+      updatedInput: { command: "sh say.sh rewritten", description: "x" },
+    },
+  });
+  const hook = `cat >> ${log}; grep -q changeme ${log} && echo '${rewritten}'; true`;
+  await Deno.writeTextFile(
+    `${real.home.project}/say.sh`,
+    `echo "$1" >&2\n${toldOf('"$1"')}\n`,
+  );
+  await Deno.mkdir(`${real.home.project}/.claude`);
+  await Deno.writeTextFile(
+    `${real.home.project}/.claude/settings.json`,
+    JSON.stringify({
+      hooks: { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: hook }] }] },
+    }),
+  );
+  const { stdout } = await real.print([
+    ...[...SPLIT, "--allowedTools", "Bash(sh say.sh allowed)", "--"],
+    "Work. [[bash sh say.sh allowed]] [[bash touch forbidden]] [[bash echo changeme]] [[say done]]",
+  ], {
+    onStdout: letting(real.home.project, { allowed: ["allowed"], rewritten: ["rewritten"] }),
+  });
+  const frames = parseFrames(stdout);
+  const results = frames.flatMap(({ message }) => blocksOf(message))
+    .filter(({ type }) => type === "tool_result");
+  assertEquals(results.map(({ is_error }) => is_error), [false, true, false]);
+  assertEquals(writtenTo(frames, "stderr"), "allowed\nrewritten\n");
+  const seen = Deno.readTextFileSync(log);
+  assert(seen.includes('"command":"sh say.sh allowed"') && !seen.includes("streams"));
+});
+
+forNewestVersion("a shell that is stopped leaves nothing of its streams", async (real) => {
+  const run = real.start([
+    ...[...SPLIT, "--allowedTools", "Bash", "--"],
+    "Work. [[bash echo first >&2; tail -f /dev/null]]",
+  ]);
+  const runs = () => processesOf(real.home.path).some((line) => line.endsWith("-f /dev/null"));
+  while (!runs()) await new Promise((done) => setTimeout(done, 10));
+  run.kill("SIGINT");
+  const { stdout, code } = await run.ended;
+  assertEquals([code, writtenTo(parseFrames(stdout), "stderr")], [130, "first\n"]);
+  assertEquals(await real.leftovers(), []);
+});

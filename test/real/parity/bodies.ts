@@ -1,0 +1,212 @@
+import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import { hash } from "./hash.ts";
+import type { RowRun } from "./run_row.ts";
+
+/** What the interactive Claude Code tells the API otherwise than `claude -p`, and why it stays so. */
+interface Allowed {
+  readonly why: string;
+  /** Where it is in a request, as names with dots in between. */
+  readonly at: RegExp;
+  /** The words that do not count; absent for all of it. */
+  readonly words?: RegExp;
+}
+
+/** All that may be different. */
+const ALLOWED: readonly Allowed[] = [
+  {
+    why: "the child says of itself that it is the interactive Claude Code",
+    at: /^body\.system\.0\.text$/u,
+    words: /(?<=cc_entrypoint=)(?:sdk-)?cli\b/u,
+  },
+  { why: "the same", at: /^headers\.user-agent$/u, words: /(?<=external, )(?:sdk-)?cli\b/u },
+  {
+    why: "the same",
+    at: /^body\.system\.1\.text$/u,
+    words:
+      /^You are (?:Claude Code, Anthropic's official CLI for Claude(?:, running within the Claude Agent SDK)?|a Claude agent, built on Anthropic's Claude Agent SDK)\./u,
+  },
+  {
+    why: "it offers its user the prefix ! for commands, whatever its settings are",
+    at: /^body\.system\.\d\.text$/u,
+    words:
+      /^# Session-specific guidance\n|^ - If you need the user to run a shell command.*`! <command>`.*\n?/gmu,
+  },
+  {
+    why: "2.1.330 has forks only where it makes all subagents run in the background",
+    at: /^body\.tools\.Agent\.(?:description$|input_schema\.properties\.effort\.)/u,
+  },
+  {
+    why: "the same",
+    at: /^body\.system\.\d\.text$/u,
+    words:
+      /^ - (?:Use the Agent tool with|For broad codebase exploration|Calling Agent with).*\n?/gmu,
+  },
+  {
+    why: "2.1.330 has the time limit of shells in the background only without a terminal",
+    at:
+      /^body\.tools\.Bash\.(?:description|input_schema\.properties\.run_in_background\.description)$/u,
+    words: /^.*`run_in_background`.*$|^Set to true to run this command in the background\..*$/gmu,
+  },
+  {
+    why: "the same of what is told of one that was started",
+    at: /^body\.messages\.\d+\.content\.\d+\.content$/u,
+    words:
+      /^Command running in background with ID: TASK\.| You will be notified when it completes[^]*$/gu,
+  },
+  {
+    why: "2.1.330 lets a monitor run longer at a terminal",
+    at:
+      /^body\.tools\.Monitor\.(?:description|input_schema\.properties\.timeout_ms\.description)$/u,
+    words: /at most \d+ minutes|Deadlines above \d+ms are capped to \d+ms/gu,
+  },
+  {
+    why: "2.1.330 takes the display of thinking from -p's output format, which the child has not",
+    at: /^body\.thinking\.display$/u,
+  },
+  { why: "the same", at: /^headers\.anthropic-beta\.thinking-display-updates-/u },
+  {
+    why: "2.1.197 leaves it out for a user who wants summaries of thinking, and then asks for them",
+    at: /^headers\.anthropic-beta\.redact-thinking-/u,
+  },
+  {
+    why:
+      "-p adds what is left of the budget to the prompt, and a hook could do so in other words only",
+    at: /^body\.messages\.\d+\.content/u,
+    words: /(?:\n\n)?<system-reminder>\n?USD budget: .*\n?<\/system-reminder>|\n*USD budget: .*/u,
+  },
+  { why: "made by the scripted API for each answer", at: /^body\.messages\..*\.signature$/u },
+  {
+    why: "the child's config dir is the run's own",
+    at: /^body\.messages\./u,
+    words: /HOME\/(?:tmp\/claude-print-\d+\/[^/]+\/)?\.claude\b/gu,
+  },
+];
+
+/** Headers that say nothing of what the model is told, or are of one connection. */
+const LEFT =
+  /^(?:content-length|host|connection|x-claude-code-(?:session|agent)-id|x-stainless-retry-count)$/u;
+
+/** The requests of a run as what is to be the same for both programs: leaves by their paths. */
+export function maskedRequests(
+  { requests, home }: RowRun,
+  { row }: { readonly row: string },
+): readonly Readonly<Record<string, unknown>>[] {
+  if (row in UNASKED) return [];
+  return requests.map((request) => Object.fromEntries(leavesOf(comparable(request, home), "")));
+}
+
+/** Rows whose requests are not compared, and why. */
+const UNASKED: Readonly<Record<string, string>> = {
+  denied: "the model is told of a denial in other words",
+  "setting-sources": "the same",
+};
+
+/** Strings that are longer are recorded by length and hash. */
+const LONG = 160;
+
+/**
+ * The same in short, for the recording: the headers, the tools, the system prompt, the messages and the rest of each
+ * request. Of a tool there is a hash; what is another on each machine and day is left out.
+ */
+export function digestsOfRequests(
+  run: RowRun,
+  { row }: { readonly row: string },
+): readonly (readonly Readonly<Record<string, unknown>>[])[] {
+  return maskedRequests(run, { row }).map((request) => {
+    const parts = PARTS.map((): Record<string, unknown> => ({}));
+    const tools = new Map<string, unknown[]>();
+    for (const [path, leaf] of Object.entries(request)) {
+      const value = typeof leaf === "string" ? anywhere(leaf) : leaf;
+      const [, tool] = /^body\.tools\.([^.]+)/u.exec(path) ?? [];
+      if (tool !== undefined) tools.set(tool, [...tools.get(tool) ?? [], path, value]);
+      else {
+        const part = parts[PARTS.findIndex((each) => each.test(path))] ?? {};
+        part[path] = typeof value === "string" && value.length > LONG
+          ? `${value.length} ${hash(value)}`
+          : value;
+      }
+    }
+    const hashes = [...tools].map(([tool, leaves]) => [tool, hash(JSON.stringify(leaves))]);
+    return [Object.fromEntries(hashes.toSorted()), ...parts.map(sorted)];
+  });
+}
+
+/** Where what belongs together is in a request; the rest comes last. */
+const PARTS: readonly RegExp[] = [/^headers\./u, /^body\.system\./u, /^body\.messages\./u, /^/u];
+
+/** A text without the day, the system and the user. */
+function anywhere(text: string): string {
+  return text.replaceAll(/\b\d{4}-\d\d-\d\d\b(?!-)/gu, "DAY")
+    .replaceAll(
+      /\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b/gu,
+      "MONTH",
+    )
+    .replaceAll(/(?<=OS Version: ).*/gu, "SYSTEM")
+    .replaceAll(/(?<=\/claude-)\d+\b/gu, "USER");
+}
+
+function sorted(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(value).toSorted(([one], [other]) => one < other ? -1 : 1),
+  );
+}
+
+function comparable({ body, headers }: LoggedRequest, home: string): unknown {
+  const { tools, messages, ...rest } = body as Readonly<Record<string, unknown>>;
+  const text = JSON.stringify({
+    body: {
+      ...rest,
+      messages: Array.isArray(messages) ? messages.map(inOrder) : messages,
+      tools: byName(tools),
+    },
+    headers: {
+      ...Object.fromEntries(Object.entries(headers).filter(([name]) => !LEFT.test(name))),
+      "anthropic-beta": Object.fromEntries(
+        (headers["anthropic-beta"] ?? "").split(",").map((beta) => [beta, true]),
+      ),
+    },
+  });
+  return JSON.parse(
+    text.replaceAll(home, "HOME").replaceAll(home.replaceAll(/[^a-z\d]/giu, "-"), "SLUG")
+      .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gu, "UUID")
+      .replaceAll(/toolu_01[\da-f]{22}/gu, "TOOL")
+      .replaceAll(/(?<=agentId: |to: ')a[\da-f]{16}/gu, "AGENT")
+      .replaceAll(/HOME\/t(?:mp\/claude-print-\d+\/[^/"]+\/tmp)?\/claude-\d+/gu, "TEMP")
+      .replaceAll(/(?<=with ID: |<task-id>|tasks\/)b\w{8}\b/gu, "TASK")
+      .replaceAll(/duration_ms: \d+/gu, "duration_ms: N"),
+  );
+}
+
+/** Puts results of calls into an order: calls at the same time return in any. */
+function inOrder(message: unknown): unknown {
+  const { content } = message as { readonly content: unknown };
+  if (!Array.isArray(content)) return message;
+  const isResult = ({ type }: { readonly type: string }) => type === "tool_result";
+  // What is said of the last one is of its place.
+  const results = content.filter(isResult)
+    .map(({ cache_control: _, ...block }) => ({ ...block, tool_use_id: "TOOL" }))
+    .toSorted((one, other) => JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);
+  return {
+    ...message as Readonly<Record<string, unknown>>,
+    content: content.map((block) => isResult(block) ? results.shift() : block),
+  };
+}
+
+function byName(tools: unknown): Readonly<Record<string, unknown>> {
+  return Array.isArray(tools)
+    ? Object.fromEntries(tools.map((tool: { readonly name: string }) => [tool.name, tool]))
+    : {};
+}
+
+function leavesOf(value: unknown, path: string): readonly (readonly [string, unknown])[] {
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([key, each]) =>
+      leavesOf(each, path === "" ? key : `${path}.${key}`)
+    );
+  }
+  const rules = ALLOWED.filter(({ at }) => at.test(path));
+  if (rules.some(({ words }) => words === undefined)) return [];
+  if (typeof value !== "string" || rules.length === 0) return [[path, value]];
+  const text = rules.reduce((text, { words = "" }) => text.replace(words, ""), value);
+  return [[path, text.replaceAll(/\n{3,}/gu, "\n\n").trimEnd()]];
+}

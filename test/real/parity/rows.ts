@@ -1,0 +1,486 @@
+import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import type { ThrowawayHomeOptions } from "../../../fixtures/throwaway_home.ts";
+import type { LoggedRequest, MessagesApiOptions } from "../../../fixtures/api/messages_api.ts";
+
+/** One command line, with what stands around it; both programs get it as it is, after `-p`. */
+export interface Row {
+  /** Says what it is about; recordings are found by it. */
+  readonly name: string;
+  /** `HOME` stands for the home's path. */
+  readonly args: readonly string[];
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files in the project, or below `~` the home, by their paths. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Command lines of `claude -p` that come before it, in the same home; what they print does not count. */
+  readonly before?: readonly (readonly string[])[];
+  readonly api?: MessagesApiOptions;
+  readonly home?: ThrowawayHomeOptions;
+  /** The oldest version that has its flags. */
+  readonly since?: string;
+  /** The exit code of `claude-print`, where it is more than whether it failed. */
+  readonly code?: number;
+  /** What `claude-print` says of it on stderr, where `claude -p` says nothing. */
+  readonly told?: readonly string[];
+}
+
+const JSON_FORMAT = ["--output-format", "json"];
+const STREAM = ["--output-format", "stream-json", "--verbose"];
+const INPUT = ["--input-format", "stream-json", ...STREAM];
+const SESSION = "0b5e7a52-54c1-4d0e-8a51-7d1f3c2f9a10";
+const NO_RETRIES = { CLAUDE_CODE_MAX_RETRIES: "0" };
+const ONE_RETRY = { CLAUDE_CODE_MAX_RETRIES: "1" };
+
+/** A script's directive for a call of a tool. */
+function call(name: string, input: Readonly<Record<string, unknown>>): string {
+  return `[[tool ${name} ${JSON.stringify(input)}]]`;
+}
+
+/** What settings say of a hook. */
+function hook(command: string): readonly unknown[] {
+  return [{ hooks: [{ type: "command", command }] }];
+}
+
+/** A message of the caller's as a line of stdin. */
+function message(content: unknown, more: Readonly<Record<string, unknown>> = {}): string {
+  return `${JSON.stringify({ type: "user", message: { role: "user", content }, ...more })}\n`;
+}
+
+/** An API that has no room for models of a name. */
+function overloaded(model: string): (request: LoggedRequest) => Reply | undefined {
+  return ({ body }) =>
+    (body as { readonly model?: string }).model?.startsWith(model) === true
+      ? [{ kind: "error", status: 529, flavour: "plain" }]
+      : undefined;
+}
+
+const AGENT = {
+  reviewer: { description: "Reviews code", prompt: "You review.", tools: ["Read", "Bash"] },
+};
+
+const inForeground = (prompt: string) =>
+  call("Agent", {
+    description: "look around",
+    prompt,
+    subagent_type: "general-purpose",
+    run_in_background: false,
+  });
+
+/** The rows of a version. */
+export function rowsOf(version: string): readonly Row[] {
+  return ROWS.filter(({ since = "" }) => isVersionAtLeast(version, since));
+}
+
+/** The table. */
+const ROWS: readonly Row[] = [
+  // Formats, and where the prompt is
+  { name: "text", args: ["Hi [[say yes]]"] },
+  {
+    name: "text-both",
+    args: ["--verbose", "Argument [[think hm]] [[echo]]"],
+    stdin: "and stdin\n",
+  },
+  {
+    name: "text-unicode",
+    args: [],
+    stdin: "Answer. [[say First\\n\\n  indented \\t ⚓ ❤️ 👩‍👩‍👧‍👦 é – `code`\\nlast line  \\n]]",
+  },
+  {
+    name: "json-verbose",
+    args: [...JSON_FORMAT, "--verbose", "Hi [[think hm]] [[say one]] [[say two]]"],
+  },
+  { name: "stream", args: [...STREAM, "Hi [[say yes]]"] },
+  { name: "stream-empty-answer", args: [...STREAM, "Hi [[stop end_turn]]"] },
+  {
+    name: "stream-max-tokens",
+    args: [...STREAM, "Hi [[say one]] [[stop max_tokens]] [[next]] [[say two]]"],
+  },
+  { name: "stream-refusal", args: [...STREAM, "Hi [[say no]] [[stop refusal]]"] },
+
+  // Tools and permissions
+  {
+    name: "bash",
+    args: [
+      ...STREAM,
+      "--allowedTools",
+      "Bash",
+      "--",
+      "Work. [[think first\\nsecond]] [[say I look]] [[bash printf 'a\\nb\\n']] [[think more]] " +
+      "[[bash echo oops >&2; exit 3]] [[bash echo one]] [[also bash echo two]] [[say done]]",
+    ],
+  },
+  {
+    name: "denied",
+    files: { "a.txt": "one\n" },
+    args: [
+      ...STREAM,
+      `Work. [[bash touch forbidden]] ${
+        call("Write", { file_path: "HOME/project/b.txt", content: "new\n" })
+      } ${call("Read", { file_path: "nofile" })} [[say not allowed]]`,
+    ],
+  },
+  {
+    name: "files",
+    files: { "a.txt": "one\ntwo\n" },
+    args: [
+      ...STREAM,
+      "--permission-mode",
+      "acceptEdits",
+      `Work. ${call("Read", { file_path: "a.txt" })} ${
+        call("Edit", { file_path: "a.txt", old_string: "two", new_string: "three" })
+      } ${call("Write", { file_path: "b.txt", content: "new\n" })} [[say done]]`,
+    ],
+  },
+  {
+    name: "glob",
+    files: { "a.txt": "one\n", "b.md": "two\n" },
+    args: [
+      ...STREAM,
+      `Work. ${call("Glob", { pattern: "*.txt" })} ${call("Grep", { pattern: "two" })} ${
+        call("Nonesuch", { x: 1 })
+      } [[say done]]`,
+    ],
+  },
+  {
+    name: "tools-disallowed",
+    args: [
+      ...STREAM,
+      "--disallowedTools",
+      "Bash,Edit",
+      "--",
+      "Work. [[bash echo one]] [[say done]]",
+    ],
+  },
+  { name: "tools-none", args: [...STREAM, "--tools", "", "--", "Hi [[say yes]]"] },
+  {
+    name: "mode-bypass",
+    env: { IS_SANDBOX: "1" },
+    args: [...STREAM, "--dangerously-skip-permissions", "Work. [[bash touch x; ls]] [[say done]]"],
+  },
+
+  // What the model is told
+  {
+    name: "system-prompt",
+    args: [...STREAM, "--system-prompt", "You count.", "--tools", "Read", "--", "Hi [[say yes]]"],
+  },
+  { name: "system-prompt-empty", args: [...STREAM, "--system-prompt", "", "Hi [[say yes]]"] },
+  {
+    name: "system-prompt-append",
+    args: [...STREAM, "--append-system-prompt", "Be brief.", "Hi [[say yes]]"],
+  },
+  {
+    name: "system-prompt-files",
+    files: { "s.txt": "You count.\n", "a.txt": "Be brief.\n" },
+    args: [
+      ...STREAM,
+      "--system-prompt-file",
+      "s.txt",
+      "--append-system-prompt-file",
+      "a.txt",
+      "Hi [[say yes]]",
+    ],
+  },
+  {
+    name: "memory",
+    files: {
+      "CLAUDE.md": "Use tabs.\n",
+      "~/.claude/CLAUDE.md": "Be kind.\n",
+      "src/AGENTS.md": "Count to two.\n",
+      "src/main.ts": "1;\n",
+    },
+    args: [
+      ...[...STREAM, "--permission-mode", "acceptEdits"],
+      `Hi ${call("Read", { file_path: "HOME/project/src/main.ts" })} [[say yes]]`,
+    ],
+  },
+  {
+    name: "agent",
+    args: [...STREAM, "--agents", JSON.stringify(AGENT), "--agent", "reviewer", "Hi [[say yes]]"],
+  },
+  {
+    name: "subagent",
+    args: [
+      ...[...STREAM, "--allowedTools=Bash", "--agents", JSON.stringify(AGENT)],
+      `Go. ${inForeground("Inner [[bash echo inner]] [[say found]]")} [[say end]]`,
+    ],
+  },
+  {
+    name: "shell-background",
+    args: [
+      ...[...STREAM, "--allowedTools=Bash"],
+      `Go. ${
+        call("Bash", {
+          // Longer than a turn may take on a busy machine.
+          command: "for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; echo over",
+          description: "Wait",
+          run_in_background: true,
+        })
+      } [[say started]] [[next]] [[say end]]`,
+    ],
+  },
+  {
+    name: "shell-long",
+    args: [
+      ...STREAM,
+      "--allowedTools=Bash",
+      "Go. [[bash echo one; sleep 4; echo two]] [[say end]]",
+    ],
+  },
+
+  {
+    name: "subagent-text",
+    since: "2.1.330",
+    args: [
+      ...[...STREAM, "--forward-subagent-text", "--allowedTools=Bash"],
+      `Go. ${
+        inForeground("Inner [[think hm]] [[say look]] [[bash echo inner]] [[say found]]")
+      } [[say end]]`,
+    ],
+  },
+
+  // Limits
+  {
+    name: "task-budget",
+    args: ["--allowedTools=Bash", "--task-budget", "20000", "Work. [[bash echo one]] [[say done]]"],
+  },
+  {
+    name: "max-turns",
+    args: [
+      ...STREAM,
+      "--allowedTools=Bash",
+      "--max-turns",
+      "2",
+      "Work. [[say I look]] [[bash echo one]] [[bash echo two]] [[say end]]",
+    ],
+  },
+  {
+    name: "max-turns-text",
+    told: ["stopped at its limit: 1 request"],
+    args: [
+      "--allowedTools=Bash",
+      "--max-turns",
+      "1",
+      "Work. [[say I look]] [[bash echo one]] [[say end]]",
+    ],
+  },
+  { name: "budget", args: [...STREAM, "--max-budget-usd", "5", "Hi [[say yes]]"] },
+  {
+    name: "budget-over",
+    args: [
+      ...STREAM,
+      "--allowedTools=Bash",
+      "--max-budget-usd",
+      "0.05",
+      "Work. [[say one]] [[bash echo one]] [[say end]]",
+    ],
+  },
+
+  // Sessions
+  {
+    name: "continue",
+    before: [["--session-id", SESSION, "One [[say first]]"]],
+    args: [...JSON_FORMAT, "--continue", "Two [[say second]]"],
+  },
+  {
+    name: "fork",
+    before: [["--session-id", SESSION, "One [[say first]]"]],
+    args: [...JSON_FORMAT, "--resume", SESSION, "--fork-session", "Two [[say second]]"],
+  },
+  {
+    name: "session-in-use",
+    before: [["--session-id", SESSION, "One [[say first]]"]],
+    args: ["--session-id", SESSION, "Two [[say second]]"],
+  },
+
+  // Models
+  { name: "model-haiku", args: [...JSON_FORMAT, "--model", "claude-haiku-4-5", "Hi [[say yes]]"] },
+  {
+    name: "model-fallback",
+    api: { reply: overloaded("claude-opus") },
+    // What is without effect for claude -p is so here too.
+    args: [...STREAM, "--rc", "--model", "opus", "--fallback-model", "sonnet", "Hi [[say yes]]"],
+  },
+  {
+    name: "effort",
+    args: [...STREAM, "--effort", "low", "--settings", '{"fastMode":true}', "Hi [[say yes]]"],
+  },
+  {
+    name: "betas",
+    home: { loggedIn: false, env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789" } },
+    args: [
+      ...[...STREAM, "--model", "claude-sonnet-4-5", "--betas", "context-1m-2025-08-07"],
+      ...["--", "Hi [[say yes]]"],
+    ],
+  },
+
+  // Errors of the API
+  { name: "error-400", env: NO_RETRIES, args: [...STREAM, "Hi [[error 400]]"] },
+  {
+    name: "error-400-too-long",
+    told: ["does not fit into the model's context", "Send less"],
+    env: NO_RETRIES,
+    args: [...STREAM, "Hi [[error 400 too-long]]"],
+  },
+  {
+    name: "error-404",
+    told: ["The model cannot be used: "],
+    env: NO_RETRIES,
+    args: ["--model", "claude-nonesuch", "Hi [[error 404]]"],
+  },
+  {
+    name: "error-429-limit",
+    code: 75,
+    told: ["used up its limit", "Run it again after "],
+    env: NO_RETRIES,
+    args: [...STREAM, "Hi [[error 429 unified]]"],
+  },
+  { name: "error-500-once", env: ONE_RETRY, args: [...STREAM, "Hi [[error 500 x1]] [[say yes]]"] },
+  {
+    name: "error-529",
+    code: 75,
+    told: ["The API is overloaded: 529 Overloaded"],
+    env: ONE_RETRY,
+    args: [...STREAM, "Hi [[error 529]]"],
+  },
+  {
+    name: "error-401",
+    told: ["Cannot log in to Claude: 401 Invalid bearer token", "claude /login"],
+    env: NO_RETRIES,
+    args: [...STREAM, "Hi [[error 401]]"],
+  },
+  {
+    name: "error-unreachable",
+    told: ["Cannot reach the API: "],
+    env: { ...NO_RETRIES, ANTHROPIC_BASE_URL: "http://127.0.0.1:1" },
+    args: [...STREAM, "Hi"],
+  },
+
+  // Settings
+  {
+    name: "settings",
+    args: [
+      ...[...STREAM, "--settings"],
+      JSON.stringify({
+        model: "sonnet",
+        permissions: { allow: ["Bash(touch:*)"] },
+        outputStyle: "Explanatory",
+      }),
+      "Work. [[bash touch x]] [[say done]]",
+    ],
+  },
+  {
+    name: "restricted",
+    since: "2.1.330",
+    files: {
+      ".claude/settings.json": JSON.stringify({
+        permissions: { defaultMode: "acceptEdits" },
+        hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "touch hooked" }] }] },
+      }),
+    },
+    args: [...STREAM, "--restricted", "Hi [[say yes]]"],
+  },
+  {
+    name: "setting-sources",
+    files: {
+      "CLAUDE.md": "Use tabs.\n",
+      ".claude/settings.json": JSON.stringify({ permissions: { allow: ["Bash"] } }),
+    },
+    args: [...STREAM, "--setting-sources", "user", "Work. [[bash touch x]] [[say done]]"],
+  },
+  {
+    name: "setting-sources-none",
+    files: {
+      "CLAUDE.md": "Use tabs.\n",
+      "~/.claude/settings.json": JSON.stringify({ model: "sonnet" }),
+    },
+    args: [...STREAM, "--setting-sources", "", "Hi [[say yes]]"],
+  },
+  {
+    name: "add-dir",
+    files: { "~/other/a.txt": "one\n" },
+    args: [
+      ...STREAM,
+      "--add-dir",
+      "../other",
+      "--",
+      `Work. ${call("Read", { file_path: "../other/a.txt" })} [[say done]]`,
+    ],
+  },
+
+  // Hooks of the project
+  {
+    name: "hooks",
+    files: {
+      ".claude/settings.json": JSON.stringify({
+        hooks: {
+          SessionStart: hook("echo begun"),
+          UserPromptSubmit: hook("echo asked"),
+          PreToolUse: hook(`echo '{"systemMessage":"look"}'`),
+          PostToolUse: hook("echo checked >&2; exit 2"),
+          Stop: hook("echo odd >&2; exit 3"),
+        },
+      }),
+    },
+    args: [
+      ...STREAM,
+      "--include-hook-events",
+      "--allowedTools=Bash",
+      "Work. [[bash echo one]] [[say done]]",
+    ],
+  },
+
+  // Slash commands
+  {
+    name: "slash-custom",
+    files: { "~/.claude/commands/group/greet.md": "Say hello to $ARGUMENTS\n" },
+    args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
+  },
+  {
+    name: "slash-shell",
+    files: {
+      ".claude/skills/skill/SKILL.md":
+        "---\nname: shown\nallowed-tools: Bash(echo:*)\n---\nSay !`echo ran` to $ARGUMENTS",
+    },
+    args: [...STREAM, "/shown x [[say hello]]"],
+  },
+  {
+    name: "slash-skill",
+    files: {
+      ".claude/skills/shown/SKILL.md":
+        "---\nname: shown\ndescription: Shows\n---\nSay $ARGUMENTS\n",
+    },
+    args: [...STREAM, `Go. ${call("Skill", { skill: "shown", args: "it" })} [[say hello]]`],
+  },
+  { name: "slash-asked", args: [...STREAM, "/goal"] },
+  { name: "slash-disabled", args: [...STREAM, "--disable-slash-commands", "Hi [[say yes]]"] },
+
+  // Input as stream-json
+  {
+    name: "input-replay",
+    args: [...INPUT, "--replay-user-messages"],
+    stdin: message("Hi [[say yes]]"),
+  },
+  { name: "input-empty", args: INPUT, stdin: "" },
+  { name: "input-bad", args: INPUT, stdin: "not json\n" },
+
+  // Bad usage
+  { name: "usage-flag", args: ["--nonesuch", "Hi"] },
+  { name: "usage-flag-near", args: ["--modle", "sonnet", "Hi"] },
+  { name: "usage-no-prompt", args: [], stdin: "" },
+  { name: "usage-empty-prompt", args: ["  "], stdin: "" },
+  { name: "usage-format", args: ["--output-format", "xml", "Hi"] },
+  { name: "usage-stream-terse", args: ["--output-format", "stream-json", "Hi"] },
+  { name: "usage-input-text", args: ["--input-format", "stream-json", "Hi"], stdin: "" },
+  { name: "usage-mode", args: ["--permission-mode", "nonesuch", "Hi"] },
+  { name: "usage-session", args: ["--session-id", "nonesuch", "Hi"] },
+  { name: "usage-resume", args: ["--resume", SESSION, "Hi"] },
+  { name: "usage-continue", args: ["--continue", "Hi [[say yes]]"] },
+  { name: "usage-settings", args: ["--settings", "{", "Hi [[say yes]]"] },
+  { name: "usage-mcp", args: ["--mcp-config=nofile.json", "Hi [[say yes]]"] },
+  { name: "usage-agents", args: ["--agents", "{", "Hi [[say yes]]"] },
+  {
+    name: "usage-fallback",
+    args: ["--model", "sonnet", "--fallback-model", "sonnet", "Hi [[say yes]]"],
+  },
+];

@@ -1,0 +1,65 @@
+import { assertEquals } from "@std/assert";
+import { maskedRequests } from "./bodies.ts";
+import { differences } from "./differences.ts";
+import { inTurns } from "./in_turns.ts";
+import { masked } from "./mask.ts";
+import { readRecording } from "./recording.ts";
+import { rowsOf } from "./rows.ts";
+import { runRow } from "./run_row.ts";
+
+/**
+ * Registers the test that `claude-print` does what `claude -p` of that version does, in every row of the table: what is
+ * printed, and what the API is asked.
+ *
+ * What `claude -p` does is recorded, because it does not change and to run it each time would take half as long as the
+ * runs that are tested. Where a row does not do what is recorded, or nothing is, `claude -p` is run: the recording
+ * holds little more than hashes of requests, and is of another machine.
+ */
+export function testTable(version: string): void {
+  Deno.test(`${version}: claude-print does what claude -p does, in every row`, async () => {
+    const recording = await readRecording(version);
+    const rows = await inTurns(rowsOf(version), async (row) => {
+      const options = { row: row.name };
+      const ours = await runRow(row, { version, who: "claude-print" });
+      const recorded = recording?.get(row.name);
+      const isSame = recorded !== undefined &&
+        differences(row.name, [masked(ours, options), recorded]).length === 0;
+      const about = {
+        outdated: [],
+        printed: [],
+        asked: [],
+        untold: row.told?.filter((words) => !ours.stderr.includes(words)) ?? [],
+        codes: row.code === undefined || row.code === ours.code
+          ? []
+          : [`${row.name}: ${ours.code}`],
+        foreign: ours.requests.filter(({ text }) => !text.includes("cc_entrypoint=cli;"))
+          .map(() => row.name),
+      };
+      if (isSame) return about;
+      const theirs = await runRow(row, { version, who: "claude -p" });
+      const [said, expected, before] = [masked(ours, options), masked(theirs, options), recorded]
+        .map((run) => run && { ...run, asked: undefined });
+      return {
+        ...about,
+        outdated: before === undefined ? [] : differences(row.name, [expected, before]),
+        printed: differences(row.name, [said, expected]),
+        asked: differences(row.name, [
+          maskedRequests(ours, options),
+          maskedRequests(theirs, options),
+        ]),
+      };
+    });
+    const all = <Key extends keyof typeof rows[number]>(key: Key) =>
+      rows.flatMap((row) => row[key]);
+    assertEquals(
+      all("outdated"),
+      [],
+      "claude -p does not do what is recorded: deno task record-parity",
+    );
+    assertEquals(all("printed"), [], "what is printed");
+    assertEquals(all("untold"), [], "what is told of failures");
+    assertEquals(all("codes"), [], "exit codes");
+    assertEquals(all("foreign"), [], "requests that hide what makes them");
+    assertEquals(all("asked"), [], "what the API is asked");
+  });
+}

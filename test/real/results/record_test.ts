@@ -1,0 +1,66 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { startProgram } from "../../start_program.ts";
+import { forNewestVersion } from "../for_each_version.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const folderOf = (real: RealClaude): string => `${real.home.path}/cassette`;
+
+async function cassette(real: RealClaude, action: "replay" | "svg") {
+  return await startProgram([...CLAUDE_PRINT, "cassette", action, folderOf(real)], {
+    env: real.home.env,
+    cwd: real.home.project,
+  }).ended;
+}
+
+forNewestVersion(
+  "a recorded run by paste replays without a difference, and is drawn",
+  async (real) => {
+    const run = await real.print([
+      ...["--inject", "paste", "--allowedTools", "Bash", "--record", folderOf(real), "--"],
+      "Look [[bash echo $((6*7))]] [[say It is 42.]]",
+    ]);
+    assertEquals(run, { code: 0, stdout: "It is 42.\n", stderr: "" });
+    const { cast, tape } = readCassette(folderOf(real));
+    assertEquals(cast.header.claude_print.claude_version, real.version);
+    assertEquals(
+      tape.map(({ frame }) => frame["type"]).join(" ").replace(/ rate_limit_event/, ""),
+      [
+        "system",
+        "assistant",
+        "user",
+        "assistant",
+        "result",
+      ].join(" "),
+    );
+    const replayed = await cassette(real, "replay");
+    assertEquals([replayed.code, replayed.stderr], [0, ""]);
+    assertEquals(replayed.stdout, run.stdout);
+    const drawn = await cassette(real, "svg");
+    assertEquals([drawn.code, drawn.stderr], [0, ""]);
+    assertStringIncludes(drawn.stdout, `v${real.version}`);
+    assertStringIncludes(drawn.stdout, "It is 42.");
+    assert(drawn.stdout.length < 200_000, `${drawn.stdout.length} characters`);
+    const login = await Deno.readTextFile(real.home.credentials);
+    const { claudeAiOauth: { accessToken } } = JSON.parse(login);
+    for (const name of ["child.cast", "tape.jsonl"]) {
+      const text = await Deno.readTextFile(`${folderOf(real)}/${name}`);
+      assert(!text.includes(accessToken), `the login in ${name}`);
+    }
+  },
+);
+
+forNewestVersion(
+  "a recorded run by stdin that times out replays without a difference",
+  async (real) => {
+    const format = ["--output-format", "stream-json", "--verbose"];
+    const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
+    const run = await real.print([...format, ...args]);
+    assertEquals(run.code, 124);
+    const replayed = await cassette(real, "replay");
+    assertEquals([replayed.code, replayed.stderr], [0, ""]);
+    assertStringIncludes(replayed.stdout, '"subtype":"timeout"');
+    assertEquals(replayed.stdout, run.stdout);
+  },
+);

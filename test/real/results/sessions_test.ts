@@ -1,0 +1,122 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
+import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import { forEachVersion } from "../for_each_version.ts";
+import { parseObject } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+/** Flags for a run that is only looked at. */
+const ASIDE = ["--fork-session", "--no-session-persistence"];
+
+/** Path of a session's transcript in the user's config dir. */
+function transcriptPath(real: RealClaude, session: unknown): string {
+  const slug = projectSlug(real.home.project);
+  return `${real.home.config}/projects/${slug}/${session}.jsonl`;
+}
+
+async function linesOf(path: string): Promise<readonly JsonObject[]> {
+  return (await Deno.readTextFile(path)).trimEnd().split("\n").map(parseObject);
+}
+
+/** The line of the answer that is a text. */
+function answerIn(lines: readonly JsonObject[], text: string): JsonObject {
+  const line = lines.find(({ type, message }) =>
+    type === "assistant" && JSON.stringify(message).includes(JSON.stringify(text))
+  );
+  assert(line !== undefined, text);
+  return line;
+}
+
+/** What the user and the model said in the latest request, Claude Code's own remarks aside. */
+function lastConversation({ api }: RealClaude): readonly string[] {
+  const body = api.turns.at(-1)?.body;
+  const messages = isJsonObject(body) && Array.isArray(body["messages"]) ? body["messages"] : [];
+  return messages.filter(isJsonObject).filter(({ role }) => role !== "system")
+    .flatMap(({ content }): readonly unknown[] =>
+      Array.isArray(content) ? content : [{ text: content }]
+    )
+    .filter(isJsonObject).map(({ text }) => String(text))
+    .filter((text) => !text.startsWith("<system-reminder>"));
+}
+
+forEachVersion(
+  "sessions are named, gone on with from either program, shortened and forked as by claude -p",
+  async (real) => {
+    /** Runs a prompt and gives its session. */
+    const say = async (who: "print" | "claudeP", args: readonly string[]): Promise<unknown> => {
+      const run = await real[who]([...JSON_FORMAT, ...args]);
+      assertEquals([run.code, run.stderr], [0, ""]);
+      const { session_id, num_turns } = parseObject(run.stdout);
+      assertEquals(num_turns, 1);
+      return session_id;
+    };
+    /** Runs a prompt with both programs, and looks whether they say the same to the model. */
+    const saySame = async (recorded: RecordedName, args: readonly string[]) => {
+      const theirs = await asRecorded(real, recorded, async () => {
+        await say("claudeP", [...ASIDE, ...args]);
+        return lastConversation(real);
+      });
+      await say("print", [...ASIDE, ...args]);
+      assertEquals(lastConversation(real), theirs);
+      return theirs;
+    };
+
+    const session = crypto.randomUUID();
+    const begun = ["--session-id", session, "--name", "Some title", "--", "1 [[say one]]"];
+    assertEquals(await say("print", begun), session);
+    const path = transcriptPath(real, session);
+    assertEquals(await say("claudeP", ["-c", "--", "2 [[say two]]"]), session);
+    let before = await Deno.readTextFile(path);
+    assertEquals(await say("print", ["--continue", "--", "3 [[say three]]"]), session);
+    const spoken = ["1 [[say one]]", "one", "2 [[say two]]", "two", "3 [[say three]]"];
+    assertEquals(lastConversation(real), spoken);
+    const after = await Deno.readTextFile(path);
+    assert(after.startsWith(before) && after.length > before.length, "it was appended to");
+    const lines = await linesOf(path);
+    const uuids = lines.flatMap(({ uuid }) => typeof uuid === "string" ? [uuid] : []);
+    assertEquals(new Set(uuids).size, uuids.length, "no line is there twice");
+
+    const part = ["--resume", session, "--resume-session-at"];
+    const two = String(answerIn(lines, "two")["uuid"]);
+    assertEquals(await saySame("sessions/shortened", [...part, two, "--", "4"]), [
+      ...spoken.slice(0, 4),
+      "4",
+    ]);
+    if (isVersionAtLeast(real.version, "2.1.330")) {
+      const third = lines.find(({ type, message }) =>
+        type === "user" && JSON.stringify(message).includes("three")
+      );
+      const turn = ["--resume-drops-turn", String(third?.["uuid"])];
+      await say("print", [...ASIDE, ...part, two, ...turn, "--", "5"]);
+      assertEquals(lastConversation(real), [...spoken.slice(0, 4), "5"]);
+    }
+    assertEquals(await Deno.readTextFile(path), after);
+
+    before = after;
+    const one = answerIn(lines, "one")["uuid"];
+    assertEquals(await say("print", [...part, String(one), "--", "6 [[say six]]"]), session);
+    assertEquals(lastConversation(real), [...spoken.slice(0, 2), "6 [[say six]]"]);
+    const added = (await Deno.readTextFile(path)).slice(before.length);
+    assert((await Deno.readTextFile(path)).startsWith(before), "what was left out is still there");
+    const prompt = added.trimEnd().split("\n").map(parseObject).find(({ type }) => type === "user");
+    const parent = lines.find(({ uuid }) => uuid === prompt?.["parentUuid"]);
+    assert(parent !== undefined, "it goes on from a line that was there");
+
+    // The shorter branch is the conversation from now on, for both, by its title too.
+    const branch = [...spoken.slice(0, 2), "6 [[say six]]", "six"];
+    assertEquals(await saySame("sessions/by-title", ["--resume", "some TITLE", "--", "7"]), [
+      ...branch,
+      "7",
+    ]);
+    const unchanged = await Deno.readTextFile(path);
+    const fork = await say("print", ["-c", "--fork-session", "--", "8"]);
+    assert(fork !== session, "it has an id of its own");
+    assertEquals(lastConversation(real), [...branch, "8"]);
+    assertEquals(await Deno.readTextFile(path), unchanged);
+    assertStringIncludes(await Deno.readTextFile(transcriptPath(real, fork)), '"8"');
+  },
+);

@@ -1,0 +1,192 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { startProgram } from "../../start_program.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
+import { factsOfResult, type JsonObject, parseFrames } from "../print_mode_facts.ts";
+
+const SCHEMA = {
+  type: "object",
+  properties: { n: { type: "integer" }, s: { type: "string", maxLength: 2 } },
+  required: ["n"],
+  additionalProperties: false,
+};
+const WITH_SCHEMA = ["--json-schema", JSON.stringify(SCHEMA)];
+const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
+
+/** Which answers the model tries to give, by a word of the prompt; text where it gives none. */
+const ANSWERS: Readonly<Record<string, readonly (JsonObject | string)[]>> = {
+  mended: [{ n: "x" }, { n: 2, q: 1, s: "abc" }, { n: 2 }, "never said"],
+  forgotten: ["one", "two"],
+  reminded: ["one", { n: 3 }, "never said"],
+  hopeless: [{}, {}, {}, "never said"],
+};
+
+/** A model that calls the tool for structured answers by whatever name it has. */
+function reply({ prompt = "", round = 0, body }: LoggedRequest): Reply | undefined {
+  const answer = ANSWERS[prompt]?.[round];
+  if (answer === undefined) return undefined;
+  if (typeof answer === "string") return [{ kind: "text", text: answer }];
+  const { tools } = body as { readonly tools: readonly { readonly name: string }[] };
+  const name = tools.map(({ name }) => name).find((name) => name.endsWith("StructuredOutput"));
+  return name === undefined
+    ? [{ kind: "text", text: "There is no such tool" }]
+    : [{ kind: "text", text: "Look:" }, { kind: "tool", name, input: answer }];
+}
+
+/** What of messages is the same in two runs. */
+function messagesIn(frames: readonly JsonObject[]): readonly unknown[] {
+  return frames.filter(({ type }) => type === "assistant" || type === "user").map((frame) => {
+    const { type, message, isSynthetic, tool_use_result, tool_result_meta } = frame;
+    const content = JSON.stringify((message as JsonObject).content);
+    return withoutIds({ type, content, isSynthetic, tool_use_result, tool_result_meta });
+  });
+}
+
+function withoutIds(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value).replace(/toolu_\w+/gu, "toolu"),
+    // The keys of a block have another order in every version.
+    (key, value) =>
+      key === "content" && typeof value === "string" && value.startsWith("[")
+        ? (JSON.parse(value) as readonly JsonObject[]).map((block) =>
+          Object.fromEntries(Object.entries(block).toSorted())
+        )
+        : value,
+  );
+}
+
+/** Counts of tokens hang on the words of the reminder, and on the last answer of a turn that is given up. */
+const OF_CONTEXT =
+  /^(?:claude_version|usage|modelUsage|model_usage_since_last_result|total_cost_usd)$/u;
+
+function resultsIn(frames: readonly JsonObject[]): readonly JsonObject[] {
+  return frames.filter(({ type }) => type === "result").map((result) =>
+    Object.fromEntries(
+      Object.entries(factsOfResult(result)).filter(([key]) => !OF_CONTEXT.test(key)),
+    )
+  );
+}
+
+forEachVersion(
+  "--json-schema: answers are checked, asked for again and given as by claude -p",
+  async (real) => {
+    const env = { MAX_STRUCTURED_OUTPUT_RETRIES: "3" };
+    // One after the other: so many at once would be late with the tool.
+    for (const prompt of ["mended", "forgotten", "reminded", "hopeless"]) {
+      const args = [...STREAM_FORMAT, ...WITH_SCHEMA, "--", prompt];
+      const ours = await real.print(args, { env });
+      const theirs = await real.claudeP(args, { env, recorded: `structured_output/${prompt}` });
+      const code = prompt === "hopeless" ? 1 : 0;
+      assertEquals([ours.code, theirs.code], [code, code], `${prompt}: ${ours.stderr}`);
+      const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
+      assertEquals(messagesIn(frames), messagesIn(expected), prompt);
+      assertEquals(resultsIn(frames), resultsIn(expected), prompt);
+      if (prompt === "mended") {
+        const usages = [frames, expected].map((each) => each.at(-1)?.usage);
+        assertEquals(usages[0], usages[1]);
+      }
+      const [init] = frames;
+      assertEquals(init?.mcp_servers, []);
+      // Only since 2.1.330 it is known which tools there are.
+      const names = Array.isArray(init?.tools) ? init.tools : [];
+      assertEquals(
+        names.filter((name) => `${name}`.endsWith("StructuredOutput")),
+        names.length === 0 ? [] : ["StructuredOutput"],
+      );
+    }
+    const described = real.api.turns.map(({ body }) => {
+      const { tools } = body as { readonly tools: readonly JsonObject[] };
+      const { name: _, ...tool } = tools.find(({ name }) =>
+        `${name}`.endsWith("StructuredOutput")
+      ) ?? {};
+      return JSON.stringify(Object.entries(tool).toSorted());
+    });
+    assertEquals(new Set(described).size, 1, "what the model is told of the tool");
+  },
+  { api: { reply } },
+);
+
+forNewestVersion(
+  "--json-schema in text: the answer is its JSON, and so many tries in vain are an error",
+  async (real) => {
+    const env = { MAX_STRUCTURED_OUTPUT_RETRIES: "3" };
+    const folderOf = (prompt: string) => `${real.home.path}/${prompt}`;
+    const pairs = ["mended", "hopeless"].map(async (prompt) => {
+      const args = [...WITH_SCHEMA, "--", prompt];
+      const ours = await real.print(["--record", folderOf(prompt), ...args], { env });
+      const recorded = `structured_output/text-${prompt}` as const;
+      const theirs = await real.claudeP(args, { env, recorded });
+      assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout], ours.stderr);
+      return ours;
+    });
+    const [mended, hopeless] = await Promise.all(pairs);
+    assertEquals(mended?.stdout, '{"n":2}\n');
+    assertMatch(hopeless?.stderr ?? "", /Failed to provide valid structured output after 3/u);
+    // What was wrong with the answers is a part of the recording.
+    for (const run of [mended, hopeless]) {
+      const { ended } = startProgram(
+        [...CLAUDE_PRINT, "cassette", "replay", folderOf(run === mended ? "mended" : "hopeless")],
+        { env: real.home.env, cwd: real.home.project },
+      );
+      const { code, stdout, stderr } = await ended;
+      assertEquals([code, stdout, stderr], [0, run?.stdout, ""]);
+    }
+  },
+  { api: { reply } },
+);
+
+forNewestVersion(
+  "a caller of the control protocol has structured answers in every turn, or is told why not",
+  async (real) => {
+    const script = (jsonSchema: unknown) => async ({ say, send, heard }: Caller) => {
+      await send({
+        type: "control_request",
+        request_id: "i",
+        request: { subtype: "initialize", hooks: {}, jsonSchema },
+      });
+      await heard('"type":"control_response"');
+      await say("mended");
+      await heard('"type":"result"');
+      await say("forgotten");
+      await heard('"type":"result"', 2);
+      await say("reminded");
+      await heard('"type":"result"', 3);
+    };
+    const ours = await hold(real, script(SCHEMA));
+    const theirs = await asRecorded(
+      real,
+      "structured_output/turns",
+      () => holdWithClaude(real, script(SCHEMA)),
+    );
+    const [frames, expected] = [ours, theirs].map((held) => parseFrames(held?.stdout ?? ""));
+    assertEquals(messagesIn(frames ?? []), messagesIn(expected ?? []));
+    assertEquals(resultsIn(frames ?? []), resultsIn(expected ?? []));
+    const toolsOf = (all: readonly JsonObject[] = []) =>
+      all.filter(({ subtype }) => subtype === "init").map(({ tools }) => tools);
+    assertEquals(toolsOf(frames), toolsOf(expected));
+    const answers = resultsIn(frames ?? []).map(({ structured_output: answer }) => answer);
+    assertEquals(answers, [{ n: 2 }, undefined, { n: 3 }]);
+
+    const refused = await hold(real, async ({ say, send, heard }) => {
+      await send({
+        type: "control_request",
+        request_id: "i",
+        request: { subtype: "initialize", jsonSchema: { type: "nonsense" } },
+      });
+      await heard('"type":"control_response"');
+      await say("Hi");
+      await heard('"type":"result"');
+    });
+    const [answer] = parseFrames(refused.stdout);
+    assertMatch(
+      JSON.stringify(answer),
+      /"subtype":"error".*Cannot use \\"jsonSchema\\": it is no JSON Schema/u,
+    );
+    assertEquals(refused.code, 0, "and the conversation goes on without");
+  },
+  { api: { reply } },
+);

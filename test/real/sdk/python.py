@@ -1,0 +1,270 @@
+"""A user of the Agent SDK for Python, who plays scenarios and prints what is seen of each as a line of JSON.
+
+Its argument is JSON: the executable in the place of Claude Code's, and the scenarios' names.
+"""
+
+import asyncio
+import dataclasses
+import json
+import os
+import sys
+import uuid
+
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
+    PermissionResultAllow,
+    PermissionResultDeny,
+    create_sdk_mcp_server,
+    query,
+    tool,
+)
+
+
+def plainly(value):
+    """A value as JSON can hold it; of an object its class is told too."""
+    if dataclasses.is_dataclass(value):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {"class": type(value).__name__, **plainly(fields)}
+    if isinstance(value, dict):
+        return {str(name): plainly(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plainly(each) for each in value]
+    if isinstance(value, BaseException):
+        return {"class": type(value).__name__, "message": str(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return repr(type(value))
+
+
+def bash(command):
+    return f"[[bash {command}]]"
+
+
+class Stage:
+    """What a scenario is played with."""
+
+    def __init__(self, executable):
+        self.executable = executable
+        self.seen = []
+        self.called = []
+
+    def options(self, **more):
+        # What is said there are other words.
+        return ClaudeAgentOptions(cli_path=self.executable, stderr=lambda line: None, **more)
+
+    def see(self, what):
+        """Notes something that the user sees."""
+        self.seen.append(plainly(what))
+
+    def call(self, what):
+        """Notes how the user's own code is called: that is not held back for what is printed."""
+        self.called.append(plainly(what))
+
+    async def see_all(self, prompt, **options):
+        messages = []
+        async for message in query(prompt=prompt, options=self.options(**options)):
+            messages.append(message)
+            self.see(message)
+        return messages
+
+    async def see_error(self, prompt, **options):
+        """Sees an error that is expected, and what came before it."""
+        try:
+            await self.see_all(prompt, **options)
+            self.see({"thrown": None})
+        except Exception as error:
+            self.see({"thrown": error})
+
+    async def say(self, client, text):
+        """Says something, and sees all that comes of it, up to the result."""
+        await client.query(text)
+        async for message in client.receive_response():
+            self.see(message)
+
+
+async def permissions(stage):
+    async def can_use_tool(name, given, context):
+        stage.call({"asked": name, "input": given, "call": context.tool_use_id})
+        command = given.get("command")
+        if command == "touch no":
+            return PermissionResultDeny(message="Not this one")
+        if command == "touch other":
+            return PermissionResultAllow(updated_input={"command": "echo another"})
+        if command == "touch stop":
+            return PermissionResultDeny(message="Not at all", interrupt=True)
+        if command == "touch broken":
+            raise RuntimeError("the user's code broke")
+        return PermissionResultAllow()
+
+    async with ClaudeSDKClient(stage.options(can_use_tool=can_use_tool)) as client:
+        await stage.say(client, f"One. {bash('touch yes')} {bash('touch no')} [[say first]]")
+        await stage.say(client, f"Two. {bash('touch other')} {bash('touch broken')} [[say second]]")
+        await stage.say(client, f"Three. {bash('touch stop')} [[say never]]")
+        await stage.say(client, "Four. [[say fourth]]")
+
+
+async def hooks(stage):
+    async def before(given, tool_use_id, context):
+        command = given["tool_input"].get("command")
+        stage.call({"before": command, "call": tool_use_id})
+        if command != "echo no":
+            return {}
+        return {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": "Not here",
+            }
+        }
+
+    async def after(given, tool_use_id, context):
+        stage.call({"after": given["tool_input"].get("command")})
+        if given["tool_input"].get("command") == "echo last":
+            return {"continue_": False, "stopReason": "That is enough"}
+        return {
+            "hookSpecificOutput": {
+                "hookEventName": "PostToolUse",
+                "additionalContext": "Looked at",
+            }
+        }
+
+    async def prompted(given, tool_use_id, context):
+        stage.call({"prompt": given["prompt"]})
+        return {"decision": "block", "reason": "Not this"} if given["prompt"][:5] == "Three" else {}
+
+    async def stopped(given, tool_use_id, context):
+        stage.call({"stopped": given["hook_event_name"]})
+        return {}
+
+    matchers = {
+        "PreToolUse": [HookMatcher(matcher="Bash", hooks=[before])],
+        "PostToolUse": [HookMatcher(matcher="Bash", hooks=[after])],
+        "UserPromptSubmit": [HookMatcher(hooks=[prompted])],
+        "Stop": [HookMatcher(hooks=[stopped])],
+    }
+    options = stage.options(hooks=matchers, allowed_tools=["Bash"])
+    async with ClaudeSDKClient(options) as client:
+        await stage.say(client, f"One. {bash('echo yes')} {bash('echo no')} [[say first]]")
+        await stage.say(client, f"Two. {bash('echo last')} [[say never]]")
+        await stage.say(client, "Three. [[say never]]")
+        await stage.say(client, "Four. [[say fourth]]")
+
+
+async def tools_of_its_own(stage):
+    @tool("add", "Adds two numbers", {"a": float, "b": float})
+    async def add(given):
+        stage.call({"called": "add", **given})
+        return {"content": [{"type": "text", "text": f"The sum is {given['a'] + given['b']}"}]}
+
+    @tool("fail", "Fails", {})
+    async def fail(given):
+        raise RuntimeError("It broke")
+
+    server = create_sdk_mcp_server(name="calc", version="1", tools=[add, fail])
+    options = stage.options(
+        mcp_servers={"calc": server}, allowed_tools=["mcp__calc__add", "mcp__calc__fail"]
+    )
+    async with ClaudeSDKClient(options) as client:
+        await stage.say(client, 'One. [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]')
+        await stage.say(client, "Two. [[tool mcp__calc__fail {}]] [[say second]]")
+        status = await client.get_mcp_status()
+        servers = status["mcpServers"]
+        stage.see([{"name": each["name"], "status": each["status"]} for each in servers])
+
+
+async def control(stage):
+    async with ClaudeSDKClient(stage.options(allowed_tools=["Bash"])) as client:
+        info = await client.get_server_info()
+        stage.see({name: info.get(name) for name in ["commands", "output_style", "models"]})
+        await stage.say(client, "One. [[say first]]")
+        await client.query(
+            f"Two. {bash('touch begun; until [ -e never ]; do sleep 0.05; done')} [[say never]]"
+        )
+        while not os.path.exists("begun"):
+            await asyncio.sleep(0.02)
+        await client.interrupt()
+        async for message in client.receive_response():
+            stage.see(message)
+        await client.set_model("claude-haiku-5-5")
+        await client.set_permission_mode("acceptEdits")
+        await stage.say(
+            client, 'Three. [[tool Write {"file_path":"three.txt","content":"x"}]] [[say third]]'
+        )
+        usage = await client.get_context_usage()
+        stage.see({"model": usage["model"], "known": sorted(usage)})
+
+
+async def structured_output(stage):
+    schema = {
+        "type": "object",
+        "properties": {"count": {"type": "number"}},
+        "required": ["count"],
+    }
+    await stage.see_all(
+        'Count. [[tool StructuredOutput {}]] [[tool StructuredOutput {"count":3}]]',
+        output_format={"type": "json_schema", "schema": schema},
+    )
+
+
+async def partial_messages(stage):
+    # How an answer is cut into pieces is up to whoever tells it.
+    joined = ""
+    options = stage.options(include_partial_messages=True, allowed_tools=["Bash"])
+    prompt = f"One. [[say first\\nsecond\\nthird]] {bash('echo one')} [[say fourth\\nfifth]]"
+    async for message in query(prompt=prompt, options=options):
+        delta = getattr(message, "event", {}).get("delta", {})
+        piece = delta.get("text", delta.get("partial_json"))
+        if piece is not None:
+            joined += piece
+            continue
+        if joined:
+            stage.see({"joined": joined})
+        joined = ""
+        stage.see(message)
+
+
+async def sessions(stage):
+    name = str(uuid.uuid4())
+    first = await stage.see_all("One. [[say first]]", session_id=name)
+    stage.see({"is_named": first[-1].session_id == name})
+    second = await stage.see_all("Two. [[say second]]", resume=name, fork_session=True)
+    stage.see({"is_same": second[-1].session_id == name})
+    third = await stage.see_all("Three. [[say third]]", continue_conversation=True)
+    stage.see({"is_fork": third[-1].session_id == second[-1].session_id})
+
+
+async def errors(stage):
+    await stage.see_error("One. [[error 400 Not like this]]")
+    await stage.see_error(
+        f"Two. {bash('echo a')} {bash('echo b')} [[say never]]",
+        max_turns=1,
+        allowed_tools=["Bash"],
+    )
+
+
+SCENARIOS = {
+    "permissions": permissions,
+    "hooks": hooks,
+    "tools of its own": tools_of_its_own,
+    "control": control,
+    "structured output": structured_output,
+    "partial messages": partial_messages,
+    "sessions": sessions,
+    "errors": errors,
+}
+
+
+async def main(argument):
+    for name in argument["scenarios"] or SCENARIOS:
+        stage = Stage(argument["executable"])
+        try:
+            await SCENARIOS[name](stage)
+        except Exception as error:
+            stage.see({"thrown": error})
+        seen = [*stage.seen, {"called": stage.called}]
+        print(json.dumps({"name": name, "seen": seen}), flush=True)
+
+
+asyncio.run(main(json.loads(sys.argv[1])))

@@ -1,0 +1,82 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
+import { forNewestVersion } from "../for_each_version.ts";
+import { parseObject } from "../print_mode_facts.ts";
+
+/** Variables that log in by themselves, and the header in which the API sees them; a key alone is asked about. */
+const VARIABLES = [
+  {
+    variable: "ANTHROPIC_API_KEY",
+    value: "sk-ant-api03-throwaway-key-of-a-test",
+    header: "x-api-key",
+    sent: "sk-ant-api03-throwaway-key-of-a-test",
+  },
+  {
+    variable: "ANTHROPIC_AUTH_TOKEN",
+    value: "throwaway-token",
+    header: "authorization",
+    sent: "Bearer throwaway-token",
+  },
+  {
+    variable: "CLAUDE_CODE_OAUTH_TOKEN",
+    value: "sk-ant-oat01-throwaway-token",
+    header: "authorization",
+    sent: "Bearer sk-ant-oat01-throwaway-token",
+  },
+] as const;
+
+for (const { variable, value, header, sent } of VARIABLES) {
+  forNewestVersion(`${variable} logs in without a file and without a dialog`, async (real) => {
+    const run = await real.print(["--trace", "--", "Hi [[say yes]]"], {
+      env: { [variable]: value },
+    });
+    assertEquals([run.code, run.stdout], [0, "yes\n"], run.stderr);
+    assertEquals(run.stderr.includes("dialog"), false, run.stderr);
+    assertEquals(real.api.turns.map(({ headers }) => headers[header]), [sent]);
+  }, { home: { loggedIn: false } });
+}
+
+forNewestVersion("without a login a run ends at once and says how to log in", async (real) => {
+  const run = await real.print(["--", "Hi"]);
+  assertEquals([run.code, run.stdout], [2, ""]);
+  assertStringIncludes(run.stderr, "claude /login");
+  assertStringIncludes(run.stderr, "CLAUDE_CODE_OAUTH_TOKEN");
+  assertEquals(real.api.requests, []);
+}, { home: { loggedIn: false } });
+
+forNewestVersion(
+  "four runs at once with an expired login refresh it once, in the user's file, and do not disturb each other",
+  async (real) => {
+    await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });
+    const authorities = `${real.home.path}/authorities.pem`;
+    await Deno.writeTextFile(authorities, proxy.certificate);
+    const env = {
+      ANTHROPIC_BASE_URL: undefined,
+      HTTPS_PROXY: proxy.url,
+      NODE_EXTRA_CA_CERTS: authorities,
+    };
+    const runs = await Promise.all(
+      [1, 2, 3, 4].map((number) =>
+        real.print(["--output-format", "json", "--", `Hi [[say I am number ${number}]]`], { env })
+      ),
+    );
+    const sessions = runs.map(({ code, stdout, stderr }, index) => {
+      assertEquals([code, stderr], [0, ""]);
+      const { result, session_id } = parseObject(stdout);
+      assertEquals(result, `I am number ${index + 1}`);
+      return session_id;
+    });
+    assertEquals(new Set(sessions).size, 4, "each has a session of its own");
+    assertEquals(real.api.refreshes, 1);
+    assertEquals(
+      real.api.turns.map(({ headers }) => headers.authorization),
+      Array(4).fill("Bearer sk-ant-oat01-refreshed-1"),
+    );
+    const { claudeAiOauth } = JSON.parse(await Deno.readTextFile(real.home.credentials));
+    assertEquals(claudeAiOauth.accessToken, "sk-ant-oat01-refreshed-1");
+    assertEquals(claudeAiOauth.refreshToken, "sk-ant-ort01-refreshed-1");
+    const { mode, isFile } = await Deno.lstat(real.home.credentials);
+    assertEquals([isFile, (mode ?? 0) & 0o777], [true, 0o600]);
+  },
+  { home: { expiresAt: Date.now() - 1000 } },
+);

@@ -1,0 +1,135 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { filesBelow } from "../files_below.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { performHere } from "../perform_here.ts";
+import { factsOfResult, parseObject } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+/** A command hook for an event of Claude Code's settings. */
+function hook(command: string) {
+  return [{ hooks: [{ type: "command", command }] }];
+}
+
+/** Path of a session's transcript below the config dir. */
+function transcriptPath(real: RealClaude, session: unknown): string {
+  return `projects/${projectSlug(real.home.project)}/${session}.jsonl`;
+}
+
+forEachVersion(
+  "a run reads the user's settings and memory, and a directory of --add-dir, but changes nothing of theirs",
+  async (real) => {
+    const { config, path, project } = real.home;
+    const fired = `${path}/fired`;
+    const events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"];
+    await Deno.writeTextFile(
+      `${config}/settings.json`,
+      JSON.stringify({
+        hooks: Object.fromEntries(
+          events.map((event) => [event, hook(`echo ${event} >> ${fired}`)]),
+        ),
+        env: { FROM_USER_SETTINGS: "seen by tools" },
+        permissions: { allow: ["Bash(printenv:*)"] },
+      }),
+    );
+    await Deno.writeTextFile(`${config}/CLAUDE.md`, "The user always says moin.\n");
+    await Deno.writeTextFile(`${config}/history.jsonl`, '{"display":"before"}\n');
+    await Deno.mkdir(`${config}/sessions`);
+    await Deno.writeTextFile(`${config}/sessions/1.json`, '{"pid":1}');
+    const other = `${path}/other`;
+    await Deno.mkdir(other);
+    await Deno.writeTextFile(`${other}/note.txt`, "written elsewhere\n");
+    const before = filesBelow(path);
+
+    const input = JSON.stringify({ file_path: `${other}/note.txt` });
+    const prompt = `Hi [[bash printenv FROM_USER_SETTINGS]] [[tool Read ${input}]] [[say moin]]`;
+    // The directory is trusted without a question.
+    const run = await real.print([...JSON_FORMAT, "--add-dir", other, "--", prompt]);
+    assertEquals([run.code, run.stderr], [0, ""]);
+    const { session_id, result } = parseObject(run.stdout);
+    assertEquals(result, "moin");
+    const [first, second, third] = real.api.turns;
+    assertStringIncludes(first?.text ?? "", "The user always says moin.");
+    assertStringIncludes(second?.text ?? "", "seen by tools");
+    assertStringIncludes(third?.text ?? "", "written elsewhere");
+
+    const after = new Map(filesBelow(path));
+    const transcript = `.claude/${transcriptPath(real, session_id)}`;
+    assert(after.delete(transcript), "the transcript is there");
+    assertEquals(after, before, "nothing else is new or changed");
+    assertEquals([...Deno.readDirSync(project)], []);
+  },
+);
+
+forNewestVersion(
+  "hooks of the project fire, and one that blocks Stop makes the run go on",
+  async (real) => {
+    const { project, path } = real.home;
+    await Deno.mkdir(`${project}/.claude`);
+    const log = `${path}/stops`;
+    const block = JSON.stringify({ decision: "block", reason: "Not yet: count to two" });
+    const command = `if [ -e ${log} ]; then echo again >> ${log}; ` +
+      `else echo first > ${log}; echo '${block}'; fi`;
+    await Deno.writeTextFile(
+      `${project}/.claude/settings.json`,
+      JSON.stringify({ hooks: { Stop: hook(command) } }),
+    );
+    const args = [...JSON_FORMAT, "--", "Count. [[say one]] [[next]] [[say one, two]]"];
+    const ours = await real.print(args);
+    assertEquals([ours.code, ours.stderr], [0, ""]);
+    assertEquals(await Deno.readTextFile(log), "first\nagain\n");
+    await Deno.remove(log);
+    const result = parseObject(ours.stdout);
+    assertEquals(result.result, "one, two");
+    assertEquals(factsOfResult(result), {
+      ...factsOfResult(
+        parseObject((await real.claudeP(args, { recorded: "sandbox/stop" })).stdout),
+      ),
+      claude_version: real.version,
+    });
+    assertStringIncludes(real.api.turns[1]?.text ?? "", "Not yet: count to two");
+  },
+);
+
+forNewestVersion(
+  "two runs send the same system prompt and tools, write to the memory of the user, and have their transcript forwarded byte for byte",
+  async (real) => {
+    const session = await printForwarded(real);
+    assertStringIncludes(await Deno.readTextFile(session), "döne ❤️");
+    assertEquals(((await Deno.stat(session)).mode ?? 0) & 0o777, 0o600);
+    const memory = `${real.home.config}/projects/${projectSlug(real.home.project)}/memory`;
+    const before = real.api.turns.length;
+    const file = JSON.stringify({ file_path: `${memory}/note.md`, content: "remember" });
+    const run = await real.print([`Learn [[tool Write ${file}]] [[say done]]`]);
+    assertEquals([run.code, run.stdout, run.stderr], [0, "done\n", ""]);
+    assertEquals(await Deno.readTextFile(`${memory}/note.md`), "remember");
+    const [first, second] = [0, before].map((turn) =>
+      real.api.turns[turn]?.body as Record<string, unknown>
+    );
+    // The attribution block names each request's own version suffix and is not part of what is cached.
+    const system = (body: Record<string, unknown> | undefined) =>
+      JSON.stringify(body?.["system"]).replace(/cc_version=[^;]*;/u, "");
+    assertEquals(system(first), system(second));
+    assertEquals(first?.["tools"], second?.["tools"]);
+    assertStringIncludes(system(first), `${memory}/`);
+  },
+);
+
+/** Runs a prompt, looks whether its transcript comes home as it is, and gives the path of it there. */
+async function printForwarded(real: RealClaude): Promise<string> {
+  const prompt = "Work. [[think hm]] [[bash echo hi]] [[say döne ❤️]]";
+  const { report } = await performHere(real, {
+    prompt,
+    args: ["--allowedTools=Bash"],
+    after: ({ sandbox }) => {
+      const kept = filesBelow(`${sandbox.configDir}/projects`);
+      assertEquals([...kept.keys()].length, 1);
+      assertEquals(sandbox.forward(), { files: 1, left: 0, failures: [] });
+      assertEquals(filesBelow(`${real.home.config}/projects`), kept);
+    },
+  });
+  assertEquals(report.exitCode, 0);
+  return `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
+}

@@ -1,0 +1,127 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { RecordedName } from "../as_recorded.ts";
+import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
+import {
+  factsOfResult,
+  type JsonObject,
+  outlineOfFrames,
+  parseFrames,
+} from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
+const DENIED = ["--settings", '{"permissions":{"deny":["Bash(printf:*)"]}}'];
+/** `--bare` takes no login. */
+const WITH_KEY = {
+  home: { loggedIn: false, env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789" } },
+};
+
+/** What customizes Claude Code where it is not turned off. */
+async function customize(real: RealClaude): Promise<void> {
+  await Deno.writeTextFile(`${real.home.project}/CLAUDE.md`, "Be brave.");
+  await Deno.mkdir(`${real.home.project}/.claude`);
+  const command = { type: "command", command: `touch ${real.home.path}/hooked` };
+  await Deno.writeTextFile(
+    `${real.home.project}/.claude/settings.json`,
+    JSON.stringify({ hooks: { Stop: [{ hooks: [command] }] } }),
+  );
+}
+
+/** The runs of both programs, which have to be the same. */
+async function compare(
+  real: RealClaude,
+  { recorded, args, env = {} }: {
+    readonly recorded: RecordedName;
+    readonly args: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  },
+): Promise<readonly JsonObject[]> {
+  const ours = await real.print([...STREAM_FORMAT, ...args], { env });
+  const theirs = await real.claudeP([...STREAM_FORMAT, ...args], { env, recorded });
+  const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
+  assertEquals(ours.code, theirs.code, ours.stderr);
+  // 2.1.330 tells hosts that draw a screen of their own to draw it anew.
+  const outline = outlineOfFrames(expected).filter((line) => line !== "system/ui_invalidate");
+  assertEquals(outlineOfFrames(frames), outline);
+  const facts = (all: readonly JsonObject[]) =>
+    JSON.parse(JSON.stringify(factsOfResult(all.at(-1) ?? {})).replace(/toolu_\w+/gu, "toolu"));
+  assertEquals(facts(frames), { ...facts(expected), claude_version: real.version });
+  const told = (all: readonly JsonObject[]) => {
+    const { permissionMode, memory_paths } = all.find(({ subtype }) => subtype === "init") ?? {};
+    return { permissionMode, memory_paths };
+  };
+  assertEquals(told(frames), told(expected));
+  return frames;
+}
+
+const WORK = "[[bash echo one]] [[bash touch made]] [[bash printf two]] [[say end]]";
+
+for (
+  const { flag, variable, options } of [
+    { flag: "--bare", variable: "CLAUDE_CODE_SIMPLE", options: WITH_KEY },
+    { flag: "--safe-mode", variable: "CLAUDE_CODE_SAFE_MODE", options: {} },
+  ]
+) {
+  forEachVersion(
+    `${flag} runs no hooks, and the run is that of claude -p all the same`,
+    async (real) => {
+      await customize(real);
+      const done = await compare(real, {
+        recorded: `without_hooks/done${flag}`,
+        args: [flag, "--permission-mode", "dontAsk", ...DENIED, "--", WORK],
+      });
+      assertEquals((done.at(-1)?.permission_denials as readonly unknown[]).length, 2);
+      // How a failure is told, and what the variable is good for, does not hang on the version.
+      if (real.version === REAL_VERSIONS.at(-1)) {
+        const [failed, plain] = await Promise.all([
+          compare(real, {
+            recorded: `without_hooks/failed${flag}`,
+            args: [flag, "--", "Go. [[error 400 no-retry bad]]"],
+          }),
+          compare(real, {
+            recorded: `without_hooks/plain${flag}`,
+            args: ["--", "Go. [[say fine]]"],
+            env: { [variable]: "1" },
+          }),
+        ]);
+        assertEquals(failed.at(-1)?.is_error, true);
+        assertEquals(plain.at(-1)?.result, "fine");
+      }
+      const left = [real.home.path, real.home.project].flatMap((folder) =>
+        [...Deno.readDirSync(folder)].map(({ name }) => name)
+      );
+      assertEquals(left.filter((name) => name === "hooked" || name === "made"), []);
+      for (const { text } of real.api.turns) assertEquals(text.includes("Be brave"), false);
+    },
+    options,
+  );
+}
+
+forNewestVersion(
+  "what nobody can be asked is denied without hooks too, and what needs hooks is refused",
+  async (real) => {
+    const [denied, theirs] = await Promise.all([
+      real.print(["--safe-mode", "--", WORK]),
+      real.claudeP(["--safe-mode", "--", WORK], { recorded: "without_hooks/text" }),
+    ]);
+    assertEquals([denied.code, denied.stdout], [theirs.code, theirs.stdout]);
+    assertEquals([...Deno.readDirSync(real.home.project)], [], "and nothing was made");
+    assertStringIncludes(real.api.turns.map(({ text }) => text).join(), "don't ask mode");
+    for (
+      const [args, what] of [
+        [["--max-turns", "2"], "--max-turns"],
+        [["--json-schema", "{}"], "--json-schema"],
+        [["--stream-text"], "live text without --exact-stream"],
+        [["--permission-mode", "plan"], "the permission mode plan"],
+        [["--permission-prompt-tool", "mcp__a__b"], "--permission-prompt-tool"],
+      ] as const
+    ) {
+      const { code, stderr } = await real.print(["--safe-mode", ...args, "--", "Hi"]);
+      assertEquals(code, 2);
+      assertMatch(
+        stderr,
+        new RegExp(`^claude-print: Cannot honour --safe-mode with ${what}: `, "u"),
+      );
+    }
+  },
+);

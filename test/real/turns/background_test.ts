@@ -1,0 +1,136 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
+import { RealClaude } from "../real_claude.ts";
+
+const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
+
+/** A shell that runs until there is a file `go`, and what is said before and after its end. */
+const PATIENT_SHELL = `Wait. [[tool Bash ${
+  JSON.stringify({
+    command: "until [ -e go ]; do sleep 0.05; done",
+    description: "Wait",
+    run_in_background: true,
+  })
+}]] [[say started]] [[next]] [[say done]]`;
+
+/** A subagent in the background that never answers. */
+const SILENT_SUBAGENT = `Look. [[tool Agent ${
+  JSON.stringify({
+    description: "Look around",
+    prompt: "Look. [[hang]]",
+    subagent_type: "general-purpose",
+    run_in_background: true,
+  })
+}]] [[say started]] [[next]] [[say done]]`;
+
+/** The session's own frames as a list; what tools say holds ids and paths of the run. */
+function outlineOf(frames: readonly JsonObject[]): readonly string[] {
+  const own = frames.filter(({ parent_tool_use_id: parent }) => typeof parent !== "string");
+  return outlineOfFrames(own).map((frame) =>
+    frame.replace(/ tool_result\(.*\)$/su, " tool_result")
+  );
+}
+
+/** Runs a program whose background shell ends once it has printed a sign, and gives all it printed. */
+async function printUntil(
+  real: RealClaude,
+  [program = "", ...args]: readonly string[],
+  { sign, env }: { readonly sign: string; readonly env?: Readonly<Record<string, string>> },
+): Promise<string> {
+  const child = new Deno.Command(program, {
+    args,
+    cwd: real.home.project,
+    clearEnv: true,
+    env: { ...real.home.env, ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const go = `${real.home.project}/go`;
+  let printed = "";
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += text;
+    if (printed.includes(sign)) await Deno.writeTextFile(go, "");
+  }
+  assertEquals((await child.status).code, 0);
+  await Deno.remove(go);
+  return printed;
+}
+
+/** Runs `claude-print` like that, and gives what `claude -p` prints of it too. */
+async function printBoth(
+  real: RealClaude,
+  { recorded, args, sign }: {
+    readonly recorded: RecordedName;
+    readonly args: readonly string[];
+    readonly sign: string;
+  },
+) {
+  const all = ["-p", "--allowedTools", "Bash", ...args];
+  // Enough for a run that does what it should, and an end for one that waits for its shell.
+  const ours = [...CLAUDE_PRINT, "--claude-binary", real.binary, "--timeout", "60", ...all];
+  // What `claude -p` leaves in its own TMPDIR does not count.
+  const env = { TMPDIR: `${real.home.path}/t` };
+  return {
+    ours: await printUntil(real, ours, { sign }),
+    theirs: await asRecorded(
+      real,
+      recorded,
+      () => printUntil(real, [real.binary, ...all], { sign, env }),
+    ),
+  };
+}
+
+forEachVersion(
+  "each turn's result is printed when the turn ends, as in claude -p",
+  async (real) => {
+    const args = [...STREAM_FORMAT, "--", PATIENT_SHELL];
+    // The shell ends only after the first result: held back, that would keep the run from its end.
+    const { ours, theirs } = await printBoth(real, {
+      recorded: "background/results",
+      args,
+      sign: '"type":"result"',
+    });
+    const [frames, expected] = [parseFrames(ours), parseFrames(theirs)];
+    assertEquals(outlineOf(frames), outlineOf(expected));
+    const results = (all: readonly JsonObject[]) =>
+      all.filter(({ type }) => type === "result").map((result) => ({
+        num_turns: result.num_turns,
+        result: result.result,
+        result_index: result.result_index,
+        // Its id belongs to the run.
+        origin: { ...Object(result.origin), runId: undefined },
+      }));
+    assertEquals(results(frames), results(expected));
+    assertEquals(results(frames).map(({ result }) => result), ["started", "done"]);
+    assert("total_cost_usd" in (frames.at(-1) ?? {}));
+  },
+);
+
+Deno.test("2.1.330: text prints each turn when it ends, with an empty line in between", async () => {
+  await using real = await RealClaude.set("2.1.330");
+  const { ours, theirs } = await printBoth(real, {
+    recorded: "background/text",
+    args: ["--", PATIENT_SHELL],
+    sign: "started",
+  });
+  assertEquals(ours, theirs);
+  assertEquals(ours, "started\n\ndone\n");
+});
+
+forNewestVersion("a subagent in the background is waited for up to the ceiling", async (real) => {
+  const args = [...STREAM_FORMAT, "--allowedTools", "Agent", "--", SILENT_SUBAGENT];
+  const env = { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: "500" };
+  const [ours, theirs] = await Promise.all([
+    real.print(args, { env }),
+    real.claudeP(args, { env, recorded: "background/ceiling" }),
+  ]);
+  assertEquals([ours.code, theirs.code], [0, 0]);
+  const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
+  assertEquals(outlineOf(frames), outlineOf(expected));
+  assertEquals(frames.at(-1)?.result, "started");
+  assertStringIncludes(ours.stderr, 'subagent "Look around"');
+});

@@ -1,0 +1,363 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
+import {
+  factsOfResult,
+  type JsonObject,
+  outlineOfFrames,
+  parseFrames,
+} from "../print_mode_facts.ts";
+import { RealClaude } from "../real_claude.ts";
+
+const RESULT = '"type":"result"';
+const INIT = '"subtype":"init"';
+const INTERRUPT = {
+  type: "control_request",
+  request_id: "r",
+  request: { subtype: "interrupt" },
+};
+
+/** Fields of a result that say the same of the same conversation; counts of tokens hang on the context's length. */
+const COMPARED = [
+  "subtype",
+  "is_error",
+  "result",
+  "num_turns",
+  "stop_reason",
+  "terminal_reason",
+  "result_index",
+  "queued_turn_count",
+  "errors",
+  "user_message_uuid",
+  "user_message_uuids",
+];
+
+/** What a conversation printed, and what the model was asked. */
+interface Held {
+  readonly code: number;
+  readonly stderr: string;
+  readonly outline: readonly string[];
+  readonly results: readonly JsonObject[];
+  readonly asked: readonly unknown[];
+}
+
+/** The same conversation, held by both. */
+interface Both {
+  readonly ours: Held;
+  readonly theirs: Held;
+}
+
+/** Holds the same conversation with `claude-print` and with `claude -p`, each at a home and with an API of its own. */
+async function both(
+  real: RealClaude,
+  { recorded, script, args = [] }: {
+    readonly recorded: RecordedName;
+    readonly script: (caller: Caller) => Promise<void>;
+    readonly args?: readonly string[];
+  },
+): Promise<Both> {
+  const held = async (holding: typeof hold, real: RealClaude): Promise<Held> => {
+    const { code, stdout, stderr } = await holding(real, script, args);
+    const frames = stdout === "" ? [] : parseFrames(stdout);
+    return {
+      code,
+      stderr,
+      outline: outlineOfFrames(frames),
+      results: frames.filter(({ type }) => type === "result").map(factsOfResult),
+      asked: real.api.turns.map(({ body }) => wordsOf(body)),
+    };
+  };
+  const ours = await held(hold, real);
+  const theirs = await asRecorded(real, recorded, async () => {
+    await using other = await RealClaude.set(real.version);
+    return await held(holdWithClaude, other);
+  });
+  return { ours, theirs };
+}
+
+/** What a request asks, without what Claude Code adds of its own. */
+function wordsOf(body: unknown): readonly string[] {
+  const { messages } = body as {
+    readonly messages: readonly {
+      readonly role: string;
+      readonly content: string | readonly { readonly text?: string }[];
+    }[];
+  };
+  return messages.filter(({ role }) => role !== "system").flatMap(({ role, content }) => {
+    const texts = typeof content === "string" ? [content] : content.map(({ text = "" }) => text);
+    const own = texts.filter((text) => !text.startsWith("<system-reminder>"));
+    return `${role}: ${own.join("").replaceAll("\n", "")}`;
+  });
+}
+
+const compared = (results: readonly JsonObject[]) =>
+  results.map((result) =>
+    Object.fromEntries(COMPARED.map((field) => [field, result[field]] as const))
+  );
+
+/** Fails unless both said and asked the same. */
+function assertSame({ ours, theirs }: Both): void {
+  assertEquals(ours.outline, theirs.outline);
+  assertEquals(compared(ours.results), compared(theirs.results));
+  assertEquals(ours.asked, theirs.asked);
+  assertEquals(ours.code, theirs.code);
+}
+
+const uuid = (digit: number) => ({ uuid: `${digit}`.repeat(8) + "-1111-4111-8111-111111111111" });
+
+forEachVersion(
+  "turns are those of claude -p, whenever their messages come, costs included",
+  async (real) => {
+    const { ours, theirs } = await both(real, {
+      recorded: "conversation/turns",
+      script: async ({ say, heard, asked }) => {
+        // One after the other.
+        for (let turn = 1; turn <= 3; turn++) {
+          await say(`Turn ${turn}. [[say answer ${turn}]]`);
+          await heard(RESULT, turn);
+        }
+        // During a turn, and one that has been said before.
+        await say("Four. [[wait 700]] [[say fourth]]", uuid(4));
+        await asked("Four.");
+        await heard(INIT, 4);
+        await say("Five. [[say fifth]]", uuid(5));
+        await heard(RESULT, 5);
+        await say("Six. [[say sixth]]");
+        await say("Six. [[say sixth]]", uuid(5));
+        await heard(RESULT, 6);
+        // What waits when a turn ends is the next one, all together; and that was all.
+        await say("Seven. [[wait 700]] [[say seventh]]");
+        await asked("Seven.");
+        await say("Eight. [[say eighth]]");
+        await say("Nine. [[say ninth]]");
+        await say("Last. [[say last]]", { priority: "later" });
+      },
+    });
+    assertSame({ ours, theirs });
+    assertEquals(
+      ours.results.map(({ result }) => result),
+      [1, 2, 3].map((turn) => `answer ${turn}`)
+        .concat("fourth", "fifth", "sixth", "seventh", "ninth", "last"),
+    );
+    assertEquals([ours.code, ours.stderr], [0, ""]);
+    const costs = ({ results }: Held) => results.map(({ total_cost_usd: cost }) => Number(cost));
+    for (const [at, cost] of costs(ours).entries()) {
+      assert(Math.abs(cost - (costs(theirs)[at] ?? 0)) < 0.001, `${costs(ours)} ${costs(theirs)}`);
+    }
+  },
+);
+
+forEachVersion(
+  "a message during a tool becomes a part of the turn; one that is stopped ends alone",
+  async (real) => {
+    const { ours, theirs } = await both(real, {
+      recorded: "conversation/during-a-tool",
+      args: ["--allowedTools", "Bash"],
+      script: async ({ say, send, asked, heard, folder }) => {
+        await Deno.writeTextFile(`${folder}/wait.sh`, "until [ -e go ]; do sleep 0.05; done");
+        await say("Work. [[bash sh wait.sh]] [[say done]]");
+        await heard("tool_use");
+        await say("Besides, hello.");
+        // Half a second is far more than either needs to hear it.
+        await new Promise((over) => setTimeout(over, 500));
+        await Deno.writeTextFile(`${folder}/go`, "");
+        await heard(RESULT, 1);
+        await say("Two. [[hang]]");
+        await asked("Two.");
+        await heard(INIT, 2);
+        await say("Three. [[say third]]");
+        await send(INTERRUPT);
+        await heard(RESULT, 3);
+        await say("Four. [[say fourth]]");
+        await heard(RESULT, 4);
+      },
+    });
+    const [[worked, ...ourRest], [theirWorked, ...theirRest]] = [ours.results, theirs.results];
+    assertEquals(worked?.["num_turns"], theirWorked?.["num_turns"]);
+    assert(real.api.turns.slice(0, 2).some(({ text }) => text.includes("Besides, hello.")));
+    assertEquals(compared(ourRest), compared(theirRest));
+    assertEquals(ourRest.map(({ subtype, result }) => result ?? subtype), [
+      "error_during_execution",
+      "third",
+      "fourth",
+    ]);
+    assertEquals([ours.code, ours.stderr], [0, ""]);
+  },
+);
+
+/** Texts that other ways into Claude Code change or carry out. */
+const AWKWARD = [
+  "tab\tand trailing blanks  \t ",
+  "ends with a backslash\\",
+  "# heading\n\n\n\n/etc/hosts\n@README.md\nexit",
+  "\u200bhidden\u2060 e\u0301 👩‍👩‍👧‍👦",
+  '<pasted_content id="abcd">\nx',
+  "exit",
+];
+
+forEachVersion(
+  "later messages reach the API byte for byte, or fail their own turns by name",
+  async (real) => {
+    const texts = [...AWKWARD, `long ${"x".repeat(998_000)} end`];
+    if (real.version === "2.1.330") texts.push("!ls", "/unknown command", "/ hi", " /help");
+    const { code, stdout, stderr } = await hold(real, async ({ say, send, heard }) => {
+      await say("/logout");
+      await heard(RESULT, 1);
+      const image = {
+        type: "image",
+        source: { type: "base64", media_type: "image/png", data: "" },
+      };
+      await send({ type: "user", message: { role: "user", content: [image] } });
+      await heard(RESULT, 2);
+      for (const [at, text] of texts.entries()) {
+        await say(text);
+        await heard(RESULT, at + 3);
+      }
+    });
+    assertEquals(code, 0);
+    const results = parseFrames(stdout).filter(({ type }) => type === "result");
+    assertEquals(results.map(({ subtype }) => subtype).slice(1), [
+      "internal_error",
+      ...texts.map(() => "success"),
+    ]);
+    assertStringIncludes(stderr, 'passes no "image" blocks on');
+    const last = (real.api.turns.at(-1)?.body as { messages: readonly { content: unknown }[] })
+      .messages.map(({ content }) => JSON.stringify(content));
+    for (const text of texts) {
+      assert(last.some((content) => content.includes(JSON.stringify(text).slice(1, -1))), text);
+    }
+  },
+);
+
+forNewestVersion(
+  "a line that cannot be read ends the conversation as in claude -p",
+  async (real) => {
+    const { ours, theirs } = await both(real, {
+      recorded: "conversation/unreadable",
+      script: async ({ say, send, heard }) => {
+        await say("One. [[say first]]");
+        await heard(RESULT);
+        await send("this is no JSON\n");
+      },
+    });
+    assertEquals([ours.code, theirs.code], [1, 1]);
+    assertEquals(ours.results.map(({ subtype }) => subtype), ["success", "bad_input"]);
+    assertMatch(ours.stderr, /^claude-print: Cannot read a line of stdin: /u);
+  },
+);
+
+forNewestVersion(
+  "tasks in the background are waited for, and messages answered; the last result decides",
+  async (real) => {
+    const shell = JSON.stringify({
+      command: "until [ -e go ]; do sleep 0.05; done",
+      run_in_background: true,
+    });
+    const { ours, theirs } = await both(real, {
+      recorded: "conversation/background",
+      args: ["--allowedTools", "Bash"],
+      script: async ({ say, heard, folder }) => {
+        await say(`Wait. [[tool Bash ${shell}]] [[say started]]`);
+        await heard(RESULT, 1);
+        await say("Meanwhile. [[say meanwhile]]");
+        await heard(RESULT, 2);
+        await Deno.writeTextFile(`${folder}/go`, "");
+        await heard(RESULT, 3);
+        // What was refused stands before the next prompt, and would be asked again.
+        await say("Bad. [[error 400 no]]");
+      },
+    });
+    assertEquals(compared(ours.results), compared(theirs.results));
+    assertEquals([ours.results.length, ours.code, theirs.code], [4, 1, 1]);
+  },
+);
+
+forNewestVersion("nobody who says nothing gets anything", async (real) => {
+  const { code, stdout, stderr } = await hold(real, async () => {});
+  assertEquals([code, stdout, stderr], [0, "", ""]);
+  assertEquals(real.api.requests.length, 0);
+});
+
+/** Kills the Claude Code that a program has started. */
+async function killClaude(real: RealClaude, pid: number): Promise<void> {
+  const { stdout } = await new Deno.Command("ps", {
+    args: ["--ppid", `${pid}`, "-o", "pid="],
+  }).output();
+  const children = new TextDecoder().decode(stdout).trim().split(/\s+/u).map(Number);
+  const binary = Deno.realPathSync(real.binary);
+  const [child] = children.filter((each) => exeOf(each) === binary);
+  if (child === undefined) throw new Error("There is no Claude Code to kill");
+  Deno.kill(child, "SIGKILL");
+}
+
+function exeOf(pid: number): string | undefined {
+  try {
+    return Deno.readLinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the model is told when a child dies, and whether that is lost with it. */
+const DEATHS: Readonly<Record<string, readonly string[]>> = {
+  "2.1.197": ["[[hang x1]] [[say never]]"],
+  "2.1.330": [
+    "",
+    "[[hang x1]] [[say never]]",
+    "[[bash true]] [[next]] [[hang x1]] [[say never]]",
+    "[[bash sh wait.sh]] [[say never]]",
+  ],
+};
+
+forEachVersion("a child that is killed costs no turn but the one it dies in", async (real) => {
+  const deaths = DEATHS[real.version] ?? DEATHS["2.1.330"] ?? [];
+  const { code, stdout, stderr } = await hold(
+    real,
+    async ({ say, heard, asked, pid, folder }) => {
+      await Deno.writeTextFile(`${folder}/wait.sh`, "until [ -e go ]; do sleep 0.05; done");
+      await say("Begin. [[say begun]]");
+      await heard(RESULT, 1);
+      let [results, calls] = [1, 0];
+      for (const [at, text] of deaths.entries()) {
+        if (text !== "") {
+          await say(`Death ${at}. ${text}`);
+          await asked(`Death ${at}.`);
+          calls += text.includes("[[bash") ? 1 : 0;
+          await heard('"type":"tool_use"', calls);
+          results++;
+        }
+        const after = () => say(`After ${at}. [[say after ${at}]]`);
+        // What waits while its child dies is said to the next one.
+        if (text !== "") await after();
+        await killClaude(real, pid);
+        if (text === "") await after();
+        await heard(RESULT, ++results);
+      }
+      await say("End. [[say the end]]");
+    },
+    ["--allowedTools", "Bash"],
+  );
+  const results = parseFrames(stdout).filter(({ type }) => type === "result");
+  assertEquals(
+    results.map(({ subtype, result }) => subtype === "success" ? result : subtype),
+    [
+      "begun",
+      ...deaths.flatMap((text, at) => [
+        ...(text === "" ? [] : ["internal_error"]),
+        `after ${at}`,
+      ]),
+      "the end",
+    ],
+    stderr,
+  );
+  if (real.version === "2.1.330") {
+    assertEquals(results.map(({ result_index: at }) => at), results.map((_, at) => at));
+  }
+  assertEquals(new Set(results.map(({ session_id: id }) => id)).size, 1);
+  const costs = results.map(({ total_cost_usd: cost }) => Number(cost));
+  assertEquals(costs, costs.toSorted((one, other) => one - other));
+  assertEquals([code, stderr.split("Claude Code is gone").length], [0, deaths.length + 1]);
+  // The last child knows what was said before.
+  assertStringIncludes(real.api.turns.at(-1)?.text ?? "", "begun");
+});

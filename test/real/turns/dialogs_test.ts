@@ -1,0 +1,110 @@
+import { assertEquals } from "@std/assert";
+import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
+import type { PreparedRun } from "../../../src/run/prepare_run.ts";
+import { concurrently } from "../../faults/concurrently.ts";
+import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
+import { performHere } from "../perform_here.ts";
+import { RealClaude } from "../real_claude.ts";
+
+/** Rewrites a JSON file of the run, as if this program had prepared it badly. */
+function spoil(path: string, change: (json: Record<string, unknown>) => void): void {
+  const json: JsonObject = JSON.parse(Deno.readTextFileSync(path));
+  const changed = { ...json };
+  change(changed);
+  Deno.writeTextFileSync(path, JSON.stringify(changed));
+}
+
+function setVariables(
+  { env }: PreparedRun,
+  variables: Readonly<Record<string, string | undefined>>,
+): void {
+  const changing = env as Record<string, string>;
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete changing[name];
+    else changing[name] = value;
+  }
+}
+
+/** The dialogs that were answered, in order, each once. */
+function answered(trace: readonly string[]): readonly string[] {
+  return [...new Set(trace.flatMap((line) => /^dialog "([^"]+)"/.exec(line)?.[1] ?? []))];
+}
+
+/** Registers a test of all versions at once: most of the time a screen is waited for. */
+function withAllVersions(name: string, test: (real: RealClaude) => Promise<void>): void {
+  Deno.test(`${REAL_VERSIONS.join(" and ")}: ${name}`, () =>
+    concurrently(REAL_VERSIONS, {
+      limit: REAL_VERSIONS.length,
+      each: async (version) => {
+        await using real = await RealClaude.set(version);
+        await test(real);
+      },
+    }));
+}
+
+withAllVersions("every dialog of the start is answered if it comes all the same", async (real) => {
+  const { project, path } = real.home;
+  await Deno.writeTextFile(`${path}/notes.md`, "Notes from elsewhere");
+  await Deno.writeTextFile(`${project}/CLAUDE.md`, `@${path}/notes.md\n`);
+  await Deno.mkdir(`${project}/.claude`);
+  await Deno.writeTextFile(`${project}/.claude/settings.json`, "{ broken");
+  const { report, trace } = await performHere(real, {
+    prompt: "Hi [[say all the same]]",
+    args: ["--dangerously-skip-permissions"],
+    before: (prepared) => {
+      const { sandbox } = prepared;
+      spoil(`${sandbox.configDir}/.claude.json`, (json) => json["projects"] = {});
+      spoil(sandbox.settingsPath, (json) => json["skipDangerousModePermissionPrompt"] = false);
+      setVariables(prepared, {
+        CLAUDE_CODE_SANDBOXED: undefined,
+        IS_SANDBOX: "1",
+        ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789abcdefghij",
+      });
+    },
+  });
+  assertEquals([report.exitCode, report.result.result], [0, "all the same"], real.version);
+  assertEquals(answered(trace), [
+    "workspace trust",
+    "external includes",
+    "API key",
+    "bypass permissions",
+    "settings error",
+  ], real.version);
+  const [turn] = real.api.turns;
+  assertEquals(turn?.headers["x-api-key"], "sk-ant-api03-throwaway-0123456789abcdefghij");
+  assertEquals(turn?.text.includes("Notes from elsewhere"), false);
+});
+
+withAllVersions(
+  "a permission that our hook does not deny in time is denied on the screen",
+  async (real) => {
+    const { version } = real;
+    const { report, trace } = await performHere(real, {
+      prompt: "Hi [[bash touch here]] [[say done]]",
+      before: ({ sandbox }) =>
+        spoil(sandbox.settingsPath, (json) => {
+          const hooks = isJsonObject(json["hooks"]) ? json["hooks"] : {};
+          const { PermissionRequest: _, ...others } = hooks;
+          json["hooks"] = others;
+        }),
+    });
+    assertEquals(answered(trace), ["permission"], version);
+    assertEquals([report.exitCode, report.result.subtype], [1, "assistant_error"], version);
+    assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [], version);
+  },
+);
+
+forNewestVersion(
+  "a broken settings file of the project is skipped as by claude -p, and so is the warning of skipped permissions",
+  async (real) => {
+    await Deno.mkdir(`${real.home.project}/.claude`);
+    await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
+    const env = { IS_SANDBOX: "1" };
+    const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
+    const ours = await real.print(args, { env });
+    assertEquals(ours, { code: 0, stdout: "done\n", stderr: "" });
+    assertEquals(real.api.turns[1]?.text.includes('"42"'), true, "the tool ran");
+    const { code, stdout } = await real.claudeP(args, { env, recorded: "dialogs/broken" });
+    assertEquals([code, stdout], [ours.code, ours.stdout]);
+  },
+);

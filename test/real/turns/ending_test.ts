@@ -1,0 +1,75 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { processesOf } from "../../leftovers.ts";
+import { parseObject } from "../print_mode_facts.ts";
+import type { RealClaude, StartedRun } from "../real_claude.ts";
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+/** Waits for something the run does; fails if it ends first. */
+async function until(run: StartedRun, condition: () => boolean): Promise<void> {
+  let ended = false;
+  run.ended.then(() => ended = true, () => ended = true);
+  while (!condition()) {
+    assert(!ended, `the run ended too early: ${JSON.stringify(ended && await run.ended)}`);
+    await new Promise((done) => setTimeout(done, 10));
+  }
+}
+
+function hasProcess(real: RealClaude, commandLine: string): boolean {
+  return processesOf(real.home.path).some((line) => line.endsWith(commandLine));
+}
+
+/** Which signals end which work with every version: the others need no more than the newest. */
+const SIGNALS = [
+  { signal: "SIGINT", code: 130, answer: forNewestVersion, tool: forEachVersion },
+  { signal: "SIGTERM", code: 143, answer: forEachVersion, tool: forNewestVersion },
+] as const;
+
+for (const { signal, code, answer, tool } of SIGNALS) {
+  answer(`${signal} in the middle of an answer ends the run with ${code}`, async (real) => {
+    const run = real.start([...JSON_FORMAT, "--", "Talk. [[say It begins]] [[hang]]"]);
+    await until(run, () => real.api.turns.length > 0);
+    run.kill(signal);
+    const { code: actual, stdout, stderr } = await run.ended;
+    assertEquals(actual, code);
+    assertStringIncludes(stderr, signal);
+    const result = parseObject(stdout);
+    assertEquals([result.type, result.subtype, result.is_error], ["result", "interrupted", true]);
+    assertEquals(result.terminal_reason, "aborted_streaming");
+  });
+
+  tool(`${signal} ends a running tool too, and keeps the text before it`, async (real) => {
+    const prompt = "Wait. [[say I look]] [[bash tail -f /dev/null]]";
+    const run = real.start([...JSON_FORMAT, "--allowedTools", "Bash", "--", prompt]);
+    await until(run, () => hasProcess(real, "tail -f /dev/null"));
+    run.kill(signal);
+    const { code: actual, stdout } = await run.ended;
+    assertEquals(actual, code);
+    const { subtype, terminal_reason, result } = parseObject(stdout);
+    assertEquals([subtype, terminal_reason, result], ["interrupted", "aborted_tools", "I look"]);
+  });
+}
+
+forEachVersion("a prompt that a hook has blocked ends the run as claude -p does", async (real) => {
+  const settings = JSON.stringify({
+    hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "echo no >&2; exit 2" }] }] },
+  });
+  const args = [...JSON_FORMAT, "--settings", settings, "--", "Hi. [[say never]]"];
+  const { code, stdout, stderr } = await real.print(args);
+  const { subtype, result, is_error, num_turns } = parseObject(stdout);
+  assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
+  assertStringIncludes(`${result}`, "operation blocked by hook:");
+});
+
+forNewestVersion("--timeout ends the run, its answer and its tool with 124", async (real) => {
+  const prompts = ["Talk. [[say It begins]] [[hang]]", "Wait. [[bash tail -f /dev/null]]"];
+  await Promise.all(prompts.map(async (prompt) => {
+    const args = [...JSON_FORMAT, "--timeout", "3", "--allowedTools", "Bash", "--", prompt];
+    const { code, stdout, stderr } = await real.print(args);
+    assertEquals(code, 124, stderr);
+    assertStringIncludes(stderr, "timed out after 3 s");
+    const result = parseObject(stdout);
+    assertEquals([result.type, result.subtype, result.is_error], ["result", "timeout", true]);
+  }));
+});

@@ -1,0 +1,120 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { hold } from "../hold_conversation.ts";
+import { type JsonObject, parseFrames, parseObject } from "../print_mode_facts.ts";
+
+const IN_AN_HOUR = Math.floor(Date.now() / 1000) + 3600;
+const IN_A_DAY = IN_AN_HOUR + 23 * 3600;
+
+/** What the API says of a subscription's limits with every answer. */
+const HEADERS = {
+  "anthropic-ratelimit-unified-status": "allowed",
+  "anthropic-ratelimit-unified-reset": `${IN_AN_HOUR}`,
+  "anthropic-ratelimit-unified-representative-claim": "five_hour",
+  "anthropic-ratelimit-unified-5h-status": "allowed",
+  "anthropic-ratelimit-unified-5h-utilization": "0.42",
+  "anthropic-ratelimit-unified-5h-reset": `${IN_AN_HOUR}`,
+  "anthropic-ratelimit-unified-7d-status": "allowed",
+  "anthropic-ratelimit-unified-7d-utilization": "0.11",
+  "anthropic-ratelimit-unified-7d-reset": `${IN_A_DAY}`,
+};
+
+const USED = {
+  five_hour: { used_percentage: 42, resets_at: IN_AN_HOUR },
+  seven_day: { used_percentage: 11, resets_at: IN_A_DAY },
+};
+
+const limitsOf = (result: JsonObject | undefined) => result?.claude_limits as JsonObject;
+
+forEachVersion(
+  "a result tells how much of the account's limits and of the context is used",
+  async (real) => {
+    const args = ["--output-format", "json", "--allowedTools", "Bash", "--"];
+    const { code, stdout } = await real.print([...args, "Work [[bash echo one]] [[say done]]"]);
+    assertEquals(code, 0);
+    const result = parseObject(stdout);
+    const { rate_limits, context_window, turn_cost_usd } = limitsOf(result);
+    assertEquals(rate_limits, USED);
+    assertEquals(turn_cost_usd, result.total_cost_usd);
+    const context = context_window as JsonObject;
+    const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = context
+      .current_usage as Record<string, number>;
+    assertEquals(
+      context.total_input_tokens,
+      [
+        input_tokens ?? 0,
+        cache_read_input_tokens ?? 0,
+        cache_creation_input_tokens ?? 0,
+      ].reduce((sum, tokens) => sum + tokens),
+    );
+    const [model] = Object.values(result.modelUsage as Record<string, JsonObject>);
+    assertEquals(context.context_window_size, model?.contextWindow);
+  },
+  { api: { headers: HEADERS } },
+);
+
+forNewestVersion("each result of a conversation tells what its turn has cost", async (real) => {
+  const { code, stdout } = await hold(real, async ({ say, heard }) => {
+    await say("One [[say one]]");
+    await heard('"result"', 1);
+    await say("Two [[say two]]");
+    await heard('"type":"result"', 2);
+  });
+  assertEquals(code, 0);
+  const results = parseFrames(stdout).filter(({ type }) => type === "result");
+  const totals = results.map(({ total_cost_usd }) => Number(total_cost_usd));
+  const turns = results.map((result) => Number(limitsOf(result).turn_cost_usd));
+  const cents = (usd: number | undefined) => usd?.toFixed(6);
+  assertEquals(turns.map(cents), [
+    cents(totals[0]),
+    cents(Number(totals[1]) - Number(totals[0])),
+  ]);
+  assert(results.every((result) => JSON.stringify(limitsOf(result).rate_limits) !== "{}"));
+}, { api: { headers: HEADERS } });
+
+forEachVersion(
+  "a limit that is used up is exit code 75, with the time of its reset",
+  async (real) => {
+    const args = ["--output-format", "json", "--", "Hi [[error 429 unified]]"];
+    const before = Math.floor(Date.now() / 1000);
+    const { code, stdout, stderr } = await real.print(args);
+    assertEquals(code, 75);
+    assertMatch(stderr, /used up its limit: .*\n {2}Run it again after \d/u);
+    const { resets_at } = limitsOf(parseObject(stdout)).reached as { resets_at: number };
+    // The API says in an hour; before 2.1.330 Claude Code tells the minute.
+    const since = resets_at - (before + 3600);
+    assert(-60 <= since && since < 60, `${since} s`);
+  },
+);
+
+let turns = 0;
+
+forNewestVersion(
+  "--wait-for-limit waits for the reset and goes on with the session",
+  async (real) => {
+    const { code, stdout, stderr } = await real.print([
+      ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=60", "--"],
+      "Hi",
+    ]);
+    assertEquals(code, 0, stderr);
+    const frames = parseFrames(stdout);
+    const results = frames.filter(({ type }) => type === "result");
+    assertEquals(results.map(({ result }) => result), ["went on"]);
+    assertEquals(new Set(frames.map(({ session_id }) => session_id)).size, 1);
+    assertMatch(stderr, /Warning: The account has used up its limit; the run goes on at /u);
+    const [, last] = real.api.turns;
+    assertStringIncludes(last?.text ?? "", "Continue from where you left off.");
+    assertStringIncludes(last?.text ?? "", "Hi");
+  },
+  {
+    api: {
+      // The first request finds the limit used up, until now.
+      reply: ({ kind }) =>
+        kind !== "turn"
+          ? undefined
+          : turns++ === 0
+          ? [{ kind: "error", status: 429, flavour: "unified", retryAfter: 1 }]
+          : [{ kind: "text", text: "went on" }],
+    },
+  },
+);

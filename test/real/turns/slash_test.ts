@@ -1,0 +1,158 @@
+import { assert, assertEquals } from "@std/assert";
+import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
+import { claudeCommands } from "../../../src/session/prompt/claude_commands.ts";
+import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { filesBelow } from "../files_below.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+/** What the model was told in the user's name since so many requests, without reminders. */
+function told(real: RealClaude, since: number): readonly (readonly string[])[] {
+  return real.api.turns.slice(since).map(({ body }) =>
+    (messagesRequest(body)?.messages ?? []).filter(({ role }) => role === "user")
+      .flatMap(({ content }) =>
+        typeof content === "string" ? [content] : content.map(({ text }) => text ?? "")
+      )
+      .filter((text) => !text.startsWith("<system-reminder>"))
+  );
+}
+
+const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout\u00a0x", "/fork"];
+const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
+/** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
+const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "/ logout", "/nonsense x", "!ls\ufe0f\r\n"];
+const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
+const REFUSED = ["/clear", "/context x", "/daemon"];
+/** What a headless Claude Code answers, which asks no model and leaves nothing either. */
+const ASKED = ["/cost", "/config", "/context"];
+
+forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
+  const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
+  const { path, project, credentials } = real.home;
+  const login = await Deno.readTextFile(credentials);
+  const target = `${project}/exported.txt`;
+  await Deno.mkdir(`${project}/.claude/skills/upgrade`, { recursive: true });
+  await Deno.writeTextFile(`${project}/.claude/skills/upgrade/SKILL.md`, "Upgrade");
+  const before = filesBelow(path);
+  const sent = [...TEXT, ...isLiteral ? [] : TEXT_SINCE_330];
+  const refused = [...REFUSED, "/upgrade", ...isLiteral ? WORDS_BEFORE_330 : []];
+  const answered = [...ANSWERED, `/export ${target}`];
+  const list = await real.print(["--jsonl", "--no-session-persistence"], {
+    stdin: [...answered, ...refused, ...ASKED, ...sent].map((prompt) => JSON.stringify(prompt))
+      .join("\n"),
+  });
+  for (const line of list.stdout.trimEnd().split("\n")) {
+    const { input, exit_code, result } = JSON.parse(line);
+    if (answered.includes(input)) {
+      const name = /^\S+/u.exec(input)?.[0];
+      assertEquals([exit_code, result.num_turns], [0, 0], input);
+      assertEquals(result.result, `${name} isn't available in this environment.`);
+    } else {
+      const isFine = sent.includes(input) || ASKED.includes(input);
+      assertEquals(exit_code, isFine ? 0 : 2, JSON.stringify(input));
+    }
+  }
+  const pasted = await real.print(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
+  assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
+  assertEquals(told(real, 0), sent.map((prompt) => [prompt]));
+  assertEquals(await Deno.readTextFile(credentials), login);
+  assertEquals(filesBelow(path), before, "--no-session-persistence forwards nothing");
+  assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);
+});
+
+/** The answers of one `claude -p` to several prompts. */
+async function answers(real: RealClaude, prompts: readonly string[]) {
+  const messages = prompts.map((content) => ({ type: "user", message: { role: "user", content } }));
+  const request = { type: "control_request", request_id: "1", request: { subtype: "initialize" } };
+  const { stdout } = await real.claudeP(
+    ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"],
+    { stdin: [request, ...messages].map((frame) => `${JSON.stringify(frame)}\n`).join("") },
+  );
+  const frames = parseFrames(stdout);
+  const response: unknown = frames.find(({ type }) => type === "control_response")?.["response"];
+  const { commands } = (response as {
+    readonly response: {
+      readonly commands: readonly { readonly name: string; readonly aliases?: readonly string[] }[];
+    };
+  }).response;
+  return {
+    names: commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
+    results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
+  };
+}
+
+forEachVersion("the table of commands says what claude -p has, does and has not", async (real) => {
+  const { kinds } = claudeCommands(real.version);
+  const named = (...wanted: readonly string[]) =>
+    [...kinds].filter(([, kind]) => wanted.includes(kind)).map(([name]) => name).sort();
+  const unavailable = named("unavailable");
+  const { names, results } = await asRecorded(
+    real,
+    "slash/answers",
+    () => answers(real, unavailable.map((name) => `/${name}`)),
+  );
+  // It is not listed, and no prompt may use it.
+  assertEquals(
+    [...names, "keybindings-help"].sort(),
+    named("prompt", "told", "asked", "alone", "own", "personal"),
+  );
+  assertEquals(results, unavailable.map((name) => `/${name} isn't available in this environment.`));
+  assert(unavailable.length > 100);
+  assertEquals(real.api.turns, []);
+});
+
+/** A shell in the foreground and one in the background, and what is said before and after its end. */
+const TOOLS = `[[bash env]] [[tool Bash ${
+  JSON.stringify({
+    command: "until rm go 2>/dev/null; do sleep 0.05; done",
+    description: "Wait",
+    run_in_background: true,
+  })
+}]] [[say started]] [[next]] [[say done]]`;
+
+/** Lets the shell in the background end once the turn that started it has its result. */
+function endsShellAfterResult(real: RealClaude) {
+  let isLetGo = false;
+  return (stdout: string) => {
+    if (isLetGo || !stdout.includes('"type":"result"')) return;
+    isLetGo = true;
+    Deno.writeTextFileSync(`${real.home.project}/go`, "");
+  };
+}
+
+/** The first of the requests since so many, less what is of one run and the first character of the prompt. */
+function requestSince(real: RealClaude, since: number): unknown {
+  const text = JSON.stringify(real.api.turns[since]?.body)
+    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gu, "ID")
+    .replaceAll(/claude-print-\d+-\d+-[\da-f]+/gu, "RUN")
+    .replaceAll(/. \[\[bash env/gu, "[[bash env");
+  return JSON.parse(text);
+}
+
+forNewestVersion("the rendezvous socket changes neither request nor turns", async (real) => {
+  const args = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
+  const outline = (stdout: string) =>
+    outlineOfFrames(parseFrames(stdout)).map((frame) =>
+      frame.replace(/ tool_result\(.*\)$/su, " tool_result")
+    );
+  const given = (start: string) => ({
+    stdin: `${start} ${TOOLS}`,
+    onStdout: endsShellAfterResult(real),
+  });
+  const theirs = await asRecorded(real, "slash/socket", async () => {
+    const { code, stdout } = await real.claudeP(args, given("/"));
+    return { code, outline: outline(stdout) };
+  });
+  const onStdin = real.api.turns.length;
+  assertEquals((await real.print(args, given("-"))).code, 0);
+  const onSocket = real.api.turns.length;
+  const ours = await real.print(args, given("/"));
+  assertEquals([theirs.code, ours.code, ours.stderr], [0, 0, ""]);
+  assertEquals(outline(ours.stdout), theirs.outline);
+  assert(Number(parseFrames(ours.stdout).at(-1)?.["total_cost_usd"]) > 0);
+  assert(!ours.stdout.includes("CLAUDE_BG_"));
+  assertEquals(told(real, onSocket)[0], [`/ ${TOOLS}`]);
+  assertEquals(requestSince(real, onSocket), requestSince(real, onStdin));
+});

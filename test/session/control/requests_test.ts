@@ -1,0 +1,61 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { simulate } from "../simulation.ts";
+
+const SUBTYPES = [
+  ...["initialize", "interrupt", "mcp_message", "set_model", "set_permission_mode", "end_session"],
+  ...["set_max_thinking_tokens", "mcp_set_servers", "apply_flag_settings", "rewind_files"],
+  ...["cancel_async_message", "get_settings", "mcp_status", "mcp_toggle", "mcp_reconnect"],
+  ...["stop_task", "toString", "__proto__", ""],
+];
+
+const FIELDS = [
+  ...["serverName", "enabled", "servers", "settings", "model", "mode", "max_thinking_tokens"],
+  ...["user_message_id", "message_uuid", "server_name", "message", "hooks", "__proto__"],
+];
+
+const asked = fc.record({
+  subtype: fc.oneof(fc.constantFrom(...SUBTYPES), fc.string()),
+  body: fc.dictionary(fc.constantFrom(...FIELDS), fc.jsonValue()),
+});
+
+const said = fc.oneof(
+  fc.record({
+    response: fc.dictionary(fc.constantFrom("mcpServers", "models"), fc.jsonValue()),
+  }),
+  fc.record({ error: fc.string() }),
+  fc.record({ failure: fc.string() }),
+);
+
+Deno.test("whatever a request holds, it is answered once", () => {
+  fc.assert(
+    fc.property(
+      fc.array(asked, { maxLength: 8 }),
+      said,
+      fc.boolean(),
+      (requests, answer, isNew) => {
+        const session = simulate({
+          conversation: true,
+          version: isNew ? "2.1.330" : "2.1.197",
+          caller: { idPrefix: "q", callbacks: [], servers: ["own"] },
+        });
+        session.hear({ type: "reachable" });
+        session.hear({ type: "status", status: "idle" });
+        for (const [number, { subtype, body }] of requests.entries()) {
+          const id = `r${number}`;
+          session.hear({ type: "control", request: { id, subtype, body } });
+          session.hear({ type: "consulted", id, said: answer });
+        }
+        const answered = session.effects.flatMap((effect) =>
+          effect.type === "respond" ? [effect.response.request_id] : []
+        );
+        // Whoever has ended the session hears nothing of what is asked afterwards.
+        const end = requests.findIndex(({ subtype }) => subtype === "end_session");
+        const open = end < 0 ? requests.length : end + 1;
+        assertEquals(answered.slice(0, open), requests.slice(0, open).map((_, n) => `r${n}`));
+        assertEquals(new Set(answered).size, answered.length);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,143 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { dialogFor } from "../../../fixtures/mock/screen/dialog.ts";
+import { releaseOf } from "../../../fixtures/mock/release.ts";
+import type { Dialog, DialogName, DialogRequest } from "../../../fixtures/mock/scenario.ts";
+import { concurrently } from "../../faults/concurrently.ts";
+import { StandIn } from "../stand_in.ts";
+
+const UP = "\x1b[A";
+const DOWN = "\x1b[B";
+const ENTER = "\r";
+
+/** Dialogs that have an answer, with the releases that draw them. */
+const ANSWERED: readonly {
+  readonly show: DialogName;
+  readonly versions: readonly string[];
+  readonly choice: string;
+}[] = [
+  { show: "trust_yes", versions: ["2.1.197"], choice: "Yes, I trust this folder" },
+  { show: "trust_no", versions: ["2.1.330"], choice: "Yes, I trust this folder" },
+  { show: "bypass", versions: ["2.1.197", "2.1.330"], choice: "Yes, I accept" },
+  { show: "api_key", versions: ["2.1.197", "2.1.330"], choice: "Yes" },
+  { show: "add_directory", versions: ["2.1.330"], choice: "Yes, add it" },
+  { show: "settings_error", versions: ["2.1.330"], choice: "Continue without these settings" },
+  { show: "settings_warning", versions: ["2.1.330"], choice: "Continue" },
+  {
+    show: "external_includes",
+    versions: ["2.1.197", "2.1.330"],
+    choice: "No, disable external imports",
+  },
+];
+
+for (const { show, versions, choice } of ANSWERED) {
+  Deno.test(`${show} is answered with "${choice}", wherever its caret stands`, async () => {
+    const cases = versions.flatMap((version) => {
+      const { latest } = releaseOf(version);
+      const labels = dialogFor({ show }, { folder: "/", latest }).choices.map(({ label }) => label);
+      return labels.map((_, selected) => ({ version, selected, wanted: labels.indexOf(choice) }));
+    });
+    await concurrently(cases, {
+      limit: 4,
+      each: async ({ version, selected, wanted }) => {
+        const name = `${version}: ${selected}`;
+        await using claude = await StandIn.set({ version, dialogs: [{ show, selected }] });
+        const run = await claude.print(["hello"]);
+        assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], name);
+        const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
+        assertEquals(chosen, [choice], name);
+        const steps = wanted - selected;
+        const moves = Array<string>(Math.abs(steps)).fill(steps < 0 ? UP : DOWN);
+        assertEquals(await claude.keys(), [...moves, ENTER], name);
+      },
+    });
+  });
+}
+
+Deno.test("several dialogs are answered one after the other", async () => {
+  await using claude = await StandIn.set({
+    dialogs: [{ show: "trust_no" }, { show: "settings_warning" }],
+  });
+  assertEquals((await claude.print(["hello"])).code, 0);
+  const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
+  assertEquals(chosen, ["Yes, I trust this folder", "Continue"]);
+  assertEquals(await claude.keys(), [DOWN, ENTER, ENTER]);
+});
+
+const UNKNOWN: Dialog = {
+  lines: ["Terms have changed", "", "Claude would like to paint your house."],
+  choices: [{ label: "Yes, paint it" }, { label: "No, leave it as it is" }],
+  selected: 0,
+  numbered: true,
+  escape: null,
+};
+
+/** Checks that a dialog ends the run with its text on stderr, and that no key is pressed. */
+async function assertEnds(
+  request: DialogRequest,
+  words: { readonly message: string; readonly suggestion: string },
+): Promise<void> {
+  await using claude = await StandIn.set({ dialogs: [request] });
+  const run = await claude.print(["--output-format", "json", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+  assertEquals(await claude.keys(), []);
+  const { message, suggestion } = words;
+  assertStringIncludes(
+    run.stderr,
+    `Claude Code waits for an answer to ${message}\n  ${suggestion}`,
+  );
+  const { lines, choices } = dialogFor(request, { folder: "/", latest: true });
+  for (const text of [...lines, ...choices.map(({ label }) => label)]) {
+    assertStringIncludes(run.stderr, text);
+  }
+}
+
+const LOGIN: Dialog = {
+  ...UNKNOWN,
+  lines: ["Claude Code can be used with your Claude subscription.", "", "Select login method:"],
+  choices: [{ label: "Claude account with subscription" }, { label: "Anthropic Console account" }],
+};
+const BROKEN: Dialog = {
+  ...UNKNOWN,
+  lines: ["Configuration error", "", "/tmp/x/.claude.json isn't valid JSON."],
+  choices: [{ label: "Exit and fix manually" }, { label: "Reset to default configuration" }],
+};
+const NOT_KNOWN = "a dialog that claude-print does not know";
+const UNANSWERED: readonly (readonly [DialogRequest, string, string])[] = [
+  [UNKNOWN, NOT_KNOWN, "Run claude in this folder"],
+  // No supported version has the trust dialog of old any more.
+  [{ show: "trust_files" }, NOT_KNOWN, "Run claude in this folder"],
+  [LOGIN, "its login dialog", "Log in once with: claude /login"],
+  [{ show: "onboarding" }, "its first start dialog", "Go through the first start of Claude Code"],
+  [
+    { show: "mcp_servers" },
+    "its MCP server approval dialog",
+    "Approve or reject the project's MCP",
+  ],
+  [BROKEN, "its configuration error dialog", "Look whether the disk"],
+];
+
+Deno.test("a dialog without an answer ends the run with its screen and what to do, and no key is pressed", () =>
+  concurrently(UNANSWERED, {
+    limit: 3,
+    each: ([request, message, suggestion]) => assertEnds(request, { message, suggestion }),
+  }));
+
+Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permission is asked", async () => {
+  const quoted = [
+    "Security guide",
+    "",
+    " ❯ 1. Yes, I trust this folder",
+    "   2. No, exit",
+    "",
+    "Do you want to proceed?",
+    " ❯ 1. Yes",
+    "   2. No",
+  ].join("\n");
+  const write = { name: "Write", input: { file_path: "x" }, asks: true };
+  await using claude = await StandIn.set({
+    turns: [[{ text: quoted, tools: [write] }, { text: quoted }]],
+  });
+  const run = await claude.print([quoted]);
+  assertEquals([run.code, run.stdout], [0, `${quoted}\n`]);
+  assertEquals(await claude.keys(), []);
+});

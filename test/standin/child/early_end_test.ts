@@ -1,0 +1,87 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { Moment } from "../../../fixtures/mock/scenario.ts";
+import { StandIn } from "../stand_in.ts";
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+Deno.test("a child that writes nothing ends the run after --start-timeout", async () => {
+  await using claude = await StandIn.set({ hang: "start" });
+  const run = await claude.print([...JSON_FORMAT, "--start-timeout", "1", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "start_timeout"]);
+  assertStringIncludes(run.stderr, "Claude Code wrote nothing to its terminal in 1 s\n");
+  assertStringIncludes(run.stderr, "--start-timeout");
+  assertEquals((await claude.journal("exit")).map(({ code }) => code), [143]);
+});
+
+Deno.test("a child that never takes the prompt ends the run after --delivery-timeout", async () => {
+  await using claude = await StandIn.set({ hang: "ready" });
+  const run = await claude.print([...JSON_FORMAT, "--delivery-timeout", "1", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "delivery_timeout"]);
+  assertStringIncludes(run.stderr, "Claude Code did not take the prompt in 1 s\n");
+  assertStringIncludes(run.stderr, "| ", "the screen is shown");
+});
+
+for (const at of ["start", "ready", "prompt", "answer"] as const satisfies readonly Moment[]) {
+  Deno.test(`a child that ends by itself (${at}) ends the run with its last screen`, async () => {
+    await using claude = await StandIn.set({
+      crash: { at, code: 7, screen: "panic: the \x1b[31mreactor\x1b[0m\nhas \x07melted" },
+    });
+    const run = await claude.print([...JSON_FORMAT, "hello"]);
+    assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+    assertStringIncludes(run.stderr, "Claude Code ended before the turn did: exit code 7\n");
+    assertStringIncludes(run.stderr, "  | panic: the reactor\n  | has melted\n");
+  });
+}
+
+Deno.test("a child that ends by itself without a word ends the run too", async () => {
+  await using claude = await StandIn.set({ crash: { at: "start", code: 0 } });
+  const run = await claude.print(["hello"]);
+  assertEquals([run.code, run.stdout], [2, ""]);
+  assertStringIncludes(run.stderr, "Claude Code ended before the turn did: exit code 0\n");
+});
+
+Deno.test("the tools of a child that was killed do not outlive the run", async () => {
+  await using claude = await StandIn.set({
+    turns: [[{ tools: [{ name: "Bash", input: { command: "kill -9 $PPID; sleep 600" } }] }]],
+  });
+  const run = await claude.print([...JSON_FORMAT, "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
+  assertStringIncludes(run.stderr, "Claude Code ended before the turn did: SIGKILL\n");
+});
+
+/** Lets a turn time out that hangs at a moment. */
+async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
+  await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
+  const run = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
+  assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
+  assertEquals(run.result["errors"], ["The run timed out after 2 s"], hang);
+  assertStringIncludes(run.stderr, "The run timed out after 2 s\n", hang);
+  assertStringIncludes(run.stderr, "--timeout", hang);
+  const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
+  assertEquals(run.result["result"], partial, "what there is of the answer");
+  assertEquals((await claude.journal("exit")).map(({ code }) => code), [143], hang);
+}
+
+/** Lets a turn time out that hangs with an answer, in another format than json. */
+async function timeOutIn(format: readonly string[]): Promise<void> {
+  await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
+  const run = await claude.print([...format, "--timeout", "2", "hello"]);
+  assertEquals(run.code, 124);
+  if (run.format === "text") return assertEquals(run.stdout, "");
+  const names = run.frames.map(({ type, subtype }) => subtype ?? type);
+  assertEquals(names, ["init", "assistant", "user", "timeout"]);
+}
+
+Deno.test("a turn that never stops ends with exit code 124 after --timeout, with no half of an answer as text, and the frames so far and a result as stream-json", async () => {
+  const stream = ["--output-format", "stream-json", "--verbose"];
+  await Promise.all([
+    ...[timeOutAt("prompt"), timeOutAt("answer")],
+    ...[timeOutIn([]), timeOutIn(stream)],
+  ]);
+});
+
+Deno.test("a child that hangs after its Stop hook has answered all the same", async () => {
+  await using claude = await StandIn.set({ hang: "stop" });
+  const run = await claude.print(["hello"]);
+  assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+});

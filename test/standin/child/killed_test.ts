@@ -1,0 +1,192 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Scenario } from "../../../fixtures/mock/scenario.ts";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
+import { leftovers, processesOf } from "../../leftovers.ts";
+import { type ProgramOutput, startProgram } from "../../start_program.ts";
+import { StandIn } from "../stand_in.ts";
+
+const PATIENCE_MS = 20_000;
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error("Cannot wait any longer");
+    await new Promise((done) => setTimeout(done, 5));
+  }
+}
+
+/** Runs another command of `claude-print` than a run. */
+async function command(claude: StandIn, args: readonly string[]) {
+  const { env, project: cwd } = claude.home;
+  return await startProgram([...CLAUDE_PRINT, ...args], { env, cwd }).ended;
+}
+
+/** Starts a run, kills it at a moment, and waits until nothing of it lives. */
+async function killOne(
+  claude: StandIn,
+  isMoment: (claude: StandIn) => Promise<void>,
+): Promise<void> {
+  const run = claude.start(["hello"], { killed: true });
+  await isMoment(claude);
+  run.kill("SIGKILL");
+  await run.ended;
+  await until(() => processesOf(claude.home.path).length === 0);
+}
+
+/** Ignores every way in which it could be asked to go, and its tool hides in a session without environment. */
+const STUBBORN: Partial<Scenario> = {
+  ignoreSignals: ["SIGTERM", "SIGHUP", "SIGINT"],
+  turns: [[{
+    tools: [{ name: "Bash", input: { command: "trap '' TERM HUP; exec env -i sleep 600" } }],
+  }]],
+};
+
+for (const version of ["2.1.197", "2.1.330"]) {
+  Deno.test(`${version}: SIGKILL of claude-print ends a child that ignores signals, and its tool`, async () => {
+    await using claude = await StandIn.set({ version, ...STUBBORN });
+    await killOne(claude, async () => {
+      await until(() => processesOf(claude.home.path).some((line) => line.endsWith("sleep 600")));
+    });
+    const swept = await command(claude, ["sweep"]);
+    assertEquals([swept.code, swept.stderr], [0, ""]);
+    assertMatch(
+      swept.stdout,
+      /^removed .*: its run was killed, 1 file of its transcript rescued\n/u,
+    );
+    assertEquals(await leftovers(claude.home), []);
+    const [transcript = ""] = claude.transcripts().values();
+    assertStringIncludes(transcript, "hello");
+  });
+}
+
+Deno.test("SIGKILL of claude-print lets the child save its transcript, which the next run brings home", async () => {
+  // Only at its end does the child write anything.
+  await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 600_000 });
+  await killOne(claude, () => claude.untilNoted("prompt"));
+  assertEquals(claude.transcripts().size, 0);
+  const next = await claude.print(["again"], {
+    env: { MOCK_CLAUDE_SCENARIO: "{}" },
+  });
+  assertEquals([next.code, next.stdout], [0, "Hello from the stand-in.\n"]);
+  const texts = [...claude.transcripts().values()].toSorted();
+  assertEquals(texts.length, 2);
+  assertEquals(texts.filter((text) => text.includes("hello")).length, 1);
+});
+
+Deno.test("claude-print sweep says what it would do, and what there is", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  await killOne(claude, () => claude.untilNoted("prompt"));
+  const dry = await command(claude, ["sweep", "--dry-run", "--json"]);
+  // Other places are everybody's: what other runs have there is told after this one.
+  const [folder] = JSON.parse(dry.stdout);
+  assertEquals([dry.code, folder.verdict, folder.rescued], [0, "abandoned", 0]);
+  assertEquals((await leftovers(claude.home)).includes(folder.path), true);
+  const swept = await command(claude, ["sweep"]);
+  assertMatch(swept.stdout, /^removed .*\n(?:.*\n)*\d+ folders?: 1 removed/u);
+  const nothing = await command(claude, ["sweep"]);
+  assertEquals(nothing.stdout.includes(`${claude.home.tmp}/`), false);
+});
+
+Deno.test("claude-print sweep exits with 2 when a transcript cannot be rescued, and a run warns of it", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  await killOne(claude, () => claude.untilNoted("prompt"));
+  const projects = `${claude.home.config}/projects`;
+  await Deno.writeTextFile(projects, "not a folder");
+  const swept = await command(claude, ["sweep"]);
+  assertEquals([swept.code, swept.stderr], [2, ""]);
+  assertMatch(
+    swept.stdout,
+    /^kept .*: Cannot copy the transcript to .*\n(?:.*\n)*\d+ folders?: 1 kept/u,
+  );
+  const { code, stderr } = await command(claude, [
+    ...["--claude-binary", claude.binary, "--no-session-persistence", "--timeout", "1", "hello"],
+  ]);
+  assertEquals(code, 124);
+  assertEquals(
+    stderr.split("Warning: Cannot sweep what an earlier run left in ").length,
+    2,
+    stderr,
+  );
+  await Deno.remove(projects);
+  assertEquals((await command(claude, ["sweep"])).code, 0);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+/** Runs the sources with a statement of ours that is carried out as soon as the child has its prompt. */
+async function runWith(claude: StandIn, statement: string): Promise<ProgramOutput> {
+  const preload = `${claude.home.path}/preload.ts`;
+  const journal = JSON.stringify(`${claude.home.path}/journal`);
+  await Deno.writeTextFile(
+    preload,
+    `const timer = setInterval(() => {
+      try {
+        if (!Deno.readTextFileSync(${journal}).includes('"prompt"')) return;
+      } catch {
+        return;
+      }
+      clearInterval(timer);
+      ${statement}
+    }, 5);
+    // Deno loads the program only when nothing in here is waited for.
+    Deno.unrefTimer(timer);`,
+  );
+  const [deno = "", run = "", ...rest] = CLAUDE_PRINT_SOURCES;
+  const args = ["--claude-binary", claude.binary, "--output-format", "json", "hello"];
+  const { env, project: cwd } = claude.home;
+  return await startProgram([deno, run, "--preload", preload, ...rest, ...args], { env, cwd })
+    .ended;
+}
+
+const FAILURES = [
+  ["an uncaught error", 'throw new Error("injected");'],
+  ["an unhandled rejection", 'Promise.reject(new Error("injected"));'],
+] as const;
+
+for (const [name, failure] of FAILURES) {
+  Deno.test(`${name} leaves nothing, and ends in a result`, async () => {
+    await using claude = await StandIn.set(STUBBORN);
+    const run = await runWith(claude, failure);
+    assertEquals(run.code, 2, run.stderr);
+    assertMatch(run.stderr, /^claude-print: injected\nError: injected\n/u);
+    const { subtype, is_error } = JSON.parse(run.stdout);
+    assertEquals([subtype, is_error], ["internal_error", true]);
+    assertEquals(await leftovers(claude.home), []);
+    const [transcript = ""] = claude.transcripts().values();
+    assertStringIncludes(transcript, "hello");
+  });
+}
+
+Deno.test("Deno.exit() leaves nothing", async () => {
+  await using claude = await StandIn.set(STUBBORN);
+  const run = await runWith(claude, "Deno.exit(7);");
+  assertEquals(run, { code: 7, stdout: "", stderr: "" });
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(claude.transcripts().size, 1);
+});
+
+Deno.test("SIGQUIT leaves nothing, tells what cannot be brought home, and ends with 131", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const quit = async () => {
+    const run = claude.start(["hello"], { killed: true });
+    await claude.untilNoted("prompt");
+    run.kill("SIGQUIT");
+    const { code, stderr } = await run.ended;
+    assertEquals(code, 131);
+    await Deno.remove(`${claude.home.path}/journal`);
+    return stderr;
+  };
+  assertEquals(await quit(), "");
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(claude.transcripts().size, 1);
+  const { config } = claude.home;
+  await Deno.rename(`${config}/projects`, `${config}/before`);
+  await Deno.writeTextFile(`${config}/projects`, "not a folder");
+  assertMatch(
+    await quit(),
+    /^claude-print: Warning: Cannot copy the transcript .*; it is kept in .*\n$/u,
+  );
+  await Deno.remove(`${config}/projects`);
+  await command(claude, ["sweep"]);
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(claude.transcripts().size, 1);
+});

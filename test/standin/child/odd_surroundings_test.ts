@@ -1,0 +1,121 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
+import { lackOf } from "../../find_tool.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { MOUNT_LACK } from "../mount_lack.ts";
+import { StandIn } from "../stand_in.ts";
+
+/** A shell line around the run; bytes that are not UTF-8 can only be made by one. */
+function around(line: string) {
+  return (command: readonly string[]) => ["/bin/sh", "-c", line, "sh", ...command];
+}
+
+/**
+ * The same around the sources: the runtime of an executable does not get as far as this program with an argument that
+ * is not UTF-8, or without /proc.
+ */
+function aroundSources(line: string) {
+  return (command: readonly string[]) =>
+    around(line)([...CLAUDE_PRINT_SOURCES, ...command.slice(CLAUDE_PRINT.length)]);
+}
+
+/** Takes from root what lets it into every folder. */
+const LIKE_ANYBODY = Deno.uid() === 0
+  ? "setpriv --bounding-set=-dac_override,-dac_read_search"
+  : "";
+
+const BYTES = "\"$(printf 'a\\377')\"";
+
+/** How the run is started, and what it says; what a machine lacks that cannot start it like that. */
+interface Refusal {
+  readonly wrap: (command: readonly string[]) => readonly string[];
+  readonly message: string;
+  readonly lack?: string | undefined;
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  "a folder whose path is not UTF-8": {
+    wrap: around(`mkdir "$HOME"/${BYTES}; cd "$HOME"/${BYTES}; "$@"`),
+    message: "Cannot work in the current folder: its path is not UTF-8",
+  },
+  "a folder that it may not enter": {
+    wrap: around(`mkdir "$HOME"/in; cd "$HOME"/in; chmod 0 .; ${LIKE_ANYBODY} "$@"; code=$?;
+      chmod 700 .; exit $code`),
+    message: "Cannot work in HOME/in: Permission denied",
+    lack: LIKE_ANYBODY === "" ? undefined : lackOf("setpriv"),
+  },
+  "an argument that is not UTF-8": {
+    wrap: aroundSources(`"$@" --input-file ${BYTES}`),
+    message: "Cannot read the command line: argument 7 is not UTF-8",
+  },
+  "a TMPDIR that is not UTF-8": {
+    wrap: around(`TMPDIR="$HOME"/${BYTES} "$@"`),
+    message: "Cannot use TMPDIR: it is not UTF-8",
+  },
+  "a HOME that is not UTF-8": {
+    wrap: around(`HOME=${BYTES} "$@"`),
+    message: "Cannot use HOME: it is not UTF-8",
+  },
+};
+
+for (const [what, { wrap, message, lack }] of Object.entries(REFUSALS)) {
+  Deno.test(unlessLacking(lack, {
+    name: `${what} is refused by its name`,
+    fn: async () => {
+      await using claude = await StandIn.set();
+      const args = ["--output-format", "json", "hello"];
+      const { code, result, stderr } = await claude.print(args, { wrap });
+      const told = message.replace("HOME/", `${claude.home.path}/`);
+      assertEquals([code, result["errors"]], [2, [told]]);
+      assertMatch(stderr, /^claude-print: .*\n {2}[A-Z].*\n$/u);
+      assertEquals(stderr.split("\n")[0], `claude-print: ${told}`);
+    },
+  }));
+}
+
+Deno.test("variables that are not UTF-8 reach Claude Code as they are", async () => {
+  await using claude = await StandIn.set();
+  const wrapper = `${claude.home.path}/wrapper`;
+  await Deno.writeTextFile(
+    wrapper,
+    `#!/bin/sh\nprintf %s "$ODD" > "$HOME/odd"; exec ${claude.binary} "$@"\n`,
+    { mode: 0o755 },
+  );
+  const run = await claude.print(["--claude-binary", wrapper, "hello"], {
+    namesBinary: false,
+    wrap: around(`ODD=ä${BYTES} PATH="$PATH":/${BYTES} "$@"`),
+  });
+  assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+  const bytes = await Deno.readFile(`${claude.home.path}/odd`);
+  assertEquals(bytes, Uint8Array.of(0xc3, 0xa4, 0x61, 0xff));
+});
+
+/** What a small disk over a folder takes away, what a run says of it, and which check of doctor does. */
+const MISSING = {
+  "/proc": ["Cannot tell a run's processes from others: /proc is not mounted", "platform"],
+  "/dev/pts": ['Cannot open a pseudo-terminal "/dev/ptmx": ', "pty"],
+} as const;
+
+for (const [folder, [lacks, row]] of Object.entries(MISSING)) {
+  Deno.test(unlessLacking(MOUNT_LACK, {
+    name: `without ${folder} a run says what it lacks, and so does doctor`,
+    fn: async () => {
+      await using claude = await StandIn.set();
+      const without = aroundSources(`mount -t tmpfs none ${folder}; exec "$@"`);
+      const wrap = (command: readonly string[]) => ["unshare", "-rm", ...without(command)];
+      const run = await claude.print(["--output-format", "json", "hello"], { wrap });
+      assertEquals(run.code, 2);
+      assertStringIncludes(run.stderr, lacks);
+      assertStringIncludes(`${run.result["errors"]}`, lacks);
+      const doctor = await claude.print([], {
+        killed: true,
+        wrap: (command) =>
+          wrap([...command.slice(0, CLAUDE_PRINT.length), "doctor", "--offline", "--json"]),
+      });
+      const { ok, checks } = JSON.parse(doctor.stdout);
+      assertEquals([doctor.code, doctor.stderr, ok], [2, "", false]);
+      const { detail } = checks.find(({ name }: { readonly name: string }) => name === row);
+      assertStringIncludes(detail, lacks);
+    },
+  }));
+}

@@ -1,0 +1,270 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { basename } from "node:path";
+import type { Scenario } from "../../../fixtures/mock/scenario.ts";
+import type { Cassette } from "../../../src/cassette/cassette.ts";
+import { firstMessage } from "../../../src/cassette/replay/cast_moments.ts";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { concurrently } from "../../faults/concurrently.ts";
+import { leftovers } from "../../leftovers.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { type ProgramOutput, startProgram } from "../../start_program.ts";
+import { normalized } from "../../frames/normalized.ts";
+import { parseOutput } from "../parse_output.ts";
+import { StandIn } from "../stand_in.ts";
+
+const FORMATS: Readonly<Record<string, readonly string[]>> = {
+  text: [],
+  json: ["--output-format", "json"],
+  "json with --verbose": ["--output-format", "json", "--verbose"],
+  "stream-json": ["--output-format", "stream-json", "--verbose"],
+};
+
+const TOOL: Partial<Scenario> = {
+  turns: [[{ text: "I look.", tools: [{ name: "Bash", input: { command: "pwd" } }] }, {
+    text: "Found it.",
+  }]],
+};
+/** A turn, and another one that the end of a task in the background starts. */
+const TASK: Partial<Scenario> = {
+  backgroundStops: 1,
+  // Longer than the pause between two looks at the transcript: the first result comes before the second turn.
+  backgroundMs: 400,
+  turns: [[{ text: "Started." }], [{ text: "Finished." }]],
+};
+
+const folderOf = (claude: StandIn): string => `${claude.home.path}/cassette`;
+
+/** Replays or draws what was recorded. */
+async function cassette(claude: StandIn, action: "replay" | "svg"): Promise<ProgramOutput> {
+  return await startProgram([...CLAUDE_PRINT, "cassette", action, folderOf(claude)], {
+    env: claude.home.env,
+    cwd: claude.home.project,
+  }).ended;
+}
+
+/** The cassette, which has to replay to what the run printed without a difference. */
+async function recorded(
+  claude: StandIn,
+  run: Pick<ProgramOutput, "stdout">,
+): Promise<Cassette> {
+  const replayed = await cassette(claude, "replay");
+  assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
+  return readCassette(folderOf(claude));
+}
+
+/** Runs claude-print; a task in the background makes two results, which is more than other runs may have. */
+async function print(claude: StandIn, args: readonly string[]): Promise<ProgramOutput> {
+  const run = await claude.start(args, { killed: true }).ended;
+  assertEquals(await leftovers(claude.home), []);
+  return run;
+}
+
+/** Output as far as it can be the same in two runs. */
+function comparable(stdout: string): unknown {
+  const text = stdout.replaceAll(/(?:msg|toolu|req)_\w+/g, "id");
+  try {
+    return text.trimEnd().split("\n").map((line) => normalized(JSON.parse(line)));
+  } catch {
+    return text;
+  }
+}
+
+/** Runs the same without and with --record, which has to print the same and to replay; gives the tape. */
+async function tapeOf(scenario: Partial<Scenario>, format: string): Promise<unknown> {
+  const args = FORMATS[format] ?? [];
+  await using claude = await StandIn.set(scenario);
+  const plain = await print(claude, [...args, "look"]);
+  const run = await print(claude, [...args, "--record", folderOf(claude), "look"]);
+  assertEquals([run.code, run.stderr], [0, ""], format);
+  assertEquals(comparable(run.stdout), comparable(plain.stdout), format);
+  const { tape, cast } = await recorded(claude, run);
+  assertEquals(cast.header.claude_print.claude_version, "2.1.330");
+  const frames = tape.map(({ frame }) => frame);
+  assertEquals(frames.at(-1)?.type, "result", format);
+  const printed = parseOutput(run, args);
+  if (format === "stream-json") assertEquals(frames, printed.frames);
+  if (format === "json") assertEquals(frames.at(-1)?.["uuid"], printed.result["uuid"]);
+  // A run in text does not wait for what the status line tells of limits.
+  const text = frames.map(({ claude_limits: _, ...frame }) => JSON.stringify(frame)).join("\n");
+  return comparable(text.replaceAll(basename(claude.home.path), "home"));
+}
+
+for (
+  const [what, scenario] of [
+    ["a run with a tool", TOOL],
+    ["a run with a task in the background", TASK],
+  ] as const
+) {
+  Deno.test(`${what} prints the same with --record in every format, replays, and has the tape that stream-json prints`, async () => {
+    const tapes = new Map<string, unknown>();
+    await concurrently(Object.keys(FORMATS), {
+      limit: 2,
+      each: async (format) => void tapes.set(format, await tapeOf(scenario, format)),
+    });
+    // How large a model's context is, only the status line tells, which a run that prints text has not.
+    const told = (format: string) =>
+      JSON.parse(
+        JSON.stringify(tapes.get(format), (name, value) => name === "contextWindow" ? 0 : value),
+      );
+    for (const format of tapes.keys()) assertEquals(told(format), told("stream-json"), format);
+  });
+}
+
+Deno.test("a recorded run is drawn", async () => {
+  await using claude = await StandIn.set(TOOL);
+  await claude.print(["--record", folderOf(claude), "look"]);
+  const { code, stdout, stderr } = await cassette(claude, "svg");
+  assertEquals([code, stderr], [0, ""]);
+  assert(stdout.startsWith("<svg ") && stdout.endsWith("</svg>\n"));
+  assertStringIncludes(stdout, "claude-print &quot;look&quot;");
+});
+
+Deno.test("a paste is recorded and replays", async () => {
+  await using claude = await StandIn.set();
+  const run = await claude.print(["--inject", "paste", "--record", folderOf(claude), "hello"]);
+  assertEquals(run.code, 0);
+  const { cast } = await recorded(claude, run);
+  assert(cast.events.some(({ code, data }) => code === "i" && data.includes("hello")));
+});
+
+Deno.test("a run that fails is recorded up to its end", async () => {
+  await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen: "Oops\r\n" } });
+  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  assertEquals(run.code, 2);
+  const { cast, tape } = await recorded(claude, run);
+  assertEquals(cast.events.findLast(({ code }) => code === "x")?.data, "7");
+  assertStringIncludes(
+    cast.events.filter(({ code }) => code === "o").map(({ data }) => data).join(""),
+    "Oops",
+  );
+  assertEquals(tape.at(-1)?.frame["subtype"], "internal_error");
+});
+
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  Deno.test(`a run that is interrupted by ${signal} is recorded up to its end`, async () => {
+    await using claude = await StandIn.set({ hang: "prompt" });
+    const run = claude.start(["--record", folderOf(claude), "hello"]);
+    await claude.untilNoted("prompt");
+    run.kill(signal);
+    const ended = await run.ended;
+    assertEquals(ended.code, code);
+    const { tape } = await recorded(claude, ended);
+    assertEquals(tape.at(-1)?.frame["subtype"], "interrupted");
+  });
+}
+
+Deno.test("a run that is ended by SIGQUIT is recorded as far as it came", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const run = claude.start(["--record", folderOf(claude), "hello"], { killed: true });
+  await claude.untilNoted("prompt");
+  run.kill("SIGQUIT");
+  assertEquals((await run.ended).code, 131);
+  const { cast, tape } = readCassette(folderOf(claude));
+  // How much of the screen had been read by then depends on the machine.
+  assertEquals(firstMessage(cast)?.text, "hello");
+  assert(cast.events.some(({ code, data }) => code === "h" && data.includes("spawned")));
+  assertEquals(tape, []);
+  const { code, stdout, stderr } = await cassette(claude, "replay");
+  assertEquals([code, stdout, stderr], [0, "", ""]);
+});
+
+Deno.test("a dialog that nobody knows names the recording", async () => {
+  const dialog = {
+    lines: ["Terms have changed", "", "Claude would like to paint your house."],
+    choices: [{ label: "Yes, paint it" }, { label: "No, leave it as it is" }],
+    selected: 0,
+    numbered: true,
+    escape: null,
+  };
+  await using claude = await StandIn.set({ dialogs: [dialog] });
+  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  assertEquals(run.code, 2);
+  assertStringIncludes(run.stderr, `; the recording in ${folderOf(claude)} shows what came before`);
+  await recorded(claude, run);
+});
+
+Deno.test("no credential of the environment, the settings or the screen is in a recording", async () => {
+  const secrets = ["qwertz-4711-asdfgh", "setting-in-a-file-5678", "sk-ant-api03-0123456789abcdef"];
+  const [key = "", setting = "", shape = ""] = secrets;
+  await using claude = await StandIn.set({
+    turns: [[{ text: `Never say ${key}, ${setting} or ${shape}.` }]],
+  });
+  const settings = `${claude.home.path}/mine.json`;
+  const text = `{ "env": { "MY_TOKEN": "${setting}" } } // with a comment`;
+  await Deno.writeTextFile(settings, text);
+  const run = await claude.print(
+    ["--settings", settings, "--record", folderOf(claude), `Say ${key}`],
+    { env: { ANTHROPIC_API_KEY: key } },
+  );
+  assertEquals(run.stdout, `Never say ${key}, ${setting} or ${shape}.\n`);
+  await recorded(claude, {
+    stdout: run.stdout.replaceAll(/qwe\S+fgh|set\S+5678|sk-\S+f(?=\.)/gu, "[redacted]"),
+  });
+  for (const name of ["child.cast", "tape.jsonl"]) {
+    const written = await Deno.readTextFile(`${folderOf(claude)}/${name}`);
+    assertStringIncludes(written, "[redacted]");
+    for (const secret of secrets) assert(!written.includes(secret), `${secret} in ${name}`);
+  }
+});
+
+Deno.test("a folder that cannot be recorded in is refused before anything starts", async () => {
+  await using claude = await StandIn.set();
+  const { project } = claude.home;
+  await Deno.writeTextFile(`${project}/notes.txt`, "");
+  const run = await claude.print(["--record", ".", "hello"]);
+  assertEquals([run.code, run.stderr], [
+    2,
+    "claude-print: Cannot record in .: there is something in it\n" +
+    "  Give --record a folder that does not exist yet, or an empty one\n",
+  ]);
+  assertEquals(await claude.journal("start"), []);
+});
+
+Deno.test("a run that cannot start leaves no folder for its recording", async () => {
+  await using claude = await StandIn.set({}, { loggedIn: false });
+  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  assertEquals(run.code, 2);
+  assert([...Deno.readDirSync(claude.home.path)].every(({ name }) => name !== "cassette"));
+});
+
+Deno.test("a cassette that is missing or damaged is refused", async () => {
+  await using claude = await StandIn.set();
+  const missing = await cassette(claude, "replay");
+  assertEquals([missing.code, missing.stderr], [
+    2,
+    `claude-print: Cannot read ${folderOf(claude)}/child.cast: it does not exist\n` +
+    "  Name the folder that a run was given with --record\n",
+  ]);
+  await claude.print(["--record", folderOf(claude), "hello"]);
+  await Deno.writeTextFile(`${folderOf(claude)}/tape.jsonl`, '{"at":1}\n');
+  const damaged = await cassette(claude, "svg");
+  assertEquals([damaged.code, damaged.stdout], [2, ""]);
+  assertStringIncludes(damaged.stderr, "tape.jsonl: it is no frame with its time\n");
+});
+
+Deno.test("a recording that this program would not make again is told, with exit code 1", async () => {
+  await using claude = await StandIn.set();
+  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  const path = `${folderOf(claude)}/child.cast`;
+  const text = await Deno.readTextFile(path);
+  await Deno.writeTextFile(path, text.replaceAll("SIGTERM", "SIGKILL"));
+  const { code, stdout, stderr } = await cassette(claude, "replay");
+  assertEquals([code, stdout], [1, run.stdout]);
+  assertStringIncludes(
+    stderr,
+    "s the recorded run sent SIGKILL to the child, and this one sends SIGTERM to the child\n",
+  );
+});
+
+Deno.test("a frame that this program would not print again is told, with exit code 1", async () => {
+  await using claude = await StandIn.set(TOOL);
+  await claude.print(["--record", folderOf(claude), "look"]);
+  const path = `${folderOf(claude)}/tape.jsonl`;
+  const text = await Deno.readTextFile(path);
+  await Deno.writeTextFile(path, text.replaceAll('"num_turns":2', '"num_turns":7'));
+  const { code, stderr } = await cassette(claude, "replay");
+  assertEquals([code, stderr], [
+    1,
+    "Frame 6 (result/success): the recorded run printed 7 as num_turns, and this one prints 2\n",
+  ]);
+});

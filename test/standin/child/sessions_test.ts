@@ -1,0 +1,104 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { StandIn, type StartOptions, until } from "../stand_in.ts";
+
+const ID = "123e4567-e89b-42d3-a456-426614174000";
+
+/** A stand-in whose turns wait until they are let go. */
+async function heldClaude() {
+  const claude = await StandIn.set({
+    turns: [[{ text: "You said: {prompt}" }]],
+    sabotage: [{ at: "prompt", run: 'while [ ! -e "$HOME/go" ]; do sleep 0.02; done' }],
+  });
+  const start = async (args: readonly string[], options?: StartOptions) => {
+    const before = (await claude.journal("prompt")).length;
+    const run = claude.start(args, options);
+    const isPrompted = async () => (await claude.journal("prompt")).length > before;
+    await until(isPrompted, "the run has its prompt");
+    return run;
+  };
+  const go = () => Deno.writeTextFile(`${claude.home.path}/go`, "");
+  const transcript = () => {
+    const [text = "", ...more] = claude.transcripts().values();
+    assertEquals(more, []);
+    return text;
+  };
+  return {
+    claude,
+    start,
+    go,
+    transcript,
+    [Symbol.asyncDispose]: () => claude[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("of two runs with one --session-id the second is refused, or both come home", async () => {
+  await using held = await heldClaude();
+  const { claude, start, go, transcript } = held;
+  const first = await start(["--session-id", ID, "one"]);
+  const refused = await claude.print(["--timeout", "30", "--session-id", ID, "two"]);
+  assertEquals(refused.code, 2);
+  assertMatch(
+    refused.stderr,
+    /^claude-print: Cannot begin the session \S+: its id is already in use\n {2}Wait for the run that has it, process \d+, or/u,
+  );
+  const early = await claude.print(["--resume", ID, "three"]);
+  assertEquals(early.code, 2);
+  assertStringIncludes(
+    early.stderr,
+    "it has no transcript\n  Wait for the run that has it, process ",
+  );
+  // With another TMPDIR nobody knows of the other.
+  const tmp = `${claude.home.path}/tmp2`;
+  await Deno.mkdir(tmp, { mode: 0o700 });
+  const second = await start(["--session-id", ID, "four"], { env: { TMPDIR: tmp } });
+  await go();
+  assertEquals((await first.ended).stdout, "You said: one\n");
+  assertEquals((await second.ended).stdout, "You said: four\n");
+  for (const text of ["You said: one", "You said: four"]) assertStringIncludes(transcript(), text);
+  assertEquals([...Deno.readDirSync(tmp)], []);
+
+  const known = await claude.print(["--session-id", ID, "five"]);
+  assertStringIncludes(known.stderr, `Give another --session-id, or go on with it: --resume ${ID}`);
+});
+
+Deno.test("two runs that resume one session at once both come home", async () => {
+  await using held = await heldClaude();
+  const { claude, start, go, transcript } = held;
+  const first = await start(["--session-id", ID, "one"]);
+  await go();
+  await first.ended;
+  const before = transcript();
+  await Deno.remove(`${claude.home.path}/go`);
+  const runs = [await start(["--resume", ID, "two"]), await start(["--resume", ID, "three"])];
+  await go();
+  for (const run of runs) assertEquals((await run.ended).code, 0);
+  assert(transcript().startsWith(before));
+  for (const text of ["You said: two", "You said: three"]) assertStringIncludes(transcript(), text);
+});
+
+Deno.test("a session whose run was killed comes home before anybody has its id", async () => {
+  await using held = await heldClaude();
+  const { claude, start, go, transcript } = held;
+  const first = await start(["--session-id", ID, "one"], { killed: true });
+  first.kill("SIGKILL");
+  await first.ended;
+  const known = await claude.print(["--timeout", "30", "--session-id", ID, "two"]);
+  assertEquals(known.code, 2);
+  assertStringIncludes(known.stderr, "its id is already in use");
+  assertStringIncludes(transcript(), '"content":"one"');
+  await go();
+  assertEquals((await claude.print(["--resume", ID, "three"])).stdout, "You said: three\n");
+  assertStringIncludes(transcript(), "You said: three");
+});
+
+Deno.test("the latest session is that of a run which was killed, once it is at home", async () => {
+  await using held = await heldClaude();
+  const { claude, start, go, transcript } = held;
+  const first = await start(["--session-id", ID, "one"], { killed: true });
+  first.kill("SIGKILL");
+  await first.ended;
+  await go();
+  const second = await claude.print(["--continue", "--output-format", "json", "two"]);
+  assertEquals([second.code, JSON.parse(second.stdout).session_id], [0, ID]);
+  for (const text of ['"content":"one"', "You said: two"]) assertStringIncludes(transcript(), text);
+});

@@ -1,0 +1,237 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { Scenario } from "../../../fixtures/mock/scenario.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { lackOf } from "../../find_tool.ts";
+import { heardLack } from "../../heard_lack.ts";
+import { leftovers, processesOf } from "../../leftovers.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { StandIn, until } from "../stand_in.ts";
+import { runInTerminal } from "../terminal_run.ts";
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+  Deno.test(unlessLacking(signal === "SIGHUP" ? heardLack(signal) : undefined, {
+    name: `${signal} ends the child and the run with exit code ${code}`,
+    fn: async () => {
+      await using claude = await StandIn.set({ hang: "prompt" });
+      const run = claude.start([...JSON_FORMAT, "hello"]);
+      await claude.untilNoted("prompt");
+      run.kill(signal);
+      const ended = await run.ended;
+      assertEquals([ended.code, ended.result["subtype"]], [code, "interrupted"]);
+      assertEquals(ended.stderr, `claude-print: The run was interrupted by ${signal}\n`);
+      assertEquals((await claude.journal("exit")).map((each) => each.code), [143]);
+    },
+  }));
+}
+
+/** Has the run's program in `$RUN`; the child's own end hangs up whoever is at its terminal. */
+const NAME_RUN = "trap '' HUP; read -r _ _ _ RUN _ < /proc/$CLAUDE/stat";
+
+Deno.test("a signal to all processes of a job ends the run as one to it alone does", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "prompt", run: `${NAME_RUN}; kill -s USR1 $CLAUDE $RUN` }],
+  });
+  const { code, result, stderr } = await claude.print([...JSON_FORMAT, "hello"]);
+  assertEquals([code, result["subtype"]], [138, "interrupted"]);
+  assertEquals(stderr, "claude-print: The run was interrupted by SIGUSR1\n");
+});
+
+Deno.test("a run under nohup goes on when its terminal hangs up", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "prompt", run: `${NAME_RUN}; kill -s HUP $RUN` }],
+  });
+  const wrap = (command: readonly string[]) => ["nohup", ...command];
+  const { code, result } = await claude.print([...JSON_FORMAT, "hello"], { wrap });
+  assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
+});
+
+Deno.test(unlessLacking(lackOf("prlimit"), {
+  name: "a run that may not write any more leaves nothing, and says why",
+  fn: async () => {
+    await using claude = await StandIn.set({
+      sabotage: [{ at: "answer", run: `${NAME_RUN}; prlimit --pid $RUN --fsize=0` }],
+    });
+    const out = `${claude.home.path}/out`;
+    const wrap = (command: readonly string[]) => ["sh", "-c", 'exec "$@" > "$0"', out, ...command];
+    const args = ["--output-format", "stream-json", "--verbose", "--no-session-persistence"];
+    const { code, stderr } = await claude.print([...args, "hello"], { wrap, killed: true });
+    assertEquals([code, await leftovers(claude.home)], [2, []]);
+    assertStringIncludes(stderr, "claude-print: Cannot write the output: File too large");
+  },
+}));
+
+Deno.test("SIGINT before the prompt was taken ends the run too", async () => {
+  await using claude = await StandIn.set({ hang: "start" });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilNoted("start");
+  run.kill("SIGINT");
+  assertEquals((await run.ended).code, 130);
+});
+
+Deno.test("an interrupted run keeps what there is of the answer", async () => {
+  await using claude = await StandIn.set({
+    hang: "stream",
+    turns: [[{ text: "Half an answer and its end" }]],
+    sabotage: [{ at: "stream", run: "sleep 0.2" }],
+  });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilNoted("sabotage");
+  run.kill("SIGINT");
+  const { code, result } = await run.ended;
+  assertEquals([code, result["subtype"]], [130, "interrupted"]);
+  assertEquals(result["result"], "Half an answe");
+  assertEquals(await claude.keys(), ["\x1b"], "a person would have pressed Escape");
+});
+
+Deno.test("a run keeps what there is of the answer when its time is up", async () => {
+  await using claude = await StandIn.set({ hang: "stream" });
+  const { code, result } = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
+  assertEquals([code, result["subtype"], result["result"]], [124, "timeout", "Hello from t"]);
+});
+
+Deno.test("a child that ignores Escape is ended all the same", async () => {
+  await using claude = await StandIn.set({
+    hang: "answer",
+    ignoreEscape: true,
+    sabotage: [{ at: "answer", run: "sleep 0.2" }],
+  });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilNoted("sabotage");
+  run.kill("SIGTERM");
+  const { code, result } = await run.ended;
+  assertEquals([code, result["result"]], [143, "Hello from the stand-in."]);
+  assertEquals((await claude.journal("exit")).map((each) => each.code), [143]);
+});
+
+Deno.test("a second signal kills a child that ignores signals", async () => {
+  await using claude = await StandIn.set({
+    hang: "prompt",
+    ignoreEscape: true,
+    ignoreSignals: ["SIGTERM", "SIGHUP", "SIGINT"],
+    sabotage: [{ at: "prompt", run: "sleep 0.2" }],
+  });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilNoted("sabotage");
+  run.kill("SIGINT");
+  await until(async () => (await claude.keys()).includes("\x1b"), "Escape is pressed");
+  run.kill("SIGINT");
+  assertEquals((await run.ended).code, 130);
+  assertEquals([await claude.journal("signal"), await claude.journal("exit")], [[], []]);
+});
+
+Deno.test("a run that is stopped by ^Z and goes on is none the worse", async () => {
+  await using claude = await StandIn.set({ sabotage: [{ at: "answer", run: "sleep 0.5" }] });
+  // timeout makes a process group of its own, as a shell does for a job.
+  const wrap = (command: readonly string[]) => ["timeout", "60", ...command];
+  const run = claude.start([...JSON_FORMAT, "hello"], { wrap });
+  await claude.untilNoted("prompt");
+  Deno.kill(-run.pid, "SIGTSTP");
+  await until(() => Promise.resolve(isStopped(run.pid)), "the run stands still");
+  await until(
+    async () => (await claude.journal("hook")).some(({ event }) => event === "Stop"),
+    "the child goes on by itself",
+  );
+  Deno.kill(-run.pid, "SIGCONT");
+  const { code, result } = await run.ended;
+  assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
+});
+
+Deno.test("the child's terminal follows the size of the user's", async () => {
+  await using claude = await StandIn.set({
+    sabotage: [{ at: "answer", run: "until grep -q resize ../journal; do sleep 0.05; done" }],
+  });
+  const { home, binary } = claude;
+  const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
+  const run = await runInTerminal(command, {
+    size: { rows: 33, cols: 101 },
+    cwd: home.project,
+    env: home.env,
+    meanwhile: async ({ resize }) => {
+      await claude.untilNoted("prompt");
+      resize({ rows: 40, cols: 90 });
+    },
+  });
+  assertEquals(run.exit, { kind: "exited", code: 0 });
+  assertEquals(
+    (await claude.journal("resize")).map(({ rows, columns }) => ({ rows, columns })),
+    [{ rows: 40, columns: 90 }],
+  );
+});
+
+Deno.test("a child that ignores SIGTERM after its answer is killed, and the answer printed", async () => {
+  await using claude = await StandIn.set({ ignoreSignals: ["SIGTERM", "SIGHUP"] });
+  const run = await claude.print(["--exit-timeout", "0.5", "hello"], { warns: true });
+  assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
+  assertStringIncludes(run.stderr, "did not end within 0.5 s of its answer and was killed");
+  assertEquals((await claude.journal("signal")).map(({ name }) => name)[0], "SIGTERM");
+  assertEquals(await claude.journal("exit"), []);
+});
+
+Deno.test("a child that takes its time to go is waited for", async () => {
+  await using claude = await StandIn.set({ exitMs: 700 });
+  const { code, result } = await claude.print([...JSON_FORMAT, "hello"]);
+  assertEquals([code, result["num_turns"]], [0, 1]);
+  assertEquals((await claude.journal("exit")).map((each) => each.code), [143]);
+});
+
+Deno.test("a signal while the answer is being read does not lose it, or anything behind", async () => {
+  await using claude = await StandIn.set({ transcript: "never" });
+  const run = claude.start([...JSON_FORMAT, "hello"]);
+  await claude.untilGone();
+  run.kill("SIGTERM");
+  const { code, result } = await run.ended;
+  assertEquals([code, result["result"]], [0, "Hello from the stand-in."]);
+});
+
+/** Every version leaves its tools to us in one way or another; what one put into the background has no mark of the run. */
+const TOOL_RUNNING: Partial<Scenario> = {
+  turns: [[{
+    tools: [bash("trap '' TERM HUP INT; sleep 600 & env -i setsid sleep 601 & wait; sleep 600")],
+  }]],
+};
+
+Deno.test("a tool still running is killed when the run times out", async () => {
+  await Promise.all(["2.1.197", "2.1.330"].map(async (version) => {
+    await using claude = await StandIn.set({ version, ...TOOL_RUNNING });
+    const { code } = await claude.print(["--timeout", "2", "hello"]);
+    assertEquals(code, 124, version);
+    assertEquals((await claude.journal("tool")).length, 1, version);
+  }));
+});
+
+Deno.test("a tool still running is killed when the run is interrupted", async () => {
+  await Promise.all(["2.1.197", "2.1.330"].map(async (version) => {
+    await using claude = await StandIn.set({ version, ...TOOL_RUNNING });
+    const run = claude.start([...JSON_FORMAT, "hello"]);
+    const isThere = () =>
+      processesOf(claude.home.path).some((line) => line.endsWith(": sleep 601"));
+    await until(() => Promise.resolve(isThere()), "the tool is at work");
+    run.kill("SIGTERM");
+    const { code, result } = await run.ended;
+    assertEquals([code, result["terminal_reason"]], [143, "aborted_tools"], version);
+  }));
+});
+
+Deno.test("a signal of the terminal's, given to the whole process group, interrupts once", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const run = claude.start(["hello"], { wrap: (command) => ["setsid", ...command] });
+  await claude.untilNoted("prompt");
+  // setsid makes the run the leader of its process group.
+  Deno.kill(-run.pid, "SIGINT");
+  const { code, stderr } = await run.ended;
+  assertEquals(code, 130);
+  assertStringIncludes(stderr, "The run was interrupted by SIGINT\n");
+  assertEquals((await claude.journal("signal")).map(({ name }) => name), ["SIGTERM"]);
+});
+
+/** Whether the only child of a process stands still, proc(5). */
+function isStopped(parent: number): boolean {
+  const children = Deno.readTextFileSync(`/proc/${parent}/task/${parent}/children`).trim();
+  return / T /.test(Deno.readTextFileSync(`/proc/${children}/stat`));
+}
+
+function bash(command: string) {
+  return { name: "Bash", input: { command } };
+}

@@ -1,0 +1,147 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { writeFd } from "../../../ffi/descriptors/fd.ts";
+import { renderScreen } from "../../../src/driver/hands/render_screen.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { PtyChild } from "../../ffi/terminal/pty_child.ts";
+import { leftovers } from "../../leftovers.ts";
+import { StandIn } from "../stand_in.ts";
+
+const SIZE = { rows: 24, cols: 80 };
+
+/** A tool that runs until the test lets it end. */
+const WAIT = "until [ -e go ]; do sleep 0.02; done";
+const TURNS = [[{ tools: [{ name: "Bash", input: { command: WAIT } }] }, { text: "Done." }]];
+
+/** `claude-print` as a person starts it, in a terminal of its own. */
+function startInTerminal(
+  claude: StandIn,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): PtyChild {
+  const [program = "", ...rest] = CLAUDE_PRINT;
+  return new PtyChild(program, {
+    args: [...rest, "--claude-binary", claude.binary, ...args],
+    env: { ...claude.home.env, ...env },
+    cwd: claude.home.project,
+    size: SIZE,
+  });
+}
+
+async function letGo(claude: StandIn): Promise<void> {
+  await Deno.writeTextFile(`${claude.home.project}/go`, "");
+}
+
+/** The rows that are not empty once a terminal has shown all of an output. */
+async function rowsOf(bytes: Uint8Array): Promise<readonly string[]> {
+  return (await renderScreen([bytes], SIZE)).lines.filter((line) => line !== "");
+}
+
+Deno.test("somebody at a terminal sees the tool at work, and at the end nothing but the answer", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["hello"]);
+  const meanwhile = await run.readUntil("Bash until");
+  const [row] = await rowsOf(encode(meanwhile));
+  assertMatch(
+    row ?? "",
+    /^working · Bash until \[ -e go \]; do sleep 0\.02; done · \d+ s( · .+)?$/,
+  );
+  assertStringIncludes(meanwhile, "\x1b[2mworking");
+  await letGo(claude);
+  const { status, bytes } = await run.end();
+  assertEquals(status, { kind: "exited", code: 0 });
+  assertEquals(await rowsOf(bytes), ["Done."]);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("NO_COLOR leaves the live line plain", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["--output-format", "json", "hello"], {
+    NO_COLOR: "1",
+  });
+  await run.readUntil("Bash until");
+  await letGo(claude);
+  const { text } = await run.end();
+  assert(!text.includes("\x1b[2m"), text);
+  const result = JSON.parse(text.slice(text.lastIndexOf("\x1b[K") + 3));
+  assertEquals(result.result, "Done.");
+});
+
+Deno.test("Ctrl-C erases the live line and its own trace, and tells that it was heard", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["hello"]);
+  await run.readUntil("Bash until");
+  writeFd(run.pty.fd, encode("\x03"));
+  const { status, bytes } = await run.end();
+  assertEquals(status, { kind: "exited", code: 130 });
+  assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+});
+
+Deno.test("--quiet shows no live line", async () => {
+  await using claude = await StandIn.set({
+    turns: [[{ tools: [{ name: "Bash", input: { command: "sleep 1" } }] }, { text: "Done." }]],
+  });
+  await using run = startInTerminal(claude, ["--quiet", "hello"]);
+  assertEquals((await run.end()).text, "Done.\r\n");
+});
+
+Deno.test("--show mirrors the screen, takes no keys, and leaves the terminal as it was", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["--show", "hello"]);
+  const meanwhile = await run.readUntil("Bash(");
+  assertStringIncludes((await rowsOf(encode(meanwhile))).join("\n"), "hello");
+  writeFd(run.pty.fd, encode("typed\r"));
+  await letGo(claude);
+  const { status, bytes, text } = await run.end();
+  assertEquals(status, { kind: "exited", code: 0 });
+  assertEquals(await rowsOf(bytes), ["Done."]);
+  assert(!text.includes("typed"), text);
+  assertEquals(await touched(bytes), await touched(encode("")));
+  assertEquals(await claude.keys(), []);
+  assertEquals((await claude.journal("start")).map(({ size }) => size), [
+    { rows: SIZE.rows, columns: SIZE.cols },
+  ]);
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("Ctrl-C under --show ends the run and gives the terminal back", async () => {
+  await using claude = await StandIn.set({ turns: TURNS });
+  await using run = startInTerminal(claude, ["--show", "hello"]);
+  await run.readUntil("Bash(");
+  writeFd(run.pty.fd, encode("\x03"));
+  const { status, bytes } = await run.end();
+  assertEquals(status, { kind: "exited", code: 130 });
+  assertEquals(await rowsOf(bytes), ["claude-print: The run was interrupted by SIGINT"]);
+  assertEquals(await touched(bytes), await touched(encode("")));
+});
+
+Deno.test("--show without a terminal is refused", async () => {
+  await using claude = await StandIn.set();
+  const { code, stderr } = await claude.print(["--show", "hello"]);
+  assertEquals(code, 2);
+  assertEquals(
+    stderr,
+    "claude-print: Cannot show Claude Code's screen: stderr is not a terminal\n" +
+      "  Leave out --show, or run claude-print in a terminal\n",
+  );
+  assertEquals(await claude.journal("start"), []);
+});
+
+/** All by which an output may have touched a terminal, besides its screen. */
+async function touched(bytes: Uint8Array): Promise<unknown> {
+  const { default: { Terminal } } = await import("@xterm/headless");
+  const terminal = new Terminal({ ...SIZE, allowProposedApi: true });
+  const said: string[] = [];
+  terminal.onData((data) => said.push(data));
+  terminal.onTitleChange((title) => said.push(title));
+  terminal.onBell(() => said.push("bell"));
+  terminal.write(bytes);
+  await new Promise<void>((done) => terminal.write("", done));
+  const { modes, buffer } = terminal;
+  const state = { said, modes: { ...modes }, screen: buffer.active.type };
+  terminal.dispose();
+  return state;
+}
+
+function encode(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}

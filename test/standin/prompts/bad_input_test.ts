@@ -1,0 +1,362 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
+import { MISSING, NOWHERE } from "../../nowhere.ts";
+import { StandIn, type StartOptions } from "../stand_in.ts";
+
+/** One way to go wrong, and what is said about it. */
+interface Mistake {
+  readonly args: readonly string[];
+  readonly options?: StartOptions;
+  readonly message: RegExp;
+  readonly suggestion: RegExp;
+  /** Prepares the home. */
+  readonly before?: (claude: StandIn) => Promise<unknown>;
+  readonly loggedIn?: boolean;
+}
+
+const BYTES = new Uint8Array([0x61, 0xff, 0xfe, 0x62]);
+
+/** Writes a file into the project folder. */
+function file(name: string, content: string | Uint8Array<ArrayBuffer>, mode = 0o600) {
+  return async ({ home }: StandIn) => {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    await Deno.writeFile(`${home.project}/${name}`, bytes, { mode });
+  };
+}
+
+const MISTAKES: Readonly<Record<string, Mistake>> = {
+  "no claude on PATH": {
+    args: ["hello"],
+    options: { namesBinary: false, env: { PATH: NOWHERE } },
+    message: /^Cannot start claude: "claude" is not on PATH$/,
+    suggestion: /npm install -g @anthropic-ai\/claude-code.*--claude-binary/,
+  },
+  "a claude on PATH that is not executable": {
+    args: ["hello"],
+    options: { namesBinary: false, env: { PATH: "." } },
+    before: file("claude", "#!/bin/sh\n", 0o644),
+    message: /^Cannot start claude: ".*\/claude" is not an executable file$/,
+    suggestion: /chmod \+x/,
+  },
+  "a --claude-binary that does not exist": {
+    args: ["--claude-binary", "./claude", "hello"],
+    options: { namesBinary: false },
+    message: /^Cannot start claude: "\.\/claude" does not exist$/,
+    suggestion: /--claude-binary/,
+  },
+  "a --claude-binary that is not executable": {
+    args: ["--claude-binary", "./claude", "hello"],
+    options: { namesBinary: false },
+    before: file("claude", "#!/bin/sh\n", 0o644),
+    message: /^Cannot start claude: "\.\/claude" is not an executable file$/,
+    suggestion: /chmod \+x/,
+  },
+  "a --claude-binary that is a directory": {
+    args: ["--claude-binary", "./claude", "hello"],
+    options: { namesBinary: false },
+    before: ({ home }) => Deno.mkdir(`${home.project}/claude`),
+    message: /^Cannot start claude: "\.\/claude" is (?:a directory|not an executable file)/,
+    suggestion: /./,
+  },
+  "a --claude-binary that exits at once": {
+    args: ["--claude-binary", "/bin/true", "hello"],
+    options: { namesBinary: false },
+    message: /^Cannot use "\/bin\/true": it is not Claude Code/,
+    suggestion: /--claude-binary/,
+  },
+  "a --claude-binary without an interpreter": {
+    args: ["--claude-binary", "./claude", "hello"],
+    options: { namesBinary: false },
+    before: file("claude", `#!${MISSING}\n`, 0o755),
+    message: /^Cannot .*Cannot start ".*claude": No such file or directory /,
+    suggestion: /./,
+  },
+  "a --claude-binary in no executable format": {
+    args: ["--claude-binary", "./claude", "hello"],
+    options: { namesBinary: false },
+    before: file("claude", "\x7fELF nonsense\n", 0o755),
+    message: /^Cannot .*Cannot start ".*claude": Exec format error /,
+    suggestion: /./,
+  },
+  "a --claude-binary that is silent and says it is something else": {
+    args: ["--claude-binary", "./claude", "--start-timeout", "1", "hello"],
+    options: { namesBinary: false },
+    before: file(
+      "claude",
+      '#!/bin/sh\n[ "$1" = --version ] && exec echo "other 1.0"\nexec sleep 600\n',
+      0o755,
+    ),
+    message: /^Cannot use ".*claude": it is not Claude Code, its --version says something else$/,
+    suggestion: /--claude-binary/,
+  },
+  "a --claude-binary that is silent whatever it is asked": {
+    args: ["--claude-binary", "./claude", "--start-timeout", "1", "hello"],
+    options: { namesBinary: false },
+    before: file("claude", "#!/bin/sh\nsleep 600\n", 0o755),
+    message: /^Cannot use ".*claude": it is not Claude Code, its --version says something else$/,
+    suggestion: /--claude-binary/,
+  },
+  "an --input-file that cannot be read": {
+    args: ["--input-file", "/proc/self/mem"],
+    message: /^Cannot read --input-file "\/proc\/self\/mem": Input\/output error/,
+    suggestion: /Name a text file/,
+  },
+  "an --input-file that does not exist": {
+    args: ["--input-file", "missing.md"],
+    message: /^Cannot read --input-file "missing\.md": there is no such file$/,
+    suggestion: /Name a text file/,
+  },
+  "an --input-file that is a directory": {
+    args: ["--input-file", "."],
+    message: /^Cannot read --input-file "\.": it is a directory$/,
+    suggestion: /Name a text file/,
+  },
+  "an --input-file that is binary": {
+    args: ["--input-file", "binary"],
+    before: file("binary", new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 0xff])),
+    message: /^Cannot send "binary": it holds a NUL byte at byte offset 4$/,
+    suggestion: /name it in the prompt/,
+  },
+  "an --input-file that is not UTF-8": {
+    args: ["--input-file", "latin"],
+    before: file("latin", BYTES),
+    message: /^Cannot send "latin": it is not UTF-8 from byte offset 1 on$/,
+    suggestion: /iconv/,
+  },
+  "an empty --input-file": {
+    args: ["--input-file", "empty"],
+    before: file("empty", ""),
+    message: /^Cannot start a turn: there is no prompt$/,
+    suggestion: /claude-print "your prompt"/,
+  },
+  "stdin that is not UTF-8": {
+    args: [],
+    options: { stdin: BYTES },
+    message: /^Cannot send stdin: it is not UTF-8 from byte offset 1 on$/,
+    suggestion: /iconv/,
+  },
+  "a NUL on stdin": {
+    args: ["and this"],
+    options: { stdin: "a\0b" },
+    message: /^Cannot send stdin: it holds a NUL byte at byte offset 1$/,
+    suggestion: /./,
+  },
+  "no prompt at all": {
+    args: [],
+    message: /^Cannot start a turn: there is no prompt$/,
+    suggestion: /claude-print "your prompt"/,
+  },
+  "an empty prompt": {
+    args: [""],
+    message: /^Cannot start a turn: there is no prompt$/,
+    suggestion: /claude-print "your prompt"/,
+  },
+  "a prompt of white space": {
+    args: [" \n\t "],
+    message: /^Cannot start a turn: the prompt is nothing but white space$/,
+    suggestion: /claude-print "your prompt"/,
+  },
+  "a word on which Claude Code quits": {
+    args: ["--inject", "paste", " exit"],
+    message: /^Cannot send the prompt "exit": the interactive Claude Code quits on this word$/,
+    suggestion: /sentence/,
+  },
+  "--input-file and an argument": {
+    args: ["--input-file", "some.md", "hello"],
+    before: file("some.md", "hello"),
+    message: /^Cannot choose a prompt: there are both --input-file and an argument$/,
+    suggestion: /Give one of the two/,
+  },
+  "--input-file and text on stdin": {
+    args: ["--input-file", "some.md"],
+    options: { stdin: "hello" },
+    before: file("some.md", "hello"),
+    message: /^Cannot choose a prompt: there are both --input-file and text on stdin$/,
+    suggestion: /Give one of the two/,
+  },
+  "an unknown flag": {
+    args: ["--modle", "opus", "hello"],
+    message: /^Cannot read the command line: unknown flag --modle$/,
+    suggestion: /Did you mean --model\?/,
+  },
+  "a flag without its value": {
+    args: ["hello", "--model"],
+    message: /^Cannot read the command line: --model needs a value$/,
+    suggestion: /Type --model/,
+  },
+  "a --timeout of 0": {
+    args: ["--timeout", "0", "hello"],
+    message: /^Cannot read the command line: --timeout does not take "0"$/,
+    suggestion: /Use seconds/,
+  },
+  "a --timeout of nonsense": {
+    args: ["--timeout=soon", "hello"],
+    message: /^Cannot read the command line: --timeout does not take "soon"$/,
+    suggestion: /Use seconds/,
+  },
+  "a flag that is not supported yet": {
+    args: ["--rewind-files", "x", "hello"],
+    message: /^Cannot honour --rewind-files: /,
+    suggestion: /claude -p/,
+  },
+  "a schema that is no JSON": {
+    args: ["--json-schema", "schema.json", "hello"],
+    message: /^Cannot use --json-schema: it is not valid JSON: /,
+    suggestion: /Give a JSON Schema/,
+  },
+  "a schema that is none": {
+    args: ["--json-schema", '{"type":"nonsense"}', "hello"],
+    message: /^Cannot use --json-schema: it is no JSON Schema: data\/type must be /,
+    suggestion: /Give a JSON Schema/,
+  },
+  "bad JSON in --settings": {
+    args: ["--settings", '{"model": }', "hello"],
+    message: /^Cannot parse --settings: /,
+    suggestion: /Give a JSON object/,
+  },
+  "bad JSON in the file of --settings": {
+    args: ["--settings", "settings.json", "hello"],
+    before: file("settings.json", "model: opus"),
+    message: /^Cannot parse the settings file "settings\.json": /,
+    suggestion: /Give a JSON object/,
+  },
+  "a --settings file that does not exist": {
+    args: ["--settings", "missing.json", "hello"],
+    message: /^Cannot read the settings file "missing\.json": /,
+    suggestion: /path of a file/,
+  },
+  "--settings that silence all hooks": {
+    args: ["--settings", '{"disableAllHooks": true}', "hello"],
+    message: /^Cannot honour "disableAllHooks" in --settings: /,
+    suggestion: /Remove it/,
+  },
+  "a session to resume that does not exist": {
+    args: ["--resume", "123e4567-e89b-42d3-a456-426614174000", "hello"],
+    message: /^Cannot resume the session "123e4567-.*": it has no transcript$/,
+    suggestion: /projects/,
+  },
+  "a $TMPDIR that does not exist": {
+    args: ["hello"],
+    options: { env: { TMPDIR: NOWHERE } },
+    message: /^Cannot create a private folder in \/.*\/nowhere: no such folder$/,
+    suggestion: /Set TMPDIR to a folder you can write to/,
+  },
+  "a $TMPDIR that nobody can write to": {
+    // Not even root can make a folder in /proc.
+    args: ["hello"],
+    options: { env: { TMPDIR: "/proc" } },
+    message: /^Cannot create a private folder in \/proc: /,
+    suggestion: /Set TMPDIR to a folder you can write to/,
+  },
+  "a $TMPDIR that is a file": {
+    args: ["hello"],
+    options: { env: { TMPDIR: "/dev/null" } },
+    message: /^Cannot create a private folder in \/dev\/null: /,
+    suggestion: /Set TMPDIR to a folder you can write to/,
+  },
+  "no HOME and no CLAUDE_CONFIG_DIR": {
+    args: ["hello"],
+    options: { env: { HOME: undefined } },
+    message: /^Cannot find the login of Claude Code: HOME is not set$/,
+    suggestion: /CLAUDE_CONFIG_DIR/,
+  },
+  "no login": {
+    args: ["hello"],
+    loggedIn: false,
+    message: /^Cannot log in to Claude: there is no login in .*\.claude$/,
+    suggestion: /claude \/login.*CLAUDE_CODE_OAUTH_TOKEN/,
+  },
+};
+
+for (const [name, mistake] of Object.entries(MISTAKES)) {
+  Deno.test(`${name}: one line that says why, what to do about it, and exit code 2`, async () => {
+    await Promise.all([[], ["--output-format", "json"]].map(async (format) => {
+      await using claude = await StandIn.set({}, { loggedIn: mistake.loggedIn ?? true });
+      await mistake.before?.(claude);
+      const run = await claude.print([...format, ...mistake.args], mistake.options);
+      assertEquals(run.code, 2);
+      const [, message = "", suggestion = "", ...others] =
+        /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
+      assertMatch(message, mistake.message);
+      assertMatch(suggestion, mistake.suggestion);
+      assert(others.join("") === "" || /^ {2}The last screen:\n/.test(others.join("")), run.stderr);
+      if (run.format === "json") {
+        assertEquals([run.result["subtype"], run.result["errors"]], ["internal_error", [message]]);
+      }
+      assertEquals(await claude.journal("start"), [], "the child is not even started");
+      assertEquals(claude.transcripts().size, 0);
+    }));
+  });
+}
+
+Deno.test("stream-json tells of a mistake in a result too", async () => {
+  await using claude = await StandIn.set();
+  const args = ["--output-format", "stream-json", "--verbose", "--settings", "{", "hello"];
+  const { code, frames } = await claude.print(args);
+  assertEquals([code, frames.map(({ subtype }) => subtype)], [2, ["internal_error"]]);
+});
+
+Deno.test("a mistake in a command line of a megabyte is told too", async () => {
+  await using claude = await StandIn.set();
+  const words = Array.from({ length: 8 }, () => "word ".repeat(24_000));
+  const { code, stdout, stderr } = await claude.print([...words, "--nonsense"]);
+  assertEquals([code, stdout], [2, ""]);
+  assertMatch(stderr, /^claude-print: Cannot read the command line: .*--nonsense/);
+});
+
+Deno.test("a folder that vanishes while the prompt is read: one line that says so", async () => {
+  await using claude = await StandIn.set();
+  const { path } = claude.home;
+  const cwd = `${path}/vanishing`;
+  await Deno.mkdir(cwd);
+  makeFifo(`${path}/prompt`);
+  const run = claude.start(["--input-file", `${path}/prompt`, "--output-format", "json"], { cwd });
+  // This waits until the run has opened the other end.
+  const prompt = await Deno.open(`${path}/prompt`, { write: true });
+  await Deno.remove(cwd);
+  await prompt.write(new TextEncoder().encode("hello"));
+  prompt.close();
+  const { code, stderr } = await run.ended;
+  assertEquals(code, 2);
+  assertMatch(stderr, /^claude-print: Cannot work in .*: it no longer exists\n {2}Change .*\n$/);
+});
+
+Deno.test("a $TMPDIR with blanks, quotes and unicode works", async () => {
+  await using claude = await StandIn.set({
+    turns: [[
+      { tools: [{ name: "Bash", input: { command: "touch made" }, asks: true }] },
+      { text: "{prompt}" },
+    ]],
+  });
+  const tmp = `${claude.home.path}/a 'b' "c" $d \`e\` ünï\\cödé \n👍🏽`;
+  await Deno.mkdir(tmp);
+  const run = await claude.print(["--output-format", "json", "hello"], { env: { TMPDIR: tmp } });
+  assertEquals([run.stderr, run.code, run.result["result"]], ["", 0, "hello"]);
+  assertEquals((run.result["permission_denials"] as readonly unknown[]).length, 1);
+  assertEquals([...Deno.readDirSync(tmp)], []);
+});
+
+Deno.test("no HOME is fine where CLAUDE_CONFIG_DIR is set", async () => {
+  await using claude = await StandIn.set();
+  const env = { HOME: undefined, CLAUDE_CONFIG_DIR: claude.home.config };
+  const run = await claude.print(["hello"], { env });
+  assertEquals([run.stderr, run.code], ["", 0]);
+  assertEquals(claude.transcripts().size, 1);
+});
+
+Deno.test("a --session-id that is taken is refused, for a fork too, and its transcript stays", async () => {
+  await using claude = await StandIn.set();
+  const [taken, resumed] = [crypto.randomUUID(), crypto.randomUUID()];
+  const projects = `${claude.home.config}/projects/-elsewhere`;
+  await Deno.mkdir(projects, { recursive: true });
+  for (const id of [taken, resumed]) await Deno.writeTextFile(`${projects}/${id}.jsonl`, "{}\n");
+  for (const more of [[], ["--resume", resumed, "--fork-session"]]) {
+    const { code, stderr } = await claude.print(["--session-id", taken, ...more, "--", "hello"]);
+    assertEquals(code, 2);
+    assertMatch(
+      stderr,
+      /^claude-print: Cannot begin the session .*already in use\n {2}Give another/,
+    );
+  }
+  assertEquals(await Deno.readTextFile(`${projects}/${taken}.jsonl`), "{}\n");
+});
