@@ -2,7 +2,14 @@ import type { HookPayload } from "../session/input.ts";
 import type { Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
-import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import {
+  and,
+  type Compaction,
+  type FramesState,
+  listOf,
+  type Told,
+  told,
+} from "./telling/frames_state.ts";
 import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import { systemFrame } from "./single/system_frame.ts";
@@ -10,6 +17,8 @@ import { unavailableFrame } from "./single/unavailable_frame.ts";
 
 /** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
 const NO_REQUEST = "too_few_groups";
+/** How many answers there are at least where a request for a summary is made (2.1.197 and 2.1.330). */
+const FEWEST_ANSWERS = 2;
 
 /** Takes what a hook tells of compactions; those of subagents are not printed. */
 export function hearCompaction(
@@ -56,12 +65,14 @@ export function isAwaited({ entries, compactions }: FramesState): boolean {
   return true;
 }
 
-/** Says that compactions have begun, when all lines that were written before have been told. */
+/**
+ * Says that a compaction has begun, when all lines that were written before have been told: another one begins when the
+ * outcome of the first is known.
+ */
 export function tellBegun(state: FramesState): Told {
-  return state.compactions.reduce<Told>(
-    (said, each) => each.told ? said : and(said, (state) => sayBegun(state)),
-    told({ ...state, compactions: state.compactions.map((each) => ({ ...each, told: true })) }),
-  );
+  const [first, ...others] = state.compactions;
+  if (first === undefined || first.told) return told(state);
+  return sayBegun({ ...state, compactions: [{ ...first, told: true }, ...others] });
 }
 
 /** Says what a line shows of compactions: that one was begun before it, and what has come of it. */
@@ -87,14 +98,23 @@ export function tellOutcome(state: FramesState, entry: Entry): Told {
 }
 
 /**
- * Whether a line has to wait for the summary before it: 2.1.197 now and then writes the summary after the answer to
- * it.
+ * Whether a line has to wait for the outcome of a compaction before it: 2.1.197 now and then writes the summary after
+ * the answer to it, and on a busy machine the hook that tells why there is none comes after that answer.
  */
-export function isAheadOfSummary(state: FramesState, entry: Entry): boolean {
+export function isAheadOfOutcome(state: FramesState, entry: Entry): boolean {
   if (isBoundary(entry) || isSummary(entry) || isEnd(entry)) return false;
+  if (state.unsummed || state.ahead !== undefined) return true;
   const [first] = state.compactions;
-  return state.unsummed || state.ahead !== undefined ||
-    first?.done === true && isAnswerSince(entry, first);
+  if (first === undefined || first.overdue || !isAnswerSince(entry, first)) return false;
+  return first.done || first.error === undefined && isWorthSummary(state);
+}
+
+/** Whether there is enough of a conversation for a summary to be asked for. */
+function isWorthSummary({ entries, earlier }: FramesState): boolean {
+  const lines = [...earlier, ...listOf(entries)];
+  const answers = lines.slice(lines.findLastIndex(isBoundary) + 1)
+    .flatMap((entry) => entry.type === "assistant" ? [entry.message.id] : []);
+  return new Set(answers).size >= FEWEST_ANSWERS;
 }
 
 /** Whether a line says that the conversation before it has been compacted. */

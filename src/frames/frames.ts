@@ -11,7 +11,7 @@ import {
   told,
   type TurnEnd,
 } from "./telling/frames_state.ts";
-import { earlyAnswer, tellLines, tellNotices, tellWaiting } from "./lines.ts";
+import { earlyAnswer, tellAhead, tellLines, tellNotices, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { awaitMessage } from "./messages.ts";
@@ -94,7 +94,10 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       if (heard.compactions.length > state.compactions.length) {
         return { ...told(heard), effects: [COMPACTION_DELAY] };
       }
-      return quiet(event === "Stop" ? stopTurn(heard, payload) : heard);
+      if (event === "Stop") return quiet(stopTurn(heard, payload));
+      const isOutcome = heard !== state && heard.ahead !== undefined && !heard.unsummed &&
+        heard.compactions[0]?.error !== undefined;
+      return isOutcome ? { ...tellAhead(heard), effects: [] } : quiet(heard);
     }
     case "mcp":
       return quiet(input.settled ? { ...state, connections: input.settled } : state);
@@ -138,9 +141,9 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       return { ...noteShellOver(state, input), effects: [] };
     case "deadline":
       if (input.name === "compaction") {
-        return isAwaited(state)
-          ? { ...told(state), effects: [COMPACTION_DELAY] }
-          : { ...tellBegun(state), effects: [] };
+        const begun = isAwaited(state) ? told(state) : tellBegun(state);
+        const isOver = begun.state.compactions.every((each) => each.told);
+        return { ...begun, effects: isOver ? [] : [COMPACTION_DELAY] };
       }
       if (input.name === "init") return { ...and(begin(state), tellLines), effects: [] };
       return input.name === "shells"
@@ -169,7 +172,7 @@ export function tellTurnEnd(
   if (!recorded) {
     return told({ ...state, ended: [...state.ended, { ...end, cost: state.cost }] });
   }
-  return and(tellLines(state), (state) => tellResult(state, end));
+  return and(and(tellLines(state), tellWaiting), (state) => tellResult(state, end));
 }
 
 /** The run is ending, and with it what goes on in the background. */

@@ -3,7 +3,7 @@ import { framesOfEntry } from "./single/frames_of_entry.ts";
 import { hookEndIn, hookFrames, hookRemarks, isAhead, isTold } from "./single/hook_frames.ts";
 import { startTask, taskFramesOfEntry } from "./single/task_frames.ts";
 import {
-  isAheadOfSummary,
+  isAheadOfOutcome,
   isBoundary,
   isEnd,
   isSummary,
@@ -270,7 +270,7 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   const seen = id === undefined || isTold === undefined
     ? state
     : { ...state, preserved: new Map([...state.preserved, [id, true]]) };
-  if (isAheadOfSummary(seen, entry)) {
+  if (isAheadOfOutcome(seen, entry)) {
     return told({ ...seen, ahead: chained(seen.ahead, entry) });
   }
   if (isEnd(entry)) return and(tellWaiting(seen), (state) => tellLine(state, entry));
@@ -279,14 +279,15 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   return isSummary(entry) ? and(next, tellAhead) : next;
 }
 
-/** Tells the lines that still wait for a summary, though none comes any more. */
+/** Tells the lines that still wait for the outcome of a compaction, though nobody tells it any more. */
 export function tellWaiting(state: FramesState): Told {
-  const compactions = state.compactions.filter(({ done }) => !done);
+  const compactions = state.compactions.filter(({ done }) => !done)
+    .map((each) => ({ ...each, overdue: true }));
   return tellAhead({ ...state, compactions });
 }
 
-/** Tells the lines that had to wait for a summary. */
-function tellAhead(state: FramesState): Told {
+/** Tells the lines that had to wait for the outcome of a compaction. */
+export function tellAhead(state: FramesState): Told {
   const lines = listOf(state.ahead);
   return lines.reduce<Told>(
     (said, entry) => and(said, (state) => tellOwnLine(state, entry)),

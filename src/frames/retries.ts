@@ -11,8 +11,10 @@ const SECOND_MS = 1000;
 /** After so many requests in a row for which the API has no room Claude Code asks the fallback model, or gives up. */
 const OVERLOADS = 3;
 
-/** Tells that a request is made again. */
-export function tellRetry({ fault: _, ...state }: FramesState, retry: ApiRetry): Told {
+/** Tells that a request is made again, unless that has been told before the screen announced it. */
+export function tellRetry(before: FramesState, retry: ApiRetry): Told {
+  const { fault: _, missed, ...state } = before;
+  if (retry.attempt === missed) return told(state);
   const { sessionId } = state.options;
   const asked = and(tellRequest(state), (state) => {
     const { state: next, made } = withIds(
@@ -26,12 +28,12 @@ export function tellRetry({ fault: _, ...state }: FramesState, retry: ApiRetry):
 }
 
 /** A request has failed that may be made again; a subagent's is nobody's business. */
-export function noteFault(state: FramesState, fault: ApiFault): Told {
+export function noteFault({ missed: _, ...state }: FramesState, fault: ApiFault): Told {
   if (state.tasks.size > 0 || !isRetried(fault)) return told(state);
-  const missed = fault.attempt === (state.fault?.attempt ?? 0) + 1
+  const next = fault.attempt === (state.fault?.attempt ?? 0) + 1
     ? tellFault(state)
     : told(withoutFault(state));
-  return told({ ...missed.state, fault }, missed.frames);
+  return told({ ...withoutFault(next.state), fault }, next.frames);
 }
 
 /**
@@ -56,10 +58,11 @@ function tellFault(state: FramesState): Told {
   const { fault } = state;
   if (fault === undefined) return told(state);
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (fault.attempt - 1), LONGEST_DELAY_MS);
-  return tellRetry(state, { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS });
+  const retry = { ...fault, delayMs: Math.ceil(delayMs / SECOND_MS) * SECOND_MS };
+  return and(tellRetry(state, retry), (state) => told({ ...state, missed: fault.attempt }));
 }
 
-function withoutFault({ fault: _, ...state }: FramesState): FramesState {
+function withoutFault({ fault: _, missed: __, ...state }: FramesState): FramesState {
   return state;
 }
 

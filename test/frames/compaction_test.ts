@@ -179,6 +179,28 @@ for (const version of VERSIONS) {
     assertEquals(refused("no", { agent_id: "x", agent_type: "Explore" }), ["too_few_groups"]);
   });
 
+  Deno.test(`${version}: why there is no summary may be told after the answer that follows`, () => {
+    const told = (more: (hook: Compacted["hook"]) => void) => {
+      const { push, hook, finish, frames } = start(version);
+      for (const line of [call("a", 100), result("a", 150), call("b", 160)]) push(line);
+      hook("PreCompact", 200);
+      for (const line of [result("b", 180), answer("done", 400)]) push(line);
+      assertEquals(frames.map(brief).slice(BEGINNING.length), ["call-b", "result-b"]);
+      more(hook);
+      const heard = frames.map(brief).slice(BEGINNING.length + 2);
+      finish(version);
+      assertEquals(brief(frames.at(-1) as Frame), "done");
+      return [heard, frames.map(({ compact_error }) => compact_error).filter(Boolean)];
+    };
+    const refusal = { agent_id: "x", last_assistant_message: "API Error: 400 no" };
+    assertEquals(told((hook) => hook("StopFailure", 300, refusal)), [
+      ["compacting", " failed API Error: 400 no", "done"],
+      ["API Error: 400 no"],
+    ]);
+    // A hook of ours may be lost, whatever happens: then nobody knows it.
+    assertEquals(told(() => {}), [[], ["too_few_groups"]]);
+  });
+
   Deno.test(`${version}: compactions of subagents are not told`, () => {
     const { push, hook, frames } = start(version);
     hook("PreCompact", 200, { agent_id: "x" });
@@ -202,6 +224,21 @@ for (const version of VERSIONS) {
     push(summary);
     const told = ["compacting", " success", "compact_boundary", "summary"];
     assertEquals(frames.map(brief), [...BEGINNING, ...told]);
+  });
+
+  Deno.test(`${version}: a compaction begins once the outcome of the one before it is told`, () => {
+    const { push, hook, tell, frames } = start(version);
+    for (const line of [call("a", 100), result("a", 150)]) push(line);
+    hook("PreCompact", 200);
+    hook("PreCompact", 400);
+    tell({ type: "deadline", name: "compaction" });
+    tell({ type: "deadline", name: "compaction" });
+    assertEquals(frames.map(brief), [...BEGINNING, "compacting"]);
+    for (const line of [call("b", 300), result("b", 350)]) push(line);
+    tell({ type: "deadline", name: "compaction" });
+    const failed = ["compacting", " failed too_few_groups"];
+    const rest = [...failed, "call-b", "result-b", "compacting"];
+    assertEquals(frames.map(brief), [...BEGINNING, ...rest]);
   });
 
   Deno.test(`${version}: one result tells of a turn that was compacted`, () => {

@@ -95,6 +95,8 @@ Deno.test("a retry that the screen did not announce is told before the answer th
   answers();
   assertEquals(retries(), [[1, 2000], [2, 1000], [3, 2000]]);
   assertEquals(kinds(frames).at(-1), "assistant");
+  // The screen was drawn late.
+  tell({ type: "retry", retry: { ...fault, attempt: 3, delayMs: 2000 } });
 
   // What is not made again, or fails for good, is no retry.
   tell({ type: "fault", fault: { ...fault, status: 400 } });

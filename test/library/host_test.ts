@@ -77,7 +77,8 @@ Deno.test("a program that runs a prompt listens to no signal because of it", asy
   const caught = /^SigCgt:\t([\da-f]+)$/mu.exec(
     await Deno.readTextFile(`/proc/${child.pid}/status`),
   )?.[1];
-  for (const signal of [SIGNALS.SIGINT, SIGNALS.SIGTERM, SIGNALS.SIGHUP, SIGNALS.SIGWINCH]) {
+  // Deno 2.9.6 takes SIGHUP, SIGINT, SIGUSR1 and SIGTERM for itself half a second after its start.
+  for (const signal of [SIGNALS.SIGQUIT, SIGNALS.SIGWINCH, SIGNALS.SIGXCPU]) {
     assertEquals(BigInt(`0x${caught}`) >> BigInt(signal - 1) & 1n, 0n, signalName(signal));
   }
   child.kill("SIGKILL");

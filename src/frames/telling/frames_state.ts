@@ -140,6 +140,8 @@ export interface Compaction {
   readonly done: boolean;
   /** What the API said in the place of a summary. */
   readonly error?: string;
+  /** Whether nobody waits any longer for why it failed, or for its summary. */
+  readonly overdue?: boolean;
 }
 
 /** A list to which is only added, the newest first: adding costs the same however long it is. */
@@ -267,6 +269,8 @@ export interface FramesState {
   readonly requested?: boolean;
   /** The last request that has failed, until it is known whether it is made again. */
   readonly fault?: ApiFault;
+  /** The number of that request, once its retry has been told though the screen has not announced it. */
+  readonly missed?: number;
 }
 
 /** A state and what is said because of it. */

@@ -125,10 +125,15 @@ forEachVersion("answers are told as they are written, in the frames of claude -p
 forEachVersion(
   "a request that is made again, and one that goes on with an answer",
   async (real) => {
-    const script = "[[error 529 x1]] [[say one]] [[stop max_tokens]] [[next]] [[say two]]";
-    const args = [...STREAM, `Go on. ${script}`];
+    // Hooks of two answers that follow one another at once may be heard in any order.
+    const heard = `${real.home.path}/heard`;
+    const one = "[[error 529 x1]] [[say one]] [[stop max_tokens]] [[next]]";
+    const args = [...STREAM, `Go on. ${one} [[until ${heard}]] [[say two]]`];
+    const onStdout = (text: string) => {
+      if (text.includes('"text_delta","text":"one"')) Deno.writeTextFileSync(heard, "");
+    };
     const [ours, theirs] = await Promise.all([
-      real.print(["-p", ...args]),
+      real.start(["-p", ...args], { onStdout }).ended,
       real.claudeP(args, { recorded: "partial_messages/again" }),
     ]);
     assertEquals([ours.code, theirs.code], [0, 0], ours.stderr);
