@@ -62,14 +62,15 @@ export function tellShellOutput(
   return callOf(state, id) === undefined ? told(next) : tellUntold(next, id);
 }
 
-/** Tells what has been written by a shell whose call is known. */
+/**
+ * Tells what has been written by a shell whose call is known. What may be Claude Code's own remark is kept until it is
+ * known that the shell is none in the background, which on a busy machine may have ended before that.
+ */
 function tellUntold(state: FramesState, id: string): Told {
   const call = callOf(state, id);
   const seen = state.seenShells.get(id);
   if (call === undefined || seen === undefined) return told(state);
-  const kept = state.shellCalls.get(call)?.background
-    ? remarkIn(seen.untold.at(-1)?.text ?? "", state)
-    : "";
+  const kept = remarkIn(seen.untold.at(-1)?.text ?? "", state);
   const untold = kept === "" ? [] : [{ ...seen.untold.at(-1), text: kept }];
   return seen.untold.reduce<Told>(
     (said, { text, stream }, index) => {
@@ -195,8 +196,22 @@ function leave(
 }
 
 /** Says that a call has written all that it will. */
-function endCall(state: FramesState, id: string): Told {
-  const { shell = null } = state.shellCalls.get(id) ?? {};
+function endCall(before: FramesState, id: string): Told {
+  const { shell = null, background } = before.shellCalls.get(id) ?? {};
+  const { untold = [] } = background ? {} : before.seenShells.get(shell ?? "") ?? {};
+  const rest = untold.reduce<Told>(
+    (said, { text, stream }) =>
+      and(said, (state) => tellText(state, { call: id, shell, text, stream })),
+    told(before),
+  );
+  return and(rest, (state) => forgetCall(state, { id, shell }));
+}
+
+/** Nothing more is told of a call but that this was all. */
+function forgetCall(
+  state: FramesState,
+  { id, shell }: { readonly id: string; readonly shell: string | null },
+): Told {
   const shellCalls = new Map(state.shellCalls);
   shellCalls.delete(id);
   const seenShells = new Map(state.seenShells);

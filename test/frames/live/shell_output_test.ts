@@ -230,6 +230,23 @@ Deno.test("what is long is known by its beginning, and what a hook has changed b
   ]);
 });
 
+Deno.test("a shell in the background may have ended before it is known to be in the background", () => {
+  const REMARK = "\n[exited with code 0]\n";
+  const heard = (task: object) => {
+    const run = begin();
+    run.lines(call("t", "echo k"));
+    run.tell(shell("b1", "echo k"), output("b1", `k\n${REMARK}`), over("b1"));
+    run.lines(result("t", { ...stdout(`k\n${REMARK}`), ...task }));
+    const notification = "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>";
+    run.lines({ type: "queue-operation", operation: "enqueue", content: notification });
+    run.tell(over("b1"));
+    return told(run.frames);
+  };
+  assertEquals(heard({ backgroundTaskId: "b1" }), [["t", "b1", "k\n"], ["t", "b1", ""]]);
+  // Another one has written just that.
+  assertEquals(heard({}), [["t", "b1", "k\n"], ["t", "b1", REMARK], ["t", "b1", ""]]);
+});
+
 Deno.test("a shell in the background is told of until it ends", () => {
   const run = begin();
   const task = { ...stdout(""), backgroundTaskId: "b1" };
