@@ -292,8 +292,15 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   };
 
+  /** Which requests have failed: read after what came of those that followed, and told before it. */
+  const readFaults = () => {
+    for (const fault of retries?.faults(elapsed()) ?? []) {
+      give({ at: elapsed(), type: "fault", fault });
+    }
+  };
   const readTranscript = () => {
     const entries = transcript.read();
+    readFaults();
     for (const entry of entries) give({ at: elapsed(), type: "transcript", entry });
     const lines = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
     for (const line of lines) give({ at: elapsed(), type: "subagent", line });
@@ -339,15 +346,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       for (const outlet of owing) outlet.flush();
     }
   };
-  /** Reads which requests have failed; before what came of those after them. */
-  const readFaults = () => {
-    for (const fault of retries?.faults(elapsed()) ?? []) {
-      give({ at: elapsed(), type: "fault", fault });
-    }
-  };
   const readHooks = () => {
+    const calls = hooks.read();
     readFaults();
-    for (const call of hooks.read()) {
+    for (const call of calls) {
       if (call.event === STATUS_LINE) {
         const cost = costOfStatusLine(call.payload);
         const limits = limitsOfStatusLine(call.payload);
@@ -452,7 +454,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     // While nobody reads what is said, no more is read than at each tick.
     const isWritten = (isNews && !paused) ||
       (isTick && (isNews || !isWatched || elapsed() >= lookedAt + WATCHED_MS));
-    if (isTick || isWritten) readFaults();
+    if (isTick) readFaults();
     if (isTick) shells?.findFolders(elapsed());
     // What a shell wrote comes before the line that says what came of it.
     if (isTick || isWritten || isBehind || isAwaited || shells?.isNamedIn(ready)) {

@@ -8,6 +8,9 @@ import { takeFirst } from "./taking.ts";
 /** Time after which Enter is pressed again when UserPromptSubmit has not come; an Enter too many is harmless. */
 const ENTER_AGAIN_MS = 600;
 
+/** How long a paste may stay unseen before the screen is looked at. */
+const ECHO_MS = 3000;
+
 /** The child can take a prompt: what is awaited now is that it does. */
 export function ready(state: SessionState): Step {
   return act({ ...state, ready: true }, [deadline("start"), ...extendDelivery(state)]);
@@ -36,6 +39,11 @@ export function isSubmitted({ phase, sent }: SessionState): boolean {
   return phase === "entered" || phase === "working" || phase === "settling" ||
     phase === "aborting" ||
     sent.some(({ way }) => way === "stdin");
+}
+
+/** A paste is looked for in what the terminal shows, and now and then on the whole screen. */
+export function awaitEcho(state: SessionState): Step {
+  return act(state, [deadline("echo", ECHO_MS)]);
 }
 
 /** The text stands in the input box: it goes off. */

@@ -1,12 +1,10 @@
+import { awaitEcho } from "./beginning.ts";
 import { askCommand, COMMAND } from "./control/asked_command.ts";
 import { end } from "./ending.ts";
 import { type Message, type Prompt, ticketsOf } from "./message.ts";
 import { ECHO_START, encodePaste } from "./terminal/paste.ts";
 import { isOverspent, type OpenSession, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
-
-/** How long a paste may stay unseen before the screen is looked at. */
-const ECHO_MS = 3000;
 
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
 const RENDEZVOUS_MS = 10_000;
@@ -96,7 +94,7 @@ export function paste(state: OpenSession, prompt: Prompt): Step {
   return act({ ...pasted, phase: "pasted" }, [
     { type: "write", bytes: encodePaste(prompt.text) },
     deadline("look"),
-    deadline("echo", ECHO_MS),
+    ...awaitEcho(state).effects,
     ...limits(state),
     { type: "trace", text: "prompt pasted" },
   ]);

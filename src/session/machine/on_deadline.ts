@@ -24,7 +24,7 @@ export function onDeadline(
     case "start":
       return end(state, { kind: "not-started", silent: !state.heard });
     case "delivery":
-      return end(state, { kind: "not-taken" });
+      return end(state, { kind: state.phase === "pasted" ? "undelivered" : "not-taken" });
     case "silence":
       return onSilence(state, at);
     case "interrupt":

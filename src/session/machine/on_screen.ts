@@ -1,5 +1,5 @@
 import { isAsking } from "../control/asking.ts";
-import { enter, extendStart } from "../beginning.ts";
+import { awaitEcho, enter, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import type { Dialog } from "../terminal/dialogs.ts";
 import { keysFor, recogniseDialog } from "../terminal/recognise_dialog.ts";
@@ -46,7 +46,8 @@ export function onScreen(
       visible: new TextEncoder().encode(text),
       prompt: currentPrompt(next)?.text ?? "",
     });
-    return echoed ? enter(next) : end(next, { kind: "undelivered" });
+    // A busy machine may draw it much later.
+    return echoed ? enter(next) : awaitEcho(next);
   }
   if (next.phase === "starting" && next.status === undefined) {
     return act(next, [lookWhenQuiet()]);

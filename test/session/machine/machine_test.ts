@@ -746,16 +746,18 @@ Deno.test("a Stop before the paste was submitted belongs to something else", () 
 Deno.test("a paste whose echo was missed is found on the screen", () => {
   const session = simulate({ inject: "paste" });
   session.show("\x1b[?2004h");
+  session.draw("❯ ");
+  session.wait(3000);
   session.draw("❯ hello there");
   session.wait(3000);
   assertEquals(session.typed(), "\x1b[200~hello there\x1b[201~\r");
 });
 
 Deno.test("a paste that never shows ends the run without Enter", () => {
-  const session = simulate({ inject: "paste" });
+  const session = simulate({ inject: "paste", deliveryTimeoutMs: 8000 });
   session.show("\x1b[?2004h");
   session.draw("❯ ");
-  session.wait(3000);
+  session.wait(8000);
   session.hear(EXIT);
   assertEquals(session.ending(), { kind: "undelivered" });
   assertEquals(session.typed().includes("\r"), false);
