@@ -1,7 +1,14 @@
 import { z } from "zod/mini";
 import type { CastHeader } from "../cast.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
+import type { FramesOptions } from "../../frames/telling/frames_state.ts";
+import type { ReportOptions } from "../../frames/result/report.ts";
+import type { CallerOptions } from "../../session/control/question.ts";
+import type { Limits, SessionOptions } from "../../session/session_state.ts";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
+
+/** A schema for each field, those too that may be absent: what has none would be gone from a recording that is read. */
+export type Fields<Value> = { readonly [Key in keyof Required<Value>]: z.ZodMiniType };
 
 /** Rows or columns of a terminal. */
 export const sideSchema: z.ZodMiniType<number> = z.int().check(
@@ -18,83 +25,99 @@ const limits = {
   idleTimeoutMs: z.exactOptional(milliseconds),
   drainTimeoutMs: milliseconds,
   exitTimeoutMs: milliseconds,
-};
+} satisfies Fields<Limits>;
 
-const session = z.object({
-  conversation: z.exactOptional(z.literal(true)),
-  version: z.exactOptional(z.string()),
-  size: z.object({ rows: sideSchema, cols: sideSchema }),
-  ...limits,
-  backgroundCeilingMs: z.exactOptional(milliseconds),
-  maxTurns: z.exactOptional(z.number()),
-  maxBudgetUsd: z.exactOptional(z.number()),
-  output: z.exactOptional(
-    z.object({ schema: z.record(z.string(), z.unknown()), maxTries: z.number() }),
+const CALLER = {
+  idPrefix: z.string(),
+  permissions: z.exactOptional(z.literal(true)),
+  promptTool: z.exactOptional(
+    z.object({ name: z.string(), server: z.exactOptional(z.string()), tool: z.string() }),
   ),
-  hookless: z.exactOptional(z.literal(true)),
-  mcpServers: z.exactOptional(z.number()),
-  paidUsd: z.exactOptional(z.number()),
-  asksStatus: z.exactOptional(z.literal(true)),
-  caller: z.exactOptional(z.object({
-    idPrefix: z.string(),
-    permissions: z.exactOptional(z.literal(true)),
-    promptTool: z.exactOptional(
-      z.object({ name: z.string(), server: z.exactOptional(z.string()), tool: z.string() }),
-    ),
-    mayBypass: z.exactOptional(z.literal(true)),
-    callbacks: z.array(z.object({
-      event: z.string(),
-      matcher: z.exactOptional(z.string()),
-      id: z.string(),
-      timeoutS: z.exactOptional(z.number()),
-    })),
-    initialized: z.exactOptional(
-      z.object({ id: z.string(), error: z.exactOptional(z.string()) }),
-    ),
+  mayBypass: z.exactOptional(z.literal(true)),
+  servers: z.exactOptional(z.array(z.string())),
+  setServers: z.exactOptional(z.record(z.string(), z.unknown())),
+  switched: z.exactOptional(z.record(z.string(), z.boolean())),
+  callbacks: z.array(z.object({
+    event: z.string(),
+    matcher: z.exactOptional(z.string()),
+    id: z.string(),
+    timeoutS: z.exactOptional(z.number()),
   })),
-  otherStopHooks: z.boolean(),
-});
+  initialized: z.exactOptional(
+    z.object({ id: z.string(), error: z.exactOptional(z.string()) }),
+  ),
+} satisfies Fields<CallerOptions>;
+
+const session = z.object(
+  {
+    conversation: z.exactOptional(z.literal(true)),
+    version: z.exactOptional(z.string()),
+    size: z.object({ rows: sideSchema, cols: sideSchema }),
+    ...limits,
+    backgroundCeilingMs: z.exactOptional(milliseconds),
+    maxTurns: z.exactOptional(z.number()),
+    maxBudgetUsd: z.exactOptional(z.number()),
+    output: z.exactOptional(
+      z.object({ schema: z.record(z.string(), z.unknown()), maxTries: z.number() }),
+    ),
+    hookless: z.exactOptional(z.literal(true)),
+    mcpServers: z.exactOptional(z.number()),
+    paidUsd: z.exactOptional(z.number()),
+    asksStatus: z.exactOptional(z.literal(true)),
+    bridged: z.exactOptional(z.array(z.string())),
+    caller: z.exactOptional(z.object(CALLER)),
+    otherStopHooks: z.boolean(),
+  } satisfies Fields<SessionOptions>,
+);
 
 /** What the first recordings hold of the prompt. */
 const way = { inject: z.enum(["stdin", "paste", "rendezvous"]), prompt: z.string() };
 
-const frames = z.object({
-  sessionId: z.string(),
-  cwd: z.string(),
-  permissionMode: z.string(),
-  apiKeySource: z.string(),
-  outputStyle: z.exactOptional(z.string()),
-  memoryPath: z.exactOptional(z.string()),
-  servedByAnthropic: z.boolean(),
-  denialMessages: z.array(z.string()),
-  seed: z.string(),
-  startedAt: z.number(),
-  before: z.exactOptional(
-    z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
-  ),
-  replay: z.exactOptional(z.literal(true)),
-  mirrorPath: z.exactOptional(z.string()),
-  subagentText: z.exactOptional(z.literal(true)),
-  homes: z.exactOptional(z.object({ child: z.string(), user: z.string() })),
-  fastMode: z.exactOptional(z.enum(["on", "disabled_by_env"])),
-  hookEvents: z.exactOptional(z.literal(true)),
-  model: z.exactOptional(z.string()),
-  partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
-  shellOutput: z.exactOptional(z.enum(["joined", "split"])),
-  output: z.exactOptional(z.union([z.literal(true), z.literal("initialized")])),
-  version: z.exactOptional(z.string()),
-  conversation: z.exactOptional(z.literal(true)),
-});
+const frames = z.object(
+  {
+    sessionId: z.string(),
+    cwd: z.string(),
+    permissionMode: z.string(),
+    apiKeySource: z.string(),
+    outputStyle: z.exactOptional(z.string()),
+    memoryPath: z.exactOptional(z.string()),
+    servedByAnthropic: z.boolean(),
+    denialMessages: z.array(z.string()),
+    seed: z.string(),
+    startedAt: z.number(),
+    before: z.exactOptional(
+      z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
+    ),
+    replay: z.exactOptional(z.literal(true)),
+    mirrorPath: z.exactOptional(z.string()),
+    subagentText: z.exactOptional(z.literal(true)),
+    homes: z.exactOptional(z.object({ child: z.string(), user: z.string() })),
+    fastMode: z.exactOptional(z.enum(["on", "disabled_by_env"])),
+    hookEvents: z.exactOptional(z.literal(true)),
+    model: z.exactOptional(z.string()),
+    partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
+    shellOutput: z.exactOptional(z.enum(["joined", "split"])),
+    output: z.exactOptional(z.union([z.literal(true), z.literal("initialized")])),
+    version: z.exactOptional(z.string()),
+    conversation: z.exactOptional(z.literal(true)),
+    servers: z.exactOptional(
+      z.array(z.object({ name: z.string(), source: z.string(), disabled: z.boolean() })),
+    ),
+    activity: z.exactOptional(z.literal(true)),
+  } satisfies Fields<FramesOptions>,
+);
 
-const report = z.object({
-  limits: z.object(limits),
-  binary: z.string(),
-  credential: z.exactOptional(z.string()),
-  maxTurns: z.exactOptional(z.number()),
-  maxBudgetUsd: z.exactOptional(z.number()),
-  outputTries: z.exactOptional(z.number()),
-  record: z.exactOptional(z.string()),
-});
+const report = z.object(
+  {
+    limits: z.object(limits),
+    binary: z.string(),
+    credential: z.exactOptional(z.string()),
+    maxTurns: z.exactOptional(z.number()),
+    maxBudgetUsd: z.exactOptional(z.number()),
+    outputTries: z.exactOptional(z.number()),
+    record: z.exactOptional(z.string()),
+  } satisfies Fields<ReportOptions>,
+);
 
 const cast = {
   version: z.literal(2),

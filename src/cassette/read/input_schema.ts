@@ -1,6 +1,8 @@
 import { z } from "zod/mini";
-import { sideSchema } from "./header_schema.ts";
+import { type Fields, sideSchema } from "./header_schema.ts";
 import type { LineSummary, RecordedInput } from "../recorded_input.ts";
+import type { Input, Subagent } from "../../session/input.ts";
+import type { CarriedOut, Prompt } from "../../session/message.ts";
 import { DEADLINE_NAMES } from "../../session/deadline_names.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
 
@@ -16,7 +18,6 @@ const exit = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** Every field has to be here: one that is not would reach the session unchecked. */
 const LINE_SUMMARY = {
   type: z.string(),
   subtype: z.exactOptional(z.string()),
@@ -27,15 +28,20 @@ const LINE_SUMMARY = {
   shellLimitMs: z.exactOptional(z.number()),
   called: z.exactOptional(z.array(z.string())),
   returned: z.exactOptional(z.array(z.string())),
-} satisfies Record<keyof LineSummary, z.ZodMiniType>;
+} satisfies Fields<LineSummary>;
+
+/** What an input says. */
+type Said<Type extends Input["type"]> = Omit<Extract<Input, { readonly type: Type }>, "at">;
 
 const line = z.record(z.string(), z.unknown());
-const subagent = z.object({
-  agentId: z.string(),
-  toolUseId: z.string(),
-  type: z.string(),
-  description: z.string(),
-});
+const subagent = z.object(
+  {
+    agentId: z.string(),
+    toolUseId: z.string(),
+    type: z.string(),
+    description: z.string(),
+  } satisfies Fields<Subagent>,
+);
 const fault = z.object({
   attempt: z.number(),
   maxRetries: z.number(),
@@ -70,12 +76,14 @@ const fields = {
   repeated: z.exactOptional(z.literal(true)),
 };
 const message = z.union([
-  z.object({
-    ...fields,
-    way: z.enum(["stdin", "paste", "rendezvous"]),
-    command: z.exactOptional(z.string()),
-    altered: z.exactOptional(z.string()),
-  }),
+  z.object(
+    {
+      ...fields,
+      way: z.enum(["stdin", "paste", "rendezvous"]),
+      command: z.exactOptional(z.string()),
+      altered: z.exactOptional(z.string()),
+    } satisfies Fields<Prompt>,
+  ),
   z.object({
     ...fields,
     settled: z.discriminatedUnion("kind", [
@@ -83,11 +91,13 @@ const message = z.union([
         kind: z.literal("local"),
         text: z.string(),
         version: z.string(),
-        carried: z.exactOptional(z.object({
-          name: z.exactOptional(z.string()),
-          words: z.exactOptional(z.string()),
-          fields: z.exactOptional(line),
-        })),
+        carried: z.exactOptional(z.object(
+          {
+            name: z.exactOptional(z.string()),
+            words: z.exactOptional(z.string()),
+            fields: z.exactOptional(line),
+          } satisfies Fields<CarriedOut>,
+        )),
       }),
       z.object({ kind: z.literal("asked"), version: z.string() }),
       z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
@@ -118,23 +128,27 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         body: z._default(line, {}),
       }),
     }),
-    z.object({
-      type: z.literal("consulted"),
-      id: z.string(),
-      said: z.union([
-        z.object({ response: line, init: z.exactOptional(line) }),
-        z.object({ error: z.string(), errorCode: z.exactOptional(z.string()) }),
-        z.object({ failure: z.string() }),
-      ]),
-    }),
-    z.object({
-      type: z.literal("mcp-message"),
-      server: z.string(),
-      message: line,
-      problems: z.exactOptional(
-        z.array(z.object({ text: z.string(), found: z.exactOptional(z.string()) })),
-      ),
-    }),
+    z.object(
+      {
+        type: z.literal("consulted"),
+        id: z.string(),
+        said: z.union([
+          z.object({ response: line, init: z.exactOptional(line) }),
+          z.object({ error: z.string(), errorCode: z.exactOptional(z.string()) }),
+          z.object({ failure: z.string() }),
+        ]),
+      } satisfies Fields<Said<"consulted">>,
+    ),
+    z.object(
+      {
+        type: z.literal("mcp-message"),
+        server: z.string(),
+        message: line,
+        problems: z.exactOptional(
+          z.array(z.object({ text: z.string(), found: z.exactOptional(z.string()) })),
+        ),
+      } satisfies Fields<Said<"mcp-message">>,
+    ),
     z.object({
       type: z.literal("answer"),
       answer: z.union([
@@ -144,35 +158,43 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     }),
     z.object({ type: z.literal("unreadable"), reason: z.string() }),
     z.object({ type: z.literal("closed") }),
-    z.object({
-      type: z.literal("cost"),
-      totalUsd: z.number(),
-      apiDurationMs: z.number(),
-      limits: z.exactOptional(limits),
-    }),
-    z.object({
-      type: z.literal("hook"),
-      event: z.string(),
-      payload: z.record(z.string(), z.unknown()),
-      id: z.exactOptional(z.string()),
-      callback: z.exactOptional(z.number()),
-      ranAt: z.exactOptional(z.number()),
-    }),
-    z.object({
-      type: z.literal("mcp"),
-      begun: z.number(),
-      done: z.number(),
-      settled: z.exactOptional(z.record(z.string(), z.enum(["connected", "failed"]))),
-    }),
+    z.object(
+      {
+        type: z.literal("cost"),
+        totalUsd: z.number(),
+        apiDurationMs: z.number(),
+        limits: z.exactOptional(limits),
+      } satisfies Fields<Said<"cost">>,
+    ),
+    z.object(
+      {
+        type: z.literal("hook"),
+        event: z.string(),
+        payload: z.record(z.string(), z.unknown()),
+        id: z.exactOptional(z.string()),
+        callback: z.exactOptional(z.number()),
+        ranAt: z.exactOptional(z.number()),
+      } satisfies Fields<Said<"hook">>,
+    ),
+    z.object(
+      {
+        type: z.literal("mcp"),
+        begun: z.number(),
+        done: z.number(),
+        settled: z.exactOptional(z.record(z.string(), z.enum(["connected", "failed"]))),
+      } satisfies Fields<Said<"mcp">>,
+    ),
     z.object({ type: z.literal("unheard") }),
     z.object({ type: z.literal("reachable") }),
-    z.object({
-      type: z.literal("status"),
-      status: z.string(),
-      waitingFor: z.exactOptional(z.string()),
-      updatedAt: z.exactOptional(z.number()),
-      version: z.exactOptional(z.string()),
-    }),
+    z.object(
+      {
+        type: z.literal("status"),
+        status: z.string(),
+        waitingFor: z.exactOptional(z.string()),
+        updatedAt: z.exactOptional(z.number()),
+        version: z.exactOptional(z.string()),
+      } satisfies Fields<Said<"status">>,
+    ),
     z.object({ type: z.literal("earlier"), lines: z.array(line) }),
     z.object({ type: z.literal("subagent"), subagent, line }),
     z.object({ type: z.literal("read") }),
@@ -180,23 +202,29 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("retry"), retry }),
     z.object({ type: z.literal("stream"), request: z.number(), part: streamedPart }),
     z.object({ type: z.literal("shells"), ids: z.array(z.string()) }),
-    z.object({
-      type: z.literal("shell"),
-      id: z.string(),
-      command: z.exactOptional(z.string()),
-      running: z.boolean(),
-    }),
-    z.object({
-      type: z.literal("shell-output"),
-      id: z.string(),
-      text: z.string(),
-      stream: z.exactOptional(z.enum(["stdout", "stderr"])),
-    }),
-    z.object({
-      type: z.literal("shell-over"),
-      id: z.string(),
-      cut: z.exactOptional(z.literal(true)),
-    }),
+    z.object(
+      {
+        type: z.literal("shell"),
+        id: z.string(),
+        command: z.exactOptional(z.string()),
+        running: z.boolean(),
+      } satisfies Fields<Said<"shell">>,
+    ),
+    z.object(
+      {
+        type: z.literal("shell-output"),
+        id: z.string(),
+        text: z.string(),
+        stream: z.exactOptional(z.enum(["stdout", "stderr"])),
+      } satisfies Fields<Said<"shell-output">>,
+    ),
+    z.object(
+      {
+        type: z.literal("shell-over"),
+        id: z.string(),
+        cut: z.exactOptional(z.literal(true)),
+      } satisfies Fields<Said<"shell-over">>,
+    ),
     z.object({
       type: z.literal("screen"),
       screen: z.object({ lines: z.array(z.string()), cursor: place }),
@@ -208,6 +236,10 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       size: z.object({ rows: sideSchema, cols: sideSchema }),
     }),
     z.object({ type: z.literal("deadline"), name: z.enum(DEADLINE_NAMES) }),
-    z.object({ type: z.literal("exit"), exit, remains: z.exactOptional(remains) }),
+    z.object(
+      { type: z.literal("exit"), exit, remains: z.exactOptional(remains) } satisfies Fields<
+        Said<"exit">
+      >,
+    ),
   ]),
 ]);

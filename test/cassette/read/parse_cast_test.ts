@@ -1,6 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
+import type { FramesOptions } from "../../../src/frames/telling/frames_state.ts";
+import type { ReportOptions } from "../../../src/frames/result/report.ts";
+import type { CallerOptions } from "../../../src/session/control/question.ts";
+import type { Limits, SessionOptions } from "../../../src/session/session_state.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { encodeCast } from "../../../src/cassette/record/encode_cassette.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
@@ -43,6 +47,88 @@ Deno.test("a cast is written and read again without loss", () => {
     const cast: Cast = { header, events };
     assertEquals(parse(encodeCast(cast)), cast);
   }));
+});
+
+/** All that a run can be told, with no field left out. */
+const LIMITS: Required<Limits> = {
+  timeoutMs: 1,
+  startTimeoutMs: 2,
+  deliveryTimeoutMs: 3,
+  idleTimeoutMs: 4,
+  drainTimeoutMs: 5,
+  exitTimeoutMs: 6,
+};
+const CALLER: Required<CallerOptions> = {
+  idPrefix: "a",
+  permissions: true,
+  promptTool: { name: "mcp__s__t", server: "s", tool: "t" },
+  mayBypass: true,
+  servers: ["calc"],
+  setServers: { calc: { type: "sdk" } },
+  switched: { calc: false },
+  callbacks: [{ event: "Stop", matcher: "x", id: "1", timeoutS: 3 }],
+  initialized: { id: "i", error: "no" },
+};
+const SESSION: Required<SessionOptions> = {
+  ...LIMITS,
+  conversation: true,
+  version: "2.1.330",
+  size: { rows: 24, cols: 80 },
+  backgroundCeilingMs: 7,
+  maxTurns: 8,
+  maxBudgetUsd: 9,
+  paidUsd: 10,
+  hookless: true,
+  output: { schema: { type: "object" }, maxTries: 3 },
+  mcpServers: 2,
+  bridged: ["calc"],
+  asksStatus: true,
+  caller: CALLER,
+  otherStopHooks: true,
+};
+const FRAMES: Required<FramesOptions> = {
+  conversation: true,
+  version: "2.1.330",
+  sessionId: "s",
+  cwd: "/p",
+  permissionMode: "plan",
+  apiKeySource: "none",
+  outputStyle: "x",
+  memoryPath: "/m",
+  servedByAnthropic: true,
+  denialMessages: ["no"],
+  seed: "seed",
+  startedAt: 11,
+  servers: [{ name: "calc", source: "user", disabled: false }],
+  activity: true,
+  before: { results: 1, totalUsd: 2, apiDurationMs: 3 },
+  replay: true,
+  mirrorPath: "/t.jsonl",
+  subagentText: true,
+  homes: { child: "/c", user: "/u" },
+  fastMode: "on",
+  hookEvents: true,
+  model: "m",
+  partial: "exact",
+  shellOutput: "split",
+  output: "initialized",
+};
+const REPORT: Required<ReportOptions> = {
+  limits: LIMITS,
+  binary: "/claude",
+  credential: "ANTHROPIC_API_KEY",
+  maxTurns: 8,
+  maxBudgetUsd: 9,
+  outputTries: 3,
+  record: "/r",
+};
+
+Deno.test("a cast keeps all that a run was told", () => {
+  const conversation = { session: SESSION, frames: FRAMES, report: REPORT };
+  const output = { format: "json", verbose: true } as const;
+  const full = { ...header, claude_print: { version: "1", conversation, output } };
+  const cast: Cast = { header: full, events: [] };
+  assertEquals(parse(encodeCast(cast)), cast);
 });
 
 Deno.test("times are kept to the microsecond, in seconds as players want them", () => {
