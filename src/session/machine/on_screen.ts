@@ -17,6 +17,8 @@ const DIALOG_LOOK_MS = 300;
 const UNKNOWN_DIALOG_MS = 3000;
 /** How long a key may show no effect before it is pressed again: a second one in haste would hit the dialog that follows. */
 const KEY_AGAIN_MS = 2000;
+/** How long a paste may be missed on the screen, from the first look. */
+const ECHO_PATIENCE_MS = 12_000;
 /** Bound on keys in dialogs: no known one needs more. */
 const MAX_DIALOG_KEYS = 20;
 
@@ -46,8 +48,12 @@ export function onScreen(
       visible: new TextEncoder().encode(text),
       prompt: currentPrompt(next)?.text ?? "",
     });
+    if (echoed) return enter(next);
     // A busy machine may draw it much later.
-    return echoed ? enter(next) : awaitEcho(next);
+    const { missedSince = at } = next.echo;
+    return at - missedSince < ECHO_PATIENCE_MS
+      ? awaitEcho({ ...next, echo: { ...next.echo, missedSince } })
+      : end(next, { kind: "undelivered" });
   }
   if (next.phase === "starting" && next.status === undefined) {
     return act(next, [lookWhenQuiet()]);

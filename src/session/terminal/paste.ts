@@ -73,6 +73,8 @@ export interface EchoState {
   readonly seen: string;
   /** What is looked for: the prompt's last such bytes; absent before the first look. */
   readonly sample?: string;
+  /** When it was not on the screen for the first time, in milliseconds. */
+  readonly missedSince?: number;
 }
 
 /** Nothing seen yet. */
@@ -95,7 +97,7 @@ export function seeEcho(
   const seen = state.seen + inkOf(options.visible);
   const sample = state.sample ?? inkOf(encoder.encode(options.prompt)).slice(-SAMPLE);
   const echoed = seen.includes(PLACEHOLDER) || (sample !== "" && seen.includes(sample));
-  return { state: { seen: seen.slice(-64), sample }, echoed };
+  return { state: { ...state, seen: seen.slice(-64), sample }, echoed };
 }
 
 /** Bytes as characters, without ASCII blanks and controls. */

@@ -76,7 +76,7 @@ Deno.test("a paste that never shows fails the run, and Enter is not pressed", as
   await using claude = await StandIn.set({
     paste: { echoMs: 600_000, swallowsEnter: null, enters: 1 },
   });
-  const run = await claude.print([...PASTE, "hello"]);
+  const run = await claude.print([...PASTE, "--delivery-timeout", "4", "hello"]);
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, "the paste did not appear in Claude Code's input box");
   assertEquals(await claude.keys(), ["\x1b[200~hello\x1b[201~"]);
