@@ -27,13 +27,12 @@ export function tellRetry(before: FramesState, retry: ApiRetry): Told {
   return told({ ...asked.state, early: [...asked.state.early, ...asked.frames] });
 }
 
-/** A request has failed that may be made again; a subagent's is nobody's business. */
-export function noteFault({ missed: _, ...state }: FramesState, fault: ApiFault): Told {
-  if (state.tasks.size > 0 || !isRetried(fault)) return told(state);
-  const next = fault.attempt === (state.fault?.attempt ?? 0) + 1
-    ? tellFault(state)
-    : told(withoutFault(state));
-  return told({ ...withoutFault(next.state), fault }, next.frames);
+/** A request has failed that may be made again, or that was; a subagent's is nobody's business. */
+export function noteFault(state: FramesState, fault: ApiFault): Told {
+  if (state.tasks.size > 0) return told(state);
+  const isAgain = fault.attempt === (state.fault?.attempt ?? 0) + 1;
+  const next = isAgain ? tellFault(state) : told(state);
+  return isRetried(fault) ? told({ ...withoutFault(next.state), fault }, next.frames) : next;
 }
 
 /**

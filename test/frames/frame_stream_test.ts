@@ -113,6 +113,12 @@ Deno.test("a retry that the screen did not announce is told before the answer th
   tell({ type: "hook", event: "StopFailure", payload: {} });
   answers();
   assertEquals(retries().length, 3);
+
+  // It was made again, and in vain.
+  tell({ type: "fault", fault: { ...fault, maxRetries: 1 } });
+  tell({ type: "fault", fault: { ...fault, attempt: 2, maxRetries: 1 } });
+  answers({ isApiErrorMessage: true });
+  assertEquals(retries().slice(3), [[1, 1000]]);
 });
 
 Deno.test("a resumed session begins with what earlier runs were told of it", () => {
