@@ -140,7 +140,11 @@ Deno.test("a run that is stopped by ^Z and goes on is none the worse", async () 
 
 Deno.test("the child's terminal follows the size of the user's", async () => {
   await using claude = await StandIn.set({
-    sabotage: [{ at: "answer", run: "until grep -q resize ../journal; do sleep 0.05; done" }],
+    // The journal holds this scenario too, but there it is quoted once more.
+    sabotage: [{
+      at: "answer",
+      run: `until grep -q ':"resize"' ../journal; do sleep 0.05; done`,
+    }],
   });
   const { home, binary } = claude;
   const command = [...CLAUDE_PRINT, "--claude-binary", binary, "--quiet", "hello"];
