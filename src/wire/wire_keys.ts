@@ -39,6 +39,7 @@ const TABLE: Table = {
         "uuid",
         "memory_paths",
         "fast_mode_state",
+        "betas",
       ],
     },
     {

@@ -104,6 +104,7 @@ const frames = z.object(
       z.array(z.object({ name: z.string(), source: z.string(), disabled: z.boolean() })),
     ),
     activity: z.exactOptional(z.literal(true)),
+    betas: z.exactOptional(z.array(z.string())),
   } satisfies Fields<FramesOptions>,
 );
 

@@ -47,6 +47,8 @@ export interface InitFacts {
   readonly output?: true | "initialized" | undefined;
   /** Whether requests go to Anthropic's own host. */
   readonly servedByAnthropic?: boolean;
+  /** The headers that the user has added to requests. */
+  readonly betas?: readonly string[] | undefined;
 }
 
 /**
@@ -78,6 +80,7 @@ export function initFrame(facts: InitFacts): InitFrame {
     analytics_disabled: facts.analyticsDisabled,
     product_feedback_disabled: facts.productFeedbackDisabled,
     served_by_anthropic: facts.servedByAnthropic,
+    betas: facts.betas,
     uuid: facts.uuid,
     memory_paths: facts.memoryPath === undefined ? undefined : { auto: facts.memoryPath },
     original_cwd: facts.cwd,

@@ -35,6 +35,7 @@ export function begin(state: FramesState, version = state.version): Told {
       ...(options.outputStyle === undefined ? {} : { outputStyle: options.outputStyle }),
       ...(options.memoryPath === undefined ? {} : { memoryPath: options.memoryPath }),
       servedByAnthropic: options.servedByAnthropic,
+      betas: options.betas,
       analyticsDisabled: true,
       productFeedbackDisabled: true,
       described: state.described,

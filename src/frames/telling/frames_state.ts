@@ -29,6 +29,8 @@ export interface FramesOptions {
   /** Where the user's automatic memory of this project is; absent where there is none. */
   readonly memoryPath?: string;
   readonly servedByAnthropic: boolean;
+  /** The headers that the user has added to requests; absent for none. */
+  readonly betas?: readonly string[];
   /** The texts with which this run refuses what somebody should be asked. */
   readonly denialMessages: readonly string[];
   /** A UUID of which the ids of frames are made. */

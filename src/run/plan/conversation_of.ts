@@ -19,6 +19,8 @@ import { projectSlug } from "../../transcript/project_slug.ts";
 interface Known {
   readonly facts: PlanFacts;
   readonly decided: Decisions;
+  /** The headers of `--betas` that Claude Code sends. */
+  readonly betas: readonly string[];
 }
 
 /** What the machines are told of a run, but for the time of the start. */
@@ -106,7 +108,7 @@ function byMessage(
 
 function framesOptions(
   order: RunOrder,
-  { facts, decided: { session, mode, memoryPath, servers, hookless } }: Known,
+  { facts, decided: { session, mode, memoryPath, servers, hookless }, betas }: Known,
 ): FramesOptions {
   const { env, cwd } = order;
   const shellOutput = shellOutputOf(order);
@@ -119,6 +121,7 @@ function framesOptions(
     // A restricted session has none.
     ...(hookless !== undefined || order.forwarded.includes("--restricted") ? {} : { memoryPath }),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
+    ...(betas.length === 0 ? {} : { betas }),
     denialMessages: [DENIAL_MESSAGE],
     seed: facts.seed,
     startedAt: facts.now,

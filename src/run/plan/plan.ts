@@ -69,7 +69,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const { session, mode, isGated, log, rendezvous } = decided;
   const parts = partsOf(facts.folder);
   const { configDir, tempDir } = parts;
-  const { variables: asked, warnings } = requestVariables(order, {
+  const { variables: asked, betas, warnings } = requestVariables(order, {
     login: facts.login,
     settings: valuesOf(facts.settings),
   });
@@ -104,7 +104,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     retryLog: order.retries ? log : undefined,
     toldLog: order.debugToStderr ? log : undefined,
     mcpLog: isGated ? log : undefined,
-    conversation: conversationOf(order, { facts, decided }),
+    conversation: conversationOf(order, { facts, decided, betas }),
     message: messageOf(order, { facts, decided }),
     warnings,
   };

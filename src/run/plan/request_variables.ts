@@ -16,6 +16,8 @@ const BODY = "CLAUDE_CODE_EXTRA_BODY";
 /** Variables for the child, and what the user is to be told of flags that have no effect. */
 export interface RequestVariables {
   readonly variables: Environment;
+  /** The headers of `--betas` that Claude Code sends. */
+  readonly betas: readonly string[];
   readonly warnings: readonly string[];
 }
 
@@ -38,9 +40,10 @@ export function requestVariables(
     const last = all.findLast((value) => typeof value === "string");
     return typeof last === "string" ? last : env[name] ?? "";
   };
-  const allowed = hasApiKey(login) ? betas.filter((beta) => beta === ALLOWED_BETA) : [];
+  const isAllowed = hasApiKey(login) && betas.includes(ALLOWED_BETA);
+  const allowed = isAllowed ? [ALLOWED_BETA] : [];
   const added = [
-    ...allowed.slice(0, 1),
+    ...allowed,
     ...(taskBudget === undefined ? [] : [TASK_BUDGET_BETA]),
   ];
   const known = named(BETAS).split(",").map((beta) => beta.trim()).filter((beta) => beta !== "");
@@ -49,6 +52,7 @@ export function requestVariables(
       ...(added.length === 0 ? {} : { [BETAS]: [...new Set([...known, ...added])].join(",") }),
       ...(taskBudget === undefined ? {} : { [BODY]: withTaskBudget(named(BODY), taskBudget) }),
     },
+    betas: allowed,
     warnings: warningsOf(betas, login),
   };
 }

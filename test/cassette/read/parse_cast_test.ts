@@ -101,6 +101,7 @@ const FRAMES: Required<FramesOptions> = {
   startedAt: 11,
   servers: [{ name: "calc", source: "user", disabled: false }],
   activity: true,
+  betas: ["context-1m-2025-08-07"],
   before: { results: 1, totalUsd: 2, apiDurationMs: 3 },
   replay: true,
   mirrorPath: "/t.jsonl",

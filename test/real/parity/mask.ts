@@ -69,8 +69,8 @@ const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>>
     "result.usage": "an answer without anything in it leaves no line, so it is not counted",
   },
   "betas": {
-    "system/init.betas": "the child is given the header, and does not know what it is good for",
-    "result.modelUsage.*.contextWindow": "the same",
+    "result.modelUsage.*.contextWindow":
+      "the child is given the header, and does not know what it is good for",
     "result.model_usage_since_last_result.*.contextWindow": "the same",
   },
   "shell-background": {

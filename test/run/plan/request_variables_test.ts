@@ -29,7 +29,7 @@ const of = ({ betas = [], taskBudget, env = {}, login = KEY, settings = [] }: As
   });
 
 Deno.test("requestVariables(): nothing asked for, nothing set", () => {
-  assertEquals(of({ env: { ANTHROPIC_BETAS: "a" } }), { variables: {}, warnings: [] });
+  assertEquals(of({ env: { ANTHROPIC_BETAS: "a" } }), { variables: {}, betas: [], warnings: [] });
 });
 
 Deno.test("requestVariables(): --betas works with an API key and for one header, as with claude -p", () => {
@@ -41,6 +41,7 @@ Deno.test("requestVariables(): --betas works with an API key and for one header,
   ) {
     assertEquals(of({ betas: [BETA], login }), {
       variables: { ANTHROPIC_BETAS: BETA },
+      betas: [BETA],
       warnings: [],
     });
   }
