@@ -33,6 +33,8 @@ export interface StartOptions {
   readonly keeps?: boolean;
   /** True if the run is killed, so that what it leaves and prints is not checked. */
   readonly killed?: boolean;
+  /** Takes all that it has written to stdout so far, whenever that is more. */
+  readonly onStdout?: (text: string) => void;
 }
 
 /** A run under way. */
@@ -97,6 +99,7 @@ export class StandIn implements AsyncDisposable {
       stdin,
       env: { ...this.home.env, ...env },
       cwd,
+      onStdout: options.onStdout,
     });
     const { child } = program;
     this.#running.add(child);

@@ -110,10 +110,12 @@ Deno.test("a second signal kills a child that ignores signals", async () => {
     hang: "prompt",
     ignoreEscape: true,
     ignoreSignals: ["SIGTERM", "SIGHUP", "SIGINT"],
-    sabotage: [{ at: "prompt", run: "sleep 0.2" }],
   });
-  const run = claude.start([...JSON_FORMAT, "hello"]);
-  await claude.untilNoted("sabotage");
+  // Before that, the run may not have heard yet that there is a turn to be stopped.
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const onStdout = (text: string) => text.includes('"init"') && begin();
+  const run = claude.start(["--output-format", "stream-json", "--verbose", "hello"], { onStdout });
+  await begun;
   run.kill("SIGINT");
   await until(async () => (await claude.keys()).includes("\x1b"), "Escape is pressed");
   run.kill("SIGINT");
