@@ -26,6 +26,9 @@ const FORMATS = [
   ...["--output-format", "stream-json", "--verbose"],
 ];
 
+/** How long anything is waited for: on a busy machine a start takes many seconds. */
+const PATIENCE_MS = 120_000;
+
 /** Holds a conversation with `claude-print`, whose stdin ends when the script does. */
 export async function hold(
   real: RealClaude,
@@ -82,8 +85,13 @@ async function speak(
     hasEnded = true;
     stir();
   };
-  const until = async (is: () => boolean) => {
+  const until = async (is: () => boolean, what: string) => {
+    const deadline = performance.now() + PATIENCE_MS;
     while (!is() && !hasEnded) {
+      if (performance.now() > deadline) {
+        child.kill("SIGTERM");
+        throw new Error(`Cannot wait any longer for ${what}. So far:\n${stdout.slice(-4000)}`);
+      }
       const { promise, resolve } = Promise.withResolvers<void>();
       stirred.add(resolve);
       // Nothing tells of a request but the API's own list.
@@ -124,10 +132,14 @@ async function speak(
           ...more,
         }),
       heard: async (text, times = 1) =>
-        await until(() => stdout.split("\n").filter((line) => line.includes(text)).length >= times),
+        await until(
+          () => stdout.split("\n").filter((line) => line.includes(text)).length >= times,
+          `${times} of ${text}`,
+        ),
       asked: async (text) =>
-        await until(() =>
-          real.api.turns.slice(begunWith).some((request) => request.text.includes(text))
+        await until(
+          () => real.api.turns.slice(begunWith).some((request) => request.text.includes(text)),
+          `a request with ${text}`,
         ),
     });
     await stdin.close().catch(() => {});

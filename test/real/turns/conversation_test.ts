@@ -325,6 +325,8 @@ forEachVersion("a child that is killed costs no turn but the one it dies in", as
           await asked(`Death ${at}.`);
           calls += text.includes("[[bash") ? 1 : 0;
           await heard('"type":"tool_use"', calls);
+          // Until the model is asked again, a message becomes a part of the turn that dies.
+          if (text.includes("[[next]]")) await asked('"type":"tool_result"');
           results++;
         }
         const after = () => say(`After ${at}. [[say after ${at}]]`);
