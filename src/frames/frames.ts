@@ -24,6 +24,7 @@ import { asOwnTool } from "./structured_output.ts";
 import { tellResult } from "./turn_result.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
+import { atHome } from "../transcript/at_home.ts";
 import { type Entry, lineOf } from "../transcript/entry.ts";
 import type { TranscriptMirrorFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
@@ -106,9 +107,9 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       return quiet("response" in said && said.init ? { ...state, described: said.init } : state);
     }
     case "transcript":
-      return quiet({ ...state, own: chained(state.own, input.entry) });
+      return quiet({ ...state, own: chained(state.own, fromHome(state, input.entry)) });
     case "subagent":
-      return quiet({ ...state, subagents: chained(state.subagents, input.line) });
+      return quiet({ ...state, subagents: chained(state.subagents, fromHome(state, input.line)) });
     case "read": {
       const mirror = (next: FramesState) => told(next, mirrored(state));
       const version = earlyAnswer(state);
@@ -152,6 +153,11 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     default:
       return quiet(state);
   }
+}
+
+/** What was read in the run's own folder, as it will stand at the user's home, if it goes there. */
+function fromHome<Line>({ options: { homes } }: FramesState, line: Line): Line {
+  return homes === undefined ? line : atHome(line, homes);
 }
 
 /** Whether the conversation has cost as much as it may. */

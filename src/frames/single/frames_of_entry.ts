@@ -41,8 +41,6 @@ export interface FrameContext {
   readonly isTyped?: boolean;
   /** The messages that the turn answers. */
   readonly messages?: readonly { readonly uuid?: string }[];
-  /** The child's config dir, and the user's, to which its files go home; absent where they do not. */
-  readonly homes?: { readonly child: string; readonly user: string };
   /** Whether what subagents say is shown in any case. */
   readonly subagentText?: boolean;
   /** Set for the lines of a subagent's own transcript, which give no frames without it. */
@@ -217,22 +215,13 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
       const result = frame({
         // Subagents' results come without their structured form.
         tool_use_result: context.subagent === undefined
-          ? atHome(withoutTags(entry.toolUseResult), context)
+          ? withoutTags(entry.toolUseResult)
           : undefined,
         tool_result_meta: resultMeta(entry, context),
       });
       return [...deniedFrames(entry, context), result];
     }
   }
-}
-
-/** A result whose output was too long for the model: it names the file with all of it, which goes home with the rest. */
-function atHome(result: unknown, { homes }: FrameContext): unknown {
-  const path = isJsonObject(result) ? result["persistedOutputPath"] : undefined;
-  return isJsonObject(result) && homes !== undefined && typeof path === "string" &&
-      path.startsWith(`${homes.child}/`)
-    ? { ...result, persistedOutputPath: `${homes.user}${path.slice(homes.child.length)}` }
-    : result;
 }
 
 /** What a hook has refused in the words of an error of Claude Code's own, without the tags that only the model sees. */

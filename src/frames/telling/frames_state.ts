@@ -1,3 +1,4 @@
+import type { Homes } from "../../transcript/at_home.ts";
 import type { CallDecision, Effect, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
@@ -53,8 +54,8 @@ export interface FramesOptions {
   readonly mirrorPath?: string;
   /** Whether what subagents say is told, whose end the turn waits for. */
   readonly subagentText?: true;
-  /** The child's config dir, and the user's, to which its files go home; absent where they do not. */
-  readonly homes?: { readonly child: string; readonly user: string };
+  /** Where what the child writes is, and where it goes; absent where it stays. */
+  readonly homes?: Homes;
   /** What is asked of fast mode. */
   readonly fastMode?: FastModeAsked;
   /** Whether the ends of hooks are told, other than those of SessionStart hooks, which always are. */

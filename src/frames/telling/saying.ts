@@ -59,7 +59,6 @@ function contextOf(
     version,
     sessionId: options.sessionId,
     ...(options.subagentText ? { subagentText: true } : {}),
-    ...(options.homes === undefined ? {} : { homes: options.homes }),
     newUuid,
     toolUses,
     messages: taken,

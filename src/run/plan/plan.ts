@@ -209,6 +209,9 @@ function contentsOf(
         { variables, settings: valuesOf(settings) },
       ),
       memoryPath,
+      ...(session.resumed === undefined ? {} : {
+        earlierOutputs: { userConfigDir: userConfig.dir, session: session.resumed },
+      }),
       plugins: idlePlugins(order, { facts, mode }),
       folders,
       exposed,

@@ -5,7 +5,7 @@ import {
   hookSettings,
   statusLineSetting,
 } from "./hooks.ts";
-import { runSettings } from "./run_settings.ts";
+import { readingRules, runSettings } from "./run_settings.ts";
 import { seededClaudeJson } from "./seeded_claude_json.ts";
 import { shellScript, type SplitShell } from "./split_shell.ts";
 import {
@@ -39,6 +39,11 @@ export interface ChildFilesOptions {
   readonly callerSettings: JsonObject;
   /** Where the project's automatic memory is kept, unless settings name another place. */
   readonly memoryPath: string;
+  /**
+   * The user's config dir and the session that goes on: its outputs that were too long for the model, which was told of
+   * their files, are there.
+   */
+  readonly earlierOutputs?: { readonly userConfigDir: string; readonly session: string };
   /** The `enabledPlugins` setting, as far as it is ours. */
   readonly plugins: JsonObject;
   /** Real paths of the working directory, of the root of its git repository, and of every added directory. */
@@ -85,7 +90,10 @@ export function childFiles(
     }),
     memoryPath: options.memoryPath,
     plugins: options.plugins,
-    allow: servers.includes(OUTPUT_SERVER) ? [BRIDGED_OUTPUT_TOOL] : [],
+    allow: [
+      ...servers.includes(OUTPUT_SERVER) ? [BRIDGED_OUTPUT_TOOL] : [],
+      ...options.earlierOutputs === undefined ? [] : readingRules(options.earlierOutputs),
+    ],
     outOfReach: [own, ...options.exposed],
     readOnly: [configDir],
     ...(options.asksCost ? { statusLine: statusLineSetting(hookPath) } : {}),

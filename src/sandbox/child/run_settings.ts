@@ -123,6 +123,17 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
   };
 }
 
+/**
+ * The rules by which tools may read what an earlier run of a session has put beside its transcript, as Claude Code lets
+ * them where that is in its own config dir. There are none where a path means something else in a rule.
+ */
+export function readingRules(
+  { userConfigDir, session }: { readonly userConfigDir: string; readonly session: string },
+): readonly string[] {
+  const isPlain = /^[\w./@+~-]+$/u.test(userConfigDir) && /^[\w-]+$/u.test(session);
+  return isPlain ? [`Read(/${userConfigDir}/projects/*/${session}/tool-results/**)`] : [];
+}
+
 /** Joins two values of settings as Claude Code joins those of two files; what does not go together is ours. */
 function merge(ours: unknown, theirs: unknown): unknown {
   if (Array.isArray(ours)) return Array.isArray(theirs) ? [...ours, ...theirs] : ours;

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { parentOf } from "../paths.ts";
 import { readTranscript } from "./read_transcript.ts";
@@ -23,9 +24,10 @@ export interface Forwarded {
 }
 
 /**
- * Brings what the child wrote below `projects/` home, byte for byte: transcripts, subagents' transcripts,
- * memory. `claude --resume` and usage statistics then see the run as one of the user's sessions. What has come home is
- * removed here.
+ * Brings what the child wrote below `projects/` home: transcripts, subagents' transcripts, memory. `claude --resume` and
+ * usage statistics then see the run as one of the user's sessions. All is as the child wrote it, byte for byte, but for
+ * paths of what has come home in lines of transcripts: a session that goes on finds there what the model was told of.
+ * What has come home is removed here.
  *
  * A file comes home whole or not at all, and takes nobody's place: what is new in a resumed transcript is appended to
  * it, and so is all of one whose session has a transcript there since, as two `claude -p` with one `--session-id` at
@@ -113,9 +115,13 @@ function forward(path: string, { from, to, resumed }: ForwardOptions): boolean {
   const isNew = create(target);
   let count = 0;
   try {
+    const moved = path.endsWith(".jsonl") ? movedPath({ from, to }) : undefined;
     const missing = isNew
-      ? portionsOf(source)
-      : [missingOf(readTranscript(source), { target, known: resumed[path] })];
+      ? portionsOf(source, moved)
+      : [missingOf(restOf(source, { known: resumed[path], moved }), {
+        target,
+        known: resumed[path],
+      })];
     count = append(target, missing);
   } catch (error) {
     if (isNew) removeEmpty(target);
@@ -128,12 +134,55 @@ function forward(path: string, { from, to, resumed }: ForwardOptions): boolean {
 /** How much of a file is in memory at a time that need not be compared, in bytes. */
 const PORTION = 128_000;
 
-function* portionsOf(path: string): Generator<Uint8Array<ArrayBuffer>> {
+/** What is named in another way at home, in JSON, as strings of bytes. */
+interface MovedPath {
+  readonly from: string;
+  readonly to: string;
+}
+
+function* portionsOf(
+  path: string,
+  moved: MovedPath | undefined,
+): Generator<Uint8Array<ArrayBuffer>> {
+  let rest = "";
   for (let from = 0;; from += PORTION) {
     const bytes = readTranscript(path, { from, most: PORTION });
-    yield bytes;
-    if (bytes.length < PORTION) return;
+    const isLast = bytes.length < PORTION;
+    if (moved === undefined) {
+      yield bytes;
+    } else {
+      const read = rest + text(bytes);
+      // The beginning of one may be at the end.
+      const last = read.lastIndexOf(moved.from);
+      const whole = last < 0 ? 0 : last + moved.from.length;
+      const end = isLast ? read.length : Math.max(0, whole, read.length - moved.from.length + 1);
+      rest = read.slice(end);
+      yield bytesOf(named(read.slice(0, end), moved));
+    }
+    if (isLast) return;
   }
+}
+
+function named(lines: string, { from, to }: MovedPath): string {
+  return lines.replaceAll(from, () => to);
+}
+
+/** What follows the bytes of a file that had come from home. */
+function restOf(
+  path: string,
+  { known = 0, moved }: {
+    readonly known: number | undefined;
+    readonly moved: MovedPath | undefined;
+  },
+): Uint8Array<ArrayBuffer> {
+  const bytes = readTranscript(path, { from: known });
+  return moved === undefined ? bytes : bytesOf(named(text(bytes), moved));
+}
+
+function movedPath(options: Pick<ForwardOptions, "from" | "to">): MovedPath {
+  const named = (dir: string) =>
+    text(new TextEncoder().encode(JSON.stringify(`${dir}/projects/`).slice(1, -1)));
+  return { from: named(options.from), to: named(options.to) };
 }
 
 /** Makes an empty file, unless there is something. */
@@ -152,16 +201,16 @@ function create(target: string): boolean {
  * What of a file is not in that of the same name at home, though it may have been brought there before, whole or in
  * part, and others may have added to it.
  *
- * @param options.known how many bytes of it had come from there
+ * @param bytes what follows the bytes that had come from there
+ * @param options.known how many bytes those are
  */
 function missingOf(
-  source: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array<ArrayBuffer>,
   { target, known }: { readonly target: string; readonly known: number | undefined },
 ): Uint8Array<ArrayBuffer> {
   // A link may be the user's own where a session came from, but is not ours to write through.
   const { isFile } = known === undefined ? Deno.lstatSync(target) : Deno.statSync(target);
   if (!isFile) throw new Error("there is something else than a file");
-  const bytes = source.subarray(known ?? 0);
   const wanted = text(bytes);
   const there = text(readTranscript(target, { from: known ?? 0 }));
   if (there.includes(wanted)) return bytes.subarray(bytes.length);
@@ -188,9 +237,14 @@ function begunIn(there: string, wanted: string): number | undefined {
 
 const NEWLINE = 0x0a;
 
-/** Bytes as a string of as many characters, each byte another one. */
+/** Bytes as a string of as many characters, each the byte's own number. */
 function text(bytes: Uint8Array<ArrayBuffer>): string {
-  return new TextDecoder("latin1").decode(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+}
+
+/** The bytes of such a string. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(text, "latin1"));
 }
 
 /**

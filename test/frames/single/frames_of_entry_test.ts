@@ -106,26 +106,3 @@ Deno.test("framesOfEntry: gives frames of JSON for lines of any content", () => 
     }
   }));
 });
-
-Deno.test("framesOfEntry: a long output is where it will be at home", () => {
-  const resultOf = (homes?: { readonly child: string; readonly user: string }) => {
-    const path = "/tmp/run/.claude/projects/p/s/tool-results/x.txt";
-    const [frame] = framesOf({
-      type: "user",
-      toolUseResult: { stdout: "1\n", persistedOutputPath: path, persistedOutputSize: 9 },
-      message: { content: [{ type: "tool_result", tool_use_id: "t", content: "1" }] },
-    }, { ...CONTEXT, ...(homes === undefined ? {} : { homes }) });
-    const { persistedOutputPath } = frame?.["tool_use_result"] as Record<string, unknown>;
-    return persistedOutputPath;
-  };
-  const file = "projects/p/s/tool-results/x.txt";
-  assertEquals(
-    resultOf({ child: "/tmp/run/.claude", user: "/home/.claude" }),
-    `/home/.claude/${file}`,
-  );
-  assertEquals(
-    resultOf({ child: "/tmp/run/.c", user: "/home/.claude" }),
-    `/tmp/run/.claude/${file}`,
-  );
-  assertEquals(resultOf(), `/tmp/run/.claude/${file}`);
-});

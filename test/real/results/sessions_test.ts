@@ -120,3 +120,28 @@ forEachVersion(
     assertStringIncludes(await Deno.readTextFile(transcriptPath(real, fork)), '"8"');
   },
 );
+
+forEachVersion(
+  "an output too long for the model is where it was told when the session goes on",
+  async (real) => {
+    const stream = ["-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
+    const first = await real.print([...stream, "--", "Go. [[bash seq 1 20000]] [[say one]]"]);
+    const [, id = ""] = /"session_id":"([^"]+)/u.exec(first.stdout) ?? [];
+    const [, path = ""] = /"persistedOutputPath":"([^"]+)/u.exec(first.stdout) ?? [];
+    assert(path.startsWith(`${real.home.config}/projects/`), path);
+    assertStringIncludes(first.stdout, `saved to: ${path}\\n`);
+    assertStringIncludes(await Deno.readTextFile(path), "\n19999\n");
+    const read = `Go on. [[tool Read ${JSON.stringify({ file_path: path, offset: 19_000 })}]]`;
+    const { code, stderr } = await real.print([
+      ...stream,
+      "--resume",
+      id,
+      "--",
+      `${read} [[say two]]`,
+    ]);
+    assertEquals([code, stderr], [0, ""]);
+    const asked = real.api.turns.at(-1)?.text ?? "";
+    assertStringIncludes(asked, `saved to: ${path}\\n`);
+    assertStringIncludes(asked, "19001");
+  },
+);

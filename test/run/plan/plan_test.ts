@@ -482,6 +482,17 @@ rule("files that go home are told by where they will be", {
   },
 });
 
+rule("outputs of a session that goes on may be read where the model was told they are", {
+  see: (planned) => settingsOf(planned).permissions.allow,
+  rows: {
+    "a new session": { is: undefined },
+    "one that goes on": {
+      order: { resume: EARLIER },
+      is: [`Read(//u/.claude/projects/*/${EARLIER}/tool-results/**)`],
+    },
+  },
+});
+
 const ALWAYS = ["Stop", "StopFailure", "PermissionRequest"];
 
 rule("what asks a relay is told so by its environment, and by settings that win over the user's", {

@@ -1,7 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { parseCallerSettings, runSettings } from "../../../src/sandbox/child/run_settings.ts";
+import {
+  parseCallerSettings,
+  readingRules,
+  runSettings,
+} from "../../../src/sandbox/child/run_settings.ts";
 import { NOWHERE } from "../../nowhere.ts";
 
 const HERE = { cwd: "/" };
@@ -110,4 +114,18 @@ Deno.test("runSettings() names any folder by a pattern that fits it", () => {
     (permissions as { readonly deny: readonly string[] }).deny[0],
     "Edit(//a b/\\(c\\)/x??y???z/{q},'\"#!$^.|+é/**)",
   );
+});
+
+Deno.test("readingRules() opens the outputs of one session, and nothing where a path is more than a path", () => {
+  const session = "3b241101-e2bb-4255-8caf-4136c566a960";
+  const of = (userConfigDir: string, id = session) => readingRules({ userConfigDir, session: id });
+  assertEquals(of("/home/u/.claude"), [
+    `Read(//home/u/.claude/projects/*/${session}/tool-results/**)`,
+  ]);
+  for (
+    const odd of ["/home/*", "/home/u)", "/home/[u]", "/home/u,Bash(", "/home/a b", "/h/\\", ""]
+  ) {
+    assertEquals(of(odd), [], odd);
+  }
+  for (const odd of ["*", "../..", "a/b", ""]) assertEquals(of("/home/u", odd), [], odd);
 });

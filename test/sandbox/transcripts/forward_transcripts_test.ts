@@ -54,6 +54,28 @@ Deno.test("forwardTranscripts() copies everything below projects byte for byte, 
   assertEquals([...Deno.readDirSync(`${ground.to}/projects/-w`)].length, 2);
 });
 
+Deno.test("forwardTranscripts() names what comes home as it is there, wherever a portion ends", () => {
+  for (const [before, known] of [[0, undefined], [0, 4], [127_950, undefined], [255_990, 4]]) {
+    using ground = new Ground();
+    const line = (dir: string) =>
+      JSON.stringify({ text: "é".repeat((before ?? 0) / 2), saved: `${dir}/projects/-w/s1/x.txt` });
+    const begun = known === undefined ? "" : "old\n";
+    ground.write("from/projects/-w/s1.jsonl", `${begun}${`${line(ground.from)}\n`.repeat(3)}`);
+    ground.write("from/projects/-w/s1/x.txt", `${ground.from}/projects/`);
+    if (known !== undefined) {
+      Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
+      ground.write("to/projects/-w/s1.jsonl", begun);
+    }
+    for (let time = 0; time < 2; time++) {
+      assertEquals(ground.forward(known === undefined ? {} : { "-w/s1.jsonl": known }).left, 0);
+    }
+    assertEquals(ground.texts("to/projects"), {
+      "-w/s1.jsonl": `${begun}${`${line(ground.to)}\n`.repeat(3)}`,
+      "-w/s1/x.txt": `${ground.from}/projects/`,
+    });
+  }
+});
+
 Deno.test("forwardTranscripts() appends to a resumed session, and keeps what others added to it", () => {
   using ground = new Ground();
   Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
