@@ -27,7 +27,7 @@ export function cutTranscript(
   text: string,
   { upTo, dropsTurn }: { readonly upTo: string; readonly dropsTurn: string | undefined },
 ): CutTranscript {
-  const lines = text.split("\n").map(lineOf).filter((line) => line !== undefined);
+  const lines = inOrder(text.split("\n").map(lineOf).filter((line) => line !== undefined), upTo);
   const chain = lastBranch(lines);
   const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
   if (at < 0 || !chain.has(upTo)) return refused("message", `the session has no message "${upTo}"`);
@@ -54,6 +54,24 @@ export function cutTranscript(
     !Object.values(value).some((field) => typeof field === "string" && gone.has(field))
   );
   return { kind: "cut", text: [...kept, ...stays].map((line) => `${line.text}\n`).join("") };
+}
+
+/** The lines, with those that a message descends from before it: 2.1.197 now and then writes a prompt after its answer. */
+function inOrder(lines: readonly Line[], upTo: string): readonly Line[] {
+  const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
+  const parents = new Map(
+    lines.flatMap(({ value }) => uuidOf(value).map((uuid) => [uuid, value["parentUuid"]] as const)),
+  );
+  const ancestors = new Set<unknown>();
+  for (let uuid = parents.get(upTo); typeof uuid === "string" && !ancestors.has(uuid);) {
+    ancestors.add(uuid);
+    uuid = parents.get(uuid);
+  }
+  const isLate = ({ value }: Line) => ancestors.has(value["uuid"]);
+  const rest = lines.slice(at);
+  return at < 0
+    ? lines
+    : [...lines.slice(0, at), ...rest.filter(isLate), ...rest.filter((line) => !isLate(line))];
 }
 
 function refused(by: "message" | "turn", reason: string): CutTranscript {

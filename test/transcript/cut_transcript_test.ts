@@ -66,6 +66,15 @@ Deno.test("cutTranscript() keeps all up to the message, and what is said of the 
   assertEquals(cut("a3"), kept(TURNS));
 });
 
+Deno.test("cutTranscript() keeps what a message descends from, though it was written later", () => {
+  const [first, date, answered, ...others] = TURNS;
+  const late = [date, answered, first, ...others] as readonly ConversationLine[];
+  assertEquals(
+    cut("a1", { lines: late }),
+    kept([date, first, answered, ...TITLE] as readonly ConversationLine[]),
+  );
+});
+
 Deno.test("cutTranscript() refuses a message with which no answer ends", () => {
   for (const message of ["p1", "d1", "p2", "c1", "c2", "r1", "r2"]) {
     assertEquals(cut(message), ELSEWHERE(message), message);
