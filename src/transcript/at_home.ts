@@ -20,14 +20,13 @@ function moved(
     return value.includes(way.from) ? value.replaceAll(way.from, () => way.to) : value;
   }
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => moved(item, way));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
   let changed: Record<string, unknown> | undefined;
-  for (const [key, item] of Object.entries(value)) {
-    const next = moved(item, way);
-    if (next !== item) (changed ??= { ...value })[key] = next;
+  const items = value as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(items)) {
+    const next = moved(items[key], way);
+    if (next === items[key]) continue;
+    changed ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
+    changed[key] = next;
   }
   return changed ?? value;
 }

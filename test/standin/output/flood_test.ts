@@ -4,10 +4,10 @@ import { StandIn } from "../stand_in.ts";
 const CALLS = 25_000;
 
 /**
- * What this program needs for a short answer, 70 MB, four times: so much room V8 leaves itself. All of the 65
- * MB of the transcript at once, or all of its lines, as objects, took 350 MB.
+ * V8 leaves itself much room: 280 to 301 MB were measured, where a short answer takes 70. All of the 65 MB of the
+ * transcript at once, or all of its lines, as objects, took 350 MB.
  */
-const MAX_PEAK_MB = 300;
+const MAX_PEAK_MB = 330;
 
 Deno.test("a transcript of 50,000 lines is printed whole, in its order, in little memory", async () => {
   await using claude = await StandIn.set({ floodCalls: CALLS });
