@@ -149,6 +149,7 @@ function sweepFolder(
     }
     const { files, left, failures: [failure] } = forwardTranscripts({
       from: configDir,
+      known: partsOf(owner.path).configDir,
       ...owner.transcripts,
     });
     rescued = files;

@@ -7,6 +7,8 @@ import { readTranscript } from "./read_transcript.ts";
 export interface ForwardOptions {
   /** The child's config dir. */
   readonly from: string;
+  /** Its path as the child knew it, where the folder has been renamed since. */
+  readonly known?: string;
   /** The user's config dir. */
   readonly to: string;
   /** Bytes that were copied in before the run, by path below `projects/`: only what follows them is new. */
@@ -109,13 +111,13 @@ function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resum
 }
 
 /** Brings one file home; false if there was nothing new in it. */
-function forward(path: string, { from, to, resumed }: ForwardOptions): boolean {
+function forward(path: string, { from, known = from, to, resumed }: ForwardOptions): boolean {
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
   let count = 0;
   try {
-    const moved = path.endsWith(".jsonl") ? movedPath({ from, to }) : undefined;
+    const moved = path.endsWith(".jsonl") ? movedPath({ from: known, to }) : undefined;
     const missing = isNew
       ? portionsOf(source, moved)
       : [missingOf(restOf(source, { known: resumed[path], moved }), {

@@ -76,6 +76,14 @@ Deno.test("forwardTranscripts() names what comes home as it is there, wherever a
   }
 });
 
+Deno.test("forwardTranscripts() knows what comes home by the path that its folder had", () => {
+  using ground = new Ground();
+  ground.write("from/projects/-w/s1.jsonl", '{"saved":"/before/.claude/projects/x"}\n');
+  const { from, to } = ground;
+  forwardTranscripts({ from, known: "/before/.claude", to, resumed: {} });
+  assertEquals(ground.texts("to/projects"), { "-w/s1.jsonl": `{"saved":"${to}/projects/x"}\n` });
+});
+
 Deno.test("forwardTranscripts() appends to a resumed session, and keeps what others added to it", () => {
   using ground = new Ground();
   Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });
