@@ -353,12 +353,14 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (call.event === STATUS_LINE) {
         const cost = costOfStatusLine(call.payload);
         const limits = limitsOfStatusLine(call.payload);
+        const { ranAt } = call;
         if (cost !== undefined) {
           give({
             at: elapsed(),
             type: "cost",
             ...cost,
             ...(limits === undefined ? {} : { limits }),
+            ...(ranAt === undefined ? {} : { ranAt }),
           });
         }
         continue;

@@ -54,6 +54,8 @@ export type Input =
       readonly apiDurationMs: number;
       /** What it says of limits by the way. */
       readonly limits?: KnownLimits;
+      /** When the status line ran, in milliseconds since the epoch; absent where the file system does not tell. */
+      readonly ranAt?: number;
     }
     /** Bytes the child wrote to its terminal. */
     | { readonly type: "terminal"; readonly bytes: Uint8Array }

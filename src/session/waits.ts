@@ -1,3 +1,4 @@
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import type { Effect } from "./effect.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline } from "./step.ts";
@@ -52,9 +53,27 @@ export function overWhenRecorded({ drainTimeoutMs }: SessionOptions): Effect {
  */
 const PRICE_MS = 1400;
 
+/** The first version that runs its status line at once where it is drawn anew. */
+const REDRAWS_STATUS_LINE = "2.1.330";
+
 /** Bounds the wait for what a turn cost. */
 export function overWhenPriced(): Effect {
   return deadline("cost", PRICE_MS);
+}
+
+/**
+ * What has the child tell at once what a turn cost: its help takes the place of the status line, which runs anew as it
+ * comes back. `?` shows the help and any other key takes it away; in an input box that is not empty they are a letter
+ * and its deletion. 2.1.197 draws once for both, and tells 0.3 s after the turn all the same.
+ */
+const SHOW_HELP_AND_HIDE_IT = new TextEncoder().encode("?\x7f");
+
+/** Asks the child what the turn cost whose answer is complete: its input box has the keys then, as dialogs have none. */
+export function askPrice({ options, version }: SessionState): readonly Effect[] {
+  return isPriceWanted(options) && version !== undefined &&
+      isVersionAtLeast(version, REDRAWS_STATUS_LINE)
+    ? [{ type: "write", bytes: SHOW_HELP_AND_HIDE_IT }]
+    : [];
 }
 
 /** What is waited for once the end of a turn has been announced. */
@@ -66,6 +85,10 @@ export function untilSettled({ options }: SessionState): readonly Effect[] {
     deadline("idle"),
     // Another Stop hook may make the child go on.
     options.otherStopHooks ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(options),
-    ...(options.conversation || options.asksStatus ? [overWhenPriced()] : []),
+    ...(isPriceWanted(options) ? [overWhenPriced()] : []),
   ];
+}
+
+function isPriceWanted({ conversation, asksStatus }: SessionOptions): boolean {
+  return conversation === true || asksStatus === true;
 }

@@ -90,6 +90,37 @@ Deno.test("a turn is over once it is on record and paid for, and the child rests
   assertEquals(session.ending()?.kind, "closed");
 });
 
+Deno.test("what a turn cost is asked for at its Stop, by keys that leave the input box as it was", () => {
+  for (const [version, keys] of [["2.1.197", ""], ["2.1.330", "?\x7f"]] as const) {
+    const session = simulate({ ...OPTIONS, version });
+    session.hear({ type: "reachable" });
+    status(session, "idle");
+    say(session, "one");
+    const before = session.typed();
+    answered(session, "one");
+    assertEquals([before, session.typed()], ["", keys], version);
+  }
+  const text = simulate({ version: "2.1.330", prompt: "one", inject: "stdin" });
+  answered(text, "one");
+  assertEquals([text.typed(), text.signals()], ["", ["SIGTERM"]], "nobody waits for it");
+});
+
+Deno.test("a status line that ran before the Stop hook does not tell what the turn cost", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  promptLine(session, "one");
+  answerLine(session, "one!");
+  const payload = { last_assistant_message: "one!" };
+  session.hear({ type: "hook", event: "Stop", payload, ranAt: 1000 });
+  status(session, "idle");
+  const told = { type: "cost", totalUsd: 1, apiDurationMs: 1 } as const;
+  session.hear({ ...told, ranAt: 999 });
+  assertEquals(turns(session), []);
+  session.hear({ ...told, ranAt: 1000 });
+  assertEquals(turns(session), ["answered"]);
+});
+
 Deno.test("a turn whose cost is not told is over all the same", () => {
   const session = rested();
   say(session, "one");

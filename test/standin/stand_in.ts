@@ -128,11 +128,14 @@ export class StandIn implements AsyncDisposable {
     );
   }
 
-  /** What was typed at the stand-in, one string a read, without the answers of a terminal to its probes. */
+  /**
+   * What was typed at the stand-in, one string a read, without the answers of a terminal to its probes, and without what
+   * has the status line run at once.
+   */
   async keys(): Promise<readonly string[]> {
     const reads = await this.journal("keys");
     return reads.map(({ base64 }) => new TextDecoder().decode(Uint8Array.fromBase64(base64)))
-      .map((keys) => keys.replaceAll("\x1b[?6c", ""))
+      .map((keys) => keys.replaceAll("\x1b[?6c", "").replaceAll("?\x7f", ""))
       .filter((keys) => keys !== "");
   }
 

@@ -164,6 +164,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         totalUsd: z.number(),
         apiDurationMs: z.number(),
         limits: z.exactOptional(limits),
+        ranAt: z.exactOptional(z.number()),
       } satisfies Fields<Said<"cost">>,
     ),
     z.object(

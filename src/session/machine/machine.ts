@@ -158,12 +158,16 @@ function onExit(state: SessionState, exit: Exit): Step {
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */
 function onCost(
   before: SessionState,
-  told: { readonly totalUsd: number; readonly apiDurationMs: number },
+  told: Extract<Input, { readonly type: "cost" }>,
 ): Step {
   const waited = before.unpaid.length > 0;
   const paid = onSpent(before, told);
   if (waited) return paid;
   const { state } = paid;
+  // One that ran before the turn's last hook was asked for by an earlier change.
+  const isEarlier = told.ranAt !== undefined && state.announcedAt !== undefined &&
+    told.ranAt < state.announcedAt;
+  if (isEarlier) return stay(state);
   return state.phase === "settling" || state.stopHook !== undefined ? onPriced(state) : stay(state);
 }
 

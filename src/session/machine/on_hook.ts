@@ -14,7 +14,7 @@ import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { overAtOnce, overTurn } from "../turn_end.ts";
-import { overWhenPriced, untilSettled } from "../waits.ts";
+import { askPrice, overWhenPriced, untilSettled } from "../waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
 type HookCall = Extract<Input, { readonly type: "hook" }>;
@@ -55,7 +55,11 @@ function answer(state: SessionState, { event, payload, id, at }: HookCall): Step
   const next = takeHook(counted, { event, payload, limited });
   if (id === undefined) return next;
   if (event === "Stop" && goesOn(next.state)) {
-    return act({ ...next.state, stopHook: id }, [...next.effects, overWhenPriced()]);
+    return act({ ...next.state, stopHook: id }, [
+      ...next.effects,
+      overWhenPriced(),
+      ...askPrice(state),
+    ]);
   }
   if (event === "PermissionRequest" && state.options.caller?.permissions && mayAsk(next.state)) {
     const asking = askWhenTold(next.state, { hook: { hookId: id, payload }, at });
@@ -158,7 +162,7 @@ function takeHook(
       };
       const over = overAtOnce(settling);
       return over === undefined
-        ? act(settling, [trace, ...untilSettled(state)])
+        ? act(settling, [trace, ...untilSettled(state), ...askPrice(state)])
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
