@@ -90,26 +90,50 @@ export function tellNotices(
 }
 
 /**
- * Puts the lines with which a run begins before its first answer: where that comes at once, the prompt and what describes
- * the session are written later.
+ * Puts the lines with which a run begins before what follows from them: where answers come at once, those lines may be
+ * written later, and on a busy machine 2.1.197 writes the first call of a tool with them, behind its result. What is
+ * noted of the request has no place among them.
  */
 function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
-  const answer = entries.findIndex(({ type }) => type === "assistant");
-  if (isUnderWay(state) || answer < 0) return entries;
-  const [before, later] = [entries.slice(0, answer), entries.slice(answer)];
-  const prompt = state.prompt === undefined && !before.some(isPrompt)
-    ? later.findIndex(isPrompt)
-    : -1;
-  const follows = later.findIndex((entry, index) =>
-    index > prompt && (entry.type !== "attachment" || isOfCall(entry))
-  );
-  const isOfBeginning = (entry: Entry, index: number) =>
-    isOfRequest(entry) || (prompt >= 0 && index >= prompt && (follows < 0 || index < follows));
+  if (isUnderWay(state)) return entries;
+  const ordered = parentsFirst(entries);
+  const answer = ordered.findIndex(({ type }) => type === "assistant");
+  if (answer < 0) return ordered;
+  const [before, later] = [ordered.slice(0, answer), ordered.slice(answer)];
   return [
     ...before,
-    ...later.filter(isOfBeginning),
-    ...later.filter((entry, index) => !isOfBeginning(entry, index)),
+    ...later.filter(isOfRequest),
+    ...later.filter((entry) => !isOfRequest(entry)),
   ];
+}
+
+/** Puts each line behind the one that it follows from, if that is among them, and leaves them as they are otherwise. */
+function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
+  const missing = new Set(entries.flatMap((entry) => lineId(entry) ?? []));
+  const waiting = new Map<string, Entry[]>();
+  const result: Entry[] = [];
+  for (const entry of entries) {
+    const parent = entry.type === "other" ? undefined : entry.parentUuid;
+    if (typeof parent === "string" && missing.has(parent) && parent !== lineId(entry)) {
+      waiting.set(parent, [...waiting.get(parent) ?? [], entry]);
+      continue;
+    }
+    const due = [entry];
+    for (let next = due.shift(); next !== undefined; next = due.shift()) {
+      result.push(next);
+      const id = lineId(next);
+      if (id === undefined) continue;
+      missing.delete(id);
+      due.unshift(...waiting.get(id) ?? []);
+      waiting.delete(id);
+    }
+  }
+  // Lines that follow from each other in a circle are nobody's.
+  return [...result, ...[...waiting.values()].flat()];
+}
+
+function lineId(entry: Entry): string | undefined {
+  return entry.type === "other" ? undefined : entry.uuid;
 }
 
 /**
@@ -128,11 +152,6 @@ function hooksFirst(state: FramesState, entries: readonly Entry[]): readonly Ent
     else result.splice(place, 0, entry);
   }
   return result;
-}
-
-/** Whether something is attached because of a call of a tool. */
-function isOfCall({ attachment: { hookEvent } }: AttachmentEntry): boolean {
-  return /ToolUse/u.test(`${hookEvent}`);
 }
 
 function isHookEnd(entry: Entry): entry is AttachmentEntry {
@@ -209,7 +228,7 @@ function tellAsked(
 ): Told {
   const line = entry.type === "other" ? {} : entry;
   const isNext = state.rested && place >= 0 && isPrompt(entry) && state.version !== undefined;
-  const { uuid } = entry.type === "other" ? {} : entry;
+  const uuid = lineId(entry);
   const next: FramesState = isNext && uuid !== undefined
     ? { ...state, begins: new Set([...state.begins, uuid]) }
     : state;
@@ -264,7 +283,7 @@ function tellOwnLine(state: FramesState, entry: Entry): Told {
   if (state.version === undefined && entry.type !== "other" && entry.version !== undefined) {
     return tellOwnLine({ ...state, version: entry.version }, entry);
   }
-  const id = entry.type === "other" ? undefined : entry.uuid;
+  const id = lineId(entry);
   const isTold = id === undefined ? undefined : state.preserved.get(id);
   if (isTold === true) return told(state);
   const seen = id === undefined || isTold === undefined
@@ -299,7 +318,7 @@ export function tellAhead(state: FramesState): Told {
 function noteBoundary(state: FramesState, entry: SystemEntry): FramesState {
   const preserved = preservedLines(entry);
   const written = preserved.length === 0 ? [] : listOf(state.entries);
-  const ids = new Set(written.map((entry) => entry.type === "other" ? undefined : entry.uuid));
+  const ids = new Set(written.map(lineId));
   return {
     ...state,
     unsummed: true,

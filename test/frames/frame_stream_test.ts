@@ -153,10 +153,22 @@ Deno.test("an answer that is written before what its run begins with is told aft
     prompt: { type: "user", uuid: "p", message: { content: "Hi" } },
     agents: {
       type: "attachment",
+      uuid: "g",
+      parentUuid: "p",
       attachment: { type: "agent_listing_delta", addedTypes: ["Explore"] },
     },
-    skills: { type: "attachment", attachment: { type: "skill_listing", names: ["verify"] } },
-    answer: { type: "assistant", uuid: "a", message: { id: "m", model: "m", content: [] } },
+    skills: {
+      type: "attachment",
+      uuid: "s",
+      parentUuid: "g",
+      attachment: { type: "skill_listing", names: ["verify"] },
+    },
+    answer: {
+      type: "assistant",
+      uuid: "a",
+      parentUuid: "s",
+      message: { id: "m", model: "m", content: [] },
+    },
     shape: { type: "api-request-shape", shapeHash: "h", shape: { tools: [{ name: "Bash" }] } },
     request: { type: "api-request", querySource: "repl_main_thread", shapeHash: "h" },
   };

@@ -82,11 +82,11 @@ Deno.test("hooks are told where they ran, wherever the transcript has them", () 
     },
   });
   const lines = [
-    line("call"),
+    { ...line("call"), parentUuid: "submitted" },
     hook("SessionStart"),
     { type: "user", uuid: "p", message: { role: "user", content: "Hi" } },
     { type: "attachment", attachment: { type: "skill_listing", names: [] } },
-    hook("UserPromptSubmit"),
+    { ...hook("UserPromptSubmit"), uuid: "submitted", parentUuid: "p" },
     hook("PreToolUse"),
     hook("PreToolUse", "hook_system_message"),
     {
@@ -110,6 +110,27 @@ Deno.test("hooks are told where they ran, wherever the transcript has them", () 
   assertEquals(outlineOf(lines, {}), unasked);
 });
 
+Deno.test("what is written before what it follows from is told after it", () => {
+  const user = (uuid: string, parentUuid: string | null, content: unknown) => (
+    { type: "user", uuid, parentUuid, message: { role: "user", content } }
+  );
+  const lines = [
+    { type: "attachment", uuid: "h", parentUuid: "call", attachment: { type: "note" } },
+    user("result", "h", [{ type: "tool_result", tool_use_id: "call", content: "no" }]),
+    { ...line("next"), parentUuid: "result" },
+    user("p", null, "Hi"),
+    { type: "attachment", uuid: "l", parentUuid: "p", attachment: { type: "skill_listing" } },
+    { ...line("call"), parentUuid: "l" },
+    { type: "system", subtype: "turn_duration", uuid: "end", parentUuid: "next" },
+  ];
+  const { frames, push } = startTelling({ version: "2.1.197" });
+  push(...lines.map((each) => ({ sessionId: "s", ...each, version: "2.1.197" })));
+  assertEquals(
+    frames.map((frame) => frame.type === "assistant" ? frame.message.id : frame.type),
+    ["system", "call", "user", "next"],
+  );
+});
+
 Deno.test("the first answer of a child has its system/init before it, whatever was answered without the child", () => {
   const { frames: usual, report } = conversationOptions();
   const settled = { kind: "local", text: "not here", version: "2.1.197" } as const;
@@ -119,7 +140,7 @@ Deno.test("the first answer of a child has its system/init before it, whatever w
   let state = awaitMessage(local.state, { text: "Hi", way: "rendezvous" }).state;
   const told: unknown[] = [];
   const lines = [
-    line("answer", 2),
+    { ...line("answer", 2), parentUuid: "p" },
     { type: "user", uuid: "p", version: "2.1.197", message: { role: "user", content: "Hi" } },
   ].map((each) => parseEntry(JSON.stringify({ ...each, version: "2.1.197" })));
   const inputs = [
