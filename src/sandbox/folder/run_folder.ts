@@ -2,6 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import { folderFailure } from "./folder_failure.ts";
 import type { Owner } from "./owner.ts";
 import { makePrivateFolder } from "./private_folder.ts";
+import { ownedFoldersIn } from "./run_owners.ts";
 import { isThere, removeEmpty, removeFolder } from "../on_disk.ts";
 import { absoluteDir, parentOf } from "../paths.ts";
 import { ForeignFolderError } from "../places/folder_of_runs.ts";
@@ -53,13 +54,16 @@ function makeInFirst(
   { tmp, session }: { readonly tmp: string } & Pick<RunFolderOptions, "session">,
 ): Owner {
   const litter = `${tmp}/claude-${Deno.uid()}`;
+  // What another run has made, or will, may be there after its end because of this one.
+  const isOthers = isThere(litter) &&
+    !ownedFoldersIn(candidates).some(({ owner }) => owner.litter === litter);
   let failure: unknown;
   for (const place of candidates) {
     try {
       refuseOpenFolder(place);
       return makePrivateFolder(place, {
         ...(session === undefined ? {} : { session }),
-        ...(isThere(litter) ? {} : { litter }),
+        ...(isOthers ? {} : { litter }),
       });
     } catch (cause) {
       failure = cause;

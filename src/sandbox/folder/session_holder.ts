@@ -1,10 +1,9 @@
 import { CliError } from "../../cli_error.ts";
 import { partsOf } from "./folder_parts.ts";
-import { judgeOwner, type Owner, readOwner } from "./owner.ts";
-import { holdsFiles, parsePrivateFolderName, whyForeign } from "./private_folder.ts";
-import { namesIn } from "../on_disk.ts";
+import { judgeOwner, type Owner } from "./owner.ts";
+import { holdsFiles } from "./private_folder.ts";
+import { ownedFoldersIn } from "./run_owners.ts";
 import { absoluteDir } from "../paths.ts";
-import { folderOfRuns } from "../places/folder_of_runs.ts";
 
 /** A private folder that has a session whose transcript is not at home yet. */
 export interface SessionHolder {
@@ -34,10 +33,8 @@ export function findSessionHolder(
   { configDir, before, places }: SessionHolderOptions,
 ): SessionHolder | undefined {
   const home = absoluteDir(configDir);
-  for (const path of places.flatMap(privateFoldersIn)) {
-    if (!isOurs(path)) continue;
-    const owner = readOwner(path);
-    if (typeof owner !== "object" || owner.session === undefined) continue;
+  for (const { path, owner } of ownedFoldersIn(places)) {
+    if (owner.session === undefined) continue;
     if (owner.session.id !== id || owner.session.configDir !== home) continue;
     if (!isBefore(owner, before)) continue;
     const state = judgeOwner(owner);
@@ -75,19 +72,4 @@ export function adviceOn({ path, pid }: SessionHolder): string {
   return pid === undefined
     ? `Its transcript is still in ${path}: bring it home with claude-print sweep`
     : `Wait for the run that has it, process ${pid}`;
-}
-
-function isOurs(path: string): boolean {
-  try {
-    return whyForeign(path) === undefined;
-  } catch {
-    // It has been removed since.
-    return false;
-  }
-}
-
-function privateFoldersIn(place: string): readonly string[] {
-  const runs = folderOfRuns(place);
-  return namesIn(runs).filter((name) => parsePrivateFolderName(name) !== undefined)
-    .map((name) => `${runs}/${name}`);
 }
