@@ -58,8 +58,10 @@ function startShell(path: string, command: string): Deno.ChildProcess {
 
 async function until(found: () => boolean): Promise<void> {
   using poller = new Poller();
-  for (let round = 0; round < 1000 && !found(); round++) await poller.wait([], 10);
-  assert(found());
+  for (let round = 0; !found(); round++) {
+    assert(round < 1000, "it is not seen");
+    await poller.wait([], 10);
+  }
 }
 
 Deno.test("ShellSource tells what a shell writes once it is seen to run", async () => {
@@ -67,7 +69,7 @@ Deno.test("ShellSource tells what a shell writes once it is seen to run", async 
   makeFifo(`${ground.tempDir}/fifo`);
   const command = `echo one; read x < "${ground.tempDir}/fifo"`;
   const shell = startShell(`${ground.folder}/b1.output`, command);
-  await until(() => shellCommands(Deno.pid).size > 0);
+  await until(() => [...shellCommands(Deno.pid).values()].includes(command));
   assertEquals(ground.read(0), []);
   assertEquals(ground.read(150), [], "the calls may not be known yet");
   assertEquals(ground.read(150).slice(0, 1), [{ type: "shell", id: "b1", command, running: true }]);
