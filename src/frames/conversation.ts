@@ -8,7 +8,7 @@ import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellCompleted } from "./messages.ts";
-import { noteDecision, tellMode, tellModel } from "./decisions.ts";
+import { noteDecision, tellMode, tellModel, tellStopped } from "./decisions.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import { type FramesOptions, type FramesState, startFrames, told } from "./telling/frames_state.ts";
 import { reportTurns } from "./report_turns.ts";
@@ -53,6 +53,7 @@ type SessionDeed = Exclude<
       | "withdraw"
       | "decided"
       | "cancelled"
+      | "stopped"
       | "model"
       | "mode"
       | "end";
@@ -183,6 +184,11 @@ function carryOut(
       return { state: { ...state, frames: noteDecision(state.frames, effect) }, effects: [] };
     case "cancelled": {
       const { state: frames, frames: made } = tellCancelled(state.frames, effect.message);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
+    case "stopped": {
+      const { task } = effect;
+      const { state: frames, frames: made } = tellStopped(state.frames, { task, at });
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "model": {

@@ -2,7 +2,9 @@ import type { CallDecision } from "../session/effect.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { systemFrame } from "./single/system_frame.ts";
+import { stopTask } from "./single/task_frames.ts";
 import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
+import { tellTasks } from "./telling/saying.ts";
 
 /** Remembers what the caller has decided on a call, which shows in its result. */
 export function noteDecision(
@@ -38,4 +40,15 @@ export function tellModel(state: FramesState, model: string): Told {
     isReplay: true,
   }));
   return told(next, [made]);
+}
+
+/** A task in the background has been stopped, so many milliseconds after the start of the child. */
+export function tellStopped(
+  state: FramesState,
+  { task: id, at }: { readonly task: string; readonly at: number },
+): Told {
+  const task = state.tasks.get(id);
+  if (task === undefined) return told(state);
+  const endedAt = new Date(state.options.startedAt + at).toISOString();
+  return tellTasks(state, (context) => stopTask(state.tasks, task, { endedAt, context }));
 }

@@ -71,6 +71,12 @@ function isEarly({ taskIds }: FramesState, entry: Entry): boolean {
   return notice !== undefined && !taskIds.has(notice.taskId);
 }
 
+/** Whether a line tells that a task was stopped, of which the caller knows: it was stopped because of that. */
+function isToldToBeStopped({ tasks, taskIds }: FramesState, entry: Entry): boolean {
+  const { taskId = "", status } = noticeIn(entry) ?? {};
+  return status === "killed" && taskIds.has(taskId) && !tasks.has(taskId);
+}
+
 function withNotice(state: FramesState, entry: Entry): FramesState {
   return { ...state, notices: [...state.notices, entry] };
 }
@@ -353,7 +359,10 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     : told(noted);
   let next = and(
     and(begun, (state) => tellReturnedShells(state, entry)),
-    (state) => tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
+    (state) =>
+      isToldToBeStopped(state, entry)
+        ? told(state)
+        : tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
   );
   if (!isCommandText(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
   next = and(next, (state) => tellTyped(state, entry));

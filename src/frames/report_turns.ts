@@ -146,9 +146,10 @@ export function reportTurns(
   const cause = ending.kind === "aborted"
     ? undefined
     : verdict.message ?? ("message" in outcome ? outcome.message : undefined);
-  // A conversation that is stopped between turns has no result.
+  // A conversation that ends between turns, or with what has run in the background since the last one, has no result.
   const isUnasked = state.options.conversation === true && message === undefined &&
-    ending.kind === "interrupted";
+    (ending.kind === "interrupted" ||
+      (ending.kind === "answered" && isUnwritten && printed > 0));
   const isTold = isUnasked ||
     (outcome.kind === "answered" && turns.length > 0 && printed >= turns.length);
   const problem = cause === undefined

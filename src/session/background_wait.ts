@@ -1,9 +1,11 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import type { HookPayload } from "./input.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import type { SessionState } from "./session_state.ts";
+import { act, deadline, stay, type Step } from "./step.ts";
 
 /** How long `claude -p` waits for subagents in the background after the last turn, unless told otherwise. */
-export const DEFAULT_BACKGROUND_CEILING_MS = 600_000;
+const DEFAULT_BACKGROUND_CEILING_MS = 600_000;
 
 /** How long `claude -p` before 2.1.330 waits for shells. */
 const SHELL_GRACE_MS = 5000;
@@ -45,6 +47,25 @@ export function backgroundWaitMs(wait: BackgroundWait): number | undefined {
   return recent && tasks.some(isShell)
     ? Math.max(ceilingMs, (wait.shellLimitMs ?? SHELL_LIMIT_MS) + LIMIT_GRACE_MS)
     : ceilingMs;
+}
+
+/**
+ * Bounds the wait for tasks in the background after a turn, once there are no further messages: before that `claude -p`
+ * lets them run (2.1.197 and 2.1.330).
+ */
+export function awaitBackground(state: SessionState): Step {
+  const { backgroundStop, shellsOnlySince: since, version = "", waits, options } = state;
+  if (state.open || !waits || backgroundStop === undefined) return stay(state);
+  const tasks = backgroundTasksOf(backgroundStop);
+  const shellsOnlySince = isShellsOnly(tasks) ? since ?? state.lifeAt : undefined;
+  const waitMs = tasks.length === 0 ? 0 : backgroundWaitMs({
+    tasks,
+    version,
+    ceilingMs: options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS,
+    shellLimitMs: state.shellLimitMs,
+    shellsOnlyMs: shellsOnlySince === undefined ? 0 : state.lifeAt - shellsOnlySince,
+  });
+  return act({ ...state, shellsOnlySince }, [deadline("background", waitMs)]);
 }
 
 /** Whether nothing but shells runs in the background. */

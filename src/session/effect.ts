@@ -151,6 +151,8 @@ export type Effect =
   | { readonly type: "decided"; readonly toolUseId: string; readonly decision: CallDecision }
   /** The caller has taken a message back that the child was not given. */
   | { readonly type: "cancelled"; readonly message: Message }
+  /** A task in the background has been stopped because the caller wanted that. */
+  | { readonly type: "stopped"; readonly task: string }
   /** The caller has chosen another model. */
   | { readonly type: "model"; readonly model: string }
   /** The session is in another permission mode because of what the caller has answered or asked for. */

@@ -64,12 +64,13 @@ export function handOver(state: SessionState): Step {
 
 /**
  * Whether what the caller has asked for comes before any further turn: it is told of the Claude Code that it has
- * initialized, and files that it wants back are back.
+ * initialized, files that it wants back are back, and tasks that it wants stopped have been.
  */
-function isPreparing({ consulted }: SessionState): boolean {
-  return [...consulted.values()].some(({ subtype }) =>
-    subtype === "initialize" || subtype === "rewind_files" || subtype === COMMAND
-  );
+function isPreparing({ consulted, stops }: SessionState): boolean {
+  return stops.length > 0 ||
+    [...consulted.values()].some(({ subtype }) =>
+      subtype === "initialize" || subtype === "rewind_files" || subtype === COMMAND
+    );
 }
 
 /** A message for which no request is made any more. */
@@ -78,8 +79,8 @@ function unaffordable({ way: _, command: __, altered: ___, ...message }: Prompt)
 }
 
 /** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
-export function isLast({ open, queue, sent, consulted }: SessionState): boolean {
-  return !open && queue.length === 0 && sent.length === 0 && consulted.size === 0;
+export function isLast({ open, queue, sent, consulted, stops }: SessionState): boolean {
+  return !open && queue.length + sent.length + stops.length + consulted.size === 0;
 }
 
 /** Whether the child waits for a message: nothing is under way but what runs in the background. */

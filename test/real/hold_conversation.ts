@@ -1,6 +1,6 @@
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import type { ProgramOutput } from "../start_program.ts";
-import type { JsonObject } from "./print_mode_facts.ts";
+import { type JsonObject, parseFrames } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
 
 /** Whoever speaks with a program on its stdin and hears what it prints. */
@@ -11,6 +11,8 @@ export interface Caller {
   readonly send: (line: unknown) => Promise<void>;
   /** Waits until so many lines that hold a text have been printed; of a program that has ended none is awaited. */
   readonly heard: (text: string, times?: number) => Promise<void>;
+  /** All frames that have been printed. */
+  readonly frames: () => readonly JsonObject[];
   /** Answers every question of the control protocol from now on: with an error, or not at all for undefined. */
   readonly answer: (by: (question: JsonObject) => unknown) => void;
   /** Waits until a request with such a text has reached the API. */
@@ -124,6 +126,7 @@ async function speak(
       answer: (by) => answers = by,
       folder: real.home.project,
       pid: child.pid,
+      frames: () => parseFrames(stdout.slice(0, stdout.lastIndexOf("\n") + 1)),
       send,
       say: async (text, more = {}) =>
         await send({

@@ -455,7 +455,7 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
   for (
     const [subtype, body] of [
       ["set_color", { color: "red" }],
-      ["stop_task", { task_id: "b1" }],
+      ["rename_session", { title: "b1" }],
       ["initialize", { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
     ] as const
   ) {
@@ -469,7 +469,7 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
     },
     {
       subtype: "error",
-      error: 'claude-print cannot carry out the request "stop_task": ' +
+      error: 'claude-print cannot carry out the request "rename_session": ' +
         "the interactive Claude Code does it on its screen alone",
     },
     {

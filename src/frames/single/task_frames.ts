@@ -105,7 +105,8 @@ export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): 
   return step;
 }
 
-function stopTask(
+/** A task was stopped, at a time in ISO 8601. */
+export function stopTask(
   tasks: Tasks,
   task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
   { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },

@@ -1,7 +1,7 @@
 /** Why a request that `claude -p` answers cannot be answered here. */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   "the interactive Claude Code does it on its screen alone": [
-    ...["stop_task", "rename_session", "set_cwd", "reload_plugins"],
+    ...["rename_session", "set_cwd", "reload_plugins"],
     ...["mcp_authenticate", "mcp_clear_auth", "mcp_oauth_callback_url", "remote_control"],
   ],
   "it would ask the model outside of the session": ["side_question", "generate_session_title"],

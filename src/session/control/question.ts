@@ -107,6 +107,24 @@ export interface AskingMemory {
   readonly calls: readonly ToolCall[];
   /** The tools that the server of the prompt tool has, as far as it has told. */
   readonly promptTools: readonly string[];
+  /** By what names the screen may call what calls of tools have begun, by the ids of the calls that have not returned. */
+  readonly launches: ReadonlyMap<string, readonly string[]>;
+  /** The same of the tasks in the background, by their ids. */
+  readonly atWork: ReadonlyMap<string, readonly string[]>;
+  /** Those that the caller wants to be stopped; what is done about the first. */
+  readonly stops: readonly Stopping[];
+}
+
+/** A task in the background that the caller wants to be stopped. */
+export interface Stopping {
+  readonly request: ControlRequest;
+  readonly task: string;
+  /** What is waited for: that keys may be pressed, the list of tasks, the task in it, its end, or that nothing is open. */
+  readonly stage: "waiting" | "opening" | "finding" | "ending" | "closing";
+  /** How often that was looked for. */
+  readonly looks: number;
+  /** Why it cannot be stopped. */
+  readonly failure?: string;
 }
 
 /** Nothing has been asked. */
@@ -118,4 +136,7 @@ export const NOTHING_ASKED: AskingMemory = {
   waiting: [],
   calls: [],
   promptTools: [],
+  launches: new Map(),
+  atWork: new Map(),
+  stops: [],
 };

@@ -10,6 +10,7 @@ import { onBackground } from "./backgrounding.ts";
 import { answered, consult, CONSULTED } from "./consulting.ts";
 import { whyImpossible } from "./impossible.ts";
 import { setServers } from "./servers.ts";
+import { onStopTask } from "./stopping.ts";
 
 /** The caller asks for something: whoever asks is answered, whatever becomes of the turn. */
 export function onControl(state: SessionState, request: ControlRequest): Step {
@@ -39,6 +40,8 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onCancel(state, request);
     case "background_tasks":
       return onBackground(state, request);
+    case "stop_task":
+      return onStopTask(state, request);
     case "end_session":
       return onEndSession(state, request);
     default:

@@ -1,3 +1,4 @@
+import { awaitBackground } from "../background_wait.ts";
 import {
   askTold,
   onAnswer,
@@ -7,6 +8,7 @@ import {
   withCalls,
 } from "../control/asking.ts";
 import { onChildGone, onConsulted } from "../control/consulting.ts";
+import { stopsOver, withTasks } from "../control/stopping.ts";
 import { onControl } from "../control/requests.ts";
 import { onOutputMessage } from "../control/structured_output.ts";
 import type { Ending } from "../effect.ts";
@@ -82,7 +84,10 @@ export function step(state: SessionState, input: Input): Step {
     case "stream":
       return stay(alive(state, input));
     case "transcript":
-      return onTranscript(withCalls(alive(state, input), input.entry), input.entry);
+      return onTranscript(
+        withTasks(withCalls(alive(state, input), input.entry), input.entry),
+        input.entry,
+      );
     case "screen":
       return onScreen(state, input);
     case "signal":
@@ -97,7 +102,7 @@ export function step(state: SessionState, input: Input): Step {
       return onExit(state, input.exit);
     case "subagent": {
       const { entry, subagent: { agentId } } = input.line;
-      return stay(withCalls(state, entry, { agentId }));
+      return stay(withTasks(withCalls(state, entry, { agentId }), entry));
     }
     case "read":
       return askTold(state, input.at);
@@ -150,9 +155,10 @@ function onExit(state: SessionState, exit: Exit): Step {
     state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
   const ending: Ending = state.ending ?? settledEnding(state) ??
     (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
-  const gone = onChildGone({ ...state, phase: "reading", ending, exit });
+  const stopped = stopsOver({ ...state, phase: "reading", ending, exit });
+  const gone = onChildGone(stopped.state);
   const next = awaitRest(gone.state);
-  return act(next.state, [...gone.effects, ...next.effects]);
+  return act(next.state, [...stopped.effects, ...gone.effects, ...next.effects]);
 }
 
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */
@@ -215,7 +221,8 @@ function onClosed(state: SessionState): Step {
   const { state: next, effects } = onCallerGone({ ...state, open: false });
   if (state.ending !== undefined) return act(next, effects);
   const over = (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handOver(next);
-  return act(over.state, [...effects, ...over.effects]);
+  const last = over.state.phase === "working" ? awaitBackground(over.state) : stay(over.state);
+  return act(last.state, [...effects, ...over.effects, ...last.effects]);
 }
 
 /** Where the caller has ended the session, nothing more is heard of it. */

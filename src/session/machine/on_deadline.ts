@@ -1,5 +1,6 @@
 import { askRest, onCallbacksDue } from "../control/asking.ts";
 import { onMoved } from "../control/backgrounding.ts";
+import { onTaskDue } from "../control/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgain } from "../beginning.ts";
 import { abort, announced, end, interrupt, remind } from "../ending.ts";
@@ -62,6 +63,8 @@ export function onDeadline(
     }
     case "foreground":
       return onMoved(state);
+    case "task":
+      return onTaskDue(state);
     case "drain":
       return isWaitedFor(state)
         ? act(state, [deadline("drain", state.options.drainTimeoutMs)])

@@ -1,4 +1,5 @@
 import { isAsking } from "../control/asking.ts";
+import { isInTasks, onTaskScreen } from "../control/stopping.ts";
 import { awaitEcho, enter, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import type { Dialog } from "../terminal/dialogs.ts";
@@ -28,6 +29,7 @@ export function onScreen(
   { at, screen }: { readonly at: number; readonly screen: Screen },
 ): Step {
   if (state.phase === "ending" || state.phase === "interrupting") return stay(state);
+  if (isInTasks(state)) return onTaskScreen(state, screen);
   // A key would decide what the caller is asked.
   if (isAsking(state)) return stay(state);
   const dialog = recogniseDialog(screen, { when: state.status === undefined ? "start" : "later" });

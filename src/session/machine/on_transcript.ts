@@ -1,9 +1,4 @@
-import {
-  backgroundTasksOf,
-  backgroundWaitMs,
-  DEFAULT_BACKGROUND_CEILING_MS,
-  isShellsOnly,
-} from "../background_wait.ts";
+import { awaitBackground } from "../background_wait.ts";
 import { began } from "../beginning.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, settledEnding } from "../ending.ts";
@@ -65,8 +60,10 @@ export function onTranscript(before: SessionState, line: Entry): Step {
       : over;
   }
   if (entry.end === "completed" && state.background) {
-    const waiting = awaitBackground(state, line.type === "other" ? "" : line.version ?? "");
-    const next = handOver({ ...waiting.state, waits: true });
+    // The order of the transcript's lines tells a turn's own prompt from the next one, which the time of the Stop hook
+    // does not.
+    const waiting = awaitBackground({ ...state, waits: true });
+    const next = handOver(waiting.state);
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
   if (state.phase === "settling") return overOnRecord(state) ?? overAtOnce(state) ?? stay(state);
@@ -116,28 +113,6 @@ function isTold(state: SessionState): boolean {
   const { version = "" } = state;
   const name = slashWord(currentPrompt(state)?.text ?? "")?.name ?? "";
   return claudeCommands(version).kinds.get(name) === "told";
-}
-
-/**
- * Bounds the wait for background tasks once the transcript says that the turn is over: the order of its lines tells a
- * turn's own prompt from the next one, which the time of the Stop hook does not.
- */
-function awaitBackground(state: SessionState, version: string): Step {
-  const { backgroundStop = {}, shellsOnlySince: since, ...rest } = state;
-  const tasks = backgroundTasksOf(backgroundStop);
-  const shellsOnlySince = isShellsOnly(tasks) ? since ?? state.lifeAt : undefined;
-  const waitMs = backgroundWaitMs({
-    tasks,
-    version,
-    ceilingMs: state.options.backgroundCeilingMs ?? DEFAULT_BACKGROUND_CEILING_MS,
-    shellLimitMs: state.shellLimitMs,
-    shellsOnlyMs: shellsOnlySince === undefined ? 0 : state.lifeAt - shellsOnlySince,
-  });
-  return act({
-    ...rest,
-    backgroundStop,
-    ...(shellsOnlySince === undefined ? {} : { shellsOnlySince }),
-  }, [deadline("background", waitMs)]);
 }
 
 /** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */

@@ -476,3 +476,54 @@ forNewestVersion("a caller that goes away, or stops the turn, while it is asked"
     },
   });
 });
+
+forEachVersion(
+  "tasks in the background are stopped as by claude -p, and nothing else is",
+  async (real) => {
+    const shell = (seconds: number) => {
+      const input = {
+        command: `sleep ${seconds}`,
+        description: `Wait ${seconds}`,
+        run_in_background: true,
+      };
+      return `[[tool Bash ${JSON.stringify(input)}]]`;
+    };
+    const script = async ({ say, send, heard, frames }: Caller) => {
+      await say(`One. ${shell(300)} ${shell(301)} ${shell(302)} [[say first]]`);
+      await heard(RESULT, 1);
+      const [one, two, three] = frames().filter(({ subtype }) => subtype === "task_started")
+        .map(({ task_id: id }) => id);
+      const stop = async (id: string, body: JsonObject) => {
+        await send(request(id, { subtype: "stop_task", ...body }));
+        await heard(`"request_id":"${id}"`);
+      };
+      await stop("middle", { task_id: two });
+      await stop("again", { task_id: two });
+      await stop("unknown", { task_id: "nobody" });
+      await stop("nameless", {});
+      await stop("last", { task_id: three });
+      await say("Two. [[say second]]");
+      await heard(RESULT, 2);
+      await stop("only", { task_id: one });
+    };
+    const run = async (holding: typeof hold) => {
+      const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
+      const frames = parseFrames(stdout);
+      const told = frames.filter(({ type, subtype }) =>
+        type === "control_response" || `${subtype}`.startsWith("task_")
+      ).map(({ response, subtype, status, patch, summary }) => {
+        const { status: patched } = (patch ?? {}) as JsonObject;
+        return { response, subtype, status, patched, summary };
+      });
+      // Frames that come of the screen and of the transcript may be told in either order.
+      return [
+        code,
+        stderr,
+        told.filter(({ response }) => response),
+        told.map((each) => JSON.stringify(each)).toSorted(),
+      ];
+    };
+    const ours = JSON.parse(JSON.stringify(await run(hold)));
+    assertEquals(ours, await asRecorded(real, "control/stop-task", () => run(holdWithClaude)));
+  },
+);
