@@ -2,7 +2,7 @@ import type { CallDecision } from "../session/effect.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { systemFrame } from "./single/system_frame.ts";
-import { stopTask } from "./single/task_frames.ts";
+import { tellStop } from "./single/task_frames.ts";
 import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
 import { tellTasks } from "./telling/saying.ts";
 
@@ -50,5 +50,5 @@ export function tellStopped(
   const task = state.tasks.get(id);
   if (task === undefined) return told(state);
   const endedAt = new Date(state.options.startedAt + at).toISOString();
-  return tellTasks(state, (context) => stopTask(state.tasks, task, { endedAt, context }));
+  return tellTasks(state, (context) => tellStop(state.tasks, task, { endedAt, context }));
 }

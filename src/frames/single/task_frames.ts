@@ -105,10 +105,28 @@ export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): 
   return step;
 }
 
-/** A task was stopped, at a time in ISO 8601. */
-export function stopTask(
+/**
+ * Somebody has stopped a task, at a time in ISO 8601. Up to 2.1.197 the turn that follows tells more of a subagent's
+ * end.
+ */
+export function tellStop(
   tasks: Tasks,
-  task: Pick<Task, "id" | "type" | "description"> & { readonly toolUseId: string | undefined },
+  task: StoppedTask,
+  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
+): TaskStep {
+  const step = stopTask(tasks, task, { endedAt, context });
+  return task.type === "local_bash" || isVersionAtLeast(context.version, WITH_LIST)
+    ? step
+    : { ...step, frames: [updateFrame(task.id, { status: "killed", endedAt }, context)] };
+}
+
+type StoppedTask = Pick<Task, "id" | "type" | "description"> & {
+  readonly toolUseId: string | undefined;
+};
+
+function stopTask(
+  tasks: Tasks,
+  task: StoppedTask,
   { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
 ): TaskStep {
   const rest = new Map(tasks);
@@ -243,7 +261,7 @@ function notified(
       type: "local_bash",
       description: notification.summary ?? "",
     };
-    return stopTask(tasks, task, { endedAt, context });
+    return tellStop(tasks, task, { endedAt, context });
   }
   const rest = new Map(tasks);
   rest.delete(taskId);

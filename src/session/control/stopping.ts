@@ -8,7 +8,7 @@ import { handOver } from "../handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { isCalled, type ListedTask, readTasks } from "../terminal/tasks.ts";
+import { isCalled, readTasks, type TaskRow } from "../terminal/tasks.ts";
 import { isNew, refuse, respond } from "./answering.ts";
 import { isAsking } from "./asking.ts";
 import type { Stopping } from "./question.ts";
@@ -129,7 +129,10 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
   // A key would decide what the caller is asked.
   if (isAsking(state)) return again(state, stopping);
   if (stopping.stage === "closing") {
-    return isOpen ? again(state, stopping) : over(state, stopping, stopping.failure);
+    if (!isOpen) return over(state, stopping, stopping.failure);
+    return isTimeToPress(stopping)
+      ? press(state, ESCAPE, { ...stopping, looks: stopping.looks + 1 })
+      : again(state, stopping);
   }
   if (stopping.stage === "ending") {
     if (isOpen && isThere(state, shown)) return again(state, stopping);
@@ -137,7 +140,9 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
   }
   switch (shown.kind) {
     case "none":
-      return again(state, stopping);
+      return stopping.stage === "opening" && isTimeToPress(stopping)
+        ? press(state, DOWN, { ...stopping, looks: stopping.looks + 1 })
+        : again(state, stopping);
     case "offered":
       return stopping.stage === "opening"
         ? press(state, ENTER, { ...stopping, stage: "finding" })
@@ -147,14 +152,22 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
         ? press(state, STOP, { ...stopping, stage: "ending" })
         : close(state, { ...stopping, failure: "its list of tasks shows another one" });
     case "list":
-      return find(state, stopping, shown.tasks);
+      return find(state, stopping, shown.rows);
   }
 }
 
+/**
+ * Whether a key that has had no effect is pressed again: right after a turn the number of tasks may have yet to be drawn,
+ * and a turn that begins may take the key that closes the list (2.1.330).
+ */
+function isTimeToPress({ looks }: Stopping): boolean {
+  return looks % 4 === 3;
+}
+
 /** Goes to the task in the list, a key at a time, and stops it. */
-function find(state: SessionState, stopping: Stopping, tasks: readonly ListedTask[]): Step {
+function find(state: SessionState, stopping: Stopping, rows: readonly TaskRow[]): Step {
   const names = namesOf(state, stopping);
-  const places = [...tasks.keys()].filter((at) => isNamed(tasks[at], names));
+  const places = [...rows.keys()].filter((at) => isNamed(rows[at], names));
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) {
     const failure = place === undefined
@@ -162,11 +175,11 @@ function find(state: SessionState, stopping: Stopping, tasks: readonly ListedTas
       : "its list of tasks calls several so";
     return close(state, { ...stopping, failure });
   }
-  const caret = tasks.findIndex(({ selected }) => selected);
+  const caret = rows.findIndex(({ selected }) => selected);
+  if (caret < 0) return again(state, stopping);
   return caret === place
     ? press(state, STOP, { ...stopping, stage: "ending" })
-    // Below the tasks stands what has ended.
-    : press(state, caret >= 0 && caret < place ? DOWN : UP, {
+    : press(state, caret < place ? DOWN : UP, {
       ...stopping,
       stage: "finding",
       looks: stopping.looks + 1,
@@ -180,15 +193,15 @@ function isThere(
   const [stopping] = state.stops;
   const names = stopping === undefined ? [] : namesOf(state, stopping);
   return shown.kind === "list"
-    ? shown.tasks.some((task) => isNamed(task, names))
+    ? shown.rows.some((row) => isNamed(row, names))
     : names.some((name) => shown.text.includes(name.replace(/\s+/gu, "").slice(0, LONGEST)));
 }
 
 /** So much of a long command is shown in any case. */
 const LONGEST = 200;
 
-function isNamed(task: ListedTask | undefined, names: readonly string[]): boolean {
-  return task !== undefined && names.some((name) => isCalled(task.text, name));
+function isNamed(row: TaskRow | undefined, names: readonly string[]): boolean {
+  return row !== undefined && names.some((name) => isCalled(row.text, name));
 }
 
 function namesOf({ atWork }: SessionState, { task }: Stopping): readonly string[] {

@@ -4,44 +4,63 @@ import { compactText, type Screen } from "./screen.ts";
 export type TasksOnScreen =
   /** The number of tasks below the empty input box is selected: Enter opens the list of them. */
   | { readonly kind: "offered" }
-  /** The list; there is one only for several tasks. */
-  | { readonly kind: "list"; readonly tasks: readonly ListedTask[] }
+  /** The list of several tasks; where there are subagents alone, the one below the input box. */
+  | { readonly kind: "list"; readonly rows: readonly TaskRow[] }
   /** One task, with all that it was called with; `text` has no white space. */
   | { readonly kind: "task"; readonly text: string }
   | { readonly kind: "none" };
 
-/** A task in the list. */
-export interface ListedTask {
-  /** What it was called with, cut where it is too long, without white space. */
+/** A row of the list. */
+export interface TaskRow {
+  /** What the task was called with, cut where it is too long, without white space; empty for a row that is none at work. */
   readonly text: string;
   readonly selected: boolean;
 }
 
 const LIST_HINT = /^\s*\u2191\/\u2193 to (?:navigate|select) \u00b7 .*\bclose\b/u;
 const TASK_HINT = /^\s*\u2190 to go back \u00b7 .*\bclose\b/u;
+/** Said below the input box of a subagent that is selected and not at work any more. */
+const OVER_HINT = /\bx to clear\b/u;
 const INPUT_BOX = /^\u276f\s*$/u;
 const RULE = /^\s*\u2500{20,}/u;
-/** A caret, a mark, the text, and that it runs. */
-const ROW = /^\s*(?<caret>\u276f)?\s*(?:\u25cf\s+)?(?<text>\S.*?)\s+\(?running\)?\s*$/u;
+const CARET = /^\s*\u276f/u;
+/** A mark, the text, and that it runs; with the model of a subagent since 2.1.330. */
+const ROW = /^\s*\u276f?\s*(?:\u25cf\s+)?(?<text>\S.*?)\s+\(?running\)?(?: \u00b7 .*)?\s*$/u;
+/** A mark, the type of a subagent, what it is to do, and for how long it has been at work. */
+const AGENT =
+  /^\s*\u276f?\s*[\u25cf\u25ef]\s+\S+\s{2,}(?<text>\S.*?)\s{2,}(?<over>\w+ \u00b7 )?(?:\d+[dhms] ?)+\s*$/u;
+const AGENT_ROW = /^\s*\u276f?\s*[\u25cf\u25ef]\s+\S/u;
 
 /** Reads the list of tasks, or one of them, that is open on the screen. */
 export function readTasks(screen: Screen): TasksOnScreen {
   const { lines, cursor } = screen;
   const hint = lines.findLastIndex((line) => LIST_HINT.test(line) || TASK_HINT.test(line));
-  const box = lines.findLastIndex((line) => INPUT_BOX.test(line));
-  if (hint < 0) return { kind: box >= 0 && cursor.row - 1 > box ? "offered" : "none" };
-  const rule = lines.findLastIndex((line, row) => row < hint && RULE.test(line));
-  const panel = lines.slice(rule + 1, hint);
-  if (TASK_HINT.test(lines[hint] ?? "")) {
-    return { kind: "task", text: compactText({ ...screen, lines: panel }) };
+  if (hint >= 0) {
+    const rule = lines.findLastIndex((line, row) => row < hint && RULE.test(line));
+    const panel = lines.slice(rule + 1, hint);
+    return TASK_HINT.test(lines[hint] ?? "")
+      ? { kind: "task", text: compactText({ ...screen, lines: panel }) }
+      : { kind: "list", rows: panel.flatMap((line) => rowOf(line, ROW)) };
   }
-  const tasks = panel.flatMap((line) => {
-    const { caret, text } = ROW.exec(line)?.groups ?? {};
-    return text === undefined
-      ? []
-      : [{ text: text.replace(/\s+/gu, ""), selected: caret !== undefined }];
-  });
-  return { kind: "list", tasks };
+  const box = lines.findLastIndex((line) => INPUT_BOX.test(line));
+  if (box < 0 || cursor.row - 1 <= box) return { kind: "none" };
+  const below = lines.slice(box + 1);
+  const agents = below.filter((line) => AGENT_ROW.test(line));
+  if (!agents.some((line) => CARET.test(line))) return { kind: "offered" };
+  const isOver = below.some((line) => OVER_HINT.test(line));
+  return {
+    kind: "list",
+    rows: agents.flatMap((line) => rowOf(line, AGENT)).map((row) =>
+      row.selected && isOver ? { ...row, text: "" } : row
+    ),
+  };
+}
+
+function rowOf(line: string, pattern: RegExp): readonly TaskRow[] {
+  const { text = "", over } = pattern.exec(line)?.groups ?? {};
+  const selected = CARET.test(line);
+  const isRow = text !== "" || selected || AGENT_ROW.test(line);
+  return isRow ? [{ text: over === undefined ? text.replace(/\s+/gu, "") : "", selected }] : [];
 }
 
 /** Whether the screen may name a task so that was called with a text. */
@@ -49,5 +68,5 @@ export function isCalled(shown: string, text: string): boolean {
   const whole = text.replace(/\s+/gu, "");
   return shown.endsWith("\u2026")
     ? shown.length > 1 && whole.startsWith(shown.slice(0, -1))
-    : shown === whole;
+    : shown !== "" && shown === whole;
 }

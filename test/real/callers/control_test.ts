@@ -480,48 +480,47 @@ forNewestVersion("a caller that goes away, or stops the turn, while it is asked"
 forEachVersion(
   "tasks in the background are stopped as by claude -p, and nothing else is",
   async (real) => {
-    const shell = (seconds: number) => {
-      const input = {
-        command: `sleep ${seconds}`,
-        description: `Wait ${seconds}`,
-        run_in_background: true,
-      };
-      return `[[tool Bash ${JSON.stringify(input)}]]`;
-    };
+    const called = (tool: string, input: JsonObject) =>
+      `[[tool ${tool} ${JSON.stringify({ ...input, run_in_background: true })}]]`;
+    const shell = (seconds: number) =>
+      called("Bash", { command: `sleep ${seconds}`, description: `Wait ${seconds}` });
+    const subagent = (description: string) =>
+      called("Agent", { description, prompt: "Wait. [[hang]]", subagent_type: "general-purpose" });
     const script = async ({ say, send, heard, frames }: Caller) => {
-      await say(`One. ${shell(300)} ${shell(301)} ${shell(302)} [[say first]]`);
+      await say(`One. ${shell(300)} ${shell(301)} ${subagent("Look around")} [[say first]]`);
       await heard(RESULT, 1);
-      const [one, two, three] = frames().filter(({ subtype }) => subtype === "task_started")
-        .map(({ task_id: id }) => id);
       const stop = async (id: string, body: JsonObject) => {
         await send(request(id, { subtype: "stop_task", ...body }));
         await heard(`"request_id":"${id}"`);
       };
-      await stop("middle", { task_id: two });
-      await stop("again", { task_id: two });
+      const started = (text: string) =>
+        frames().find(({ subtype, description }) =>
+          subtype === "task_started" && description === text
+        )?.["task_id"];
+      await stop("shell", { task_id: started("Wait 300") });
+      await stop("again", { task_id: started("Wait 300") });
       await stop("unknown", { task_id: "nobody" });
       await stop("nameless", {});
-      await stop("last", { task_id: three });
-      await say("Two. [[say second]]");
+      await stop("subagent", { task_id: started("Look around") });
+      // The model is told of a subagent's end.
       await heard(RESULT, 2);
-      await stop("only", { task_id: one });
+      await say(`Three. ${subagent("Look again")} [[say third]]`);
+      await heard(RESULT, 3);
+      await stop("alone", { task_id: started("Wait 301") });
+      await stop("last", { task_id: started("Look again") });
+      await heard(RESULT, 4);
     };
     const run = async (holding: typeof hold) => {
       const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);
-      const frames = parseFrames(stdout);
-      const told = frames.filter(({ type, subtype }) =>
-        type === "control_response" || `${subtype}`.startsWith("task_")
-      ).map(({ response, subtype, status, patch, summary }) => {
+      const told = parseFrames(stdout).filter(({ type, subtype }) =>
+        type === "control_response" || type === "result" || `${subtype}`.startsWith("task_")
+      ).map(({ response, subtype, status, patch, summary, result }) => {
         const { status: patched } = (patch ?? {}) as JsonObject;
-        return { response, subtype, status, patched, summary };
+        return { response, subtype, status, patched, summary, result };
       });
-      // Frames that come of the screen and of the transcript may be told in either order.
-      return [
-        code,
-        stderr,
-        told.filter(({ response }) => response),
-        told.map((each) => JSON.stringify(each)).toSorted(),
-      ];
+      // What comes of the screen and what comes of the transcript may be told in either order.
+      const answers = told.flatMap(({ response }) => response === undefined ? [] : [response]);
+      return { code, stderr, answers, told: told.map((each) => JSON.stringify(each)).toSorted() };
     };
     const ours = JSON.parse(JSON.stringify(await run(hold)));
     assertEquals(ours, await asRecorded(real, "control/stop-task", () => run(holdWithClaude)));

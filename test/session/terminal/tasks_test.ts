@@ -34,7 +34,7 @@ Deno.test("readTasks() reads the list of tasks, and which of them is selected", 
     ];
     assertEquals(readTasks(screen(lines)), {
       kind: "list",
-      tasks: [{ text: "sleep301", selected: false }, { text: "sleep300", selected: true }],
+      rows: [{ text: "sleep301", selected: false }, { text: "sleep300", selected: true }],
     }, version);
   }
   const below = [
@@ -46,7 +46,7 @@ Deno.test("readTasks() reads the list of tasks, and which of them is selected", 
   ];
   assertEquals(readTasks(screen(below)), {
     kind: "list",
-    tasks: [{ text: "sleep301", selected: false }],
+    rows: [{ text: "sleep301", selected: false }, { text: "", selected: true }],
   });
 });
 
@@ -88,4 +88,34 @@ Deno.test("isCalled() compares with what the screen has room for", () => {
   assertEquals(isCalled("sleep30…", "sleep 300; echo"), true);
   assertEquals(isCalled("sleep31…", "sleep 300; echo"), false);
   assertEquals(isCalled("…", "sleep 300"), false);
+});
+
+Deno.test("readTasks() reads what subagents do, in the list of all and below the input box", () => {
+  const list = [
+    RULE,
+    "  3 background tasks",
+    "    Shells",
+    "  ❯ ● sleep 300     running",
+    "    Background agents",
+    "    ● Other agent   running · Opus 5.5",
+    "  ↑/↓ to navigate · x to stop · Enter to view · Esc to close",
+  ];
+  assertEquals(readTasks(screen(list)), {
+    kind: "list",
+    rows: [{ text: "sleep300", selected: true }, { text: "Otheragent", selected: false }],
+  });
+  const below = (hint: string, over = "") => [
+    ...[RULE, "❯ ", RULE, hint],
+    "  ● main",
+    `❯ ◯ general-purpose  Look  around        ${over}8s`,
+    "  ◯ general-purpose  Other agent         1m 9s",
+    "",
+  ];
+  const [main, other] = [{ text: "", selected: false }, { text: "Otheragent", selected: false }];
+  const rows = (
+    text: string,
+  ) => ({ kind: "list", rows: [main, { text, selected: true }, other] } as const);
+  assertEquals(readTasks(screen(below("  enter to view · x to stop"))), rows("Lookaround"));
+  assertEquals(readTasks(screen(below("  Enter to view · x to clear"))), rows(""));
+  assertEquals(readTasks(screen(below("  x to stop", "stopped · "))), rows(""));
 });
