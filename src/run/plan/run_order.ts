@@ -108,7 +108,7 @@ export interface RunOrder extends Limits {
   readonly taskBudget?: number;
   /** Further arguments for Claude Code, as they are. */
   readonly forwarded: readonly string[];
-  /** Whether results tell what is left of limits, which the child tells 0.3 s after a turn. */
+  /** Whether results tell what is left of limits, which the child tells with what a turn cost. */
   readonly limitsTold?: boolean;
   /** Whether frames are printed, which begin with the session's model. */
   readonly frames: boolean;

@@ -66,9 +66,9 @@ export function childEnvironment(
     readonly logLevel?: "debug" | "warn" | undefined;
     /** Whether the project has prompts of its own that wait for their time. */
     readonly scheduledTasks: boolean;
-    /** The socket at which the child is to wait for the prompt, if it is to. */
     /** What stands in the place of the user's shell, if something does. */
     readonly splitShell?: { readonly path: string } | undefined;
+    /** The socket at which the child is to wait for the prompt, if it is to. */
     readonly rendezvous?: { readonly path: string; readonly secret: string } | undefined;
   },
 ): Environment {
