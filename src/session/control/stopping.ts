@@ -8,7 +8,7 @@ import { handOver } from "../handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { isCalled, readTasks, type TaskRow } from "../terminal/tasks.ts";
+import { hasCommand, isCalled, readTasks, type TaskRow } from "../terminal/tasks.ts";
 import { isNew, refuse, respond } from "./answering.ts";
 import { isAsking } from "./asking.ts";
 import type { Stopping } from "./question.ts";
@@ -194,11 +194,8 @@ function isThere(
   const names = stopping === undefined ? [] : namesOf(state, stopping);
   return shown.kind === "list"
     ? shown.rows.some((row) => isNamed(row, names))
-    : names.some((name) => shown.text.includes(name.replace(/\s+/gu, "").slice(0, LONGEST)));
+    : names.some((name) => hasCommand(shown.text, name));
 }
-
-/** So much of a long command is shown in any case. */
-const LONGEST = 200;
 
 function isNamed(row: TaskRow | undefined, names: readonly string[]): boolean {
   return row !== undefined && names.some((name) => isCalled(row.text, name));

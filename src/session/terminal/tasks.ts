@@ -6,7 +6,7 @@ export type TasksOnScreen =
   | { readonly kind: "offered" }
   /** The list of several tasks; where there are subagents alone, the one below the input box. */
   | { readonly kind: "list"; readonly rows: readonly TaskRow[] }
-  /** One task, with all that it was called with; `text` has no white space. */
+  /** One shell, which is alone, with all that it was called with; `text` has no white space. */
   | { readonly kind: "task"; readonly text: string }
   | { readonly kind: "none" };
 
@@ -69,4 +69,14 @@ export function isCalled(shown: string, text: string): boolean {
   return shown.endsWith("\u2026")
     ? shown.length > 1 && whole.startsWith(shown.slice(0, -1))
     : shown !== "" && shown === whole;
+}
+
+/** So much of a long command is shown in any case. */
+const LONGEST = 200;
+
+/** Whether a shell that is shown alone was called with a command. */
+export function hasCommand(shown: string, command: string): boolean {
+  const whole = command.replace(/\s+/gu, "");
+  const end = whole.length > LONGEST ? "" : "Output";
+  return whole !== "" && shown.includes(`Command:${whole.slice(0, LONGEST)}${end}`);
 }

@@ -506,9 +506,9 @@ forEachVersion(
       await heard(RESULT, 2);
       await say(`Three. ${subagent("Look again")} [[say third]]`);
       await heard(RESULT, 3);
-      await stop("alone", { task_id: started("Wait 301") });
       await stop("last", { task_id: started("Look again") });
       await heard(RESULT, 4);
+      await stop("alone", { task_id: started("Wait 301") });
     };
     const run = async (holding: typeof hold) => {
       const { code, stdout, stderr } = await holding(real, script, ["--allowedTools=Bash"]);

@@ -104,6 +104,7 @@ Deno.test("stop_task stops a task that is alone, and presses no Escape then: it 
   const task = [
     RULE,
     "  Command: one",
+    "  Output:",
     "  ← to go back · x to stop · Enter/Space to close · Esc to close",
   ];
   assertEquals(shown(session, task), STOP);
@@ -128,7 +129,10 @@ Deno.test("stop_task stops nothing that it cannot tell from another, and closes 
   const cases = [
     [list("other", "other", "third"), "does not show it"],
     [list("one", "one", "one"), "calls several so"],
-    [[RULE, "  Command: other", "  ← to go back · x to stop · Esc to close"], "shows another one"],
+    [
+      [RULE, "  Command: one or two", "  Output:", "  ← to go back · x to stop · Esc to close"],
+      "shows another one",
+    ],
   ] as const;
   for (const [lines, failure] of cases) {
     const session = withShells({ b1: "one", b2: "one" });
@@ -154,7 +158,7 @@ Deno.test("stop_task presses no key where the screen asks something, and gives u
   const stuck = withShells({ b1: "one" });
   stop(stuck, "b1");
   shown(stuck, BOX);
-  const task = [RULE, "  Command: one", "  ← to go back · x to stop · Esc to close"];
+  const task = [RULE, "  Command: one", "  Output:", "  ← to go back · x to stop · Esc to close"];
   assertEquals(shown(stuck, task), STOP);
   const typed = stuck.typed();
   stuck.wait(6200);
@@ -189,7 +193,12 @@ Deno.test("what runs in the background runs as long as there may be messages, an
   stopped.hear({ type: "closed" });
   stop(stopped, "b1");
   shown(stopped, BOX);
-  shown(stopped, [RULE, "  Command: one", "  ← to go back · x to stop · Esc to close"]);
+  shown(stopped, [
+    RULE,
+    "  Command: one",
+    "  Output:",
+    "  ← to go back · x to stop · Esc to close",
+  ]);
   shown(stopped, BOX);
   stopped.wait(1);
   assertEquals(stopped.signals()[0], "SIGTERM tree", "there is nothing left to wait for");

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isCalled, readTasks } from "../../../src/session/terminal/tasks.ts";
+import { hasCommand, isCalled, readTasks } from "../../../src/session/terminal/tasks.ts";
 
 const RULE = "─".repeat(80);
 
@@ -118,4 +118,13 @@ Deno.test("readTasks() reads what subagents do, in the list of all and below the
   assertEquals(readTasks(screen(below("  enter to view · x to stop"))), rows("Lookaround"));
   assertEquals(readTasks(screen(below("  Enter to view · x to clear"))), rows(""));
   assertEquals(readTasks(screen(below("  x to stop", "stopped · "))), rows(""));
+});
+
+Deno.test("hasCommand() takes no command for a longer one, and a long one by its beginning", () => {
+  assertEquals(hasCommand("ShelldetailsCommand:sleep300Output:", "sleep 300"), true);
+  assertEquals(hasCommand("ShelldetailsCommand:sleep300Output:", "sleep 30"), false);
+  assertEquals(hasCommand("Command:sleep300Output:Command:sleep30", "sleep 30"), false);
+  assertEquals(hasCommand("Command:sleep300Output:", ""), false);
+  const long = "echo ".repeat(100);
+  assertEquals(hasCommand(`Command:${"echo".repeat(60)}…Output`, long), true);
 });
