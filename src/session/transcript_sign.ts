@@ -1,4 +1,9 @@
-import { blockedPrompt, type ContentBlock, type Entry } from "../transcript/entry.ts";
+import {
+  blockedPrompt,
+  type ContentBlock,
+  type Entry,
+  type SystemEntry,
+} from "../transcript/entry.ts";
 import { HALTED } from "../transcript/turn.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 
@@ -34,6 +39,18 @@ const ENDS = ["stop_hook_summary", "turn_duration"];
 
 const NOTHING: TranscriptSign = { prompt: false, isSystem: false, called: [], returned: [] };
 
+/**
+ * Whether a line says that a Stop hook has made the assistant go on. Since 2.1.330 it tells those apart that have only
+ * failed; where a hook has stopped the turn for good, nothing goes on.
+ */
+function makesGoOn(
+  { hookErrors, failedHookErrorIndexes: failed, preventedContinuation }: SystemEntry,
+): boolean {
+  const failures = Array.isArray(failed) ? failed.length : 0;
+  return preventedContinuation !== true && Array.isArray(hookErrors) &&
+    hookErrors.length > failures;
+}
+
 /** Sums up a transcript line. */
 export function transcriptSign(entry: Entry): TranscriptSign {
   switch (entry.type) {
@@ -59,7 +76,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
       };
     }
     case "system": {
-      const ends = ENDS.some((end) => end === entry.subtype);
+      const ends = ENDS.some((end) => end === entry.subtype) && !makesGoOn(entry);
       const blocked = blockedPrompt(entry);
       return {
         ...NOTHING,

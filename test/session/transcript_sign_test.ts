@@ -34,6 +34,17 @@ Deno.test("transcriptSign() tells the line in the place of a turn that was stopp
   }
 });
 
+Deno.test("transcriptSign() takes no Stop hook for the end that has made the assistant go on", () => {
+  const summary = (fields: object) =>
+    sign({ type: "system", subtype: "stop_hook_summary", ...fields }).end;
+  const hookErrors = ["Go on"];
+  assertEquals(summary({ hookErrors: [] }), "completed");
+  assertEquals(summary({ hookErrors }), undefined);
+  assertEquals(summary({ hookErrors, failedHookErrorIndexes: [] }), undefined);
+  assertEquals(summary({ hookErrors, failedHookErrorIndexes: [0] }), "completed");
+  assertEquals(summary({ hookErrors, preventedContinuation: true }), "completed");
+});
+
 Deno.test("transcriptSign() tells the end of a turn", () => {
   for (const subtype of ["stop_hook_summary", "turn_duration"]) {
     assertEquals(sign({ type: "system", subtype }).end, "completed");
