@@ -69,8 +69,9 @@ export function overWhenPriced(): Effect {
 const SHOW_HELP_AND_HIDE_IT = new TextEncoder().encode("?\x7f");
 
 /** Asks the child what the turn cost whose answer is complete: its input box has the keys then, as dialogs have none. */
-export function askPrice({ options, version }: SessionState): readonly Effect[] {
-  return isPriceWanted(options) && version !== undefined &&
+export function askPrice({ options, version, stops }: SessionState): readonly Effect[] {
+  // In the list of tasks there is no status line, and keys mean something else.
+  return isPriceWanted(options) && stops.length === 0 && version !== undefined &&
       isVersionAtLeast(version, REDRAWS_STATUS_LINE)
     ? [{ type: "write", bytes: SHOW_HELP_AND_HIDE_IT }]
     : [];

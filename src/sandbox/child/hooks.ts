@@ -142,7 +142,10 @@ export function hookSettings(
   return settings;
 }
 
-/** The `statusLine` setting that hands the script what the child has cost: 0.3 s after whatever changed it last, or when it is drawn anew. */
+/**
+ * The `statusLine` setting that hands the script what the child has cost: 0.3 s after whatever changed it last, or when
+ * it is drawn anew.
+ */
 export function statusLineSetting(scriptPath: string): JsonObject {
   return { type: "command", command: `exec /bin/sh ${shellQuote(scriptPath)} ${STATUS_LINE}` };
 }

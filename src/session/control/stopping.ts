@@ -105,6 +105,8 @@ export function onTaskDue(state: SessionState): Step {
 function begin(state: SessionState): Step {
   const [stopping] = state.stops;
   if (stopping === undefined) return stay(state);
+  // It may have ended meanwhile, or been stopped because of the request before.
+  if (!state.atWork.has(stopping.task)) return over(state, stopping, undefined);
   const { phase, status } = state;
   const isFree = (phase === "working" || phase === "resting") && status?.status !== "waiting" &&
     !isAsking(state);
@@ -150,7 +152,7 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
     case "task":
       return isThere(state, shown)
         ? press(state, STOP, { ...stopping, stage: "ending" })
-        : close(state, { ...stopping, failure: "its list of tasks shows another one" });
+        : giveUp(state, stopping, "its list of tasks shows another one");
     case "list":
       return find(state, stopping, shown.rows);
   }
@@ -170,10 +172,8 @@ function find(state: SessionState, stopping: Stopping, rows: readonly TaskRow[])
   const places = [...rows.keys()].filter((at) => isNamed(rows[at], names));
   const [place, ...others] = places;
   if (place === undefined || others.length > 0) {
-    const failure = place === undefined
-      ? "its list of tasks does not show it"
-      : "its list of tasks calls several so";
-    return close(state, { ...stopping, failure });
+    const problem = place === undefined ? "does not show it" : "calls several so";
+    return giveUp(state, stopping, `its list of tasks ${problem}`);
   }
   const caret = rows.findIndex(({ selected }) => selected);
   if (caret < 0) return again(state, stopping);
@@ -224,6 +224,11 @@ function close(state: SessionState, stopping: Stopping): Step {
   return press(state, ESCAPE, { ...stopping, stage: "closing" });
 }
 
+/** Closes the list without having stopped the task, which may have ended meanwhile. */
+function giveUp(state: SessionState, stopping: Stopping, failure: string): Step {
+  return close(state, state.atWork.has(stopping.task) ? { ...stopping, failure } : stopping);
+}
+
 function withFirst(state: SessionState, stopping: Stopping): SessionState {
   return { ...state, stops: [stopping, ...state.stops.slice(1)] };
 }
@@ -231,8 +236,9 @@ function withFirst(state: SessionState, stopping: Stopping): SessionState {
 /** A task has been stopped, or could not be; then the next one's turn comes, and whatever had to wait. */
 function over(before: SessionState, stopping: Stopping, failure: string | undefined): Step {
   const { request, task } = stopping;
-  const state = { ...before, stops: before.stops.slice(1) };
-  const next = state.stops.length > 0 ? begin(state) : stay(state);
+  const rest = { ...before, stops: before.stops.slice(1) };
+  const state = failure === undefined ? withoutTask(rest, task) : rest;
+  const next = begin(state);
   if (failure !== undefined) {
     const error = `Cannot stop the task ${task} on the screen of Claude Code: ${failure}`;
     const after = handOver(next.state);
@@ -242,7 +248,7 @@ function over(before: SessionState, stopping: Stopping, failure: string | undefi
     { type: "stopped", task },
     respond(request, { response: {} }),
   ];
-  const after = withoutTasks(withoutTask(next.state, task), task);
+  const after = withoutTasks(next.state, task);
   return act(after.state, [...stopped, ...next.effects, ...after.effects]);
 }
 

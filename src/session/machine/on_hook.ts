@@ -55,11 +55,9 @@ function answer(state: SessionState, { event, payload, id, at }: HookCall): Step
   const next = takeHook(counted, { event, payload, limited });
   if (id === undefined) return next;
   if (event === "Stop" && goesOn(next.state)) {
-    return act({ ...next.state, stopHook: id }, [
-      ...next.effects,
-      overWhenPriced(),
-      ...askPrice(state),
-    ]);
+    // A turn that is settling asks by itself.
+    const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
+    return act({ ...next.state, stopHook: id }, [...next.effects, ...asking]);
   }
   if (event === "PermissionRequest" && state.options.caller?.permissions && mayAsk(next.state)) {
     const asking = askWhenTold(next.state, { hook: { hookId: id, payload }, at });
