@@ -14,7 +14,7 @@ import { resultFrame } from "./result/result_frame.ts";
 import { deniedIn, printedResults, runTurns } from "./results.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
 import { type Report, unfinishedProblem } from "./result/report.ts";
-import { overspentVerdict, type Verdict, verdictOf } from "./result/verdict.ts";
+import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "./result/verdict.ts";
 
 /** How a child came to its end. */
 export interface ChildEnd {
@@ -273,7 +273,8 @@ function confirmed(
       kind: "internal_error",
       message: "The prompt did not reach Claude as it is: Claude Code changed it",
     }, "Compare it with the user line of the session's transcript");
-    return { ...failed, isForeign: true };
+    // Where its line is read before its hook is heard, the turn was not ended by that.
+    return wrappedVerdict(sent) ?? { ...failed, isForeign: true };
   }
   return verdict;
 }

@@ -84,6 +84,26 @@ Deno.test("a run without any line has a beginning, and a result that says why", 
   assertStringIncludes(foreign?.problem?.message ?? "", "it is not Claude Code");
 });
 
+Deno.test("a prompt that was changed is told so in the same words, whether its line or its hook is heard first", () => {
+  const written = line({
+    type: "user",
+    uuid: "p",
+    message: { role: "user", content: `<pasted_content id="1">${SENT}</pasted_content>` },
+  });
+  const taken: Input = {
+    at: 10,
+    type: "hook",
+    event: "UserPromptSubmit",
+    payload: { prompt: `<pasted_content id="1">${SENT}</pasted_content>` },
+  };
+  const rest = [...LINES.filter((input) => input === ANSWER), READ, STOP, IDLE, exit(143)];
+  for (const begun of [[taken], [{ at: 10, ...written }, READ, taken]]) {
+    const { report } = outcome(...begun, ...rest);
+    assertStringIncludes(report?.problem?.message ?? "", "wraps a text of this size in tags");
+    assertEquals([report?.exitCode, report?.result.result], [2, undefined]);
+  }
+});
+
 Deno.test("turns that only the end of the run gave rise to are none of its turns", () => {
   const notified = (status: string): Input => ({
     at: 22,

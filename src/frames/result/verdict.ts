@@ -220,17 +220,7 @@ export function verdictOf(
           "Leave out --inject paste",
         );
       }
-      if (ending.taken.includes("<pasted_content")) {
-        return {
-          ...failure(
-            "Cannot paste the prompt as it is: Claude Code wraps a text of this size in tags",
-            "Leave out --inject paste: on stdin every size goes in as it is",
-            false,
-          ),
-          isForeign: true,
-        };
-      }
-      return {
+      return wrappedVerdict(ending.taken) ?? {
         ...failure(
           `Cannot deliver the prompt as it is: Claude Code would change it${
             options.altered === undefined ? "" : `, beginning with ${options.altered}`
@@ -252,6 +242,20 @@ export function verdictOf(
     default:
       return ending satisfies never;
   }
+}
+
+/** What is said of a prompt that Claude Code has wrapped in tags, as its text tells. */
+export function wrappedVerdict(taken: string): Verdict | undefined {
+  return taken.includes("<pasted_content")
+    ? {
+      ...failure(
+        "Cannot paste the prompt as it is: Claude Code wraps a text of this size in tags",
+        "Leave out --inject paste: on stdin every size goes in as it is",
+        false,
+      ),
+      isForeign: true,
+    }
+    : undefined;
 }
 
 /** The budget that is used up, as `claude -p` words it. */
