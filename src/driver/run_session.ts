@@ -9,6 +9,7 @@ import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { renderScreen } from "./hands/render_screen.ts";
 import { HeadlessTwin, type TwinPlan } from "./hands/headless_twin.ts";
+import { placeImage } from "./hands/place_image.ts";
 import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
 import { terminalSize } from "./hands/terminal_size.ts";
 import { ChildFolders } from "./sources/child_folders.ts";
@@ -152,7 +153,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const bridges = sandbox.bridges.map((bridge) => stack.use(new McpBridge(bridge)));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
-  const subagents = options.frames ? new SubagentSource(sandbox) : undefined;
+  const subagents = options.frames
+    ? new SubagentSource({ ...sandbox, mirrored: conversation.frames.mirrorPath !== undefined })
+    : undefined;
   const retries = options.retryLines && new RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
   const logLines = options.toldLines;
@@ -241,6 +244,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       case "consult":
         twin?.ask(effect.request);
         break;
+      case "place-image":
+        placeImage(effect);
+        break;
       case "deliver":
         rendezvous?.send(effect.prompt);
         break;
@@ -302,9 +308,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const entries = transcript.read();
     readFaults();
     for (const entry of entries) give({ at: elapsed(), type: "transcript", entry });
-    const lines = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
-    for (const line of lines) give({ at: elapsed(), type: "subagent", line });
-    if (entries.length + lines.length > 0) give({ at: elapsed(), type: "read" });
+    const news = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
+    for (const one of news) give({ at: elapsed(), ...one });
+    if (entries.length + news.length > 0) give({ at: elapsed(), type: "read" });
   };
   const readFiles = () => {
     lookedAt = elapsed();

@@ -6,7 +6,6 @@ import {
   and,
   chained,
   type FramesState,
-  listOf,
   type Told,
   told,
   type TurnEnd,
@@ -15,9 +14,11 @@ import { earlyAnswer, tellAhead, tellLines, tellNotices, tellWaiting } from "./l
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { awaitMessage } from "./messages.ts";
+import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
 import { stopTurn } from "./results.ts";
+import { isAheadOfSubagent } from "./subagent_lines.ts";
 import { tellTasks } from "./telling/saying.ts";
 import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./live/shell_output.ts";
 import { asOwnTool } from "./structured_output.ts";
@@ -25,8 +26,6 @@ import { tellResult } from "./turn_result.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { atHome } from "../transcript/at_home.ts";
-import { type Entry, lineOf } from "../transcript/entry.ts";
-import type { TranscriptMirrorFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /**
@@ -37,6 +36,8 @@ const INIT_DELAY_MS = 2000;
 const INIT_DELAY_RESUMED_MS = 200;
 /** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 300 } as const;
+/** How long the lines of a subagent that is over may take to be read: they are written together with its result. */
+const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 300 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
@@ -89,13 +90,13 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       if (input.event === "SessionStart" && typeof model === "string") {
         return quiet({ ...state, model });
       }
-      const { event, payload, ranAt = now } = input;
+      const { event, payload, ranAt } = input;
       if (event === "MessageDisplay") return quiet(hearText(state, payload));
-      const heard = hearCompaction(state, { event, payload, at: ranAt });
+      const heard = hearCompaction(state, { event, payload, at: ranAt ?? now });
       if (heard.compactions.length > state.compactions.length) {
         return { ...told(heard), effects: [COMPACTION_DELAY] };
       }
-      if (event === "Stop") return quiet(stopTurn(heard, payload));
+      if (event === "Stop") return quiet(stopTurn(heard, { payload, ranAt }));
       const isOutcome = heard !== state && heard.ahead !== undefined && !heard.unsummed &&
         heard.compactions[0]?.error !== undefined;
       return isOutcome ? { ...tellAhead(heard), effects: [] } : quiet(heard);
@@ -106,19 +107,32 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       const { said } = input;
       return quiet("response" in said && said.init ? { ...state, described: said.init } : state);
     }
-    case "transcript":
-      return quiet({ ...state, own: chained(state.own, fromHome(state, input.entry)) });
-    case "subagent":
-      return quiet({ ...state, subagents: chained(state.subagents, fromHome(state, input.line)) });
+    case "transcript": {
+      const entry = fromHome(state, input.entry);
+      return quiet(keepForMirror({ ...state, own: chained(state.own, entry) }, { entry }));
+    }
+    case "subagent": {
+      const line = fromHome(state, input.line);
+      const { subagent: { agentId }, entry } = line;
+      const next = { ...state, subagents: chained(state.subagents, line) };
+      return quiet(keepForMirror(next, { agentId, entry }));
+    }
+    case "subagent-note": {
+      const { agentId } = input;
+      return quiet(keepForMirror(state, { agentId, note: fromHome(state, input.note) }));
+    }
     case "read": {
-      const mirror = (next: FramesState) => told(next, mirrored(state));
       const version = earlyAnswer(state);
       if (version !== undefined) {
         // They stay, and are told again.
-        const held = { ...state, version, mirrored: listOf(state.own).length };
-        return { ...mirror(held), effects: [initDelay(held)] };
+        const held = { ...state, version };
+        return { ...tellMirror(held), effects: [initDelay(held)] };
       }
-      return waiting(and(tellLines(state), mirror), { before: state, now });
+      if (isAheadOfSubagent(state)) {
+        const held = tellMirror({ ...state, awaitsSubagent: true });
+        return { ...held, effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };
+      }
+      return waiting(withMirror(tellLines(state)), { before: state, now });
     }
     case "fault":
       return { ...noteFault(state, input.fault), effects: [] };
@@ -147,6 +161,9 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         return { ...begun, effects: isOver ? [] : [COMPACTION_DELAY] };
       }
       if (input.name === "init") return { ...and(begin(state), tellLines), effects: [] };
+      if (input.name === "subagent" && state.awaitsSubagent) {
+        return waiting(withMirror(tellLines(state)), { before: state, now });
+      }
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
         : quiet(state);
@@ -178,7 +195,9 @@ export function tellTurnEnd(
   if (!recorded) {
     return told({ ...state, ended: [...state.ended, { ...end, cost: state.cost }] });
   }
-  return and(and(tellLines(state), tellWaiting), (state) => tellResult(state, end));
+  return withMirror(
+    and(and(tellLines(state), tellWaiting), (state) => tellResult(state, end)),
+  );
 }
 
 /** The run is ending, and with it what goes on in the background. */
@@ -255,26 +274,4 @@ function look(afterMs: number): FramesEffect {
 
 function quiet(state: FramesState): FramesStep {
   return { ...told(state), effects: [] };
-}
-
-/**
- * The lines that have been read since the last time, as they will stand in the user's transcripts: those of the session,
- * and those of its subagents in their own files.
- */
-function mirrored(
-  { options: { mirrorPath }, own, subagents, mirrored = 0 }: FramesState,
-): readonly TranscriptMirrorFrame[] {
-  if (mirrorPath === undefined) return [];
-  const files = Map.groupBy([
-    ...listOf(own).slice(mirrored).map((entry) => ({ path: mirrorPath, entry })),
-    ...listOf(subagents).map(({ subagent: { agentId }, entry }) => ({
-      path: `${mirrorPath.replace(/\.jsonl$/u, "")}/subagents/agent-${agentId}.jsonl`,
-      entry,
-    })),
-  ], ({ path }) => path);
-  return [...files].map(([path, lines]) => mirror(path, lines.map(({ entry }) => entry)));
-}
-
-function mirror(filePath: string, entries: readonly Entry[]): TranscriptMirrorFrame {
-  return { type: "transcript_mirror", filePath, entries: entries.map(lineOf) };
 }

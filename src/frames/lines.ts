@@ -1,7 +1,7 @@
 import { preservedLines } from "./single/compact_metadata.ts";
 import { framesOfEntry } from "./single/frames_of_entry.ts";
-import { hookEndIn, hookFrames, hookRemarks, isAhead, isTold } from "./single/hook_frames.ts";
-import { startTask, taskFramesOfEntry } from "./single/task_frames.ts";
+import { hookRemarks } from "./single/hook_frames.ts";
+import { taskFramesOfEntry } from "./single/task_frames.ts";
 import {
   isAheadOfOutcome,
   isBoundary,
@@ -13,24 +13,37 @@ import {
 import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
-import { placeOf, tellMessage } from "./messages.ts";
+import { hooksFirst, tellHookEnd } from "./hook_ends.ts";
+import { parted, placeOf, tellMessage } from "./messages.ts";
 import { endTurn } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
-import { and, chained, type FramesState, listOf, type Told, told } from "./telling/frames_state.ts";
+import {
+  and,
+  chained,
+  type FramesState,
+  isUnderWay,
+  listOf,
+  type Told,
+  told,
+} from "./telling/frames_state.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
+import { forgetSkills } from "./forked_skills.ts";
+import {
+  forgetCalls,
+  noteCalls,
+  tellSkillResult,
+  tellSubagentLine,
+  tellUncalled,
+} from "./subagent_lines.ts";
 import { tellResult } from "./turn_result.ts";
 import type { Subagent, SubagentLine } from "../session/input.ts";
 import {
-  type AssistantEntry,
-  type AttachmentEntry,
   blockedPrompt,
-  type ContentBlock,
   type Entry,
+  isPrompt,
   isResumption,
   type SystemEntry,
-  type UserEntry,
 } from "../transcript/entry.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
 import { keptEntry } from "../transcript/kept_entry.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import {
@@ -38,7 +51,7 @@ import {
   parseTaskNotification,
   type TaskNotification,
 } from "../transcript/task_notification.ts";
-import { isCommandText } from "../transcript/turn.ts";
+import { isAddedToPrompt } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
@@ -46,7 +59,12 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 export function tellLines(before: FramesState): Told {
   if (before.own === undefined && before.subagents === undefined) return told(before);
   const frames: Frame[] = [];
-  let state: FramesState = { ...before, own: undefined, subagents: undefined, mirrored: 0 };
+  let state: FramesState = {
+    ...before,
+    own: undefined,
+    subagents: undefined,
+    awaitsSubagent: false,
+  };
   const own = hooksFirst(before, beginningFirst(before, listOf(before.own)));
   for (const { entry, subagent } of inOrder(own, listOf(before.subagents))) {
     const next = subagent === undefined
@@ -55,9 +73,9 @@ export function tellLines(before: FramesState): Told {
     state = next.state;
     frames.push(...next.frames);
   }
-  const { taskIds } = state;
+  const { tasks } = state;
   return and(
-    and(told(state, frames), (state) => tellNotices(state, (id) => taskIds.has(id))),
+    and(told(state, frames), (state) => tellNotices(state, (id) => tasks.has(id))),
     endWritten,
   );
 }
@@ -66,15 +84,16 @@ export function tellLines(before: FramesState): Told {
  * Whether a line tells the end of a task whose beginning has not been told: Claude Code writes it at once, and the lines
  * of the answer that began the task 0.1 s later.
  */
-function isEarly({ taskIds }: FramesState, entry: Entry): boolean {
+function isEarly(state: FramesState, entry: Entry): boolean {
   const notice = noticeIn(entry);
-  return notice !== undefined && !taskIds.has(notice.taskId);
+  return notice !== undefined && !state.tasks.has(notice.taskId) &&
+    !isToldToBeStopped(state, entry);
 }
 
 /** Whether a line tells that a task was stopped, of which the caller knows: it was stopped because of that. */
-function isToldToBeStopped({ tasks, taskIds }: FramesState, entry: Entry): boolean {
+function isToldToBeStopped({ tasks, allTasks }: FramesState, entry: Entry): boolean {
   const { taskId = "", status } = noticeIn(entry) ?? {};
-  return status === "killed" && taskIds.has(taskId) && !tasks.has(taskId);
+  return status === "killed" && allTasks.has(taskId) && !tasks.has(taskId);
 }
 
 function withNotice(state: FramesState, entry: Entry): FramesState {
@@ -140,44 +159,6 @@ function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
 
 function lineId(entry: Entry): string | undefined {
   return entry.type === "other" ? undefined : entry.uuid;
-}
-
-/**
- * Puts the ends of hooks where `claude -p` tells them: of those that were run for a tool's result before that and all that
- * other hooks say of the call, of those that were run for a prompt before the prompt, and of those that were run for the
- * session before all else. Transcripts hold them behind, 2.1.197 now and then behind the first answer.
- */
-function hooksFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
-  if (!entries.some(isHookEnd)) return entries;
-  const isFirst = (entry: Entry) =>
-    !isUnderWay(state) && isHookEnd(entry) && entry.attachment.hookEvent === "SessionStart";
-  const result = entries.filter(isFirst);
-  for (const entry of entries.filter((entry) => !isFirst(entry))) {
-    const place = isHookEnd(entry) ? placeOfHook(result, entry.attachment) : -1;
-    if (place < 0) result.push(entry);
-    else result.splice(place, 0, entry);
-  }
-  return result;
-}
-
-function isHookEnd(entry: Entry): entry is AttachmentEntry {
-  return entry.type === "attachment" && hookEndIn(entry) !== undefined;
-}
-
-function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: ContentBlock): number {
-  if (hookEvent === "UserPromptSubmit") return before.findLastIndex(isPrompt);
-  if (hookEvent !== "PostToolUse" && hookEvent !== "PostToolUseFailure") return -1;
-  return before.findIndex((entry) =>
-    entry.type === "attachment"
-      ? entry.attachment.type === "hook_system_message" && entry.attachment.toolUseID === toolUseID
-      : entry.type === "user" && typeof entry.message.content !== "string" &&
-        entry.message.content.some(({ tool_use_id: id }) => id !== undefined && id === toolUseID)
-  );
-}
-
-/** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
-function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
-  return begun && !(rested && prompt === undefined);
 }
 
 function isOfRequest(entry: Entry): boolean {
@@ -252,21 +233,9 @@ function tellAsked(
   return told({ ...message.state, early: [...message.state.early, ...others] }, lifecycle);
 }
 
-function parted(frames: readonly Frame[]) {
-  const isLifecycle = ({ type }: Frame) => type === "command_lifecycle";
-  return {
-    lifecycle: frames.filter(isLifecycle),
-    others: frames.filter((frame) => !isLifecycle(frame)),
-  };
-}
-
-function isPrompt(entry: Entry): boolean {
-  return entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true;
-}
-
 /** The text of a prompt, or of a message that became a part of the turn under way. */
 function askedIn(entry: Entry): string | undefined {
-  if (isPrompt(entry) && entry.type === "user") {
+  if (isPrompt(entry)) {
     const { content } = entry.message;
     return typeof content === "string"
       ? content
@@ -341,9 +310,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   // The end of the run stops tasks, and the child may still tell the model so.
   if (state.ending && notification?.status === "killed") return told({ ...state, closed: true });
   const version = state.version ?? (entry.type === "other" ? undefined : entry.version);
-  const prompt = entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true
-    ? entry
-    : state.prompt;
+  const prompt = isPrompt(entry) ? entry : state.prompt;
   const kept = keptEntry(entry);
   const noted: FramesState = {
     ...state,
@@ -358,22 +325,28 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     ? begin(noted)
     : told(noted);
   let next = and(
-    and(begun, (state) => tellReturnedShells(state, entry)),
+    and(
+      and(begun, (state) => tellReturnedShells(state, entry)),
+      (state) => tellSkillResult(state, entry),
+    ),
     (state) =>
       isToldToBeStopped(state, entry)
         ? told(state)
         : tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
   );
-  if (!isCommandText(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
+  if (!isAddedToPrompt(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
   next = and(next, (state) => tellTyped(state, entry));
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
     next = and(next, (state) => noteShellCalls(state, entry));
   }
   if (entry.type === "user") {
+    next = and(next, tellUncalled);
     next = and(next, (state) => told(forgetCalls(forgetShells(state, entry), entry)));
   }
-  if (entry.type === "system" && entry.subtype === "turn_duration") next = and(next, endTurn);
+  if (entry.type === "system" && entry.subtype === "turn_duration") {
+    next = and(next, (state) => endTurn(forgetSkills(state), entry));
+  }
   return notification === undefined
     ? next
     : and(next, (state) => begin({ ...state, begun: false, rested: false }));
@@ -403,93 +376,12 @@ function sayLine(before: FramesState, entry: Entry): Told {
   });
 }
 
-/** Says that a hook has run, where that is wanted. */
-function tellHookEnd(state: FramesState, entry: Entry): Told {
-  const end = hookEndIn(entry);
-  if (end === undefined || !isTold(end, { all: state.options.hookEvents === true })) {
-    return told(state);
-  }
-  const speak = isAhead(end) ? sayEarly : say;
-  return speak(state, (context) => hookFrames(end, context));
-}
-
 function sayWords(state: FramesState, entry: Entry): Told {
   if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
   const before = entry.type === "user" && entry.isSidechain !== true
     ? tellBeforeUser(state, entry)
     : told(state);
   return and(before, (state) => say(state, (context) => framesOfEntry(entry, context)));
-}
-
-/** Tells a line of a subagent's transcript, once its call is known. */
-function tellSubagentLine(state: FramesState, line: SubagentLine): Told {
-  const { subagent: { agentId, toolUseId, type, description }, entry } = line;
-  const call = state.toolUses.get(toolUseId);
-  if (call === undefined || state.version === undefined) {
-    return told({ ...state, uncalled: [...state.uncalled, line] });
-  }
-  // What a subagent says of being stopped is not said in its turn.
-  if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
-  const input = isJsonObject(call.input) ? call.input : {};
-  // Since 2.1.330 a call has to say so if the turn is to wait.
-  const background = isVersionAtLeast(state.version, "2.1.330")
-    ? input.run_in_background !== false
-    : input.run_in_background === true;
-  const started = state.taskIds.has(agentId) ? told(state) : tellTasks(
-    state,
-    (context) =>
-      startTask(state.tasks, {
-        id: agentId,
-        toolUseId,
-        type: "local_agent",
-        description,
-        background,
-        agentType: type,
-        ...(typeof input.prompt === "string" ? { prompt: input.prompt } : {}),
-      }, context),
-  );
-  const subagent = { toolUseId, agentId, type, description, background };
-  const next = and(
-    and(
-      and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
-      (state) => tellHookEnd(state, entry),
-    ),
-    (state) => say(state, (context) => framesOfEntry(entry, { ...context, subagent })),
-  );
-  if (entry.type !== "assistant") return next;
-  return and(
-    and(next, (state) => noteCalls(state, entry)),
-    (state) => noteShellCalls(state, entry),
-  );
-}
-
-function noteCalls(state: FramesState, { message }: AssistantEntry): Told {
-  const calls = message.content.flatMap(({ type, id, name, input }) =>
-    type === "tool_use" && typeof id === "string" && typeof name === "string"
-      ? [{ id, name, input }]
-      : []
-  );
-  if (calls.length === 0 && state.uncalled.length === 0) return told(state);
-  const toolUses = new Map(state.toolUses);
-  for (const call of calls) toolUses.set(call.id, call);
-  let next = told({ ...state, toolUses, uncalled: [] });
-  for (const line of state.uncalled) next = and(next, (state) => tellSubagentLine(state, line));
-  return next;
-}
-
-/** Forgets the calls whose results a line holds, but for those of subagents, which may go on in the background. */
-function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
-  if (typeof message.content === "string") return state;
-  const toolUses = new Map(state.toolUses);
-  let { failed } = state;
-  for (const { tool_use_id: id, is_error } of message.content) {
-    const call = typeof id === "string" ? toolUses.get(id) : undefined;
-    if (call === undefined || call.name === "Agent" || call.name === "Task") continue;
-    toolUses.delete(call.id);
-    // What a refused call was given is a part of the result.
-    if (is_error === true) failed = chained(failed, call);
-  }
-  return toolUses.size === state.toolUses.size ? state : { ...state, toolUses, failed };
 }
 
 /** What the prompt of a turn says that the end of a task started. */
@@ -518,7 +410,9 @@ function inOrder(
   const lines = own.filter((entry) => !isNotice(entry)).map((entry) => ({ entry }));
   if (subagents.length === 0 && lines.length === own.length) return lines;
   const notices = own.filter(isNotice).map((entry) => ({ entry }));
-  return [...timed(lines), ...timed(subagents), ...timed(notices)]
+  const bySubagent = Map.groupBy(subagents, ({ subagent: { agentId } }) => agentId);
+  const spoken = [...bySubagent.values()].flatMap(timed);
+  return [...timed(lines), ...spoken, ...timed(notices)]
     .sort((one, other) => one.time - other.time).map(({ line }) => line);
 }
 

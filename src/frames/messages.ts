@@ -1,4 +1,4 @@
-import type { Message } from "../session/message.ts";
+import { isTextOf, type Message } from "../session/message.ts";
 import type { ContentBlock } from "../transcript/entry.ts";
 import type { Frame, LifecycleFrame, UserFrame } from "../wire/frame.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
@@ -21,7 +21,7 @@ export function awaitMessage(state: FramesState, message: Message): Told {
 
 /** Where a message with such a text waits; a command has another one, and what a plain run is given may have. */
 export function placeOf({ awaited, taken }: FramesState, text: string): number {
-  const at = awaited.findIndex((message) => message.text === text);
+  const at = awaited.findIndex((message) => isTextOf(message, text));
   if (at >= 0 || taken.length > 0 || parseTaskNotification(text) !== undefined) return at;
   const first = awaited.findIndex(({ way }) => way !== undefined);
   const message = awaited[first];
@@ -48,6 +48,15 @@ export function tellMessage(
     awaited: next.awaited.toSpliced(at, 1),
     taken: [...next.taken, message],
   }, made);
+}
+
+/** What is told of a message, with what comes before `system/init` apart. */
+export function parted(frames: readonly Frame[]) {
+  const isLifecycle = ({ type }: Frame) => type === "command_lifecycle";
+  return {
+    lifecycle: frames.filter(isLifecycle),
+    others: frames.filter((frame) => !isLifecycle(frame)),
+  };
 }
 
 /** Tells that a message has been taken back before the child was given it. */

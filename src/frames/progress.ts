@@ -73,6 +73,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "earlier":
     case "fault":
     case "subagent":
+    case "subagent-note":
     case "read":
     case "shells":
     case "shell":

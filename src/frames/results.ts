@@ -1,12 +1,21 @@
 import { backgroundTasksOf, isShellsOnly } from "../session/background_wait.ts";
 import type { HookPayload } from "../session/input.ts";
+import type { SystemEntry } from "../transcript/entry.ts";
 import { type KnownDenials, permissionDenialsOf } from "../transcript/permission_denials.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { type Turn, turnsOf } from "../transcript/turn.ts";
 import type { ResultFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { costSoFar } from "./cost_so_far.ts";
-import { and, type FramesState, listOf, type Told, told, withIds } from "./telling/frames_state.ts";
+import {
+  and,
+  type FramesState,
+  listOf,
+  type Told,
+  told,
+  type TurnStop,
+  withIds,
+} from "./telling/frames_state.ts";
 import { tellCompleted } from "./messages.ts";
 import { resultFrame } from "./result/result_frame.ts";
 
@@ -15,22 +24,35 @@ import { resultFrame } from "./result/result_frame.ts";
  * run goes on, but held back as long as a subagent runs, unless further messages may come; the result of the last turn
  * is told at the end of the run.
  */
-export function stopTurn(state: FramesState, stop: HookPayload): FramesState {
-  const { stopped: _, ...rest } = state;
-  const tasks = backgroundTasksOf(stop);
-  if (tasks.length === 0) return rest;
+export function stopTurn(
+  state: FramesState,
+  { payload, ranAt }: { readonly payload: HookPayload; readonly ranAt: number | undefined },
+): FramesState {
+  const tasks = backgroundTasksOf(payload);
   const isPrintable = state.options.conversation === true || isShellsOnly(tasks);
-  return { ...rest, stopped: isPrintable ? "printable" : "held" };
+  const result = tasks.length === 0 ? "last" : isPrintable ? "printable" : "held";
+  return { ...state, stops: [...state.stops, { at: ranAt, result }] };
+}
+
+/** The last Stop hook of the turn that a line says is over, and those of later turns, which may be heard before that line. */
+function stopBefore(
+  { stops }: FramesState,
+  { timestamp = "" }: SystemEntry,
+): { readonly stop: TurnStop | undefined; readonly later: readonly TurnStop[] } {
+  const over = Date.parse(timestamp);
+  const isLater = ({ at }: TurnStop) => at !== undefined && at > over;
+  return { stop: stops.findLast((each) => !isLater(each)), later: stops.filter(isLater) };
 }
 
 /**
  * Tells the results of the turns that have ended, if the run goes on and none has to wait. They have no cost where the
  * child tells it at its end only.
  */
-export function endTurn(state: FramesState): Told {
-  const { stopped, ...rest } = state;
+export function endTurn(state: FramesState, entry: SystemEntry): Told {
+  const { stop, later } = stopBefore(state, entry);
+  const rest = { ...state, stops: later };
   const { version } = state;
-  if (stopped !== "printable" || version === undefined) return told(rest);
+  if (stop?.result !== "printable" || version === undefined) return told(rest);
   const turns = runTurns(rest);
   const { maxOutputTokens } = sessionListingOf(listOf(rest.entries));
   const { state: next, made } = withIds(

@@ -10,13 +10,16 @@ import {
   type TurnEnd,
   withIds,
 } from "./telling/frames_state.ts";
-import { awaitMessage, tellCompleted, tellMessage } from "./messages.ts";
+import { awaitMessage, parted, tellCompleted, tellMessage } from "./messages.ts";
 import { endAnswers } from "./live/live_answers.ts";
 import { reportTurns } from "./report_turns.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
+import { systemFrame } from "./single/system_frame.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
 import type { Frame } from "../wire/frame.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** Tells the result of a turn that the child outlives, all of whose lines have been told. */
 export function tellResult(state: FramesState, end: TurnEnd): Told {
@@ -26,7 +29,7 @@ export function tellResult(state: FramesState, end: TurnEnd): Told {
   const { taken } = begun.state;
   const next = and(and(begun, endAnswers), (state) => {
     const { report, ...reported } = reportTurns(state, end);
-    const { stopped: _, typed: __, ...rest } = reported.state;
+    const { typed: _, ...rest } = reported.state;
     return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);
   });
   return and(next, (state) => tellCompleted(state, taken));
@@ -42,36 +45,115 @@ function withTaken(state: FramesState): FramesState {
 
 /** Tells of a message that was answered or refused without the child, in the place of its turn. */
 function tellSettled(
-  state: FramesState,
+  before: FramesState,
   { message, at }: { readonly message: SettledMessage; readonly at: number },
 ): Told {
   const { settled } = message;
-  const version = settled.kind === "local" ? settled.version : state.version;
+  const version = settled.kind === "local" ? settled.version : before.version;
+  const timestamp = new Date(before.options.startedAt + at).toISOString();
   // One that cannot be afforded was meant for the child when it came.
-  const place = state.awaited.findIndex((one) =>
+  const place = before.awaited.findIndex((one) =>
     (one.way === undefined || settled.kind === "unaffordable") && one.text === message.text
   );
-  const timestamp = new Date(state.options.startedAt + at).toISOString();
-  const begun = and(
-    and(beginTurn(state), (state) => begin(state, version)),
-    (state) => tellMessage(state, place, { timestamp }),
+  const taken = and(
+    beginTurn(before),
+    (state) => tellMessage(asCarriedOut(state, { message, place }), place, { timestamp }),
   );
-  if (settled.kind !== "local") return begun;
-  const { carried } = settled;
-  const words = carried === undefined ? settled.text : carried.words;
-  if (words === undefined) return begun;
-  return and(begun, (state) => {
-    const { state: next, made } = withIds(state, (newUuid) =>
-      unavailableFrame(words, {
-        version: settled.version,
-        sessionId: state.options.sessionId,
-        uuid: newUuid(),
-        messageId: newUuid(),
-        timestamp,
-        ...(carried === undefined ? {} : { carriedOut: carried.fields ?? {} }),
-      }));
-    return told(next, [made]);
+  const { lifecycle, others } = parted(taken.frames);
+  const begun = and(
+    and(
+      told(taken.state, lifecycle),
+      (state) => tellReset(state, { message, timestamp }),
+    ),
+    (state) => begin(state, version),
+  );
+  if (settled.kind !== "local") return and(begun, (state) => told(state, others));
+  const said = and(begun, (state) => tellWords(state, { settled, timestamp }));
+  // Since 2.1.330 a command that has an id and was carried out is printed again, as the model hears of it.
+  const isPrinted = settled.carried !== undefined && message.uuid !== undefined &&
+    isVersionAtLeast(settled.version, "2.1.330");
+  if (!isPrinted) return said;
+  return and(said, (state) => {
+    const { sessionId: session_id } = state.options;
+    return told(state, others.map((frame) => ({ ...frame, session_id } as Frame)));
   });
+}
+
+type LocalAnswer = Extract<SettledMessage["settled"], { readonly kind: "local" }>;
+
+/** Notes a command that waits as what the model hears of it once it is carried out. */
+function asCarriedOut(
+  state: FramesState,
+  { message: { settled, text }, place }: {
+    readonly message: SettledMessage;
+    readonly place: number;
+  },
+): FramesState {
+  const message = state.awaited[place];
+  if (message === undefined || settled.kind !== "local" || settled.carried === undefined) {
+    return state;
+  }
+  const { name, rest } = slashWord(text) ?? { name: "", rest: "" };
+  const content = [
+    `<command-name>/${name}</command-name>`,
+    `<command-message>${name}</command-message>`,
+    `<command-args>${rest}</command-args>`,
+  ].join("\n            ");
+  return { ...state, awaited: state.awaited.with(place, { ...message, content }) };
+}
+
+/** Tells that the conversation goes on in another session, if it does; since 2.1.330 its costs begin anew. */
+function tellReset(
+  state: FramesState,
+  { message: { settled, uuid: messageId }, timestamp }: {
+    readonly message: SettledMessage;
+    readonly timestamp: string;
+  },
+): Told {
+  const { carried, version = "" } = settled.kind === "local" ? settled : {};
+  if (carried?.begun === undefined) return told(state);
+  const options = { ...state.options, sessionId: carried.begun };
+  if (!isVersionAtLeast(version, "2.1.330")) return told({ ...state, options });
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
+    const uuid = newUuid();
+    return [
+      {
+        type: "conversation_reset",
+        new_conversation_id: uuid,
+        uuid,
+        trigger: "clear",
+        user_message_uuid: messageId ?? newUuid(),
+        timestamp,
+        session_id: sessionId,
+      },
+      systemFrame("background_tasks_changed", { tasks: [] }, { sessionId, newUuid }),
+    ];
+  });
+  const cost = { totalUsd: 0, apiDurationMs: 0 };
+  return told({ ...next, options, entries: undefined, cost, paidBefore: 0 }, made);
+}
+
+/** Tells what `claude -p` says to a message in the place of an answer. */
+function tellWords(
+  state: FramesState,
+  { settled: { text, version, carried }, timestamp }: {
+    readonly settled: LocalAnswer;
+    readonly timestamp: string;
+  },
+): Told {
+  const words = carried === undefined ? text : carried.words;
+  if (words === undefined) return told(state);
+  const { state: next, made } = withIds(state, (newUuid) =>
+    unavailableFrame(words, {
+      version,
+      sessionId: state.options.sessionId,
+      uuid: newUuid(),
+      messageId: newUuid(),
+      timestamp,
+      ...(carried === undefined ? {} : { carriedOut: carried.fields ?? {} }),
+    }));
+  return told(next, [made]);
 }
 
 /**

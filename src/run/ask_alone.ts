@@ -1,6 +1,6 @@
 import { HeadlessTwin } from "../driver/hands/headless_twin.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
-import { COMMAND, commandAnswer } from "../session/control/asked_command.ts";
+import { COMMAND, commandAnswer, commandRequest } from "../session/control/asked_command.ts";
 import type { Consulted } from "../session/input.ts";
 import type { SettledMessage } from "../session/message.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
@@ -32,7 +32,7 @@ export async function askAlone(
       for (const { said } of twin.take()) resolve(said);
     },
   });
-  twin.ask({ id: COMMAND, subtype: COMMAND, body: { prompt: message.text } });
+  twin.ask(commandRequest(message, COMMAND));
   const what = "a headless Claude Code had not carried out the command";
   const said = await inTime(promise, { what, startedAt, timeoutMs, signals });
   const described = "init" in said ? { described: said.init } : {};

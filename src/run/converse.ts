@@ -6,7 +6,13 @@ import { type ToldBefore, toldBy } from "../frames/telling/frames_state.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
-import { askedOrder, bridgedOrder, changedOrder, resumedOrder } from "./plan/asked_order.ts";
+import {
+  askedOrder,
+  beginningOrder,
+  bridgedOrder,
+  changedOrder,
+  resumedOrder,
+} from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { StoppedError } from "./stopped_error.ts";
@@ -99,6 +105,12 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
   function following(
     { prepared: { sessionId, userConfig }, ending }: NonNullable<typeof last>,
   ): RunOrder {
+    const begun = ending.kind === "renewed" ? ending.changes.begun : undefined;
+    if (begun !== undefined) {
+      hasAnswered = false;
+      wanted = beginningOrder(wanted, begun);
+      return isKnownSession(begun, userConfig.dir) ? resumedOrder(wanted, begun) : wanted;
+    }
     const hasLeft = hasAnswered || isKnownSession(sessionId, userConfig.dir);
     if (hasLeft && !order.persistSession) {
       throw new CliError("Cannot go on with the conversation: its session is not kept", {

@@ -77,6 +77,7 @@ export function began(state: SessionState): Step {
     ready: true,
     completed: false,
     waits: false,
+    childQueue: { ...state.childQueue, leftAt: undefined },
     priced: false,
     stop: undefined,
     failure: undefined,

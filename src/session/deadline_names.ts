@@ -8,7 +8,7 @@
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machines' own, `init`, `shells` and `compaction` those of the frames; `background` runs from the
+ * The others are the machines' own, `init`, `shells`, `subagent` and `compaction` those of the frames; `background` runs from the
  * end of a turn to the end of the wait for tasks in the background, `foreground` from the key that puts calls there,
  * `task` from a key in the list of them.
  */
@@ -36,6 +36,7 @@ export const DEADLINE_NAMES = [
   "callback",
   "init",
   "shells",
+  "subagent",
   "compaction",
 ] as const;
 

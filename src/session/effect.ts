@@ -23,6 +23,8 @@ export interface ChildChanges extends ServerChanges {
   readonly maxThinkingTokens?: number | null;
   /** Settings over those of `--settings`; null for what is not set any more. */
   readonly flagSettings?: JsonObject;
+  /** The session in which the conversation goes on. */
+  readonly begun?: string;
 }
 
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */
@@ -81,8 +83,8 @@ export type Ending =
   | { readonly kind: "not-taken" }
   /** The child was ready, but had no rendezvous socket for the prompt. */
   | { readonly kind: "unreachable" }
-  /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen. */
-  | { readonly kind: "undelivered"; readonly taken?: string };
+  /** The prompt was taken as another text than it is or, without `taken`, its paste was never seen, or an image in it. */
+  | { readonly kind: "undelivered"; readonly taken?: string; readonly image?: true };
 
 /**
  * What becomes of a permission for a call.
@@ -104,6 +106,8 @@ export type CallDecision =
 export type Effect =
   /** Type to the child's terminal, completely and in order. */
   | { readonly type: "write"; readonly bytes: Uint8Array }
+  /** Put an image, as base64, into a new file at a path. */
+  | { readonly type: "place-image"; readonly path: string; readonly data: string }
   /** Send a prompt to the child's rendezvous socket. */
   | { readonly type: "deliver"; readonly prompt: string }
   /** Answer a hook that waits for it; without a reply it has nothing to say. */

@@ -1,10 +1,20 @@
-import { awaitEcho } from "./beginning.ts";
+import { awaitEcho, enter } from "./beginning.ts";
+import { isFollowed } from "./child_queue.ts";
 import { askCommand, COMMAND } from "./control/asked_command.ts";
 import { end } from "./ending.ts";
-import { type Message, type Prompt, ticketsOf } from "./message.ts";
-import { ECHO_START, encodePaste } from "./terminal/paste.ts";
+import {
+  type Message,
+  type Prompt,
+  type PromptPart,
+  promptParts,
+  type SettledMessage,
+  ticketsOf,
+} from "./message.ts";
+import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "./terminal/paste.ts";
+import { imageSuffix } from "../wire/image.ts";
 import { isOverspent, type OpenSession, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
+import { overWhenFollowed } from "./waits.ts";
 
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
 const RENDEZVOUS_MS = 10_000;
@@ -23,9 +33,10 @@ export function handOver(state: SessionState): Step {
   if (state.ending !== undefined || isPreparing(state)) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
-    return state.phase === "resting" && isLast(state)
-      ? end(state, { kind: "closed" })
-      : stay(state);
+    if (state.phase !== "resting" || !isLast(state)) return stay(state);
+    return isFollowed(state)
+      ? act(state, [overWhenFollowed(state)])
+      : end(state, { kind: "closed" });
   }
   const atRest = isAtRest(state);
   if (isOverspent(state) && next.way !== undefined) {
@@ -40,7 +51,10 @@ export function handOver(state: SessionState): Step {
       if (!atRest) return stay(state);
       if (next.settled.kind === "asked") return askCommand(state, next);
       const ending = { kind: "settled", message: next } as const;
-      const after = handOver({ ...state, queue });
+      const begun = sessionBegunBy(next);
+      const after = begun === undefined
+        ? handOver({ ...state, queue })
+        : end({ ...state, queue }, { kind: "renewed", changes: { ...changes, begun } });
       const tickets = ticketsOf([next]);
       return act(after.state, [
         { type: "turn", ending, recorded: true, tickets },
@@ -73,6 +87,11 @@ function isPreparing({ consulted, stops }: SessionState): boolean {
     );
 }
 
+/** The session in which the conversation goes on after a message; undefined for the same. */
+function sessionBegunBy({ settled }: SettledMessage): string | undefined {
+  return settled.kind === "local" ? settled.carried?.begun : undefined;
+}
+
 /** A message for which no request is made any more. */
 function unaffordable({ way: _, command: __, altered: ___, ...message }: Prompt): Message {
   return { ...message, settled: { kind: "unaffordable" } };
@@ -91,14 +110,51 @@ function isAtRest({ phase, waits, status }: SessionState): boolean {
 /** Pastes a prompt into the input box. */
 export function paste(state: OpenSession, prompt: Prompt): Step {
   const { sent } = state;
-  const pasted = { ...state, sent: [...sent, prompt], echo: ECHO_START, waits: false };
-  return act({ ...pasted, phase: "pasted" }, [
-    { type: "write", bytes: encodePaste(prompt.text) },
+  const parts = promptParts(prompt);
+  const begun = pastePart({ ...state, sent: [...sent, prompt], waits: false }, parts);
+  return act(begun.state, [...begun.effects, ...limits(state)]);
+}
+
+/** Pastes the first of the parts that are left; an image as the path of a file, which Claude Code reads. */
+function pastePart(state: OpenSession, parts: readonly PromptPart[]): Step {
+  const [part] = parts;
+  const pasted: OpenSession = { ...state, phase: "pasted", pasting: parts, echo: ECHO_START };
+  if (part === undefined) return enter(pasted);
+  const rest = [
     deadline("look"),
-    ...awaitEcho(state).effects,
-    ...limits(state),
-    { type: "trace", text: "prompt pasted" },
+    ...awaitEcho(pasted).effects,
+    { type: "trace", text: `${part.kind === "text" ? "prompt" : "image"} pasted` } as const,
+  ];
+  if (part.kind === "text") {
+    return act(pasted, [{ type: "write", bytes: encodePaste(part.text) }, ...rest]);
+  }
+  const placed = state.images.placed + 1;
+  const path = `${state.options.imagesDir}/${placed}${imageSuffix(part.data)}`;
+  return act({ ...pasted, images: { ...state.images, placed } }, [
+    { type: "place-image", path, data: part.data },
+    { type: "write", bytes: encodePaste(path) },
+    ...rest,
   ]);
+}
+
+/**
+ * Looks for what was pasted last in what the terminal shows.
+ *
+ * @returns once it is there, what follows: the next part, or Enter
+ */
+export function seePasted(
+  state: OpenSession,
+  { visible, echo }: { readonly visible: Uint8Array; readonly echo: EchoState },
+): { readonly echo: EchoState; readonly next?: Step } {
+  const [part, ...parts] = state.pasting;
+  if (part?.kind === "image") {
+    const seen = seeImage(echo, { visible, after: state.images.number });
+    if (seen.image === undefined) return { echo: seen.state };
+    const images = { ...state.images, number: seen.image };
+    return { echo: seen.state, next: pastePart({ ...state, images }, parts) };
+  }
+  const { state: seen, echoed } = seeEcho(echo, { visible, prompt: part?.text ?? "" });
+  return echoed ? { echo: seen, next: pastePart(state, parts) } : { echo: seen };
 }
 
 /** Sends the next message to the rendezvous socket of a child that rests, once it has one. */

@@ -98,6 +98,8 @@ export type Input =
     | { readonly type: "transcript"; readonly entry: Entry }
     /** A line was added to the transcript of a subagent. */
     | { readonly type: "subagent"; readonly line: SubagentLine }
+    /** What Claude Code notes beside the transcript of a subagent, new or changed, if it is to be mirrored. */
+    | { readonly type: "subagent-note"; readonly agentId: string; readonly note: JsonObject }
     /** All lines that the child has written by now have been told. */
     | { readonly type: "read" }
     /** A request to the API failed; whether it is made again is not known yet. */
@@ -170,8 +172,10 @@ export type HookPayload = Readonly<Record<string, unknown>>;
 /** A subagent, as Claude Code notes it beside its transcript. */
 export interface Subagent {
   readonly agentId: string;
-  /** The call that started it. */
-  readonly toolUseId: string;
+  /** The call that started it, as its note says; that of a skill that runs as one says none. */
+  readonly toolUseId?: string;
+  /** Whether a skill runs as one that the turn does not wait for. */
+  readonly background?: true;
   readonly type: string;
   readonly description: string;
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 
 /**
  * How a prompt reaches the child:
@@ -25,7 +25,7 @@ interface MessageFields {
   readonly priority?: Priority;
   /** Whether its sender says that a person wrote it. */
   readonly human?: true;
-  /** What the caller sent as the message's content, where it is to be printed again. */
+  /** What the caller sent as the message's content, where it is to be printed again or holds images. */
   readonly content?: unknown;
 }
 
@@ -36,6 +36,8 @@ export interface Prompt extends MessageFields {
   readonly command?: string;
   /** The first character that Claude Code may change, in words. */
   readonly altered?: string;
+  /** Whether its content holds images, which are pasted as paths of files. */
+  readonly images?: true;
 }
 
 /** A command that a headless Claude Code has carried out, as it tells of it. */
@@ -46,6 +48,8 @@ export interface CarriedOut {
   readonly words?: string;
   /** What that frame has beside its words, such as `local_command_run`, and what it tells in another form; since 2.1.330. */
   readonly fields?: JsonObject;
+  /** The session that it has begun, in which the conversation goes on. */
+  readonly begun?: string;
 }
 
 /** A message whose end is known without the child: what `claude -p` says to it, or why it cannot be sent. */
@@ -60,7 +64,12 @@ export interface SettledMessage extends MessageFields {
       readonly carried?: CarriedOut;
     }
     /** A headless Claude Code carries it out when it is its turn. */
-    | { readonly kind: "asked"; readonly version: string }
+    | {
+      readonly kind: "asked";
+      readonly version: string;
+      /** Whether it ends the session, and the conversation goes on in another one. */
+      readonly clears?: true;
+    }
     | { readonly kind: "refused"; readonly message: string; readonly suggestion: string }
     /** The conversation has cost as much as it may. */
     | { readonly kind: "unaffordable" };
@@ -82,4 +91,47 @@ export function enqueued(queue: readonly Message[], message: Message): readonly 
 
 function urgency({ priority = "next" }: Message): number {
   return ["now", "next", "later"].indexOf(priority);
+}
+
+/** A part of what is pasted. */
+export type PromptPart =
+  | { readonly kind: "text"; readonly text: string }
+  /** An image as base64. */
+  | { readonly kind: "image"; readonly data: string };
+
+/** What is pasted for a prompt, in the caller's order: a text, or texts and images, each a paragraph. */
+export function promptParts({ text, images, content }: Prompt): readonly PromptPart[] {
+  if (images !== true || !Array.isArray(content)) return [{ kind: "text", text }];
+  const parts: PromptPart[] = [];
+  let pending = "";
+  content.forEach((block, at) => {
+    const { type, text = "", source } = isJsonObject(block) ? block : {};
+    const paragraph = at === 0 ? "" : "\n";
+    if (type === "text") {
+      pending += `${paragraph}${text}`;
+      return;
+    }
+    pending += paragraph;
+    // Blanks alone would never be seen.
+    if (pending.trim() !== "") parts.push({ kind: "text", text: pending });
+    pending = "";
+    const { data } = isJsonObject(source) ? source : {};
+    if (typeof data === "string") parts.push({ kind: "image", data });
+  });
+  const rest = pending.trimEnd();
+  return rest === "" ? parts : [...parts, { kind: "text", text: rest }];
+}
+
+/**
+ * Whether Claude Code calls a prompt by a text: one with images holds marks such as `[Image #1]` in their places, with
+ * blanks of its own behind them.
+ */
+export function isTextOf({ text, ...message }: Message, told: unknown): boolean {
+  if (text === told) return true;
+  return message.way === "paste" && message.images === true && typeof told === "string" &&
+    withoutMarks(told) === withoutMarks(text);
+}
+
+function withoutMarks(text: string): string {
+  return text.replaceAll(/\[Image #\d+\]/gu, "").replaceAll(/\s/gu, "");
 }

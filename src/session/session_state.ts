@@ -2,7 +2,7 @@ import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/
 import type { ChildChanges, Ending } from "./effect.ts";
 import type { Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
-import type { Message, Prompt } from "./message.ts";
+import type { Message, Prompt, PromptPart } from "./message.ts";
 import { ECHO_START, type EchoState } from "./terminal/paste.ts";
 import type { Screen } from "./terminal/screen.ts";
 import { SCANNER_START, type ScannerState } from "./terminal/terminal_scanner.ts";
@@ -38,6 +38,8 @@ export interface SessionOptions extends Limits {
   readonly bridged?: readonly string[];
   /** The caller, where it decides for the child. */
   readonly caller?: CallerOptions;
+  /** The folder for images that the caller sends; absent where it cannot. */
+  readonly imagesDir?: string;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
 }
@@ -80,6 +82,28 @@ export type OpenSession = SessionMemory & OpenPhase;
 /** Everything a session remembers between two inputs. */
 export type SessionState = SessionMemory & Phase;
 
+/**
+ * What is known of the child's own queue: of what the caller sends while a turn is under way, and of the ends of tasks
+ * in the background, each of which starts a turn if none takes it up.
+ */
+export interface ChildQueue {
+  /** How many things are in it. */
+  readonly length: number;
+  /** Whether the end of a task is among them, or has been since it was empty. */
+  readonly noticed: boolean;
+  /** When the child took such an end out of it last, in milliseconds since the epoch; absent since a turn has begun. */
+  readonly leftAt?: number | undefined;
+  /** Tasks that the session has started in the background, and whose ends have not been in it. */
+  readonly running: ReadonlySet<string>;
+}
+
+/** A queue that has had nothing in it. */
+export const EMPTY_QUEUE: ChildQueue = {
+  length: 0,
+  noticed: false,
+  running: new Set(),
+};
+
 /** What it remembers in every phase. */
 export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly options: SessionOptions;
@@ -99,6 +123,10 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly lineIds: ReadonlyMap<string, string>;
   readonly scanner: ScannerState;
   readonly echo: EchoState;
+  /** What of a prompt is still to be pasted, the part whose echo is awaited first. */
+  readonly pasting: readonly PromptPart[];
+  /** How many images have been put into files, and the number that the child has given to the last of them. */
+  readonly images: { readonly placed: number; readonly number: number };
   /** The size of the child's terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
   /** Whether the child has written anything. */
@@ -137,6 +165,7 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly unpaid: readonly string[];
   /** The agents, by id, the main one's being empty, whose last answer has been paid or is waited for. */
   readonly paidAgents: ReadonlySet<string>;
+  readonly childQueue: ChildQueue;
   /** How many turns the child has outlived. */
   readonly turns: number;
   readonly exit?: Exit;
@@ -163,6 +192,8 @@ export interface TurnMemory {
   readonly requests: number;
   /** Whether the transcript says that the turn is complete, and nothing happened since. */
   readonly completed: boolean;
+  /** Whether the transcript has said that it is complete: what came before that in the child is on record by then. */
+  readonly summed: boolean;
   /** Whether a hook or the transcript has told of its prompt. */
   readonly prompted: boolean;
   /** Whether the transcript file holds its prompt. */
@@ -199,6 +230,8 @@ export interface TurnMemory {
   readonly background: boolean;
   /** Whether nothing is under way but those. */
   readonly waits: boolean;
+  /** Whether a Stop did, and the transcript does not hold a prompt since. */
+  readonly unasked: boolean;
   /** The last Stop that did. */
   readonly backgroundStop?: HookPayload | undefined;
   /** Since when nothing but shells has been waited for. */
@@ -222,6 +255,7 @@ export const NO_TURN: TurnMemory = {
   taken: [],
   requests: 0,
   completed: false,
+  summed: false,
   prompted: false,
   recorded: false,
   answered: false,
@@ -240,6 +274,7 @@ export const NO_TURN: TurnMemory = {
   announcedAt: undefined,
   background: false,
   waits: false,
+  unasked: false,
   backgroundStop: undefined,
   shellsOnlySince: undefined,
   shellLimitMs: undefined,
@@ -262,6 +297,8 @@ export function startSession(options: SessionOptions): SessionState {
     phase: "starting",
     scanner: SCANNER_START,
     echo: ECHO_START,
+    pasting: [],
+    images: { placed: 0, number: 0 },
     size: options.size,
     heard: false,
     ready: false,
@@ -273,6 +310,7 @@ export function startSession(options: SessionOptions): SessionState {
     apiDurationMs: 0,
     unpaid: [],
     paidAgents: new Set(),
+    childQueue: EMPTY_QUEUE,
     turns: 0,
     kills: 0,
     exitLeftMs: 0,

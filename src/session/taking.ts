@@ -1,4 +1,4 @@
-import type { Message, Prompt } from "./message.ts";
+import { isTextOf, type Message, type Prompt } from "./message.ts";
 import type { SessionState } from "./session_state.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { SessionState } from "./session_state.ts";
  * @returns undefined for a text that the child was not sent, or has taken before
  */
 export function take(state: SessionState, text: unknown): SessionState | undefined {
-  const at = state.sent.findIndex((prompt) => prompt.text === text);
+  const at = state.sent.findIndex((prompt) => isTextOf(prompt, text));
   return at < 0 ? undefined : takeUnwritten(state, at);
 }
 
@@ -74,7 +74,7 @@ export function untakenMessages(
 }
 
 function placeOf(prompts: readonly Prompt[], text: string): number {
-  const same = prompts.findIndex((prompt) => prompt.text === text);
+  const same = prompts.findIndex((prompt) => isTextOf(prompt, text));
   if (same >= 0) return same;
   const [first] = prompts;
   const isOther = first !== undefined &&

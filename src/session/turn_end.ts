@@ -1,7 +1,8 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { givenUp, isFollowed } from "./child_queue.ts";
 import { withdraw } from "./control/asking.ts";
 import { isOutputWritten } from "./control/structured_output.ts";
-import { isSubmitted } from "./beginning.ts";
+import { began, isSubmitted } from "./beginning.ts";
 import { announced, announces, end, settledEnding } from "./ending.ts";
 import type { Ending } from "./effect.ts";
 import { handOver, isLast } from "./handing_over.ts";
@@ -13,26 +14,31 @@ import { act, deadline, stay, type Step } from "./step.ts";
  * Ends a turn that the child outlives, and with it the run if it was the last one.
  *
  * @param options.recorded whether the transcript holds the turn by now
+ * @param options.followed whether the child has gone on by itself
  */
 export function overTurn(
   before: SessionState,
   ending: Ending,
-  { recorded = true }: { readonly recorded?: boolean } = {},
+  { recorded = true, followed = false }: {
+    readonly recorded?: boolean;
+    readonly followed?: boolean;
+  } = {},
 ): Step {
   const { state, effects: withdrawn } = withdraw(before);
-  if (isLast(state)) {
+  if (isLast(state) && !followed) {
     const last = end(state, ending);
     return act(last.state, [...withdrawn, ...last.effects]);
   }
   const { ending: _, ...rest } = state;
   const isNext = state.sent.length > 0;
-  const over = handOver({
+  const after: SessionState = {
     ...rest,
     ...NO_TURN,
     turns: state.turns + 1,
     late: !recorded,
     phase: isNext ? "entered" : "resting",
-  });
+  };
+  const over = isLast(state) ? stay(after) : handOver(after);
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
   return act(over.state, [
     ...withdrawn,
@@ -45,6 +51,34 @@ export function overTurn(
     { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },
     ...over.effects,
   ]);
+}
+
+/**
+ * Ends the turn that settles and begins the next one, which is known to have begun; undefined where nothing settles, or
+ * the turn was the last whatever follows it.
+ */
+export function intoNextTurn(before: SessionState): Step | undefined {
+  const ending = before.phase === "settling" ? settledEnding(before) : undefined;
+  if (ending === undefined || !mayBeFollowed(before, ending)) return undefined;
+  const over = overTurn(before, ending, { recorded: false, followed: true });
+  const next = began(over.state);
+  return act(next.state, [...over.effects, ...next.effects]);
+}
+
+/** Whether `claude -p` goes on with the end of a task after such a turn; after the limit of requests since 2.1.330. */
+function mayBeFollowed({ version }: SessionState, { kind }: Ending): boolean {
+  return kind === "answered" || kind === "failed" ||
+    (kind === "max-turns" && version !== undefined && isVersionAtLeast(version, "2.1.330"));
+}
+
+/**
+ * Whether something follows the last turn, or may do so: the end of a task that has ended by now is in the transcript
+ * no later than the end of the turn.
+ */
+function awaitsNext(state: SessionState, ending: Ending): boolean {
+  if (!isLast(state) || !mayBeFollowed(state, ending)) return false;
+  return isFollowed(state) ||
+    (ending.kind === "answered" && state.childQueue.running.size > 0 && !state.summed);
 }
 
 /** What is only waited for in a turn. */
@@ -70,7 +104,7 @@ export function overOnRecord(state: SessionState): Step | undefined {
   const { phase, status } = state;
   if (phase !== "settling" || status?.status !== "idle" || isStale(state, status)) return undefined;
   const settled = settledEnding(state);
-  if (settled === undefined || !isOnRecord(state)) return undefined;
+  if (settled === undefined || !isOnRecord(state) || awaitsNext(state, settled)) return undefined;
   return isAwaitingStatus(state) ? undefined : overTurn(state, settled);
 }
 
@@ -117,7 +151,7 @@ export function overAtOnce(state: SessionState): Step | undefined {
   const over = announced(state);
   const { version } = state;
   return over?.kind === "answered" && isLast(state) && !isAwaitingStatus(state) &&
-      isOnRecord(state) && version !== undefined &&
+      isOnRecord(state) && !awaitsNext(state, over) && version !== undefined &&
       isVersionAtLeast(version, KEEPS_LINES)
     ? end(state, over)
     : undefined;
@@ -154,7 +188,7 @@ export function overWhenCarriedOut(state: SessionState): Step | undefined {
 export function overWithoutHooks(state: SessionState): Step | undefined {
   const { options, phase, completed, status } = state;
   return options.hookless === true && phase === "working" && completed &&
-      status !== undefined && status.status !== "busy"
+      status !== undefined && status.status !== "busy" && !isFollowed(state)
     ? overTurn(state, { kind: "answered", stop: {} })
     : undefined;
 }
@@ -163,7 +197,7 @@ export function overWithoutHooks(state: SessionState): Step | undefined {
 export function overInAnyCase(state: SessionState): Step {
   const settled = state.phase === "settling" ? settledEnding(state) : undefined;
   if (settled === undefined) return stay(state);
-  const over = overTurn(state, settled);
+  const over = overTurn(givenUp(state), settled);
   return act(over.state, [
     { type: "trace", text: "not idle and on record in time" },
     ...over.effects,

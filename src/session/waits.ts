@@ -1,4 +1,5 @@
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { isFollowed } from "./child_queue.ts";
 import type { Effect } from "./effect.ts";
 import type { SessionOptions, SessionState } from "./session_state.ts";
 import { deadline } from "./step.ts";
@@ -38,13 +39,24 @@ export function overWhenIdle(): Effect {
 }
 
 /** Bounds the wait for a child whose turn is over to become idle. */
-function overWhenSettled({ drainTimeoutMs }: SessionOptions): Effect {
-  return deadline("drain", Math.min(drainTimeoutMs, SETTLE_MS));
+function overWhenSettled(state: SessionState): Effect {
+  return overAfter(state, SETTLE_MS);
 }
 
 /** Bounds the wait for the transcript of a child that is idle after its turn. */
-export function overWhenRecorded({ drainTimeoutMs }: SessionOptions): Effect {
-  return deadline("drain", Math.min(drainTimeoutMs, RECORD_MS));
+export function overWhenRecorded(state: SessionState): Effect {
+  return overAfter(state, RECORD_MS);
+}
+
+/** Bounds the wait for the turn with which the child goes on by itself. */
+export function overWhenFollowed({ options }: SessionState): Effect {
+  return deadline("drain", options.drainTimeoutMs);
+}
+
+function overAfter(state: SessionState, longestMs: number): Effect {
+  return isFollowed(state)
+    ? overWhenFollowed(state)
+    : deadline("drain", Math.min(state.options.drainTimeoutMs, longestMs));
 }
 
 /**
@@ -78,14 +90,15 @@ export function askPrice({ options, version, stops }: SessionState): readonly Ef
 }
 
 /** What is waited for once the end of a turn has been announced. */
-export function untilSettled({ options }: SessionState): readonly Effect[] {
+export function untilSettled(state: SessionState): readonly Effect[] {
+  const { options } = state;
   return [
     deadline("start"),
     deadline("delivery"),
     deadline("look"),
     deadline("idle"),
     // Another Stop hook may make the child go on.
-    options.otherStopHooks ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(options),
+    options.otherStopHooks ? deadline("drain", options.drainTimeoutMs) : overWhenSettled(state),
     ...(isPriceWanted(options) ? [overWhenPriced()] : []),
   ];
 }

@@ -195,6 +195,11 @@ function isNullable(type: "string" | "number", value: unknown): boolean {
   return value === undefined || value === null || typeof value === type;
 }
 
+/** Whether a line is a prompt of the session itself, and not a subagent's. */
+export function isPrompt(entry: Entry): entry is UserEntry {
+  return entry.type === "user" && entry.meaning === "prompt" && entry.isSidechain !== true;
+}
+
 function meaningOf(line: UserLine): UserMeaning {
   const { content } = line.message;
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;

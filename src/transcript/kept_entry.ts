@@ -59,7 +59,11 @@ function keptBlock(block: ContentBlock): ContentBlock {
 
 function keptUserEntry(entry: UserEntry): UserEntry {
   const { content } = entry.message;
-  if (entry.meaning !== "tool-result" || typeof content === "string") return entry;
+  if (typeof content === "string") return entry;
+  if (entry.meaning !== "tool-result") {
+    const kept = content.map((block) => block.type === "image" ? { type: block.type } : block);
+    return { ...entry, message: { ...entry.message, content: kept } };
+  }
   const { toolUseResult: given, ...rest } = entry;
   const agent = agentIn(given);
   return {

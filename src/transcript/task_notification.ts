@@ -17,9 +17,14 @@ export interface TaskNotification {
     | undefined;
 }
 
+/** Whether a text tells the model of something that happened in the background. */
+export function isNotification(text: unknown): text is string {
+  return typeof text === "string" && text.startsWith("<task-notification>");
+}
+
 /** Reads a `<task-notification>`; undefined for any other text. Written by 2.1.168 to 2.1.330. */
 export function parseTaskNotification(text: unknown): TaskNotification | undefined {
-  if (typeof text !== "string" || !text.startsWith("<task-notification>")) return undefined;
+  if (!isNotification(text)) return undefined;
   // The report is a subagent's own text, and may hold such tags itself.
   const [begin, end] = [text.indexOf("<result>"), text.lastIndexOf("</result>")];
   const reported = begin >= 0 && end > begin;

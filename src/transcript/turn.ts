@@ -9,6 +9,8 @@ export interface ToolUse {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
+  /** The subagent that has made it; absent for the session itself. */
+  readonly agentId?: string;
 }
 
 /** What the model got back for a call. */
@@ -175,7 +177,7 @@ function isAsked(entry: Entry | undefined): boolean {
 function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn {
   const assistants = entries.filter((entry) => entry.type === "assistant");
   const followers = entries.filter((entry) => entry.type === "user").filter((entry) =>
-    entry.meaning !== "prompt" && !isCommandText(entry, prompt) &&
+    entry.meaning !== "prompt" && !isAddedToPrompt(entry, prompt) &&
     // Claude Code 2.1.330 writes remarks for the next prompt before that prompt.
     (entry.promptId === undefined || entry.meaning === "interrupt" ||
       prompt?.promptId === undefined ||
@@ -302,12 +304,18 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
 }
 
 /**
- * Whether a line is the text that a slash command made out of a prompt: it follows the prompt, is the model's to read,
- * and neither a frame nor a turn of its own in `claude -p` (2.1.168 to 2.1.330).
+ * Whether a line is what Claude Code adds to a prompt for the model: the text that a slash command made out of it, or
+ * where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.168 to 2.1.330).
  */
-export function isCommandText(entry: Entry, prompt: UserEntry | undefined): boolean {
-  return entry.type === "user" && entry.meaning === "remark" && prompt?.uuid !== undefined &&
-    entry.parentUuid === prompt.uuid && prompt.meaning === "prompt" &&
-    typeof prompt.message.content === "string" &&
+export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): boolean {
+  if (entry.type !== "user" || entry.meaning !== "remark") return false;
+  if (isImageSource(entry)) return true;
+  return prompt?.uuid !== undefined && entry.parentUuid === prompt.uuid &&
+    prompt.meaning === "prompt" && typeof prompt.message.content === "string" &&
     prompt.message.content.startsWith("<command-");
+}
+
+function isImageSource({ message: { content } }: UserEntry): boolean {
+  return typeof content !== "string" && content.length > 0 &&
+    content.every(({ text }) => typeof text === "string" && text.startsWith("[Image: source: "));
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { ControlAnswer, ControlRequest } from "./control.ts";
+import { imageSuffix } from "./image.ts";
 import { isTooDeep } from "./json_text.ts";
 
 /** What a line on stdin says, with `--input-format stream-json`. */
@@ -15,6 +16,8 @@ export type CallerLine =
     readonly priority?: "now" | "next" | "later";
     /** Whether its sender says that a person wrote it. */
     readonly human?: true;
+    /** Whether some of its blocks are images. */
+    readonly images?: true;
     /** Why it cannot be sent. */
     readonly obstacle?: string;
   }
@@ -104,7 +107,9 @@ export function messageLine(
 }
 
 /** The text of a message; blocks of text are paragraphs of it. */
-function textOf(content: unknown): { readonly text: string; readonly obstacle?: string } {
+function textOf(
+  content: unknown,
+): { readonly text: string; readonly images?: true; readonly obstacle?: string } {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
   if (!Array.isArray(content)) {
@@ -113,15 +118,36 @@ function textOf(content: unknown): { readonly text: string; readonly obstacle?: 
   const texts: string[] = [];
   for (const block of content) {
     if (!isJsonObject(block)) return { text: "", obstacle: "one of its blocks is no object" };
-    if (block.type !== "text" || typeof block.text !== "string") {
+    if (block.type === "image") {
+      const obstacle = imageObstacle(block.source);
+      if (obstacle !== undefined) return { text: "", obstacle };
+    } else if (block.type === "text" && typeof block.text === "string") {
+      texts.push(block.text);
+    } else {
       return {
         text: "",
         obstacle: `claude-print passes no ${JSON.stringify(block.type)} blocks on`,
       };
     }
-    texts.push(block.text);
   }
-  return { text: texts.join("\n") || NO_CONTENT };
+  const text = texts.join("\n");
+  return texts.length < content.length ? { text, images: true } : { text: text || NO_CONTENT };
+}
+
+/** Why an image cannot be passed on, if it cannot. */
+function imageObstacle(source: unknown): string | undefined {
+  const { type, data } = isJsonObject(source) ? source : {};
+  if (type !== "base64") {
+    return `claude-print passes images on as base64 data, not as ${JSON.stringify(type)}`;
+  }
+  if (typeof data !== "string" || !isBase64(data)) return "an image in it is no base64 data";
+  return imageSuffix(data) === undefined
+    ? "an image in it is no PNG, JPEG, GIF or WebP"
+    : undefined;
+}
+
+function isBase64(data: string): boolean {
+  return data !== "" && /^[A-Za-z\d+/]+={0,2}$/u.test(data);
 }
 
 /** Without a request 2.1.330 takes what it reads for the work of a stranger, and ends. */

@@ -241,6 +241,32 @@ export interface TaskStartedFrame extends AnyFrame {
   readonly prompt?: string;
 }
 
+/** A subagent makes a call. */
+export interface TaskProgressFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "task_progress";
+  /** The session. */
+  readonly session_id: string;
+  /** The task. */
+  readonly task_id: string;
+  /** The id of the call that started it. */
+  readonly tool_use_id?: string;
+  /** What the call does. */
+  readonly description: string;
+  /** The kind of subagent. */
+  readonly subagent_type?: string;
+  /** What it has taken so far: tokens of its last request, calls, and milliseconds. */
+  readonly usage: {
+    readonly total_tokens: number;
+    readonly tool_uses: number;
+    readonly duration_ms: number;
+  };
+  /** The tool that is called. */
+  readonly last_tool_name?: string;
+}
+
 /** A task has ended, or goes on in another way. */
 export interface TaskUpdatedFrame extends AnyFrame {
   /** What kind of frame it is. */
@@ -377,6 +403,7 @@ export type SystemFrame =
   | ModelFallbackFrame
   | ModelRefusalFrame
   | TaskStartedFrame
+  | TaskProgressFrame
   | TaskUpdatedFrame
   | TaskNotificationFrame
   | BackgroundTasksFrame
@@ -583,7 +610,23 @@ export interface ResultFrame extends AnyFrame {
   readonly claude_limits?: ClaudeLimits;
 }
 
-/** Lines that were added to a transcript. */
+/** The conversation goes on in another session, which knows nothing of this one; since Claude Code 2.1.330. */
+export interface ConversationResetFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "conversation_reset";
+  /** An id for what follows. */
+  readonly new_conversation_id: string;
+  /** What gave rise to it. */
+  readonly trigger: "clear";
+  /** The message that did. */
+  readonly user_message_uuid: string;
+  /** When, in ISO 8601. */
+  readonly timestamp: string;
+  /** The session that has ended. */
+  readonly session_id: string;
+}
+
+/** Lines that were added to a transcript, or what is noted of the subagent whose it is, as one `agent_metadata`. */
 export interface TranscriptMirrorFrame extends AnyFrame {
   /** What kind of frame it is. */
   readonly type: "transcript_mirror";
@@ -606,4 +649,5 @@ export type Frame =
   | ControlRequestFrame
   | ControlCancelFrame
   | TranscriptMirrorFrame
+  | ConversationResetFrame
   | ResultFrame;

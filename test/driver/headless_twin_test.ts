@@ -1,13 +1,17 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HeadlessTwin } from "../../src/driver/hands/headless_twin.ts";
+import { COMMAND } from "../../src/session/control/asked_command.ts";
 import type { Consulted } from "../../src/session/input.ts";
+import type { JsonObject } from "../../src/transcript/json_object.ts";
 
 /** What is asked of a program in the place of Claude Code, and what becomes of it. */
 async function asked(
   script: string,
-  { subtypes = ["get_settings"], written = false }: {
+  { subtypes = ["get_settings"], written = false, body = { detail: true }, agents }: {
     readonly subtypes?: readonly string[];
     readonly written?: boolean;
+    readonly body?: JsonObject;
+    readonly agents?: JsonObject;
   } = {},
 ) {
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
@@ -16,6 +20,11 @@ async function asked(
   Deno.writeTextFileSync(`${configDir}/.claude.json`, '{"seeded":true}');
   Deno.writeTextFileSync(`${configDir}/other.json`, "{}");
   Deno.symlinkSync(folder, `${configDir}/skills`);
+  if (agents !== undefined) {
+    Deno.mkdirSync(`${configDir}/agents`);
+    Deno.writeTextFileSync(`${configDir}/agents/0.md`, "the child's");
+    Deno.symlinkSync(folder, `${configDir}/agents/user`);
+  }
   const program = `${folder}/claude`;
   Deno.writeTextFileSync(program, script);
   const said = new Map<string, Consulted>();
@@ -29,6 +38,7 @@ async function asked(
       configDir: `${folder}/twin`,
       userConfigDir: "/home/me/.claude",
       settings: { path: `${folder}/twin.json`, text: '{"disableAllHooks":true}' },
+      ...(agents === undefined ? {} : { agents }),
     },
     binary: "/bin/sh",
     cwd: folder,
@@ -42,7 +52,7 @@ async function asked(
     },
   });
   for (const [place, subtype] of subtypes.entries()) {
-    twin.ask({ id: `id-${place}`, subtype, body: { detail: true } });
+    twin.ask({ id: `id-${place}`, subtype, body });
   }
   await all.promise;
   twin[Symbol.dispose]();
@@ -87,7 +97,8 @@ echo '${
   const [args = "", request = ""] = heard;
   assertEquals(
     args,
-    "-p --strict-mcp-config --resume=11111111-1111-4111-8111-111111111111 --model=model[1m]",
+    "-p --strict-mcp-config --no-session-persistence " +
+      "--resume=11111111-1111-4111-8111-111111111111 --model=model[1m]",
   );
   assertEquals(JSON.parse(request), {
     type: "control_request",
@@ -120,6 +131,30 @@ done`,
   assertEquals(order, ["started", "first", "started", "initialize", "get_settings", false]);
 });
 
+Deno.test("HeadlessTwin is told of agents as claude -p is, whatever it is asked", async () => {
+  const agents = { a: { description: "d", prompt: "p" } };
+  const script = `while read line; do
+  echo "$line" >> $FOLDER/heard
+  ls "$FOLDER/twin/agents" | grep -c 0.md >> $FOLDER/heard
+  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
+  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'"}}'
+  echo '{"type":"system","subtype":"init"}'
+done`;
+  const requestsOf = (heard: readonly string[]) =>
+    heard.filter((line) => line.includes("control_request"))
+      .map((line) => JSON.parse(line).request);
+  const { seen, heard } = await asked(script, { agents });
+  assertEquals(requestsOf(heard), [
+    { subtype: "initialize", agents },
+    { subtype: "get_settings", detail: true },
+  ]);
+  // The user's own alone are in files.
+  assertEquals(seen, [".claude.json", "agents", "projects", "skills"]);
+  assertEquals([...new Set(heard.filter((line) => !line.startsWith("{")))], ["0"]);
+  const first = await asked(script, { agents, subtypes: ["initialize"] });
+  assertEquals(requestsOf(first.heard), [{ subtype: "initialize", agents }]);
+});
+
 Deno.test("HeadlessTwin asks about MCP servers once they had time to connect", async () => {
   const { said, heard } = await asked(
     `echo "$@" >> $FOLDER/heard
@@ -134,8 +169,37 @@ done`,
   );
   assertEquals(said, [{ response: { mcpServers: [] } }]);
   const [args, ...lines] = heard;
-  assertEquals(args, "-p --mcp-config=mine");
+  assertEquals(args, "-p --mcp-config=mine --no-session-persistence");
   assertEquals(lines.map((line) => JSON.parse(line).type), ["user", "control_request"]);
+});
+
+Deno.test("HeadlessTwin has a session begun that is kept, and says so once its transcript is whole", async () => {
+  const begun = "22222222-2222-4222-8222-222222222222";
+  const resultOf = (session_id: string) =>
+    JSON.stringify({
+      type: "result",
+      result: "",
+      num_turns: 0,
+      is_error: false,
+      session_id,
+      local_command: "clear",
+    });
+  const clearing = { subtypes: [COMMAND], written: true, body: { prompt: "/clear", clears: true } };
+  const { said, heard } = await asked(
+    `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
+echo '${resultOf(begun)}'; read line; echo whole >> $FOLDER/heard`,
+    clearing,
+  );
+  assertEquals(said, [{ response: { text: "", name: "clear", begun } }]);
+  const [args, message = "", last] = heard;
+  assertEquals([args, last], ["-p --mcp-config=mine", "whole"]);
+  assertEquals(JSON.parse(message).message.content, "/clear");
+  // It becomes a part of paths.
+  const { said: [hostile] } = await asked(
+    `echo x > $FOLDER/heard; echo '${resultOf("../../x")}'`,
+    clearing,
+  );
+  assertStringIncludes(JSON.stringify(hostile), "has not said which session");
 });
 
 Deno.test("HeadlessTwin says why there is no answer", async () => {

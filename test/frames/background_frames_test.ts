@@ -3,23 +3,30 @@ import type { AnyFrame, Frame } from "../../src/wire/frame.ts";
 import { readRecording, type Recording } from "../transcript/recording.ts";
 import { startTelling } from "./telling.ts";
 
-/** Replays a recording: each Stop hook is heard before the transcript says that its turn is over. */
+/**
+ * Replays a recording: each Stop hook is heard before the transcript says that its turn is over, or all of them are before
+ * it says so of the first.
+ */
 function replay(
   recording: Recording,
+  { early = false } = {},
 ): { readonly frames: readonly Frame[]; readonly results: number } {
   const { tell, push, state, frames } = startTelling({
     cwd: recording.run.cwd,
     servedByAnthropic: false,
   });
   const stops = recording.run.hooks.filter((hook) => hook.hook_event_name === "Stop");
-  for (const line of new TextDecoder().decode(recording.transcript).trimEnd().split("\n")) {
-    const [stop] = stops;
-    if (line.includes('"stop_hook_summary"') && stop !== undefined) {
-      tell({ type: "hook", event: "Stop", payload: { ...stop } });
-      stops.shift();
+  const lines = new TextDecoder().decode(recording.transcript).trimEnd().split("\n");
+  const isSummary = (line: string) => line.includes('"stop_hook_summary"');
+  const ends = lines.filter(isSummary).map((line) => Date.parse(JSON.parse(line).timestamp));
+  for (const line of lines) {
+    for (const stop of isSummary(line) ? stops.splice(0, early ? stops.length : 1) : []) {
+      tell({ type: "hook", event: "Stop", payload: { ...stop }, ranAt: ends.shift() ?? 0 });
     }
     push(line);
   }
+  // The recording holds no lines of subagents, for which the end of one waits.
+  tell({ type: "deadline", name: "subagent" });
   return { frames, results: state().results };
 }
 
@@ -54,6 +61,10 @@ for (const version of ["2.1.197", "2.1.330"]) {
     assertEquals(frames.map(comparable), printed.slice(0, -1).map(comparable));
     assertEquals(results, 1);
     assertEquals(printed.at(-1)?.type, "result");
+  });
+
+  Deno.test(`FrameStream: an early result has its place though the next Stop hook is heard before it (${version})`, () => {
+    assertEquals(replay(recording, { early: true }).frames.map(comparable), frames.map(comparable));
   });
 
   Deno.test(`FrameStream: names a background shell by one id in all its frames (${version})`, () => {

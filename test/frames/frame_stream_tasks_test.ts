@@ -13,12 +13,26 @@ function begin(version: string) {
   const push = (line: object) => pushAll(line);
   const pushSubagent = (line: object) =>
     told.pushSubagent(SUBAGENT, { version, isSidechain: true, ...line });
+  const pushNested = (line: object) =>
+    told.pushSubagent({ ...SUBAGENT, agentId: "a2", toolUseId: "t2" }, {
+      version,
+      isSidechain: true,
+      ...line,
+    });
   const watchShells = (ids: readonly string[], now: number) =>
     told.tell({ type: "shells", ids }, now);
   push({ type: "user", uuid: "p", message: { content: "Hi" } });
   told.begin();
   frames.length = 0;
-  return { ...told, push, pushAll, pushSubagent, watchShells, finish: () => told.finish(version) };
+  return {
+    ...told,
+    push,
+    pushAll,
+    pushSubagent,
+    pushNested,
+    watchShells,
+    finish: () => told.finish(version),
+  };
 }
 
 function call(name: string, input: object, id = "t") {
@@ -45,6 +59,13 @@ const result = (toolUseResult: object, options: { id?: string; failed?: boolean 
       is_error: options.failed ?? false,
     }],
   },
+});
+
+const notice = (task: string) => ({
+  type: "queue-operation",
+  operation: "enqueue",
+  content:
+    `<task-notification>\n<task-id>${task}</task-id>\n<status>completed</status>\n</task-notification>`,
 });
 
 const kinds = (frames: readonly Frame[]) =>
@@ -89,12 +110,18 @@ for (
       "assistant",
       "task_started",
       "user of a subagent",
+      "task_progress",
       "assistant of a subagent",
       "user of a subagent",
       "task_updated",
       "task_notification",
       "user",
     ]);
+    const progress = frames.find(({ subtype }) => subtype === "task_progress");
+    assertEquals(
+      [progress?.["description"], progress?.["last_tool_name"], progress?.["usage"]],
+      ["Running ls", "Bash", { total_tokens: 0, tool_uses: 1, duration_ms: 0 }],
+    );
     const [, started] = frames;
     assertEquals(
       [started?.["task_id"], started?.["subagent_type"], started?.["prompt"]],
@@ -103,6 +130,64 @@ for (
     const notification = frames.at(-2);
     assertEquals(notification?.["summary"], summary);
     assertEquals(notification?.["usage"], { total_tokens: 12, tool_uses: 1, duration_ms: 34 });
+  });
+
+  Deno.test(`frames: a subagent that is over at once is told before its result, and begins once (${version})`, () => {
+    const { frames, push, pushSubagent, tell } = begin(version);
+    push(call("Agent", WAITING_INPUT));
+    push(result(DONE));
+    assertEquals(kinds(frames), ["assistant"]);
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    assertEquals(kinds(frames), ["assistant"]);
+    pushSubagent({ ...text("It is fine"), timestamp: "2026-01-01T00:00:08.000Z" });
+    const all = [
+      "assistant",
+      "task_started",
+      "user of a subagent",
+      "task_updated",
+      "task_notification",
+      "user",
+    ];
+    assertEquals(kinds(frames), all);
+    // Nothing waits for lines that do not come.
+    push(call("Agent", WAITING_INPUT, "t2"));
+    push(result({ ...DONE, agentId: "a2" }, { id: "t2" }));
+    tell({ type: "deadline", name: "subagent" });
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    const told = frames.filter(({ subtype }) => subtype === "task_started");
+    assertEquals(told.map(({ task_id }) => task_id), ["a1", "a2"]);
+  });
+
+  Deno.test(`frames: tells of a subagent's own subagents what becomes of them (${version})`, () => {
+    const { frames, push, pushSubagent, pushNested } = begin(version);
+    push(call("Agent", WAITING_INPUT));
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    pushSubagent(call("Agent", { ...WAITING_INPUT, description: "Look closer" }, "t2"));
+    pushNested({ type: "user", message: { content: "Look" } });
+    pushNested(call("Bash", { command: "ls" }, "t3"));
+    pushSubagent(result({ ...DONE, agentId: "a2" }, { id: "t2" }));
+    // What is read later than its end begins nothing.
+    pushNested(call("Bash", { command: "ls" }, "t4"));
+    pushSubagent(text("It is fine"));
+    push(result(DONE));
+    const told = frames.filter(({ subtype }) => `${subtype}`.startsWith("task_"));
+    assertEquals(told.map(({ subtype, task_id: id }) => `${subtype} ${id}`), [
+      "task_started a1",
+      "task_progress a1",
+      "task_started a2",
+      "task_progress a2",
+      "task_updated a2",
+      "task_notification a2",
+      "task_updated a1",
+      "task_notification a1",
+    ]);
+    assertEquals(told[1]?.["description"], "Look closer");
+    assertEquals(
+      [told[2]?.["spawn_depth"], told[2]?.["parent_task_id"]],
+      version === "2.1.330" ? [2, "a1"] : [undefined, undefined],
+    );
+    const spoken = frames.flatMap(({ parent_tool_use_id: parent }) => parent ?? []);
+    assertEquals([...new Set(spoken)], ["t"], "what it says is not told");
   });
 
   Deno.test(`frames: shows what a subagent says in the background, until the end (${version})`, () => {
@@ -245,4 +330,55 @@ Deno.test("frames: lists a shell that is no longer waited for", () => {
     "task_updated",
     "user",
   ]);
+});
+
+Deno.test("frames: a subagent that a message wakes goes on in the background", () => {
+  const { frames, push, pushSubagent } = begin("2.1.330");
+  const wake = (before = () => {}) => {
+    push(call("SendMessage", { to: "bob", message: "Look again" }, "t2"));
+    before();
+    push(result({ success: true, resumedAgentId: "a1" }, { id: "t2" }));
+  };
+  const goOn = () => {
+    pushSubagent({
+      type: "user",
+      isMeta: true,
+      origin: { kind: "coordinator" },
+      message: { content: "The coordinator sent a message" },
+    });
+    pushSubagent(text("It is still fine"));
+  };
+  const woken = [
+    "assistant",
+    "background_tasks_changed",
+    "task_started",
+    "user",
+    "assistant of a subagent",
+  ];
+  push(call("Agent", WAITING_INPUT));
+  pushSubagent(text("It is fine"));
+  push(result(DONE));
+  frames.length = 0;
+  wake();
+  goOn();
+  assertEquals(kinds(frames), woken);
+  const [, , started] = frames;
+  assertEquals(
+    [started?.["task_id"], started?.["tool_use_id"], started?.["prompt"]],
+    ["a1", "t2", "Look again"],
+  );
+  assertEquals([started?.["description"], started?.["is_backgrounded"]], ["Look", true]);
+  push(notice("a1"));
+  frames.length = 0;
+  // Its lines may be read before the result of the call.
+  wake(goOn);
+  assertEquals(kinds(frames), woken);
+
+  // One of the session as it was before the run is known by its own lines alone.
+  const earlier = begin("2.1.330");
+  earlier.push(call("SendMessage", { to: "a1", message: "Look again" }, "t2"));
+  earlier.push(result({ success: true, resumedAgentId: "a1" }, { id: "t2" }));
+  assertEquals(kinds(earlier.frames), ["assistant"]);
+  earlier.pushSubagent({ ...text("It is still fine"), timestamp: "2026-01-01T00:00:08.000Z" });
+  assertEquals(kinds(earlier.frames), woken);
 });

@@ -131,6 +131,29 @@ Deno.test("what is written before what it follows from is told after it", () => 
   );
 });
 
+Deno.test("a conversation that was cleared goes on in another session, as claude -p tells it", () => {
+  const told = (version: string) => {
+    const { frames: usual, report } = conversationOptions();
+    const carried = { name: "clear", begun: "new" };
+    const settled = { kind: "local", text: "", version, carried } as const;
+    const message = { text: "/clear  it all", uuid: "m", settled };
+    const begun = startFrames({ ...usual, version, sessionId: "old", replay: true }, report);
+    const { state } = awaitMessage(begun, message);
+    const { frames } = tellResult(state, { ending: { kind: "settled", message }, at: 0 });
+    return frames.map((frame) => [frame.subtype ?? frame.state ?? frame.type, frame.session_id]);
+  };
+  assertEquals(told("2.1.330"), [
+    ["started", "old"],
+    ["conversation_reset", "old"],
+    ["background_tasks_changed", "old"],
+    ["init", "new"],
+    ["user", "new"],
+    ["success", "new"],
+    ["completed", "new"],
+  ]);
+  assertEquals(told("2.1.197"), [["init", "new"], ["success", "new"]]);
+});
+
 Deno.test("the first answer of a child has its system/init before it, whatever was answered without the child", () => {
   const { frames: usual, report } = conversationOptions();
   const settled = { kind: "local", text: "not here", version: "2.1.197" } as const;

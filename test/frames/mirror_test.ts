@@ -1,23 +1,31 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { castMoments } from "../../src/cassette/replay/cast_moments.ts";
+import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
 import { tellInput } from "../../src/frames/frames.ts";
 import { type FramesOptions, startFrames } from "../../src/frames/telling/frames_state.ts";
 import type { Input } from "../../src/session/input.ts";
-import { readEntry } from "../../src/transcript/entry.ts";
-import type { Frame } from "../../src/wire/frame.ts";
+import { lineOf, readEntry } from "../../src/transcript/entry.ts";
+import type { Frame, TranscriptMirrorFrame } from "../../src/wire/frame.ts";
+import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 import { conversationOptions } from "./conversation_options.ts";
 
 const { frames: FRAMES, report: REPORT } = conversationOptions();
 
+const isMirror = (frame: Frame): frame is TranscriptMirrorFrame =>
+  frame.type === "transcript_mirror";
 const entry = (line: object) => readEntry(line) ?? { type: "other" as const, line: { ...line } };
 
 /** The lines of transcripts that are told once some lines have been read. */
-function mirroredOf(options: FramesOptions, lines: readonly Input[]): readonly Frame[] {
+function mirroredOf(
+  options: FramesOptions,
+  lines: readonly Input[],
+): readonly TranscriptMirrorFrame[] {
   const inputs: readonly Input[] = [...lines, { type: "read", at: 1 }, { type: "read", at: 2 }];
   let state = startFrames(options, REPORT);
   return inputs.flatMap((input) => {
     const step = tellInput(state, input);
     state = step.state;
-    return step.frames.filter(({ type }) => type === "transcript_mirror");
+    return step.frames.flatMap((frame) => isMirror(frame) ? [frame] : []);
   });
 }
 
@@ -48,8 +56,51 @@ Deno.test("lines that wait for those with which a run begins are told once too",
     { type: "read", at: 1 },
     { type: "transcript", at: 2, entry: entry(prompt) },
   ]);
+  assertEquals<readonly unknown[]>(told.map(({ entries }) => entries), [[answer], [prompt]]);
+});
+
+Deno.test("what is noted of a subagent is told by itself, as it will be at home, ahead of what it says", () => {
+  const said = { type: "user", uuid: "u", message: { role: "user", content: "hi" } };
+  const subagent = { agentId: "a1", type: "x", description: "" };
+  const homes = { child: "/run", user: "/home" };
+  const note = { type: "user", agentType: "x", output: "/run/projects/p" };
+  const frames = mirroredOf({ ...FRAMES, homes, mirrorPath: "/u/s.jsonl" }, [
+    { type: "subagent-note", at: 1, agentId: "a1", note },
+    { type: "subagent", at: 1, line: { subagent, entry: entry(said) } },
+    { type: "subagent-note", at: 1, agentId: "a1", note: { ...note, finished: true } },
+  ]);
+  const told = { type: "agent_metadata", agentType: "x", output: "/home/projects/p" };
   assertEquals<readonly unknown[]>(
-    told.map((frame) => frame.type === "transcript_mirror" ? frame.entries : []),
-    [[answer], [prompt]],
+    frames.map(({ filePath, entries }) => ({ filePath, entries })),
+    [[told], [said], [{ ...told, finished: true }]]
+      .map((entries) => ({ filePath: "/u/s/subagents/agent-a1.jsonl", entries })),
   );
+});
+
+Deno.test("every line of a recorded run is told once, and those of a turn ahead of its result", () => {
+  for (const { name, cassette: { cast } } of RECORDED_RUNS) {
+    const { conversation, ...rest } = cast.header.claude_print;
+    const frames = { ...conversation.frames, mirrorPath: "/u/s.jsonl" };
+    const claude_print = { ...rest, conversation: { ...conversation, frames } };
+    const told = replayCast({ ...cast, header: { ...cast.header, claude_print } }).frames;
+    const lines = castMoments(cast).flatMap(({ inputs }) => inputs).flatMap((input) =>
+      input.type === "transcript"
+        ? [lineOf(input.entry)]
+        : input.type === "subagent"
+        ? [lineOf(input.line.entry)]
+        : []
+    );
+    assertEquals(
+      told.filter(isMirror).flatMap(({ entries }) => entries).length,
+      lines.length,
+      name,
+    );
+    const ids = new Set(lines.map(({ uuid }) => uuid));
+    const awaited = new Set<unknown>();
+    for (const frame of told) {
+      if (isMirror(frame)) { for (const { uuid } of frame.entries) ids.delete(uuid); }
+      if (frame.type === "assistant" && ids.has(frame.uuid)) awaited.add(frame.uuid);
+      if (frame.type === "result") assert(awaited.isDisjointFrom(ids), name);
+    }
+  }
 });

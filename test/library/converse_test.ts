@@ -173,7 +173,7 @@ Deno.test("converse() refuses what it cannot send or honour, with what to do abo
     const { suggestion } = await assertRejects(
       () => conversation.send(image).result,
       RunError,
-      'passes no "image" blocks on',
+      "passes images on as base64 data, not as undefined",
     );
     assertEquals(suggestion, "Send text, or the path of a file");
     assertEquals(await claude.journal("start"), []);

@@ -11,7 +11,9 @@ export interface SandboxWish
   extends
     Partial<Omit<ChildFilesOptions, "secret">>,
     Partial<Pick<RunFolderOptions, "folders" | "writable">>,
-    Partial<Pick<FolderContents, "exposed" | "userConfigDir" | "resume" | "isNewSession">> {
+    Partial<
+      Pick<FolderContents, "exposed" | "userConfigDir" | "hidesUser" | "resume" | "isNewSession">
+    > {
   readonly env?: Environment;
   readonly sessionId?: string;
   readonly persistSession?: boolean;
@@ -64,6 +66,7 @@ export class Ground implements Disposable {
       secret,
       exposed,
       userConfigDir,
+      hidesUser: wish.hidesUser ?? false,
       ...(wish.resume === undefined ? {} : { resume: wish.resume }),
       isNewSession: wish.isNewSession ?? false,
     };

@@ -22,6 +22,13 @@ Deno.test("readCallerLine() takes a message's text and blocks of text, and what 
   assertEquals(user("x", { uuid: 1, priority: "soon" }), { type: "user", text: "x", content: "x" });
 });
 
+Deno.test("readCallerLine() takes images beside the text, or alone", () => {
+  const image = { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } };
+  const both = [image, { type: "text", text: "What is this?" }];
+  assertEquals(user(both), { type: "user", text: "What is this?", content: both, images: true });
+  assertEquals(user([image]), { type: "user", text: "", content: [image], images: true });
+});
+
 Deno.test("readCallerLine() asks what Claude Code asks for nothing", () => {
   for (const nothing of [undefined, null, "", []]) {
     const line = user(nothing);
@@ -34,9 +41,22 @@ Deno.test("readCallerLine() names what a message holds that cannot be sent", () 
     const line = user(content, more);
     return line?.type === "user" ? line.obstacle : undefined;
   };
+  const image = (source: object) =>
+    obstacle([{ type: "text", text: "x" }, { type: "image", source }]);
   assertEquals(
-    obstacle([{ type: "text", text: "x" }, { type: "image", source: {} }]),
-    'claude-print passes no "image" blocks on',
+    image({ type: "url", url: "x" }),
+    'claude-print passes images on as base64 data, not as "url"',
+  );
+  assertEquals(image({}), "claude-print passes images on as base64 data, not as undefined");
+  for (const data of [undefined, 5, "", "iVBORw0KGgo\n", "iVBORw0KGgo===", "../x"]) {
+    assertEquals(image({ type: "base64", data }), "an image in it is no base64 data");
+  }
+  for (const data of ["aGVsbG8=", "JVBERi0="]) {
+    assertEquals(image({ type: "base64", data }), "an image in it is no PNG, JPEG, GIF or WebP");
+  }
+  assertEquals(
+    obstacle([{ type: "document", source: {} }]),
+    'claude-print passes no "document" blocks on',
   );
   assertEquals(obstacle([5]), "one of its blocks is no object");
   assertEquals(obstacle(5), "its content is neither text nor blocks");

@@ -63,6 +63,7 @@ const session = z.object(
     hookless: z.exactOptional(z.literal(true)),
     mcpServers: z.exactOptional(z.number()),
     paidUsd: z.exactOptional(z.number()),
+    imagesDir: z.exactOptional(z.string()),
     asksStatus: z.exactOptional(z.literal(true)),
     bridged: z.exactOptional(z.array(z.string())),
     caller: z.exactOptional(z.object(CALLER)),
@@ -77,6 +78,7 @@ const frames = z.object(
   {
     sessionId: z.string(),
     cwd: z.string(),
+    home: z.exactOptional(z.string()),
     permissionMode: z.string(),
     apiKeySource: z.string(),
     outputStyle: z.exactOptional(z.string()),

@@ -37,7 +37,8 @@ const line = z.record(z.string(), z.unknown());
 const subagent = z.object(
   {
     agentId: z.string(),
-    toolUseId: z.string(),
+    toolUseId: z.exactOptional(z.string()),
+    background: z.exactOptional(z.literal(true)),
     type: z.string(),
     description: z.string(),
   } satisfies Fields<Subagent>,
@@ -82,6 +83,7 @@ const message = z.union([
       way: z.enum(["stdin", "paste", "rendezvous"]),
       command: z.exactOptional(z.string()),
       altered: z.exactOptional(z.string()),
+      images: z.exactOptional(z.literal(true)),
     } satisfies Fields<Prompt>,
   ),
   z.object({
@@ -96,10 +98,15 @@ const message = z.union([
             name: z.exactOptional(z.string()),
             words: z.exactOptional(z.string()),
             fields: z.exactOptional(line),
+            begun: z.exactOptional(z.string()),
           } satisfies Fields<CarriedOut>,
         )),
       }),
-      z.object({ kind: z.literal("asked"), version: z.string() }),
+      z.object({
+        kind: z.literal("asked"),
+        version: z.string(),
+        clears: z.exactOptional(z.literal(true)),
+      }),
       z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
       z.object({ kind: z.literal("unaffordable") }),
     ]),
@@ -198,6 +205,11 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     ),
     z.object({ type: z.literal("earlier"), lines: z.array(line) }),
     z.object({ type: z.literal("subagent"), subagent, line }),
+    z.object(
+      { type: z.literal("subagent-note"), agentId: z.string(), note: line } satisfies Fields<
+        Said<"subagent-note">
+      >,
+    ),
     z.object({ type: z.literal("read") }),
     z.object({ type: z.literal("fault"), fault }),
     z.object({ type: z.literal("retry"), retry }),

@@ -11,6 +11,7 @@ import {
   partsOf,
 } from "../../frames/conversation.ts";
 import { type Input, isTurnFailure } from "../../session/input.ts";
+import { promptParts } from "../../session/message.ts";
 import { encodePaste } from "../../session/terminal/paste.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
@@ -90,6 +91,7 @@ export function createRecording(options: {
       case "deadline":
       case "postpone":
       case "trace":
+      case "place-image":
         // Deadlines come back as inputs once they are due, and what is traced says what else is here.
         break;
       default:
@@ -117,7 +119,9 @@ export function createRecording(options: {
         add("m", moment);
       }
       if (input.type === "message" && input.message.way === "paste") {
-        pasted.push(input.message.text);
+        for (const part of promptParts(input.message)) {
+          if (part.kind === "text") pasted.push(part.text);
+        }
       }
       add("h", JSON.stringify(recordedInput(input)));
       if (input.type === "exit") {

@@ -60,6 +60,7 @@ function outerEffect(effect: EffectPart): readonly OuterEffect[] {
     case "deadline":
     case "postpone":
     case "trace":
+    case "place-image":
     case "frame":
       return [];
     case "report":

@@ -1,9 +1,11 @@
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
-import { namesIn, removeFolder } from "../../sandbox/on_disk.ts";
+import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
+import { isThere, namesIn, removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import type { Consulted } from "../../session/input.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isSessionId } from "../../transcript/session_id.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
@@ -18,6 +20,8 @@ export interface TwinPlan {
   readonly userConfigDir: string;
   /** Its settings, where its arguments say they are. */
   readonly settings: { readonly path: string; readonly text: string };
+  /** Agents that the child has in files: it is told of them as `claude -p` is. */
+  readonly agents?: JsonObject;
 }
 
 /** What a twin needs beside its plan. */
@@ -52,11 +56,13 @@ const LEAVE_MS = 1000;
 const LONGEST_LINE = 32 * 1024 * 1024;
 /** What of the child's config dir a twin has to see beside what is linked there. */
 const SEEN = ["settings.json", "projects", "file-history"];
+/** The request that tells it of agents, where nobody asks for its answer. */
+const TELLING = "agents";
 
 /**
  * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
- * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript and ends once
- * it has answered. One is started for all that is asked at a time.
+ * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript but that of a
+ * session that it is to begin, and ends once it has answered. One is started for all that is asked at a time.
  */
 export class HeadlessTwin implements Disposable {
   readonly #options: TwinOptions;
@@ -120,15 +126,18 @@ export class HeadlessTwin implements Disposable {
   ): Promise<string | undefined> {
     const { plan, binary, cwd } = this.#options;
     const [command] = [...open.values()].filter(({ subtype }) => subtype === COMMAND);
-    const [atOnce, onServers] = command === undefined ? partition(open) : [[], []];
+    const [atOnce, onServers] = command === undefined ? partition(open, plan) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
-    this.#prepare();
+    const clears = command?.body["clears"] === true;
+    // The session that it begins is gone on with, and knows nothing of the one before.
+    const session = clears ? [] : ["--no-session-persistence", ...this.#resuming()];
+    this.#prepare({ clears });
     heedChildren();
     const child = new Deno.Command(binary, {
       args: [
         ...plan.args,
         ...(startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
-        ...this.#resuming(),
+        ...session,
       ],
       env: plan.env,
       clearEnv: true,
@@ -140,6 +149,7 @@ export class HeadlessTwin implements Disposable {
     }).spawn();
     this.#child = child;
     let isLate = false;
+    let carriedOut: Consulted | undefined;
     const timer = setTimeout(() => {
       isLate = true;
       killGroup(child.pid, "SIGKILL");
@@ -152,7 +162,9 @@ export class HeadlessTwin implements Disposable {
         await stdin.write(new TextEncoder().encode(text)).catch(() => {});
       };
       const needsSession = startsServers || atOnce.some(isInitialize);
+      const isTold = plan.agents === undefined || atOnce.some(isInitialize);
       await write([
+        ...(isTold ? [] : [lineOf(TELLING, { subtype: "initialize", body: {} }, plan)]),
         ...atOnce,
         ...(command !== undefined ? [messageOf(command)] : needsSession ? [NO_QUESTION] : []),
       ]);
@@ -166,7 +178,11 @@ export class HeadlessTwin implements Disposable {
           if (frame?.["subtype"] === "init") init = frame;
           if (frame?.["type"] === "assistant") said = frame;
           if (frame?.["type"] === "result") {
-            answer("0", { ...outcomeOf(frame, said), ...(init === undefined ? {} : { init }) });
+            const outcome = outcomeOf(frame, { said, clears });
+            carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
+            // Its transcript is whole once it has ended.
+            if (clears) break;
+            answer("0", carriedOut);
           }
         }
         const told = frame && toldBy(frame);
@@ -193,6 +209,7 @@ export class HeadlessTwin implements Disposable {
       clearTimeout(timer);
       this.#child = undefined;
     }
+    if (carriedOut !== undefined) answer("0", carriedOut);
     if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
     return (await complaints).trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }
@@ -207,16 +224,18 @@ export class HeadlessTwin implements Disposable {
   }
 
   /** Makes its config dir anew: what Claude Code has written there before says nothing of now. */
-  #prepare(): void {
+  #prepare({ clears }: { readonly clears: boolean }): void {
     const { plan: { configDir, settings }, configDir: from } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
+    // What it writes there comes home with what the child does.
+    if (clears) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
     Deno.writeTextFileSync(settings.path, settings.text, { mode: 0o600 });
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
     for (const name of namesIn(from)) {
-      const isLink = Deno.lstatSync(`${from}/${name}`).isSymlink;
-      if (!isLink && !SEEN.includes(name)) continue;
-      Deno.symlinkSync(`${from}/${name}`, `${configDir}/${name}`);
+      const isWhole = Deno.lstatSync(`${from}/${name}`).isSymlink || SEEN.includes(name);
+      if (!isWhole && !(name === "agents" && isThere(`${from}/${name}/${USERS_PART}`))) continue;
+      Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
   }
 }
@@ -229,19 +248,27 @@ interface AskedLine {
 }
 
 /** What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. */
-function partition(open: ReadonlyMap<string, ControlRequest>): readonly [AskedLine[], AskedLine[]] {
-  const lines = [...open].map(([place, { subtype, body }]): AskedLine => ({
-    type: "control_request",
-    request_id: place,
-    // What an initialization asks for is among the arguments.
-    request: { ...(subtype === "initialize" ? {} : body), subtype },
-  }));
+function partition(
+  open: ReadonlyMap<string, ControlRequest>,
+  plan: TwinPlan,
+): readonly [AskedLine[], AskedLine[]] {
+  const lines = [...open].map(([place, request]) => lineOf(place, request, plan));
   const isOnServers = ({ request }: AskedLine) => request.subtype === "mcp_status";
   const others = lines.filter((line) => !isOnServers(line));
   return [
     [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],
     lines.filter(isOnServers),
   ];
+}
+
+function lineOf(
+  place: string,
+  { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
+  { agents }: TwinPlan,
+): AskedLine {
+  // What an initialization asks for is among the arguments otherwise.
+  const asked = subtype !== "initialize" ? body : agents === undefined ? {} : { agents };
+  return { type: "control_request", request_id: place, request: { ...asked, subtype } };
 }
 
 function isInitialize({ request }: AskedLine): boolean {
@@ -275,15 +302,23 @@ function messageOf({ body }: ControlRequest) {
 }
 
 /** What came of a slash command; only one that asks no model is no failure. */
-function outcomeOf(result: JsonObject, said: JsonObject | undefined): Consulted {
+function outcomeOf(
+  result: JsonObject,
+  { said, clears }: { readonly said: JsonObject | undefined; readonly clears: boolean },
+): Consulted {
   const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
   if (typeof text !== "string" || isError === true || turns !== 0) {
     return { failure: `a headless Claude Code has made something else of it: ${text}` };
+  }
+  const { session_id: begun } = result;
+  if (clears && !isSessionId(begun)) {
+    return { failure: "a headless Claude Code has not said which session it has begun" };
   }
   return {
     response: {
       text,
       ...(name === undefined ? {} : { name }),
+      ...(clears ? { begun } : {}),
       ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
     },
   };

@@ -56,7 +56,7 @@ export function tellLongShells(
   { running, now }: { readonly running: readonly string[]; readonly now: number },
 ): Told {
   const waiting = waitedShells(state);
-  const ids = running.filter((id) => !state.taskIds.has(id));
+  const ids = running.filter((id) => !state.allTasks.has(id));
   let next = told(state);
   if (ids.length !== waiting.length) return next;
   for (const [index, [toolUseId, shell]] of waiting.entries()) {

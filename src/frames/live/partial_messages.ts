@@ -145,22 +145,34 @@ function tellBlock(
       noted,
     );
   }
-  if (block.type === "thinking" || block.type === "redacted_thinking") {
-    return and(shown(before), noted);
-  }
-  const begun = and(endText(before), (state) => startBlock(state, emptied(block)));
-  const input = "input" in block
-    ? [{ type: "input_json_delta", partial_json: JSON.stringify(block.input) }]
-    : [];
-  const written = input.reduce(
-    (said, delta) => and(said, (state) => sayDelta(state, delta)),
+  // A thought is known once the answer is whole: the text behind it is being told, and goes on.
+  const isThought = block.type === "thinking" || block.type === "redacted_thinking";
+  const begun = isThought ? told(before) : endText(before);
+  const whole = and(
     begun,
+    (state) => tellWhole(state, { block: emptied(block), deltas: deltasOf(block), show: shown }),
   );
-  return and(and(and(written, shown), stopBlock), noted);
+  return and(whole, noted);
 }
 
+/** A block as it stands at its beginning. */
 function emptied(block: ContentBlock): ContentBlock {
+  if (block.type === "thinking") return { ...block, thinking: "", signature: "" };
   return "input" in block ? { ...block, input: {} } : block;
+}
+
+/** What is missing of a block at its beginning. */
+function deltasOf({ type, ...block }: ContentBlock): readonly Readonly<Record<string, unknown>>[] {
+  if (type === "thinking") {
+    const { thinking, signature } = block;
+    return [
+      ...(thinking === "" ? [] : [{ type: "thinking_delta", thinking }]),
+      ...(signature === undefined ? [] : [{ type: "signature_delta", signature }]),
+    ];
+  }
+  return "input" in block
+    ? [{ type: "input_json_delta", partial_json: JSON.stringify(block.input) }]
+    : [];
 }
 
 /** Tells what is missing of a text that a line shows whole. */
@@ -171,7 +183,7 @@ function tellRest(state: FramesState, text: string): Told {
   if (text !== "" && text.startsWith(ahead) && text !== ahead) {
     return tellDelta(state, text.slice(ahead.length));
   }
-  return open.writing ? told(state) : startBlock(state, { type: "text", text: "" });
+  return isWriting(state) ? told(state) : startText(state);
 }
 
 /** Ends a text that has been shown, unless what follows in the answer has been told as a part of it. */
@@ -251,7 +263,6 @@ function startAnswer(
       text: "",
       shown: 0,
       blocks: 0,
-      writing: false,
     };
     return sayEvent(withOpen(withStreamed(next, made), open), {
       type: "message_start",
@@ -287,48 +298,71 @@ function modelOf({ entries, model = "" }: FramesState): string {
   return model.replace(/\[[^\]]*\]$/u, "");
 }
 
-function tellDelta(state: FramesState, text: string): Told {
-  const begun = state.partial?.open?.writing
-    ? told(state)
-    : startBlock(state, { type: "text", text: "" });
+function tellDelta(before: FramesState, text: string): Told {
+  const begun = isWriting(before) ? told(before) : startText(before);
   return and(begun, (state) => {
     const open = state.partial?.open;
-    const next = open === undefined ? state : withOpen(state, { ...open, text: open.text + text });
-    return sayDelta(next, { type: "text_delta", text });
+    if (open?.writing === undefined) return told(state);
+    const next = withOpen(state, { ...open, text: open.text + text });
+    return sayDelta(next, { index: open.writing, delta: { type: "text_delta", text } });
   });
+}
+
+function isWriting({ partial }: FramesState): boolean {
+  return partial?.open?.writing !== undefined;
+}
+
+function startText(state: FramesState): Told {
+  const open = state.partial?.open;
+  if (open === undefined) return told(state);
+  return startBlock(
+    withOpen(state, { ...open, writing: open.blocks }),
+    { type: "text", text: "" },
+  );
+}
+
+function endText(state: FramesState): Told {
+  const open = state.partial?.open;
+  if (open?.writing === undefined) return told(state);
+  return stopBlock(withOpen(state, { ...open, writing: undefined }), open.writing);
+}
+
+/** Tells a block that is known whole, with its frame before its end. */
+function tellWhole(
+  state: FramesState,
+  { block, deltas, show }: {
+    readonly block: ContentBlock;
+    readonly deltas: readonly Readonly<Record<string, unknown>>[];
+    readonly show: (state: FramesState) => Told;
+  },
+): Told {
+  const index = state.partial?.open?.blocks ?? 0;
+  const written = deltas.reduce(
+    (said, delta) => and(said, (state) => sayDelta(state, { index, delta })),
+    startBlock(state, block),
+  );
+  return and(and(written, show), (state) => stopBlock(state, index));
 }
 
 function startBlock(state: FramesState, block: ContentBlock): Told {
   const open = state.partial?.open;
   if (open === undefined) return told(state);
-  const next = withOpen(state, {
-    ...open,
-    blocks: open.blocks + 1,
-    writing: block.type === "text",
-  });
-  return sayEvent(next, {
-    type: "content_block_start",
-    index: open.blocks,
-    content_block: block,
-  });
+  const { blocks: index } = open;
+  return sayEvent(
+    withOpen(state, { ...open, blocks: index + 1 }),
+    { type: "content_block_start", index, content_block: block },
+  );
 }
 
-function sayDelta(state: FramesState, delta: Readonly<Record<string, unknown>>): Told {
-  const index = (state.partial?.open?.blocks ?? 1) - 1;
-  return sayEvent(state, { type: "content_block_delta", index, delta });
+function sayDelta(
+  state: FramesState,
+  told: { readonly index: number; readonly delta: Readonly<Record<string, unknown>> },
+): Told {
+  return sayEvent(state, { type: "content_block_delta", ...told });
 }
 
-function endText(state: FramesState): Told {
-  return state.partial?.open?.writing ? stopBlock(state) : told(state);
-}
-
-function stopBlock(state: FramesState): Told {
-  const open = state.partial?.open;
-  if (open === undefined) return told(state);
-  return sayEvent(withOpen(state, { ...open, writing: false }), {
-    type: "content_block_stop",
-    index: open.blocks - 1,
-  });
+function stopBlock(state: FramesState, index: number): Told {
+  return sayEvent(state, { type: "content_block_stop", index });
 }
 
 /** Ends an answer as the API does. */

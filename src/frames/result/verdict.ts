@@ -214,6 +214,12 @@ export function verdictOf(
         "Begin the prompt with another word, or remove invisible characters from it",
       );
     case "undelivered":
+      if (ending.image === true) {
+        return failure(
+          "Cannot deliver the message: an image in it did not appear in Claude Code's input box",
+          "Look whether the image is whole, and whether there is room in TMPDIR",
+        );
+      }
       if (ending.taken === undefined) {
         return failure(
           "Cannot deliver the prompt: the paste did not appear in Claude Code's input box",

@@ -209,12 +209,14 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
           : [];
       }
       if (typeof content === "string" && content.startsWith("<local-command-caveat>")) return [];
-      // Such a remark belongs to the notification of a background task, which is no frame either.
-      return entry.queueSkipAttachments === true ? [] : [frame({ isSynthetic: true })];
+      // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
+      // is sent.
+      return entry.queueSkipAttachments === true || isCoordinator(entry.origin)
+        ? []
+        : [frame({ isSynthetic: true })];
     case "tool-result": {
       const result = frame({
-        // Subagents' results come without their structured form.
-        tool_use_result: context.subagent === undefined
+        tool_use_result: isStructured(entry, context)
           ? withoutTags(entry.toolUseResult)
           : undefined,
         tool_result_meta: resultMeta(entry, context),
@@ -222,6 +224,18 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
       return [...deniedFrames(entry, context), result];
     }
   }
+}
+
+/** Whether what a subagent is told comes from the one that has started it. */
+export function isCoordinator(origin: unknown): boolean {
+  return isJsonObject(origin) && origin.kind === "coordinator";
+}
+
+/** Whether a result is told in its structured form: those of subagents are not, but for skills since 2.1.330. */
+function isStructured({ toolUseResult }: UserEntry, { subagent, version }: FrameContext): boolean {
+  return subagent === undefined ||
+    (isVersionAtLeast(version, "2.1.330") && isJsonObject(toolUseResult) &&
+      toolUseResult.status === "forked");
 }
 
 /** What a hook has refused in the words of an error of Claude Code's own, without the tags that only the model sees. */

@@ -19,9 +19,21 @@ export interface Task {
   readonly description: string;
   /** Whether the turn goes on without waiting for it. */
   readonly background: boolean;
+  /** Whether it carries out a skill for which the turn waits: of such a one less is told, before 2.1.330 nothing. */
+  readonly skill?: true;
   /** A subagent's type and prompt. */
   readonly agentType?: string;
   readonly prompt?: string;
+  /** The subagent that has started it, and how deep it is below the session itself; absent for 1. */
+  readonly parent?: string;
+  readonly depth?: number;
+  /** When a subagent began, in milliseconds since the epoch, and how many calls it has made; once that is known. */
+  readonly since?: number;
+  readonly calls?: number;
+  /** Whether the last line of a subagent's was words, with which it may be over. */
+  readonly spoken?: boolean;
+  /** Whether the last answer to it was an error of the API. */
+  readonly failed?: boolean;
 }
 
 /** The tasks at work, by id. */
@@ -31,6 +43,8 @@ export type Tasks = ReadonlyMap<string, Task>;
 export interface TaskStep {
   readonly tasks: Tasks;
   readonly frames: readonly SystemFrame[];
+  /** The one that began, which may be over as well. */
+  readonly started?: Task;
 }
 
 /** What a line alone does not say about tasks. */
@@ -40,6 +54,8 @@ export interface TaskContext {
   readonly newUuid: () => string;
   /** The calls so far, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** The tasks so far, those that are over as well. */
+  readonly allTasks: Tasks;
 }
 
 /** The version that lists the tasks in the background whenever they change, and tells their ends at once. */
@@ -49,9 +65,13 @@ const WITH_LIST = "2.1.330";
  * Tells what a line of the transcript says about tasks: `task_started`, `task_updated`, `task_notification` and
  * `background_tasks_changed`, which come before the line's own frames.
  *
- * Known differences: `run_id` and `task_progress` are nowhere in the transcript; the output file of a subagent in the
+ * Known differences: `run_id` is nowhere in the transcript; the output file of a subagent in the
  * foreground is not named. Up to 2.1.197 a `task_notification` comes with the turn that it starts, so one that the
  * running turn takes in gives none.
+ *
+ * And of skills that run as subagents: what a typed one does is not told, for no call says when it is over. 2.1.330 runs
+ * them in the background unless they say `background: false`, where `claude -p` waits for them. They are described as to
+ * the model, with `when_to_use`, and in brief where there are many.
  */
 export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   if (entry.type === "other") {
@@ -74,8 +94,11 @@ export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskConte
 }
 
 /** A task that was seen to run. */
-export function startTask(tasks: Tasks, task: Task, context: TaskContext): TaskStep {
-  if (tasks.has(task.id)) return { tasks, frames: [] };
+export function startTask(tasks: Tasks, given: Task, context: TaskContext): TaskStep {
+  if (tasks.has(given.id)) return { tasks, frames: [] };
+  const { parent } = given;
+  const depth = 1 + (parent === undefined ? 0 : tasks.get(parent)?.depth ?? 1);
+  const task = { ...given, depth };
   const started = new Map(tasks).set(task.id, task);
   const recent = isVersionAtLeast(context.version, WITH_LIST);
   const frame = systemFrame("task_started", {
@@ -84,15 +107,25 @@ export function startTask(tasks: Tasks, task: Task, context: TaskContext): TaskS
     description: task.description,
     subagent_type: task.agentType,
     is_backgrounded: recent ? task.background : undefined,
-    spawn_depth: recent && task.type === "local_agent" ? 1 : undefined,
+    spawn_depth: recent && task.type === "local_agent" ? depth : undefined,
+    parent_task_id: recent ? parent : undefined,
     task_type: task.type,
     prompt: task.prompt,
+    ...(task.skill === true ? AMBIENT : {}),
   }, context);
+  if (task.skill === true && !recent) return { started: task, tasks: started, frames: [] };
   return {
+    started: task,
     tasks: started,
     frames: task.background ? [...listFrames(started, context), frame] : [frame],
   };
 }
+
+/** Calls that may have waited for a subagent. */
+const WAITING: readonly unknown[] = ["Agent", "Task", "Skill"];
+
+/** How `claude -p` marks tasks that are part of a call and no news by themselves. */
+const AMBIENT = { skip_transcript: true, ambient: true };
 
 /** The end of the run stops what still runs in the background. */
 export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): TaskStep {
@@ -149,6 +182,19 @@ function stopTask(
   };
 }
 
+/** What the line of a subagent tells of one that it has started itself: its end, if it has waited for that. */
+export function nestedTask(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
+  const isReturn = entry.type === "user" && typeof entry.message.content !== "string" &&
+    entry.message.content.some(({ tool_use_id: id }) =>
+      typeof id === "string" && WAITING.includes(context.toolUses.get(id)?.name)
+    );
+  return isReturn ? returned(tasks, entry, context) : { tasks, frames: [] };
+}
+
+function isAgent(use: ToolUse | undefined): use is ToolUse {
+  return use?.name === "Agent" || use?.name === "Task";
+}
+
 /** The result of a call: it started a task in the background, or ended one that it waited for. */
 function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskStep {
   const { content } = entry.message;
@@ -159,7 +205,8 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
   const use = typeof toolUseId === "string" ? context.toolUses.get(toolUseId) : undefined;
   if (use === undefined) return { tasks, frames: [] };
   const outcome = isJsonObject(entry.toolUseResult) ? entry.toolUseResult : {};
-  const launched = taskOf(use, outcome);
+  const launched = taskOf(use, outcome) ?? wokenTask(use, entry, context) ??
+    movedSkill(tasks, use, outcome);
   if (launched?.background === true && tasks.get(launched.id)?.background === false) {
     // It took too long to be waited for, or somebody has put it there.
     const moved = new Map(tasks).set(launched.id, launched);
@@ -179,7 +226,12 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
   const rest = new Map(started.tasks);
   rest.delete(ended.id);
   const failed = block?.is_error === true;
+  if (ended.skill === true) {
+    const status = failed || ended.failed === true ? "failed" : "completed";
+    return { tasks: rest, frames: skillEnd(ended, { status, context }) };
+  }
   return {
+    ...started,
     tasks: rest,
     frames: [
       ...started.frames,
@@ -201,6 +253,32 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
   };
 }
 
+/** The end of a skill for which the turn has waited; before 2.1.330 `claude -p` does not tell it. */
+function skillEnd(
+  task: Task,
+  { status, context }: { readonly status: string; readonly context: TaskContext },
+): readonly SystemFrame[] {
+  if (!isVersionAtLeast(context.version, WITH_LIST)) return [];
+  return [systemFrame("task_notification", {
+    task_id: task.id,
+    tool_use_id: task.toolUseId,
+    status,
+    output_file: "",
+    summary: task.description,
+    ...AMBIENT,
+  }, context)];
+}
+
+/** A skill for which the turn has waited, and waits no longer. */
+function movedSkill(tasks: Tasks, use: ToolUse, outcome: JsonObject): Task | undefined {
+  const task = typeof outcome.agentId === "string" ? tasks.get(outcome.agentId) : undefined;
+  if (outcome.background !== true || task?.skill !== true || task.toolUseId !== use.id) {
+    return undefined;
+  }
+  const { skill: _, ...known } = task;
+  return { ...known, background: true };
+}
+
 function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
   const input = isJsonObject(use.input) ? use.input : {};
   const text = (value: unknown) => typeof value === "string" ? value : "";
@@ -215,9 +293,7 @@ function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
       background: true,
     };
   }
-  if (typeof agentId !== "string" || (use.name !== "Agent" && use.name !== "Task")) {
-    return undefined;
-  }
+  if (typeof agentId !== "string" || !isAgent(use)) return undefined;
   return {
     id: agentId,
     toolUseId: use.id,
@@ -226,6 +302,27 @@ function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
     background: outcome.isAsync === true,
     agentType: text(outcome.agentType) || text(input.subagent_type) || "general-purpose",
     prompt: text(input.prompt),
+    ...(use.agentId === undefined ? {} : { parent: use.agentId }),
+  };
+}
+
+/** A subagent that was over, and goes on in the background because of a message to it. */
+function wokenTask(
+  use: ToolUse,
+  { toolUseResult, timestamp = "" }: UserEntry,
+  { allTasks }: TaskContext,
+): Task | undefined {
+  const { resumedAgentId } = isJsonObject(toolUseResult) ? toolUseResult : {};
+  const task = typeof resumedAgentId === "string" ? allTasks.get(resumedAgentId) : undefined;
+  if (task === undefined) return undefined;
+  const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
+  const message = isJsonObject(use.input) ? use.input.message : undefined;
+  return {
+    ...known,
+    toolUseId: use.id,
+    background: true,
+    since: Date.parse(timestamp),
+    ...(typeof message === "string" ? { prompt: message } : {}),
   };
 }
 

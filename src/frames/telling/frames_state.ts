@@ -23,6 +23,8 @@ export interface FramesOptions {
   readonly sessionId: string;
   /** The child's working directory. */
   readonly cwd: string;
+  /** The user's home; absent where it has none. */
+  readonly home?: string;
   readonly permissionMode: string;
   readonly apiKeySource: string;
   /** As settings name it; absent for the default one. */
@@ -72,6 +74,14 @@ export interface FramesOptions {
 
 /** Whether a session works, waits for an answer of the caller's, or for its next message. */
 export type Activity = "running" | "requires_action" | "idle";
+
+/** What a Stop hook says of the result of its turn. */
+export interface TurnStop {
+  /** When the hook ran, in milliseconds since the epoch, where that is known. */
+  readonly at: number | undefined;
+  /** Whether the result may be told when the turn is over, has to wait, or is that of the last turn. */
+  readonly result: "printable" | "held" | "last";
+}
 
 /** The end of a turn that the child outlived. */
 export interface TurnEnd {
@@ -147,6 +157,11 @@ export interface Compaction {
   readonly overdue?: boolean;
 }
 
+/** A line of the session's own transcript or of a subagent's, or what is noted beside that. */
+export type MirroredLine =
+  | { readonly agentId?: string; readonly entry: Entry }
+  | { readonly agentId: string; readonly note: JsonObject };
+
 /** A list to which is only added, the newest first: adding costs the same however long it is. */
 export interface Chain<Item> {
   readonly last: Item;
@@ -160,6 +175,13 @@ export type ShellOrder = Extract<
   { readonly type: "follow-shell" | "leave-shell" | "trace" }
 >;
 
+/** A skill that a subagent carries out. */
+export interface ForkedSkill {
+  readonly call: ToolUse;
+  /** What the model has been told of the skill. */
+  readonly description: string;
+}
+
 /** Everything that has to be remembered to say what comes next. */
 export interface FramesState {
   readonly options: FramesOptions;
@@ -172,9 +194,9 @@ export interface FramesState {
   readonly entries: Chain<Entry> | undefined;
   /** Lines since the last `read`, which are told in the order of their times. */
   readonly own: Chain<Entry> | undefined;
-  /** How many of them have been mirrored, where they wait for others. */
-  readonly mirrored?: number;
   readonly subagents: Chain<SubagentLine> | undefined;
+  /** What has been read and is to be mirrored. */
+  readonly unmirrored: Chain<MirroredLine> | undefined;
   /** Lines of subagents whose call is in a line that has not been written yet. */
   readonly uncalled: readonly SubagentLine[];
   /** Lines that tell the ends of tasks whose beginnings have not been told. */
@@ -210,6 +232,10 @@ export interface FramesState {
   readonly outputCalls?: ReadonlySet<string>;
   /** The calls that have not returned, and those of subagents, by id. */
   readonly toolUses: ReadonlyMap<string, ToolUse>;
+  /** Calls of skills that have not returned, and of which it is not known whether a subagent carries them out. */
+  readonly skills: readonly ToolUse[];
+  /** Skills that subagents carry out, by the ids of those. */
+  readonly forks: ReadonlyMap<string, ForkedSkill>;
   /** The calls that have failed, or were refused. */
   readonly failed: Chain<ToolUse> | undefined;
   readonly tasks: Tasks;
@@ -217,8 +243,10 @@ export interface FramesState {
   readonly decisions: ReadonlyMap<string, CallDecision>;
   /** The permission mode, once it is another one than at the start. */
   readonly permissionMode?: string;
-  /** Ids of all tasks so far. */
-  readonly taskIds: ReadonlySet<string>;
+  /** Whether the result of a subagent's call waits for lines of the subagent. */
+  readonly awaitsSubagent: boolean;
+  /** All tasks so far, as they began. */
+  readonly allTasks: Tasks;
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
   /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
@@ -226,8 +254,8 @@ export interface FramesState {
   readonly seenShells: ReadonlyMap<string, SeenShell>;
   /** What is to be done about shells since it was asked for last. */
   readonly shellOrders: readonly ShellOrder[];
-  /** What becomes of the turn's result when the transcript says that it is over; absent for the last turn. */
-  readonly stopped?: "held" | "printable";
+  /** What Stop hooks have said of turns of which the transcript has yet to say that they are over. */
+  readonly stops: readonly TurnStop[];
   /** How many results have been told of turns that the transcript holds, which are those of as many first turns. */
   readonly results: number;
   /** How many have been told of other messages. */
@@ -295,6 +323,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     entries: undefined,
     own: undefined,
     subagents: undefined,
+    unmirrored: undefined,
     uncalled: [],
     notices: [],
     begun: false,
@@ -304,10 +333,13 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     ahead: undefined,
     preserved: new Map(),
     toolUses: new Map(),
+    skills: [],
+    forks: new Map(),
     failed: undefined,
     tasks: new Map(),
     decisions: new Map(),
-    taskIds: new Set(),
+    awaitsSubagent: false,
+    allTasks: new Map(),
     shells: new Map(),
     shellCalls: new Map(),
     seenShells: new Map(),
@@ -317,6 +349,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     awaited: [],
     taken: [],
     begins: new Set(),
+    stops: [],
     spoken: false,
     overspent: false,
     ended: [],
@@ -331,6 +364,11 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
       ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTS }),
     }),
   };
+}
+
+/** Whether the first turn of the child has begun: before it, others may have been told that needed no child. */
+export function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
+  return begun && !(rested && prompt === undefined);
 }
 
 /** Notes that an answer is told as it is written. */

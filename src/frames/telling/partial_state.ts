@@ -24,7 +24,7 @@ interface DisplayedPiece {
  * What has to be remembered to say answers as they are written.
  *
  * Text is known line by line, from MessageDisplay hooks; whatever else an answer holds, and that it is over, from its
- * lines in the transcript, which are written all at once when it is. Of thinking nothing is streamed.
+ * lines in the transcript, which are written all at once when it is. By then the text behind a thought is being told.
  */
 export interface PartialState {
   /** The answer that is being told. */
@@ -52,9 +52,9 @@ export interface OpenAnswer {
   /** All text that has been told in deltas, and how much of it lines have shown. */
   readonly text: string;
   readonly shown: number;
-  /** How many blocks have been begun, and whether the last is a text that goes on. */
+  /** How many blocks have been begun, and the place of the text among them that goes on. */
   readonly blocks: number;
-  readonly writing: boolean;
+  readonly writing?: number | undefined;
   /** Its last line. */
   readonly last?: AssistantEntry;
 }

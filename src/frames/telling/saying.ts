@@ -2,7 +2,7 @@ import type { Frame } from "../../wire/frame.ts";
 import { begin } from "./beginning.ts";
 import type { FrameContext } from "../single/frames_of_entry.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { TaskStep } from "../single/task_frames.ts";
+import type { Task, TaskContext, Tasks, TaskStep } from "../single/task_frames.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */
 export function say(
@@ -23,15 +23,19 @@ export function tellTasks(
   state: FramesState,
   make: (context: FrameContext & SpeakingContext) => TaskStep,
 ): Told {
-  let tasks = state.tasks;
+  let { tasks } = state;
+  let started: Task | undefined;
   const said = say(state, (context) => {
     const step = make(context);
-    tasks = step.tasks;
+    ({ tasks, started } = step);
     return step.frames;
   });
-  if (tasks === state.tasks) return said;
-  const taskIds = state.taskIds.union(new Set(tasks.keys()));
-  return and(said, (state) => told({ ...state, tasks, taskIds }));
+  if (tasks === state.tasks && started === undefined) return said;
+  // A short task may begin and end in one line.
+  const allTasks = started === undefined
+    ? state.allTasks
+    : new Map(state.allTasks).set(started.id, started);
+  return and(said, (state) => told({ ...state, tasks, allTasks }));
 }
 
 /** Says frames now, before `system/init` if that has not been told: a typed command does not begin a turn. */
@@ -49,18 +53,32 @@ export function sayEarly(
 }
 
 /** What is known in any case of what is said. */
-type SpeakingContext = Required<Pick<FrameContext, "toolUses" | "denialMessages" | "decisions">>;
+type SpeakingContext =
+  & Required<Pick<FrameContext, "toolUses" | "denialMessages" | "decisions">>
+  & Pick<TaskContext, "allTasks">;
+
+/** All tasks so far, and the subagents of the session as it was before the run: those may be woken. */
+function allTasksOf({ allTasks, uncalled }: FramesState): Tasks {
+  if (uncalled.length === 0) return allTasks;
+  const earlier = uncalled.map(({ subagent }): readonly [string, Task] => {
+    const { agentId: id, toolUseId = "", type: agentType, description } = subagent;
+    return [id, { id, toolUseId, type: "local_agent", description, agentType, background: false }];
+  });
+  return new Map([...earlier, ...allTasks]);
+}
 
 function contextOf(
-  { options, toolUses, typed, taken, decisions }: FramesState,
+  state: FramesState,
   { version, newUuid }: { readonly version: string; readonly newUuid: () => string },
 ): FrameContext & SpeakingContext {
+  const { options, toolUses, typed, taken, decisions } = state;
   return {
     version,
     sessionId: options.sessionId,
     ...(options.subagentText ? { subagentText: true } : {}),
     newUuid,
     toolUses,
+    allTasks: allTasksOf(state),
     messages: taken,
     denialMessages: options.denialMessages,
     decisions,

@@ -7,6 +7,7 @@ import { backgroundSessions } from "../../sandbox/processes/background_sessions.
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
 import { isSameTitle, sessionKind, sessionTitle } from "../../transcript/session_description.ts";
+import { isSessionId } from "../../transcript/session_id.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** Where sessions are looked for. */
@@ -30,7 +31,6 @@ interface Candidate {
 }
 
 const TRANSCRIPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/iu;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu;
 
 /** How much of a transcript's beginning and of its end is looked through for a title, in bytes. */
 const TITLED_BYTES = 65_536;
@@ -48,7 +48,9 @@ export async function findSessions(
   const latest = resumption.latest ? await latestSession(places) : undefined;
   if (latest !== undefined) return { latest };
   if (resumption.named === undefined) return {};
-  const named = UUID.test(resumption.named) ? [resumption.named] : titled(resumption.named, places);
+  const named = isSessionId(resumption.named)
+    ? [resumption.named]
+    : titled(resumption.named, places);
   const [id, ...more] = named;
   const transcript = resumption.upTo === undefined || id === undefined || more.length > 0
     ? undefined

@@ -69,7 +69,7 @@ export function gatePrompt(
     case "answer":
       return { expands: false, answer: { text: judgement.text, version } };
     case "ask":
-      return { expands: false, asked: { version } };
+      return { expands: false, asked: { version, ...(judgement.clears ? { clears: true } : {}) } };
     case "refuse":
       throw new CliError(judgement.message, { suggestion: judgement.suggestion });
   }

@@ -15,6 +15,14 @@ export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>
 /** The first version whose socket takes every text for what it is; before, what looks like a command is one there. */
 const TAKES_ALL = "2.1.330";
 
+const WITHOUT_IMAGES =
+  "Send the text as a message of its own, or put it into a file and name that file";
+
+/** Why a text cannot be pasted together with images, if it cannot. */
+function besideImages(text: string): string | undefined {
+  return slashWord(text) === undefined ? pasteRefusal(text.trimEnd()) : "a command takes no images";
+}
+
 /** Judges the messages of a conversation, each of whose ids is good for one. */
 export function messageJudge(
   order: RunOrder,
@@ -28,7 +36,7 @@ export function messageJudge(
   const seen = new Set<string>();
   const { version = "" } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
-  return ({ text, content, uuid, ticket, priority, human, obstacle }) => {
+  return ({ text, content, uuid, ticket, priority, human, images, obstacle }) => {
     const fields = {
       text,
       content,
@@ -45,6 +53,12 @@ export function messageJudge(
     });
     if (obstacle !== undefined) {
       return refused(`Cannot send the message: ${obstacle}`, "Send text, or the path of a file");
+    }
+    if (images === true) {
+      const obstacle = besideImages(text);
+      return obstacle === undefined
+        ? { ...fields, way: "paste", images }
+        : refused(`Cannot send the message with its images: ${obstacle}`, WITHOUT_IMAGES);
     }
     if (JSON.stringify(text).length > LONGEST_REPLY) {
       return refused(

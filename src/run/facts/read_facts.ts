@@ -96,6 +96,14 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   return {
     binary,
     version: await asked,
+    ...(order.initialized?.longAgents === undefined ? {} : {
+      otherAgents: (await import("./other_agents.ts")).otherAgents({
+        cwd,
+        userDir: userConfig.dir,
+        addDirs: addedDirs,
+        sources,
+      }),
+    }),
     userConfig,
     userClaudeJson,
     callerSettings,

@@ -1,4 +1,5 @@
 import { isCallers } from "../../wire/control.ts";
+import { agentsArgument } from "./placed_agents.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
 import type { ChildChanges } from "../../session/effect.ts";
@@ -8,9 +9,6 @@ import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Events for which `claude -p` calls none of the caller's hooks. */
 const UNCALLED = ["SessionStart", "SessionEnd", "Setup"];
-
-/** Longest agents on a command line, in UTF-16 code units: a single argument may have 128 KiB, execve(2). */
-const MAX_AGENTS = 100_000;
 
 /** Fields of an initialization that say something of the program that asks, or of what it takes. */
 const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds", "sdkMcpServerManifests"];
@@ -35,10 +33,11 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
     problems.push('"sdkMcpServers" has to be a list of names');
   }
   const args: string[] = [];
+  let longAgents: JsonObject | undefined;
   if (isJsonObject(agents) && Object.keys(agents).length > 0) {
-    const text = JSON.stringify(agents);
-    if (text.length > MAX_AGENTS) problems.push('"agents" is too long for a command line');
-    else args.push(`--agents=${text}`);
+    const argument = agentsArgument(agents);
+    if (argument === undefined) longAgents = agents;
+    else args.push(argument);
   } else if (!isEmpty(agents)) problems.push('"agents" has to be an object');
   if (typeof title === "string" && title !== "") args.push(`--name=${title}`);
   else if (!isEmpty(title)) problems.push('"title" has to be text');
@@ -51,6 +50,7 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
     callbacks,
     servers,
     ...prompts,
+    ...(longAgents === undefined ? {} : { longAgents }),
     ...(isEmpty(jsonSchema) ? {} : { jsonSchema: JSON.stringify(jsonSchema) }),
     ...(problems.length === 0 ? {} : { error: problems.join("; ") }),
   };
@@ -182,11 +182,30 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
   return callbacks;
 }
 
+/** The same as an order, for a session that is yet to begin. */
+export function beginningOrder(order: RunOrder, id: string): RunOrder {
+  const { resume: _, resumption: __, forwarded, ...rest } = order;
+  return {
+    ...rest,
+    sessionId: id,
+    forkSession: false,
+    forwarded: [...withoutSession(forwarded), `--session-id=${id}`],
+  };
+}
+
 /** The same as an order, for a session that there is by now. */
 export function resumedOrder(order: RunOrder, id: string): RunOrder {
-  const { sessionId: _, resumption: __, ...rest } = order;
-  const forwarded = order.forwarded.filter((argument) =>
+  const { sessionId: _, resumption: __, forwarded, ...rest } = order;
+  return {
+    ...rest,
+    resume: id,
+    forkSession: false,
+    forwarded: [...withoutSession(forwarded), `--resume=${id}`],
+  };
+}
+
+function withoutSession(forwarded: readonly string[]): readonly string[] {
+  return forwarded.filter((argument) =>
     !/^--(?:session-id|resume|fork-session|continue)(?:=|$)/u.test(argument)
   );
-  return { ...rest, resume: id, forkSession: false, forwarded: [...forwarded, `--resume=${id}`] };
 }

@@ -46,14 +46,16 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),
+    ...(order.prompt === undefined ? { imagesDir: partsOf(facts.folder).imagesDir } : {}),
     ...(output === undefined
       ? {}
       : { output: { schema: output.schema, maxTries: outputTries(order.env) } }),
     ...(mcpServers === 0 ? {} : { mcpServers }),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
-    ...callerOptions(order, facts),
+    ...callerOptions(order, { facts, decided }),
     otherStopHooks: order.initialized?.callbacks.some(({ event }) => event === "Stop") === true ||
       mayHaveOtherStopHooks(settingsOfHooks(facts.settings, order)) ||
+      order.initialized?.longAgents !== undefined ||
       order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
   };
 }
@@ -61,7 +63,10 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
 /** What the session is told of a caller that decides for it. */
 function callerOptions(
   order: RunOrder,
-  { seed, outputProblem, promptServer }: PlanFacts,
+  { facts: { seed, outputProblem, promptServer }, decided: { agents } }: Pick<
+    Known,
+    "facts" | "decided"
+  >,
 ): Pick<SessionOptions, "caller"> {
   const { prompt, asksCaller = false, initialized } = order;
   const promptTool = promptToolOf(order, promptServer);
@@ -69,7 +74,8 @@ function callerOptions(
   const mayBypass = order.dangerouslySkipPermissions ||
     order.forwarded.includes("--allow-dangerously-skip-permissions");
   const { id, callbacks = [] } = initialized ?? {};
-  const problems = [initialized?.error, outputProblem].filter((each) => each !== undefined);
+  const problems = [initialized?.error, agents.problem, outputProblem]
+    .filter((each) => each !== undefined);
   const error = problems.length === 0 ? undefined : problems.join("; ");
   return {
     caller: {
@@ -115,6 +121,7 @@ function framesOptions(
   return {
     sessionId: session.id,
     cwd,
+    ...(env["HOME"] ? { home: env["HOME"] } : {}),
     permissionMode: mode,
     apiKeySource: apiKeySource(env, valuesOf(facts.settings)),
     ...outputStyle(valuesOf(facts.settings)),

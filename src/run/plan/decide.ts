@@ -1,10 +1,12 @@
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
+import { type PlacedAgents, placedAgents } from "./placed_agents.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
 import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
 import { shellOf, type SplitShell } from "../../sandbox/child/split_shell.ts";
+import { settingSources } from "../../sandbox/child/read_settings.ts";
 import { partsOf } from "../../sandbox/folder/folder_parts.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import type { WayIn } from "../../session/message.ts";
@@ -29,6 +31,10 @@ export interface Decisions {
   /** The debug log that the caller wants, and the one that there is. */
   readonly callerLog: string | undefined;
   readonly log: string | undefined;
+  /** Agents of the caller's that are too long for a command line, and all arguments that they take. */
+  readonly agents: PlacedAgents;
+  /** Whether the child reads its config dir as the user's, while `--setting-sources` leaves the user's own out. */
+  readonly hidesUser: boolean;
   /** The user's own settings, as far as Claude Code reads them for the run. */
   readonly userSettings: JsonObject | undefined;
   /** Where the project's automatic memory is kept. */
@@ -83,6 +89,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     callerLog,
     log: callerLog ??
       (isGated || order.retries || order.debugToStderr ? logPath : undefined),
+    ...agentsOf(order, facts),
     userSettings,
     memoryPath: memoryPathOf([facts.callerSettings, userSettings]) ??
       `${userConfig.dir}/projects/${projectSlug(facts.root)}/memory/`,
@@ -90,6 +97,21 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     splitShell: splitShellOf(order, facts.folder),
     servers,
   };
+}
+
+/** Where the caller's agents are, and that the child reads what is there. */
+function agentsOf(
+  { initialized, forwarded, settingSources: given }: RunOrder,
+  { otherAgents }: PlanFacts,
+): Pick<Decisions, "agents" | "hidesUser"> {
+  const agents = placedAgents(initialized?.longAgents ?? {}, {
+    others: otherAgents,
+    readsFiles: !forwarded.includes("--restricted"),
+  });
+  const sources = settingSources(given);
+  if (agents.files.length === 0 || sources.has("user")) return { agents, hidesUser: false };
+  const reading = `--setting-sources=${["user", ...sources].join()}`;
+  return { agents: { ...agents, args: [...agents.args, reading] }, hidesUser: true };
 }
 
 function serversOf(order: RunOrder, { output, promptServer }: PlanFacts): readonly string[] {

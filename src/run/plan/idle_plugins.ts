@@ -20,7 +20,7 @@ const READING_MODES: readonly string[] = ["default", "dontAsk", "plan"];
  * without one no tool may write any. Whatever settings say of a plugin holds.
  */
 export function idlePlugins(
-  order: Pick<RunOrder, "forwarded">,
+  order: Pick<RunOrder, "forwarded" | "initialized">,
   { facts: { settings, instructions }, mode }: {
     readonly facts: Pick<PlanFacts, "settings" | "instructions">;
     readonly mode: string;
@@ -47,10 +47,10 @@ export function idlePlugins(
 
 /** Whether a tool of the run may write a file. */
 function mayWrite(
-  { forwarded }: Pick<RunOrder, "forwarded">,
+  { forwarded, initialized }: Pick<RunOrder, "forwarded" | "initialized">,
   { values, mode }: { readonly values: readonly JsonObject[]; readonly mode: string },
 ): boolean {
-  return !READING_MODES.includes(mode) ||
+  return !READING_MODES.includes(mode) || initialized?.longAgents !== undefined ||
     forwarded.some((argument) => /^--(?:allowed-?tools|plugin-|agents?)/iu.test(argument)) ||
     values.some(({ permissions, sandbox, hooks, enabledPlugins }) =>
       (isJsonObject(permissions) && permissions["allow"] !== undefined) ||

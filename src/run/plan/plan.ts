@@ -94,8 +94,10 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
       ? undefined
       : twinPlan(parts, {
         args: args.filter((argument) =>
-          ![HIDING, HIDING_AGENT, `--mcp-config=${parts.bridgeConfigPath}`].includes(argument)
+          ![HIDING, HIDING_AGENT, `--mcp-config=${parts.bridgeConfigPath}`].includes(argument) &&
+          !decided.agents.args.includes(argument)
         ),
+        agents: decided.agents.problem === undefined ? order.initialized?.longAgents : undefined,
         env: childEnvironment(caller, environment),
         userConfigDir: userConfig.dir,
         callerSettings: facts.callerSettings,
@@ -127,7 +129,7 @@ function messageOf(
 
 function argsOf(
   order: RunOrder,
-  { session, childMode, hookless, log, servers, parts }: Decisions & {
+  { session, childMode, hookless, log, servers, agents, parts }: Decisions & {
     readonly parts: FolderParts;
   },
 ): readonly string[] {
@@ -154,6 +156,8 @@ function argsOf(
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
     ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
+    // Of sources the last are those that count.
+    ...agents.args,
     // Of servers with one name the last is the one that counts.
     ...(servers.length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
     ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
@@ -179,7 +183,7 @@ function contentsOf(
   },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, userConfig } = facts;
-  const { session, inject, isGated, memoryPath, mode, userSettings } = decided;
+  const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
   const parts = partsOf(folder);
   const shortened = cutOf(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
@@ -198,8 +202,9 @@ function contentsOf(
       ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer }),
       ...(order.setServers === undefined ? {} : { setServers: mcpConfigOf(order.setServers) }),
       ...(order.switched === undefined ? {} : { switched: order.switched }),
-      userClaudeJson: facts.userClaudeJson,
+      userClaudeJson: hidesUser ? withoutServers(facts.userClaudeJson) : facts.userClaudeJson,
       userSettings,
+      agents: agents.files,
       inheritsHooks: order.inheritHooks,
       callerSettings: withVariables(
         withoutScreenCommands(
@@ -227,10 +232,16 @@ function contentsOf(
     ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer.name }),
     exposed,
     userConfigDir: userConfig.dir,
+    hidesUser,
     ...(session.resumed === undefined ? {} : { resume: session.resumed }),
     ...(shortened === undefined ? {} : { shortened }),
     isNewSession: session.isNew,
   };
+}
+
+/** The user's `.claude.json` without the MCP servers that are the user's in every project. */
+function withoutServers({ mcpServers: _, ...rest }: JsonObject = {}): JsonObject {
+  return rest;
 }
 
 /** The caller's settings with variables of ours, where settings name them too: these come before the environment. */

@@ -1,4 +1,5 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
+import type { OtherAgents } from "./placed_agents.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
@@ -39,6 +40,8 @@ export interface RunFacts {
   /** Whether the project has prompts of its own that wait for their time. */
   readonly scheduledTasks: boolean;
   readonly instructions: InstructionFiles;
+  /** The agents of the user's and the project's; absent where it does not matter which there are. */
+  readonly otherAgents?: OtherAgents;
   readonly terminalSize: WindowSize;
   /** How much is left of the run's time, in milliseconds. */
   readonly timeLeftMs: number;
@@ -81,7 +84,7 @@ export interface GatedPrompt {
   /** What `claude -p` of the version says without asking the model: then no child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
   /** A headless Claude Code of the version answers it: then no child is started either. */
-  readonly asked?: { readonly version: string };
+  readonly asked?: { readonly version: string; readonly clears?: true };
 }
 
 /** Whether a run that has only this prompt starts a child. */

@@ -25,6 +25,8 @@ export interface Initialized {
   readonly servers: readonly string[];
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
+  /** Its agents, where they are too long for a command line. */
+  readonly longAgents?: JsonObject;
   /** What structured answers have to look like, as a JSON text. */
   readonly jsonSchema?: string;
   /** Why it cannot have all of it. */

@@ -11,27 +11,29 @@ const NOT_FOR_TWINS =
 const OF_SERVERS = /^--(?:strict-)?mcp-config(?:=|$)/u;
 
 /**
- * How a headless Claude Code is started that says what the child would: as the child, but without hooks, without a
- * transcript, and without MCP servers unless they are what is asked about.
+ * How a headless Claude Code is started that says what the child would: as the child, but without hooks, and without MCP
+ * servers unless they are what is asked about.
  *
  * @param options.args the child's arguments
  * @param options.env its environment, with another config dir
+ * @param options.agents the caller's agents that are too long for a command line
  */
 export function twinPlan(
   { twinDir: configDir, twinSettingsPath: path }: FolderParts,
-  { args, env, userConfigDir, callerSettings, asksCaller }: {
+  { args, env, userConfigDir, callerSettings, asksCaller, agents }: {
     readonly args: readonly string[];
     readonly env: Environment;
     readonly userConfigDir: string;
     readonly callerSettings: JsonObject;
     readonly asksCaller: boolean;
+    readonly agents?: JsonObject | undefined;
   },
 ): TwinPlan {
   return {
     args: [
       "-p",
       ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
-      ...["--no-session-persistence", `--settings=${path}`],
+      `--settings=${path}`,
       ...(asksCaller ? ["--permission-prompt-tool=stdio"] : []),
       ...args.filter((argument) => !NOT_FOR_TWINS.test(argument) && !OF_SERVERS.test(argument)),
     ],
@@ -40,5 +42,6 @@ export function twinPlan(
     configDir,
     userConfigDir,
     settings: { path, text: JSON.stringify({ ...callerSettings, disableAllHooks: true }) },
+    ...(agents === undefined ? {} : { agents }),
   };
 }

@@ -57,6 +57,8 @@ export interface ChildFilesOptions {
   /** The system prompt, and what is added to one, where they come from the caller of the control protocol. */
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
+  /** The caller's agents that are too long for a command line, as files of the user's. */
+  readonly agents?: readonly string[];
   /** The MCP servers that a caller has set, as `--mcp-config` takes them, and those that it has switched off or on. */
   readonly setServers?: string;
   readonly switched?: Readonly<Record<string, boolean>>;
@@ -79,8 +81,8 @@ export function childFiles(
   options: ChildFilesOptions,
 ): readonly FolderFile[] {
   const { own, configDir, settingsPath, hookPath, promptPath } = parts;
-  const { userSettings, stdin, systemPrompt, appendSystemPrompt, splitShell, servers = [] } =
-    options;
+  const { userSettings, stdin, systemPrompt, appendSystemPrompt, splitShell } = options;
+  const { agents = [], servers = [] } = options;
   const settings = runSettings(options.callerSettings, {
     hooks: hookSettings(hookPath, {
       events: options.hooks,
@@ -111,6 +113,8 @@ export function childFiles(
     ...(appendSystemPrompt === undefined
       ? []
       : [{ path: parts.appendSystemPromptPath, text: appendSystemPrompt }]),
+    // Nothing that a caller says is a part of a path.
+    ...agents.map((text, number) => ({ path: `${parts.agentsDir}/${number}.md`, text })),
     ...(servers.length === 0 ? [] : [
       { path: parts.bridgePath, text: BRIDGE_SCRIPT },
       { path: parts.bridgeConfigPath, text: JSON.stringify(bridgeConfig(options, parts)) },

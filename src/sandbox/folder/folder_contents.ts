@@ -14,6 +14,8 @@ export interface FolderContents {
   readonly exposed: readonly string[];
   /** The user's config dir: what the user wrote for Claude Code is linked from there, transcripts come from there. */
   readonly userConfigDir: string;
+  /** Whether the child is to see nothing there that `--setting-sources` leaves out without the source `user`. */
+  readonly hidesUser?: boolean;
   /** The session to be resumed: its transcript is copied in. */
   readonly resume?: string;
   /** What stands in its place where a part of it is resumed; a path below `projects/`. */
@@ -29,6 +31,9 @@ export interface FolderFile {
   /** Whether it is a program. */
   readonly runs?: true;
 }
+
+/** What the user's own is called in a folder of the config dir that holds something of the run's too. */
+export const USERS_PART = "user";
 
 /** What a bridge's FIFO towards the caller is called after the bridge's place, and the one towards the child. */
 export const UP_SUFFIX = ".up";

@@ -7,8 +7,12 @@ export interface FolderParts {
    * written there, such as plans (2.1.197 and 2.1.330).
    */
   readonly configDir: string;
+  /** Where Claude Code looks for the user's agents, in the config dir. */
+  readonly agentsDir: string;
   /** The child's `CLAUDE_CODE_TMPDIR`, which Claude Code's Bash sandbox opens. */
   readonly tempDir: string;
+  /** Holds the images that the caller sends, which are pasted by their paths. */
+  readonly imagesDir: string;
   /** The file given to the child as `--settings`. */
   readonly settingsPath: string;
   /** The script behind every hook. */
@@ -47,7 +51,9 @@ export function partsOf(path: string): FolderParts {
   return {
     own,
     configDir: `${path}/.claude`,
+    agentsDir: `${path}/.claude/agents`,
     tempDir: `${path}/tmp`,
+    imagesDir: `${path}/tmp/images`,
     settingsPath: `${own}/settings.json`,
     hookPath: `${own}/hook`,
     fifoPath: `${own}/hooks.fifo`,

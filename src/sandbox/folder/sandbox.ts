@@ -8,6 +8,7 @@ import {
   IN_SUFFIX,
   OUT_SUFFIX,
   UP_SUFFIX,
+  USERS_PART,
 } from "./folder_contents.ts";
 import { folderFailure } from "./folder_failure.ts";
 import { partsOf } from "./folder_parts.ts";
@@ -86,7 +87,8 @@ export class Sandbox implements Disposable {
         Deno.mkdirSync(dir, { mode: 0o700 });
       }
       for (const { path, text, runs } of contents.files) {
-        if (runs) Deno.mkdirSync(parentOf(path), { mode: 0o700 });
+        const folder = parentOf(path);
+        if (!isThere(folder)) Deno.mkdirSync(folder, { mode: 0o700 });
         Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
       }
       makeFifo(this.fifoPath);
@@ -95,7 +97,7 @@ export class Sandbox implements Disposable {
         const more = isRelayed ? [IN_SUFFIX, OUT_SUFFIX] : [];
         for (const suffix of [UP_SUFFIX, DOWN_SUFFIX, ...more]) makeFifo(`${path}${suffix}`);
       }
-      linkUserFiles(contents.userConfigDir, this.configDir);
+      linkUserFiles(contents, this.configDir);
       this.resumed = this.#copyResumed(contents, places);
       if (owner.session !== undefined) {
         const resumed = Object.fromEntries(this.resumed);
@@ -186,12 +188,24 @@ const LINKED_FOLDERS = [
   "workflows",
 ];
 
-/** Links what the user wrote for Claude Code into the config dir of a run. */
-function linkUserFiles(from: string, to: string): void {
+/** The one of them that is read whatever `--setting-sources` says: settings name what counts there. */
+const ALWAYS_READ = "plugins";
+
+/**
+ * Links what the user wrote for Claude Code into the config dir of a run. What the run has a folder of its own for
+ * becomes a part of that: agents are looked for in folders further down too (2.1.197 and 2.1.330).
+ */
+function linkUserFiles(
+  { userConfigDir: from, hidesUser = false }: Pick<FolderContents, "userConfigDir" | "hidesUser">,
+  to: string,
+): void {
   for (const name of namesIn(from)) {
-    const linked = LINKED_FOLDERS.includes(name) || name.endsWith(".md");
+    const linked = hidesUser
+      ? name === ALWAYS_READ
+      : LINKED_FOLDERS.includes(name) || name.endsWith(".md");
     if (!linked || !isThere(`${from}/${name}`)) continue;
-    Deno.symlinkSync(Deno.realPathSync(`${from}/${name}`), `${to}/${name}`);
+    const place = isThere(`${to}/${name}`) ? `${to}/${name}/${USERS_PART}` : `${to}/${name}`;
+    Deno.symlinkSync(Deno.realPathSync(`${from}/${name}`), place);
   }
 }
 

@@ -33,8 +33,8 @@ export interface Forwarded {
  *
  * A file comes home whole or not at all, and takes nobody's place: what is new in a resumed transcript is appended to
  * it, and so is all of one whose session has a transcript there since, as two `claude -p` with one `--session-id` at
- * once append to one file (2.1.197 and 2.1.330). What an earlier call brought home already, whole or in part, is not
- * brought twice.
+ * once append to one file (2.1.197 and 2.1.330). Only what is noted of a resumed subagent is written anew, as Claude
+ * Code does when the subagent goes on. What an earlier call brought home already, whole or in part, is not brought twice.
  */
 export function forwardTranscripts(options: ForwardOptions): Forwarded {
   const failures: string[] = [];
@@ -115,6 +115,12 @@ function forward(path: string, { from, known = from, to, resumed }: ForwardOptio
   const source = `${from}/projects/${path}`;
   const target = `${to}/projects/${path}`;
   const isNew = create(target);
+  // Behind a whole value, JSON has no more.
+  if (!isNew && resumed[path] !== undefined && path.endsWith(".json")) {
+    const isChanged = replace(target, { source, known: resumed[path] });
+    remove(source);
+    return isChanged;
+  }
   let count = 0;
   try {
     const moved = path.endsWith(".jsonl") ? movedPath({ from: known, to }) : undefined;
@@ -185,6 +191,30 @@ function movedPath(options: Pick<ForwardOptions, "from" | "to">): MovedPath {
   const named = (dir: string) =>
     text(new TextEncoder().encode(JSON.stringify(`${dir}/projects/`).slice(1, -1)));
   return { from: named(options.from), to: named(options.to) };
+}
+
+/**
+ * Puts a file in the place of the one that it was copied from, if it has another size by now: where it has not, others
+ * may have changed that one.
+ */
+function replace(
+  target: string,
+  { source, known }: { readonly source: string; readonly known: number },
+): boolean {
+  const bytes = readTranscript(source);
+  // A link may be the user's own where a session came from.
+  const place = Deno.realPathSync(target);
+  if (bytes.length === known || text(bytes) === text(readTranscript(place))) return false;
+  const part = `${place}.part`;
+  remove(part);
+  try {
+    Deno.writeFileSync(part, bytes, { createNew: true, mode: 0o600 });
+    Deno.renameSync(part, place);
+  } catch (error) {
+    remove(part);
+    throw error;
+  }
+  return true;
 }
 
 /** Makes an empty file, unless there is something. */

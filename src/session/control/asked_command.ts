@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../transcript/json_object.ts";
+import type { ControlRequest } from "../../wire/control.ts";
 import type { SettledMessage } from "../message.ts";
 import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
@@ -9,11 +10,17 @@ export const COMMAND = "slash_command";
 const ID = "claude-print slash_command";
 
 /** Has a headless Claude Code carry out a command; nothing is handed to the child until it has. */
-export function askCommand(state: SessionState, { text }: SettledMessage): Step {
-  const request = { id: ID, subtype: COMMAND, body: { prompt: text } };
+export function askCommand(state: SessionState, message: SettledMessage): Step {
+  const request = commandRequest(message, ID);
   return act({ ...state, consulted: new Map([...state.consulted, [ID, request]]) }, [
     { type: "consult", request },
   ]);
+}
+
+/** A command as a headless Claude Code is asked to carry it out. */
+export function commandRequest({ text, settled }: SettledMessage, id: string): ControlRequest {
+  const clears = settled.kind === "asked" && settled.clears === true;
+  return { id, subtype: COMMAND, body: { prompt: text, ...(clears ? { clears } : {}) } };
 }
 
 /** Notes what a headless Claude Code has made of the command that waits, unless its sender has taken it back. */
@@ -42,7 +49,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
       },
     };
   }
-  const { text, name, words, fields } = said.response;
+  const { text, name, words, fields, begun } = said.response;
   return {
     ...message,
     settled: {
@@ -53,6 +60,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
         ...(typeof name === "string" ? { name } : {}),
         ...(typeof words === "string" ? { words } : {}),
         ...(isJsonObject(fields) ? { fields } : {}),
+        ...(typeof begun === "string" ? { begun } : {}),
       },
     },
   };

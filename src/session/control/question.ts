@@ -125,6 +125,8 @@ export interface Stopping {
   readonly looks: number;
   /** Why it cannot be stopped. */
   readonly failure?: string;
+  /** Whether the caller has been told that it is, and only the list is still open. */
+  readonly answered?: true;
 }
 
 /** Nothing has been asked. */

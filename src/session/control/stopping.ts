@@ -17,6 +17,8 @@ import type { Stopping } from "./question.ts";
 const LOOK_MS = 150;
 /** So often a stage is looked at until it has failed. */
 const MOST_LOOKS = 40;
+/** So often nothing has to be under way before the list is closed, and between two tries. */
+const QUIET_LOOKS = 8;
 
 const DOWN = "\x1b[B";
 const UP = "\x1b[A";
@@ -132,7 +134,8 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
   if (isAsking(state)) return again(state, stopping);
   if (stopping.stage === "closing") {
     if (!isOpen) return over(state, stopping, stopping.failure);
-    return isTimeToPress(stopping)
+    if (!isQuiet(state)) return again(state, { ...stopping, looks: -1 });
+    return stopping.looks % QUIET_LOOKS === QUIET_LOOKS - 1
       ? press(state, ESCAPE, { ...stopping, looks: stopping.looks + 1 })
       : again(state, stopping);
   }
@@ -158,10 +161,12 @@ export function onTaskScreen(state: SessionState, screen: Screen): Step {
   }
 }
 
-/**
- * Whether a key that has had no effect is pressed again: right after a turn the number of tasks may have yet to be drawn,
- * and a turn that begins may take the key that closes the list (2.1.330).
- */
+/** Whether no turn is under way: it would take the key that closes the list, and stop. */
+function isQuiet({ phase, waits, status }: SessionState): boolean {
+  return (phase === "resting" || (phase === "working" && waits)) && status?.status !== "waiting";
+}
+
+/** Whether a key that has had no effect is pressed again: right after a turn the number of tasks may have yet to be drawn. */
 function isTimeToPress({ looks }: Stopping): boolean {
   return looks % 4 === 3;
 }
@@ -219,9 +224,26 @@ function again(state: SessionState, stopping: Stopping): Step {
   ]);
 }
 
-/** Closes the list, which is open: elsewhere the key would stop the turn. */
+/**
+ * Closes the list, which is open, once nothing has been under way for a while: a turn follows at once where the model is
+ * told of the task's end. Whoever has asked does not wait for that.
+ */
 function close(state: SessionState, stopping: Stopping): Step {
-  return press(state, ESCAPE, { ...stopping, stage: "closing" });
+  const { task, request, failure, answered } = stopping;
+  if (failure !== undefined || answered) {
+    return again(state, { ...stopping, stage: "closing", looks: -1 });
+  }
+  const next = again(withoutTask(state, task), {
+    ...stopping,
+    stage: "closing",
+    looks: -1,
+    answered: true,
+  });
+  return act(next.state, [
+    { type: "stopped", task },
+    respond(request, { response: {} }),
+    ...next.effects,
+  ]);
 }
 
 /** Closes the list without having stopped the task, which may have ended meanwhile. */
@@ -244,10 +266,9 @@ function over(before: SessionState, stopping: Stopping, failure: string | undefi
     const after = handOver(next.state);
     return act(after.state, [refuse(request, { error }), ...next.effects, ...after.effects]);
   }
-  const stopped: readonly Effect[] = [
-    { type: "stopped", task },
-    respond(request, { response: {} }),
-  ];
+  const stopped: readonly Effect[] = stopping.answered
+    ? []
+    : [{ type: "stopped", task }, respond(request, { response: {} })];
   const after = withoutTasks(next.state, task);
   return act(after.state, [...stopped, ...next.effects, ...after.effects]);
 }

@@ -101,12 +101,15 @@ export function step(state: SessionState, input: Input): Step {
     case "exit":
       return onExit(state, input.exit);
     case "subagent": {
-      const { entry, subagent: { agentId } } = input.line;
-      return stay(withTasks(withCalls(state, entry, { agentId }), entry));
+      const { entry, subagent: { agentId, toolUseId } } = input.line;
+      return toolUseId === undefined
+        ? stay(state)
+        : stay(withTasks(withCalls(state, entry, { agentId }), entry));
     }
     case "read":
       return askTold(state, input.at);
     case "earlier":
+    case "subagent-note":
     case "fault":
     case "retry":
     case "shells":

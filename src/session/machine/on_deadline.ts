@@ -3,7 +3,9 @@ import { onMoved } from "../control/backgrounding.ts";
 import { onTaskDue } from "../control/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgain } from "../beginning.ts";
+import { givenUp, isFollowed } from "../child_queue.ts";
 import { abort, announced, end, interrupt, remind } from "../ending.ts";
+import { handOver } from "../handing_over.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "../deadline_names.ts";
@@ -57,6 +59,10 @@ export function onDeadline(
         : stay(state);
     case "background": {
       const { background, backgroundStop: stop } = state;
+      if (isFollowed(state)) {
+        const { options: { drainTimeoutMs } } = state;
+        return act(givenUp(state), [deadline("background", drainTimeoutMs)]);
+      }
       return state.phase === "working" && background && stop !== undefined
         ? end(state, { kind: "answered", stop, unfinished: backgroundTasksOf(stop) })
         : stay(state);
@@ -66,6 +72,7 @@ export function onDeadline(
     case "task":
       return onTaskDue(state);
     case "drain":
+      if (state.phase === "resting") return handOver(givenUp(state));
       return isWaitedFor(state)
         ? act(state, [deadline("drain", state.options.drainTimeoutMs)])
         : overInAnyCase(state);
@@ -80,6 +87,7 @@ export function onDeadline(
     case "record":
     case "init":
     case "shells":
+    case "subagent":
     case "compaction":
       return stay(state);
     default:

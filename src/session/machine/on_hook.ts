@@ -3,17 +3,20 @@ import { askWhenTold } from "../control/asking.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
+import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, settledEnding } from "../ending.ts";
-import { handOver, isLast } from "../handing_over.ts";
+import { handOver } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
 import { onAnnounced } from "./on_status.ts";
+import { isTextOf } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
-import { overAtOnce, overTurn } from "../turn_end.ts";
+import { isNotification } from "../../transcript/task_notification.ts";
+import { intoNextTurn, overAtOnce, overTurn } from "../turn_end.ts";
 import { askPrice, overWhenPriced, untilSettled } from "../waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
@@ -33,7 +36,13 @@ export function onHook(
   return next.state.phase === "settling" && ranAt !== undefined ? onAnnounced(next, ranAt) : next;
 }
 
-function answer(state: SessionState, { event, payload, id, at }: HookCall): Step {
+function answer(state: SessionState, call: HookCall): Step {
+  const begun = isOfNextTurn(state, call) ? intoNextTurn(state) : undefined;
+  if (begun !== undefined) {
+    const next = answer(begun.state, call);
+    return act(next.state, [...begun.effects, ...next.effects]);
+  }
+  const { event, payload, id, at } = call;
   if (id !== undefined && isHeld(state, event)) {
     const next = takeHook(state, { event, payload });
     const held = holdForServers(next.state, id);
@@ -65,8 +74,8 @@ function answer(state: SessionState, { event, payload, id, at }: HookCall): Step
   }
   const last = limited === undefined ? undefined : STOP;
   const reply = event === "PermissionRequest" ? DENIAL : last;
-  const answer: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
-  return act(next.state, [answer, ...next.effects]);
+  const answered: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+  return act(next.state, [answered, ...next.effects]);
 }
 
 /** The child calls a hook of the caller's, which says nothing of the turn: ours of the same event does. */
@@ -92,9 +101,12 @@ function mayAsk({ phase }: SessionState): boolean {
 }
 
 /** Whether the child goes on by itself after the Stop that was just heard, before what the turn cost is known. */
-function goesOn({ options, phase, sent, background }: SessionState): boolean {
+function goesOn(state: SessionState): boolean {
+  const { options, phase, sent, background } = state;
   return options.conversation === true &&
-    (phase === "settling" ? sent.length > 0 : phase === "working" && background);
+    (phase === "settling"
+      ? sent.length > 0 || isFollowed(state)
+      : phase === "working" && background);
 }
 
 /**
@@ -145,10 +157,19 @@ function takeHook(
   switch (event) {
     case "Stop": {
       if (!isSubmitted(state)) return act(state, [trace]);
+      const { unasked } = state;
+      const late = state.late || (unasked && isFirstStop(payload));
       // With tasks in the background another turn follows, and another Stop.
       if (backgroundTasksOf(payload).length > 0) {
         // A task in the background starts a turn of its own.
-        const working = began({ ...state, background: true, backgroundStop: payload, requests: 0 });
+        const working = began({
+          ...state,
+          background: true,
+          backgroundStop: payload,
+          requests: 0,
+          unasked: true,
+          late,
+        });
         return act(working.state, [trace, ...working.effects]);
       }
       const settling: SessionState = {
@@ -157,10 +178,11 @@ function takeHook(
         stop: payload,
         background: false,
         priced: false,
+        late,
       };
       const over = overAtOnce(settling);
       return over === undefined
-        ? act(settling, [trace, ...untilSettled(state), ...askPrice(state)])
+        ? act(settling, [trace, ...untilSettled(settling), ...askPrice(state)])
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":
@@ -189,18 +211,15 @@ function takeHook(
 function takePrompt(before: SessionState, text: unknown): Step {
   const taken = take(before, text);
   if (taken === undefined) {
-    const over = isNotification(text) && before.phase === "settling"
-      ? settledEnding(before)
-      : undefined;
-    if (over !== undefined && before.options.conversation && !isLast(before)) {
-      // The child goes on with the end of a task, which makes a turn of its own.
-      const ended = overTurn(before, over, { recorded: false });
-      const next = prompted(ended.state);
-      return act(next.state, [...ended.effects, ...next.effects]);
+    // The child goes on with the end of a task, which makes a turn of its own.
+    const begun = isNotification(text) ? intoNextTurn(before) : undefined;
+    if (begun !== undefined) {
+      const next = prompted(begun.state);
+      return act(next.state, [...begun.effects, ...next.effects]);
     }
     const current = currentPrompt(before);
     const isForeign = !before.prompted && current !== undefined && typeof text === "string" &&
-      text !== current.text && !isNotification(text);
+      !isTextOf(current, text) && !isNotification(text);
     return isForeign ? end(before, { kind: "undelivered", taken: text }) : prompted(before);
   }
   // The child goes on with what it has in its queue by itself.
@@ -212,8 +231,26 @@ function takePrompt(before: SessionState, text: unknown): Step {
   return act(next.state, [...ended.effects, ...next.effects]);
 }
 
-function isNotification(text: unknown): boolean {
-  return typeof text === "string" && text.startsWith("<task-notification>");
+/** Whether a hook shows that the child has gone on by itself after the turn that settles, before its prompt is read. */
+function isOfNextTurn(
+  state: SessionState,
+  { event, payload }: Pick<HookCall, "event" | "payload">,
+): boolean {
+  if (state.phase !== "settling") return false;
+  if (event === "Stop") return isFirstStop(payload);
+  if (isTurnFailure(event, payload)) return true;
+  if (payload["agent_id"] !== undefined) return false;
+  // Nothing follows the hook that stops a turn at its limit.
+  return (event === "PostToolBatch" && state.limited === "max-turns") ||
+    (OF_TURNS.includes(event) && isNextTaken(state));
+}
+
+/** Hooks that are called while a turn is under way. */
+const OF_TURNS = ["PreToolUse", "PermissionRequest", "PostToolBatch"];
+
+/** Whether no Stop hook has made the turn go on before. */
+function isFirstStop(payload: HookPayload): boolean {
+  return payload["stop_hook_active"] !== true;
 }
 
 function prompted(state: SessionState): Step {

@@ -1,15 +1,15 @@
 import { isAsking } from "../control/asking.ts";
 import { isInTasks, onTaskScreen } from "../control/stopping.ts";
-import { awaitEcho, enter, extendStart } from "../beginning.ts";
+import { awaitEcho, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import type { Dialog } from "../terminal/dialogs.ts";
 import { keysFor, recogniseDialog } from "../terminal/recognise_dialog.ts";
 import { end } from "../ending.ts";
-import { ECHO_START, seeEcho } from "../terminal/paste.ts";
+import { seePasted } from "../handing_over.ts";
+import { ECHO_START } from "../terminal/paste.ts";
 import { compactText, isBlank, type Screen } from "../terminal/screen.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
-import { currentPrompt } from "../taking.ts";
 import { lookWhenQuiet } from "../waits.ts";
 
 /** Time between a key in a dialog and the next look at it. */
@@ -46,16 +46,17 @@ export function onScreen(
       : act(next, [deadline("look", DIALOG_LOOK_MS)]);
   }
   if (next.phase === "pasted") {
-    const { echoed } = seeEcho(ECHO_START, {
-      visible: new TextEncoder().encode(text),
-      prompt: currentPrompt(next)?.text ?? "",
-    });
-    if (echoed) return enter(next);
+    const visible = new TextEncoder().encode(text);
+    const seen = seePasted(next, { visible, echo: ECHO_START });
+    if (seen.next !== undefined) return seen.next;
     // A busy machine may draw it much later.
     const { missedSince = at } = next.echo;
     return at - missedSince < ECHO_PATIENCE_MS
       ? awaitEcho({ ...next, echo: { ...next.echo, missedSince } })
-      : end(next, { kind: "undelivered" });
+      : end(next, {
+        kind: "undelivered",
+        ...(next.pasting[0]?.kind === "image" ? { image: true } : {}),
+      });
   }
   if (next.phase === "starting" && next.status === undefined) {
     return act(next, [lookWhenQuiet()]);

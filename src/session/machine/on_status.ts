@@ -56,7 +56,7 @@ export function onStatus(
       if (state.phase === "settling") {
         const over = overOnRecord(next);
         return over === undefined
-          ? act(next, [trace, overWhenRecorded(state.options)])
+          ? act(next, [trace, overWhenRecorded(next)])
           : act(over.state, [trace, ...over.effects]);
       }
       const over = overWhenCarriedOut(next) ?? overWithoutHooks(next);

@@ -1,11 +1,9 @@
 import type { Effect } from "../effect.ts";
-import { enter } from "../beginning.ts";
-import { paste } from "../handing_over.ts";
-import { PASTE_MODE, seeEcho } from "../terminal/paste.ts";
+import { paste, seePasted } from "../handing_over.ts";
+import { PASTE_MODE } from "../terminal/paste.ts";
 import { answerProbes } from "../terminal/probes.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, type Step, write } from "../step.ts";
-import { currentPrompt } from "../taking.ts";
 import { scanTerminal } from "../terminal/terminal_scanner.ts";
 import { lookWhenQuiet, overWhenIdle } from "../waits.ts";
 
@@ -37,16 +35,9 @@ export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
   } else if (next.phase === "pasted") {
     for (const token of tokens) {
       if (token.kind !== "text" || next.phase !== "pasted") continue;
-      const { state: echo, echoed } = seeEcho(next.echo, {
-        visible: token.bytes,
-        prompt: currentPrompt(next)?.text ?? "",
-      });
-      next = { ...next, echo };
-      if (echoed) {
-        const entered = enter(next);
-        next = entered.state;
-        effects.push(...entered.effects);
-      }
+      const seen = seePasted(next, { visible: token.bytes, echo: next.echo });
+      next = seen.next?.state ?? { ...next, echo: seen.echo };
+      effects.push(...seen.next?.effects ?? []);
     }
   }
   return act(next, effects);

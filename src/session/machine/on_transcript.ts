@@ -1,23 +1,26 @@
 import { awaitBackground } from "../background_wait.ts";
 import { began } from "../beginning.ts";
+import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, settledEnding } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import { claudeCommands } from "../prompt/claude_commands.ts";
 import type { Entry } from "../../transcript/entry.ts";
+import { isNotification } from "../../transcript/task_notification.ts";
 import { type TranscriptSign, transcriptSign } from "../transcript_sign.ts";
 import { slashWord } from "../prompt/slash_word.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { currentPrompt, takeFirst, takeLine } from "../taking.ts";
 import {
+  intoNextTurn,
   overAtOnce,
   overOnRecord,
   overTurn,
   overWhenCarriedOut,
   overWithoutHooks,
 } from "../turn_end.ts";
-import { overWhenIdle, untilSettled } from "../waits.ts";
+import { overWhenFollowed, overWhenIdle, untilSettled } from "../waits.ts";
 
 /** A line of the transcript: what runs, what is on record, and whether the turn is over. */
 export function onTranscript(before: SessionState, line: Entry): Step {
@@ -27,6 +30,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     ...withOutputWritten(before, entry.returned),
     ...(version === undefined ? {} : { version }),
     tools: toolsAfter(before.tools, entry),
+    childQueue: queueAfter(before, line),
   };
   const asked = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
   if (entry.prompt && asked?.isNews && known.phase === "settling") {
@@ -35,9 +39,20 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     const next = onTranscript(over.state, line);
     return act(next.state, [...over.effects, ...next.effects]);
   }
+  const isNotice = entry.prompt && asked?.state === known && isNotification(entry.asked);
+  // The child goes on with the end of a task; where it has ended that turn too, it took the prompt before that.
+  const begun = isNotice && isNextTaken(before) ? intoNextTurn(known) : undefined;
+  if (begun !== undefined) {
+    const next = onTranscript(begun.state, line);
+    return act(next.state, [...begun.effects, ...next.effects]);
+  }
   const isLate = known.late && (!entry.prompt || asked?.isLate === true);
   const taken = named(asked?.state ?? known, { given: asked?.uuid, line });
-  const state = onRecord({ ...taken, late: isLate }, { line, entry });
+  const state = onRecord({
+    ...taken,
+    late: isLate,
+    unasked: taken.unasked && !entry.prompt,
+  }, { line, entry });
   if (state.phase === "ending") return stay(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
@@ -66,7 +81,11 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     const next = handOver(waiting.state);
     return act(next.state, [...waiting.effects, ...next.effects]);
   }
-  if (state.phase === "settling") return overOnRecord(state) ?? overAtOnce(state) ?? stay(state);
+  if (state.phase === "settling") {
+    const isNews = isFollowed(state) && !isFollowed(before);
+    return overOnRecord(state) ?? overAtOnce(state) ??
+      act(state, isNews ? [overWhenFollowed(state)] : []);
+  }
   if (!entry.prompt) return overWhenCarriedOut(state) ?? overWithoutHooks(state) ?? stay(state);
   const next = began({ ...state, prompted: true });
   // A child that stays idle with the prompt in its transcript carried it out by itself, without the model.
@@ -102,6 +121,7 @@ function onRecord(
     answer: entry.text ?? before.answer,
     completed: entry.end === "completed" || (before.completed && entry.isSystem) ||
       (entry.failed === true && before.options.hookless === true),
+    summed: entry.end === "completed" || (before.summed && !entry.prompt),
     ...(entry.shellLimitMs === undefined
       ? {}
       : { shellLimitMs: Math.max(entry.shellLimitMs, before.shellLimitMs ?? 0) }),

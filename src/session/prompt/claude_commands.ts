@@ -9,6 +9,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  * - `asked`: an answer of its own without the model, which a headless Claude Code gives: it changes nothing as long as
  *   nothing follows it
  * - `alone`: the same about the process that is asked, which in a conversation is another one
+ * - `clears`: the end of the session and the beginning of another one, which a headless Claude Code makes
  * - `own`: an answer of its own, without the model; the interactive program carries it out in its own way
  * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
  * - `gated`: nothing; the interactive program has it for some accounts
@@ -20,6 +21,7 @@ export type CommandKind =
   | "told"
   | "asked"
   | "alone"
+  | "clears"
   | "own"
   | "personal"
   | "gated"
@@ -50,9 +52,10 @@ const TABLE: readonly Row[] = [
   { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
   { names: "checkup", kinds: ["absent", "absent", "personal"] },
   {
-    names: "clear heapdump keybindings-help new reload-skills reset",
+    names: "heapdump keybindings-help reload-skills",
     kinds: ["own", "own", "own"],
   },
+  { names: "clear new reset", kinds: ["own", "clears", "clears"] },
   { names: "context goal", kinds: ["own", "asked", "asked"] },
   { names: "cost stats usage", kinds: ["own", "alone", "alone"] },
   { names: "compact", kinds: ["own", "told", "told"] },

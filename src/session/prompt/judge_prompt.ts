@@ -35,8 +35,10 @@ export type Judgement =
   | { readonly kind: "send"; readonly expands: boolean; readonly verbatim?: true }
   /** No child is needed for what `claude -p` answers. */
   | { readonly kind: "answer"; readonly text: string }
-  /** A headless Claude Code carries it out, which asks no model for it. */
-  | { readonly kind: "ask" }
+  /**
+   * A headless Claude Code carries it out, which asks no model for it; `clears` when what follows is another session.
+   */
+  | { readonly kind: "ask"; readonly clears: boolean }
   | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
 
 /** The newest version that neither skips white space before a slash nor takes invisible characters out. */
@@ -183,17 +185,20 @@ function judgeOwn(
       });
     case "asked":
     case "alone":
+    case "clears":
       if (!facts.complete) return refuseUncertain(name);
-      if (rest !== "") {
+      if (rest !== "" && facts.kind !== "clears") {
         return refuse(name, {
           reason: "what follows it changes what Claude Code remembers",
           suggestion: `Leave that out, or run it with claude -p`,
         });
       }
-      return facts.kind === "asked" || !facts.conversation ? { kind: "ask" } : refuse(name, {
-        reason: "what it tells of a conversation is in the frames and results of that",
-        suggestion: "Read model, mcp_servers, total_cost_usd and modelUsage there",
-      });
+      return facts.kind === "alone" && facts.conversation
+        ? refuse(name, {
+          reason: "what it tells of a conversation is in the frames and results of that",
+          suggestion: "Read model, mcp_servers, total_cost_usd and modelUsage there",
+        })
+        : { kind: "ask", clears: facts.kind === "clears" };
     case "own":
     case "told":
       return refuse(name, {

@@ -85,7 +85,7 @@ const SAMPLE = 8;
 const PLACEHOLDER = "[Pasted";
 
 /**
- * Whether the input box shows the pasted prompt: its last characters, or the placeholder of a long paste.
+ * Whether the input box shows the pasted text: its last characters, or the placeholder of a long paste.
  *
  * Blanks are left out of the comparison, because the TUI may move the cursor instead of writing them; bytes
  * are compared, not characters, because a chunk may end inside one.
@@ -98,6 +98,25 @@ export function seeEcho(
   const sample = state.sample ?? inkOf(encoder.encode(options.prompt)).slice(-SAMPLE);
   const echoed = seen.includes(PLACEHOLDER) || (sample !== "" && seen.includes(sample));
   return { state: { ...state, seen: seen.slice(-64), sample }, echoed };
+}
+
+/** How the input box shows an image, without blanks. */
+const IMAGE_MARK = /\[Image#(\d+)\]/gu;
+
+/**
+ * Looks for the image whose path was pasted: Claude Code reads the file, and numbers all images of a session.
+ *
+ * @param options.after the number of the image before it
+ * @returns its number, once it is shown
+ */
+export function seeImage(
+  state: EchoState,
+  options: { readonly visible: Uint8Array; readonly after: number },
+): { readonly state: EchoState; readonly image: number | undefined } {
+  const seen = state.seen + inkOf(options.visible);
+  const numbers = [...seen.matchAll(IMAGE_MARK)].map(([, number]) => Number(number));
+  const image = numbers.find((number) => number > options.after);
+  return { state: { ...state, seen: seen.slice(-64) }, image };
 }
 
 /** Bytes as characters, without ASCII blanks and controls. */

@@ -8,6 +8,8 @@ import type { Limits, SessionOptions } from "../../../src/session/session_state.
 import { CliError } from "../../../src/cli_error.ts";
 import { encodeCast } from "../../../src/cassette/record/encode_cassette.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
+import { castMoments } from "../../../src/cassette/replay/cast_moments.ts";
+import type { Input } from "../../../src/session/input.ts";
 import { recordSession } from "../record_session.ts";
 
 const { header } = recordSession([{ at: 0, type: "spawned" }]).cast;
@@ -70,6 +72,7 @@ const CALLER: Required<CallerOptions> = {
   initialized: { id: "i", error: "no" },
 };
 const SESSION: Required<SessionOptions> = {
+  imagesDir: "/run/images",
   ...LIMITS,
   conversation: true,
   version: "2.1.330",
@@ -87,6 +90,7 @@ const SESSION: Required<SessionOptions> = {
   otherStopHooks: true,
 };
 const FRAMES: Required<FramesOptions> = {
+  home: "/home/me",
   conversation: true,
   version: "2.1.330",
   sessionId: "s",
@@ -130,6 +134,24 @@ Deno.test("a cast keeps all that a run was told", () => {
   const full = { ...header, claude_print: { version: "1", conversation, output } };
   const cast: Cast = { header: full, events: [] };
   assertEquals(parse(encodeCast(cast)), cast);
+});
+
+Deno.test("a cast keeps what was noted of subagents, and what one said whom no call had started", () => {
+  const inputs: readonly Input[] = [
+    { at: 0, type: "spawned" },
+    { at: 1, type: "subagent-note", agentId: "a", note: { agentType: "x", finished: true } },
+    {
+      at: 2,
+      type: "subagent",
+      line: {
+        subagent: { agentId: "a", type: "x", description: "" },
+        entry: { type: "other", line: { type: "future" } },
+      },
+    },
+  ];
+  const { cast } = recordSession(inputs);
+  const played = castMoments(parse(encodeCast(cast))).flatMap(({ inputs }) => inputs);
+  assertEquals(played.slice(-inputs.length), inputs);
 });
 
 Deno.test("times are kept to the microsecond, in seconds as players want them", () => {

@@ -24,7 +24,8 @@ const outline = (frames: readonly Frame[]) =>
 function outlineOf({ type, index, delta, content_block: block }: StreamEvent): string {
   const place = index === undefined ? "" : ` ${index}`;
   const { type: kind } = (block ?? {}) as { readonly type?: string };
-  const what = delta?.["text"] ?? delta?.["partial_json"] ?? delta?.["stop_reason"] ?? kind;
+  const what = delta?.["text"] ?? delta?.["thinking"] ?? delta?.["signature"] ??
+    delta?.["partial_json"] ?? delta?.["stop_reason"] ?? kind;
   return `${type}${place}${what === undefined ? "" : ` ${JSON.stringify(what)}`}`;
 }
 
@@ -98,6 +99,28 @@ Deno.test("an answer is told as it is written, and its frame before the end of i
   assertEquals(end?.event["usage"], { input_tokens: 3, output_tokens: 9 });
 });
 
+Deno.test("a thought that is known while the text behind it is told is a block beside that", () => {
+  const run = begun();
+  display(run, 0, "one\n");
+  const thought = { type: "thinking", thinking: "hm", signature: "s" };
+  run.push(answerLine("m", thought, null));
+  display(run, 1, "two", { final: true });
+  run.push(answerLine("m", text("one\ntwo")));
+  assertEquals(outline(run.frames).slice(3), [
+    'content_block_delta 0 "one\\n"',
+    'content_block_start 1 "thinking"',
+    'content_block_delta 1 "hm"',
+    'content_block_delta 1 "s"',
+    "assistant thinking()",
+    "content_block_stop 1",
+    'content_block_delta 0 "two"',
+    "assistant text(one\ntwo)",
+    "content_block_stop 0",
+    'message_delta "end_turn"',
+    "message_stop",
+  ]);
+});
+
 Deno.test("what no hook has told is told from the lines, tools included, and hooks that come later tell nothing", () => {
   const run = begun();
   run.tell({ type: "read" });
@@ -109,15 +132,18 @@ Deno.test("what no hook has told is told from the lines, tools included, and hoo
   display(run, 0, "done\n", { message_id: "e" });
   display(run, 1, "so", { message_id: "e", final: true });
   const message = [
+    'content_block_start 0 "thinking"',
+    'content_block_delta 0 "hm"',
     "assistant thinking()",
-    TEXT_BEGINS,
-    'content_block_delta 0 "I look"',
-    "assistant text(I look)",
     "content_block_stop 0",
-    'content_block_start 1 "tool_use"',
-    'content_block_delta 1 "{\\"command\\":\\"ls\\"}"',
-    "assistant tool_use(Bash)",
+    'content_block_start 1 "text"',
+    'content_block_delta 1 "I look"',
+    "assistant text(I look)",
     "content_block_stop 1",
+    'content_block_start 2 "tool_use"',
+    'content_block_delta 2 "{\\"command\\":\\"ls\\"}"',
+    "assistant tool_use(Bash)",
+    "content_block_stop 2",
   ];
   assertEquals(outline(run.frames), [
     ...REQUEST,

@@ -222,6 +222,30 @@ forEarlierVersions(
   },
 );
 
+/** Agents that are too long for a command line. */
+const LARGE_AGENTS = {
+  looker: {
+    description: 'Looks: "well" --- C:/new # really\nand again',
+    prompt: `You look.\n---\n${"Look once more. ".repeat(9000)}That is all.`,
+    tools: ["Read", "Glob"],
+    model: "haiku",
+  },
+  "not/a file": { description: "Another", prompt: "Another prompt" },
+  "of:many": { description: "In C:\\new", prompt: "\n On the command line. \n" },
+};
+
+/** What an agent is told, and is given, in the first request of its own. */
+function givenTo(agent: keyof typeof LARGE_AGENTS, requests: readonly LoggedRequest[]) {
+  const { body } = requests.find(({ prompt }) => prompt?.startsWith(`Be ${agent}.`)) ?? {};
+  const { model, system, tools = [] } = (body ?? {}) as {
+    readonly model?: string;
+    readonly system?: readonly { readonly text: string }[];
+    readonly tools?: readonly { readonly name: string }[];
+  };
+  const isTold = system?.some(({ text }) => text.startsWith(LARGE_AGENTS[agent].prompt));
+  return { model, isTold, tools: tools.map(({ name }) => name).toSorted() };
+}
+
 forEachVersion("what a caller asks about Claude Code is answered as by claude -p", async (real) => {
   const asked = [
     ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
@@ -233,9 +257,23 @@ forEachVersion("what a caller asks about Claude Code is answered as by claude -p
     "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
   );
   await Deno.writeTextFile(`${real.home.project}/note.txt`, "a note");
+  const names = ["looker", "not/a file", "of:many"] as const;
+  const calls = names.map((name) =>
+    `[[tool Agent ${
+      JSON.stringify({
+        description: "look",
+        prompt: `Be ${name}. [[say seen]]`,
+        subagent_type: name,
+        run_in_background: false,
+      })
+    }]]`
+  );
   const told = async (holding: typeof hold) => {
+    const begun = real.api.turns.length;
     const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
-      await send(request("initialize", { subtype: "initialize", hooks: null }));
+      await send(
+        request("initialize", { subtype: "initialize", hooks: null, agents: LARGE_AGENTS }),
+      );
       await heard('"request_id":"initialize"');
       await say("One. [[say first]]");
       await heard(RESULT, 1);
@@ -243,8 +281,10 @@ forEachVersion("what a caller asks about Claude Code is answered as by claude -p
         await send(request(subtype, { subtype, path: `${real.home.project}/note.txt` }));
       }
       await heard('"type":"control_response"', asked.length);
-      await say("/goal");
+      await say(`Two. ${calls.join(" ")} [[say second]]`);
       await heard(RESULT, 2);
+      await say("/goal");
+      await heard(RESULT, 3);
     });
     const frames = parseFrames(stdout);
     const answers = frames.filter(({ type }) => type === "control_response")
@@ -253,6 +293,7 @@ forEachVersion("what a caller asks about Claude Code is answered as by claude -p
       code,
       told: asked.map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
       init: aboutClaude(frames.find(({ subtype }) => subtype === "init")),
+      agents: names.map((name) => givenTo(name, real.api.turns.slice(begun))),
       results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
     };
   };
@@ -261,6 +302,7 @@ forEachVersion("what a caller asks about Claude Code is answered as by claude -p
   assertEquals(ours, theirs);
   assertStringIncludes(JSON.stringify(ours), "Of the project's own");
   assertStringIncludes(JSON.stringify(ours), "a note");
+  assertEquals(ours.agents.map(({ isTold }: { isTold: unknown }) => isTold), [true, true, true]);
 });
 
 forNewestVersion(

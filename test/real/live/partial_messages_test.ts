@@ -16,11 +16,11 @@ function eventOf({ type, event }: JsonObject): JsonObject {
 const OF_PRINT_MODE = ["rate_limit_event", "thinking_tokens"];
 
 /**
- * Frames as what can be compared: nothing is streamed of thinking, and its frame may come after the text that follows
- * it. The rest of a block is joined, and its place is among those that are streamed.
+ * Frames as what can be compared: thinking is told when the answer is whole, and may come after the text that follows
+ * it. The rest of a block is joined, and its place is among those of other kinds.
  */
 function comparable(frames: readonly JsonObject[]): readonly unknown[] {
-  const unstreamed = new Set<unknown>();
+  const thoughts = new Set<unknown>();
   const told: unknown[] = [];
   let joined = "";
   for (const frame of frames) {
@@ -30,9 +30,9 @@ function comparable(frames: readonly JsonObject[]): readonly unknown[] {
     const event = eventOf(frame);
     const block = event["content_block"] as JsonObject | undefined;
     const delta = event["delta"] as JsonObject | undefined;
-    if (event["type"] === "message_start") unstreamed.clear();
-    if (block?.["type"] === "thinking") unstreamed.add(event["index"]);
-    if (event["index"] !== undefined && unstreamed.has(event["index"])) continue;
+    if (event["type"] === "message_start") thoughts.clear();
+    if (block?.["type"] === "thinking") thoughts.add(event["index"]);
+    if (event["index"] !== undefined && thoughts.has(event["index"])) continue;
     if (event["type"] === "content_block_delta") {
       joined += delta?.["text"] ?? delta?.["partial_json"];
       continue;
@@ -93,10 +93,11 @@ forEachVersion("answers are told as they are written, in the frames of claude -p
   const [expected, ours, exactly] = [theirs, plain, exact].map(({ stdout }) => parseFrames(stdout));
   if (expected === undefined || ours === undefined || exactly === undefined) throw new Error();
   assertEquals(comparable(ours), comparable(expected));
-  const texts = (frames: readonly JsonObject[]) =>
-    frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.["text"])
+  const texts = (frames: readonly JsonObject[], kind = "text") =>
+    frames.map(eventOf).map(({ delta }) => (delta as JsonObject | undefined)?.[kind])
       .filter((text) => text !== undefined);
   assertEquals(texts(ours).join(""), texts(expected).join(""));
+  assertEquals(texts(ours, "thinking").join(""), "hm");
   const usage = (frames: readonly JsonObject[]) =>
     frames.map(eventOf).filter(({ type }) => type === "message_delta");
   assertEquals(usage(ours), usage(expected));

@@ -1,24 +1,71 @@
 import { assertEquals } from "@std/assert";
 import { asRecorded } from "../as_recorded.ts";
 import { forEachVersion } from "../for_each_version.ts";
-import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
+import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
-forEachVersion("--session-mirror prints the lines that the transcript will hold", async (real) => {
-  const args = ["--output-format", "stream-json", "--verbose", "--session-mirror", "--"];
-  const { code, stdout } = await real.print([...args, "Hi [[bash echo one]] [[say done]]"]);
+const INNER = {
+  description: "Look",
+  prompt: "Look. [[bash echo one]] [[say inner]]",
+  run_in_background: false,
+};
+const PROMPT = `Hi [[tool Agent ${JSON.stringify(INNER)}]] [[say done]]`;
+const ARGS = ["--output-format", "stream-json", "--verbose", "--session-mirror", "--", PROMPT];
+
+interface Mirror extends JsonObject {
+  readonly filePath: string;
+  readonly entries: readonly JsonObject[];
+}
+
+const isMirror = (frame: JsonObject): frame is Mirror => frame.type === "transcript_mirror";
+const isNote = ({ type }: JsonObject) => type === "agent_metadata";
+
+/** What is mirrored of the session and of its subagent, file by file. */
+function mirroredIn(stdout: string) {
+  const frames = parseFrames(stdout);
+  const mirrors = frames.filter(isMirror);
+  const files = Map.groupBy(mirrors, ({ filePath }) => filePath);
+  const paths = [...files.keys()].toSorted((one, other) => one.length - other.length);
+  const [own = [], inner = []] = paths.map((path) => files.get(path));
+  const call = frames.flatMap(({ message }) => blocksOf(message)).find(({ name }) =>
+    name === "Agent"
+  );
+  return { mirrors, paths, own, inner, call };
+}
+
+/** What those who read a mirror rely on. */
+function factsOf(stdout: string) {
+  const { mirrors, paths: [path = "", innerPath = ""], inner, call } = mirroredIn(stdout);
+  const notes = inner.filter(({ entries }) => entries.some(isNote));
+  // Only the last note is certain: one may be written anew before it was read. It tells whether there is a terminal.
+  const { toolUseId, requestNonInteractive: _, ...note } = notes.at(-1)?.entries[0] ?? {};
+  return {
+    keys: [...new Set(mirrors.map((mirror) => Object.keys(mirror).join()))],
+    folder: path.replace(/[^/]*$/u, ""),
+    inner: innerPath.replace(path.replace(/\.jsonl$/u, ""), "").replace(/-\w+\.jsonl/u, ""),
+    isNotedFirst: inner[0] !== undefined && inner[0] === notes[0],
+    noted: [...new Set(notes.map(({ entries }) => entries.length))],
+    isOfCall: toolUseId !== undefined && toolUseId === call?.["id"],
+    note,
+  };
+}
+
+forEachVersion("--session-mirror prints the lines that the transcripts will hold", async (real) => {
+  const { code, stdout } = await real.print(ARGS);
   assertEquals(code, 0);
-  const mirrors = parseFrames(stdout).filter(({ type }) => type === "transcript_mirror");
-  const [path] = new Set(mirrors.map(({ filePath }) => `${filePath}`));
-  const written = (await Deno.readTextFile(path ?? "")).trimEnd().split("\n")
-    .map((line): JsonObject => JSON.parse(line));
-  const printed = mirrors.flatMap(({ entries }) => entries as readonly JsonObject[]);
-  assertEquals(printed, written);
-  const ours = { keys: Object.keys(mirrors[0] ?? {}), folder: path?.replace(/[^/]*$/u, "") };
+  const { paths, own, inner } = mirroredIn(stdout);
+  const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
+  const written = await Promise.all(
+    paths.map(async (path) =>
+      (await Deno.readTextFile(path)).trimEnd().split("\n")
+        .map((line): JsonObject => JSON.parse(line))
+    ),
+  );
+  assertEquals(printed.map((lines) => lines.filter((line) => !isNote(line))), written);
+  const note = await Deno.readTextFile(paths[1]?.replace(/\.jsonl$/u, ".meta.json") ?? "");
+  assertEquals(printed[1]?.findLast(isNote), { type: "agent_metadata", ...JSON.parse(note) });
   const theirs = await asRecorded(real, "session_mirror/run", async () => {
-    const { stdout } = await real.claudeP([...args, "Hi [[say done]]"]);
-    const [mirror] = parseFrames(stdout).filter(({ type }) => type === "transcript_mirror");
-    const { filePath } = mirror ?? {};
-    return { keys: Object.keys(mirror ?? {}), folder: `${filePath}`.replace(/[^/]*$/u, "") };
+    const { stdout } = await real.claudeP(ARGS);
+    return factsOf(stdout);
   });
-  assertEquals(ours, theirs);
+  assertEquals(factsOf(stdout), theirs);
 });

@@ -99,6 +99,7 @@ export function maskedRequests(
 const UNASKED: Readonly<Record<string, string>> = {
   denied: "the model is told of a denial in other words",
   "setting-sources": "the same",
+  "subagent-woken": "the model is told ids of this run, and how much the subagent has used",
 };
 
 /** Strings that are longer are recorded by length and hash. */

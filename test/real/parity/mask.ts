@@ -25,7 +25,6 @@ export interface Masked {
 /** Frames that are left out, by type, subtype and status, and why. */
 const FRAMES: Readonly<Record<string, string>> = {
   "system/thinking_tokens": "estimates of the stream of thinking, which only the request loop sees",
-  "system/task_progress": "what a subagent has taken so far, in the middle of its request",
   "system/api_retry 401": "a login that is refreshed is tried again, which no log tells",
   "rate_limit_event": "headers of answers, which only the request loop sees",
 };
@@ -57,6 +56,7 @@ const FIELDS: Readonly<Record<string, string>> = {
     "a frame of claude -p has the count at the answer's start, a transcript the one at its end",
   "stream_event.event.message.usage": "the hook that tells of text tells of no usage",
   "system/task_notification.output_file": "a file that is gone after the run",
+  "system/task_progress.usage.total_tokens": "the tokens in the middle of an answer",
   "*.run_id": "an id that claude -p gives to a task, and nothing else uses",
   "system/background_tasks_changed.tasks.*.run_id": "the same",
   "result.origin.runId": "the same",
@@ -72,6 +72,10 @@ const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>>
     "result.modelUsage.*.contextWindow":
       "the child is given the header, and does not know what it is good for",
     "result.model_usage_since_last_result.*.contextWindow": "the same",
+  },
+  "subagent-woken": {
+    "result.modelUsage.*": "the child tells its models' use at its end",
+    "result.model_usage_since_last_result": "the same",
   },
   "shell-background": {
     "result.model_usage_since_last_result": "the child tells its models' use at its end",

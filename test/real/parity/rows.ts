@@ -59,8 +59,9 @@ const AGENT = {
   reviewer: { description: "Reviews code", prompt: "You review.", tools: ["Read", "Bash"] },
 };
 
-const inForeground = (prompt: string) =>
+const inForeground = (prompt: string, more: Readonly<Record<string, unknown>> = {}) =>
   call("Agent", {
+    ...more,
     description: "look around",
     prompt,
     subagent_type: "general-purpose",
@@ -236,6 +237,38 @@ const ROWS: readonly Row[] = [
       `Go. ${
         inForeground("Inner [[think hm]] [[say look]] [[bash echo inner]] [[say found]]")
       } [[say end]]`,
+    ],
+  },
+  {
+    // One that is over at once, and goes on in the background when it is written to.
+    name: "subagent-woken",
+    since: "2.1.330",
+    args: [
+      ...[...STREAM, "--allowedTools=Bash,SendMessage"],
+      `Go. ${inForeground("Inner [[say found]]", { name: "bob" })} ${
+        call("SendMessage", {
+          to: "bob",
+          summary: "more",
+          message: "More [[bash echo more]] [[say found more]]",
+        })
+      } [[wait 2000]] [[say end]]`,
+    ],
+  },
+  {
+    name: "skill-forked",
+    files: {
+      ".claude/skills/busy/SKILL.md": [
+        "---",
+        "description: Works by itself",
+        "context: fork",
+        "background: false",
+        "---",
+        "Work. [[bash echo inner]] [[say found]]",
+      ].join("\n"),
+    },
+    args: [
+      ...[...STREAM, "--allowedTools=Bash,Skill"],
+      `Go. ${call("Skill", { skill: "busy" })} [[say end]]`,
     ],
   },
 

@@ -16,6 +16,12 @@ const PATIENT_SHELL = `Wait. [[tool Bash ${
   })
 }]] [[say started]] [[next]] [[say done]]`;
 
+/** A shell in the background, and an answer that is written until there is a file `go`. */
+const patientAnswer = ({ home }: RealClaude): string =>
+  `Do it. [[tool Bash ${
+    JSON.stringify({ command: "true", description: "Do it", run_in_background: true })
+  }]] [[until ${home.project}/go]] [[say started]]`;
+
 /** A subagent in the background that never answers. */
 const SILENT_SUBAGENT = `Look. [[tool Agent ${
   JSON.stringify({
@@ -107,6 +113,23 @@ forEachVersion(
     assertEquals(results(frames), results(expected));
     assertEquals(results(frames).map(({ result }) => result), ["started", "done"]);
     assert("total_cost_usd" in (frames.at(-1) ?? {}));
+  },
+);
+
+forEachVersion(
+  "a shell that ends while the last answer is written starts a turn, as in claude -p",
+  async (real) => {
+    const { ours, theirs } = await printBoth(real, {
+      recorded: "background/followed",
+      args: [...STREAM_FORMAT, "--", patientAnswer(real)],
+      sign: '"subtype":"task_updated"',
+    });
+    const frames = parseFrames(ours);
+    assertEquals(outlineOf(frames), outlineOf(parseFrames(theirs)));
+    assertEquals(
+      frames.filter(({ type }) => type === "result").map(({ result }) => result),
+      ["started", "Hello from the scripted API"],
+    );
   },
 );
 

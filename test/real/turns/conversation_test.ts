@@ -221,7 +221,7 @@ forEachVersion(
       "internal_error",
       ...texts.map(() => "success"),
     ]);
-    assertStringIncludes(stderr, 'passes no "image" blocks on');
+    assertStringIncludes(stderr, "an image in it is no base64 data");
     const last = (real.api.turns.at(-1)?.body as { messages: readonly { content: unknown }[] })
       .messages.map(({ content }) => JSON.stringify(content));
     for (const text of texts) {
@@ -229,6 +229,43 @@ forEachVersion(
     }
   },
 );
+
+forEachVersion("what follows /clear is a session of its own, as by claude -p", async (real) => {
+  const { ours, theirs } = await both(real, {
+    recorded: "conversation/clear",
+    args: ["--replay-user-messages"],
+    script: async ({ say, send, heard, frames }) => {
+      await say("/new");
+      await heard(RESULT, 1);
+      await say("One. [[say first]]");
+      await heard(RESULT, 2);
+      await send({ type: "user", ...uuid(1), message: { role: "user", content: "/clear  all " } });
+      await heard(RESULT, 3);
+      await say("Two. [[say second]]");
+      await heard(RESULT, 4);
+      await say("/logout");
+      await heard(RESULT, 5);
+      const [first, second, after, ...later] = sessionsOf(frames());
+      assertEquals([first === second, second === after], [true, false]);
+      assertEquals(later, [after, after]);
+    },
+  });
+  // 2.1.197 puts an answer behind the command once it goes on with the session.
+  const words = ({ asked }: Held) =>
+    JSON.stringify(asked).replaceAll('","assistant: No response requested.","user: ', "");
+  assertEquals(words(ours), words(theirs));
+  assertSame({ ours: { ...ours, asked: [] }, theirs: { ...theirs, asked: [] } });
+  assertEquals(ours.stderr, "");
+  const [, first, cleared, second] = ours.results.map(({ total_cost_usd: cost }) => Number(cost));
+  const isNew = real.version === "2.1.330";
+  assertEquals([cleared === first, cleared === 0], [!isNew, isNew]);
+  assert(Number(second) > Number(cleared));
+});
+
+/** The sessions that results belong to, in their order. */
+function sessionsOf(frames: readonly JsonObject[]): readonly unknown[] {
+  return frames.filter(({ type }) => type === "result").map(({ session_id: id }) => id);
+}
 
 forNewestVersion(
   "a line that cannot be read ends the conversation as in claude -p",

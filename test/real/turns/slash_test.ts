@@ -24,9 +24,9 @@ const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
 /** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
 const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "/ logout", "/nonsense x", "!ls\ufe0f\r\n"];
 const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
-const REFUSED = ["/clear", "/context x", "/daemon"];
+const REFUSED = ["/heapdump", "/context x", "/daemon"];
 /** What a headless Claude Code answers, which asks no model and leaves nothing either. */
-const ASKED = ["/cost", "/config", "/context"];
+const ASKED = ["/cost", "/config", "/context", "/clear"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
   const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
@@ -96,7 +96,7 @@ forEachVersion("the table of commands says what claude -p has, does and has not"
   // It is not listed, and no prompt may use it.
   assertEquals(
     [...names, "keybindings-help"].sort(),
-    named("prompt", "told", "asked", "alone", "own", "personal"),
+    named("prompt", "told", "asked", "alone", "clears", "own", "personal"),
   );
   assertEquals(results, unavailable.map((name) => `/${name} isn't available in this environment.`));
   assert(unavailable.length > 100);

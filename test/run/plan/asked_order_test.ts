@@ -69,10 +69,11 @@ Deno.test("what cannot be honoured is named", () => {
     errorOf({ systemPrompt: 7, agents: [1], title: { a: 1 } }),
     '"systemPrompt" has to be text; "agents" has to be an object; "title" has to be text',
   );
-  assertEquals(
-    errorOf({ agents: { a: { prompt: "x".repeat(200_000) } } }),
-    '"agents" is too long for a command line',
-  );
+});
+
+Deno.test("agents that are too long for a command line are kept for the plan", () => {
+  const agents = { a: { description: "d", prompt: "x".repeat(200_000) } };
+  assertEquals(asked({ agents }), { ...NOTHING, longAgents: agents });
 });
 
 Deno.test("another model, mode or limit replaces what was asked for before", () => {

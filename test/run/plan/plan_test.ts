@@ -4,6 +4,7 @@ import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
 import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+import type { JsonObject } from "../../../src/transcript/json_object.ts";
 import { DENIAL_MESSAGE } from "../../../src/session/hook_answers.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
@@ -119,7 +120,6 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
       is: {
         args: [
           ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
-          "--no-session-persistence",
           `--settings=${FOLDER}/own/twin.json`,
           ...["--permission-mode=default", "--model=opus"],
         ],
@@ -143,7 +143,6 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
       is: {
         args: [
           ...["--input-format=stream-json", "--output-format=stream-json", "--verbose"],
-          "--no-session-persistence",
           `--settings=${FOLDER}/own/twin.json`,
           ...["--permission-mode=default", "--disallowedTools=X", "--model=opus"],
         ],
@@ -151,6 +150,92 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
         configDir: `${FOLDER}/own/twin`,
         socket: undefined,
         settings: '{"model":"m","disableAllHooks":true}',
+      },
+    },
+  },
+});
+
+const LONG_AGENT = { description: "d", prompt: "x".repeat(120_000) };
+
+const askingFor = (longAgents: JsonObject): Partial<RunOrder> => ({
+  prompt: undefined,
+  initialized: { id: "i", callbacks: [], servers: [], longAgents },
+});
+
+rule("agents that are too long for a command line are files as the user has them", {
+  see: ({ args, contents, conversation: { session }, twin }) => ({
+    args: args.filter((each) => /^--(?:agents|setting-sources)/u.test(each)),
+    files: contents.files.filter(({ path }) => path.startsWith(`${FOLDER}/.claude/agents/`))
+      .map(({ path, text }) => [path.slice(FOLDER.length), text.length > 120_000]),
+    hidesUser: contents.hidesUser,
+    servers: JSON.parse(
+      contents.files.find(({ path }) => path.endsWith("/.claude.json"))?.text ?? "",
+    ).mcpServers,
+    error: session.caller?.initialized?.error,
+    otherStopHooks: session.otherStopHooks,
+    twin: twin && [
+      Object.keys(twin.agents ?? {}),
+      twin.args.filter((each) => /^--(?:agents|setting-sources)/u.test(each)),
+    ],
+  }),
+  rows: {
+    "of none there is nothing to see": {
+      facts: { userClaudeJson: { mcpServers: { s: {} } } },
+      is: {
+        args: [],
+        files: [],
+        hidesUser: false,
+        servers: { s: {} },
+        error: undefined,
+        otherStopHooks: false,
+        twin: undefined,
+      },
+    },
+    "the user's own are read too": {
+      order: {
+        ...askingFor({ a: LONG_AGENT, "../b": LONG_AGENT, c: { ...LONG_AGENT, prompt: "c" } }),
+        settingSources: "project,user",
+        forwarded: ["--setting-sources=project,user"],
+      },
+      facts: { userClaudeJson: { mcpServers: { s: {} } }, otherAgents: { names: ["c"] } },
+      is: {
+        args: ["--setting-sources=project,user", '--agents={"c":{"description":"d","prompt":"c"}}'],
+        files: [["/.claude/agents/0.md", true], ["/.claude/agents/1.md", true]],
+        hidesUser: false,
+        servers: { s: {} },
+        error: undefined,
+        otherStopHooks: true,
+        twin: [["a", "../b", "c"], ["--setting-sources=project,user"]],
+      },
+    },
+    "nothing of the user's is read that was not to be": {
+      order: {
+        ...askingFor({ a: LONG_AGENT }),
+        settingSources: "project",
+        forwarded: ["--setting-sources=project"],
+      },
+      facts: { userClaudeJson: { mcpServers: { s: {} } } },
+      is: {
+        args: ["--setting-sources=project", "--setting-sources=user,project"],
+        files: [["/.claude/agents/0.md", true]],
+        hidesUser: true,
+        servers: undefined,
+        error: undefined,
+        otherStopHooks: true,
+        twin: [["a"], ["--setting-sources=project"]],
+      },
+    },
+    "what has no place is refused": {
+      order: { ...askingFor({ a: LONG_AGENT }), forwarded: ["--restricted"] },
+      is: {
+        args: [],
+        files: [],
+        hidesUser: false,
+        servers: undefined,
+        error:
+          '"agents" is too long for a command line, and no file can hold "a": --restricted leaves no file to be read',
+        otherStopHooks: true,
+        twin: [[], []],
       },
     },
   },

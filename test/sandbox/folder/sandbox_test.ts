@@ -89,6 +89,29 @@ Deno.test("Sandbox links what the user wrote for Claude, and nothing Claude writ
   assertEquals(Deno.readTextFileSync(`${sandbox.configDir}/more.md`), "be brief");
 });
 
+Deno.test("Sandbox has the caller's agents beside the user's", () => {
+  using ground = new Ground();
+  for (const name of ["agents", "plugins", "skills"]) Deno.mkdirSync(`${ground.user}/${name}`);
+  Deno.writeTextFileSync(`${ground.user}/agents/0.md`, "user's");
+  Deno.writeTextFileSync(`${ground.user}/CLAUDE.md`, "be brief");
+  const filesIn = (dir: string) => [...Deno.readDirSync(dir)].map(({ name }) => name).toSorted();
+  {
+    using sandbox = ground.sandbox({ agents: ["one", "two"] });
+    const agents = `${sandbox.configDir}/agents`;
+    assertEquals(filesIn(agents), ["0.md", "1.md", "user"]);
+    assertEquals([mode(agents), mode(`${agents}/1.md`)], ["700", "600"]);
+    assertEquals(Deno.readTextFileSync(`${agents}/0.md`), "one");
+    assertEquals(Deno.readTextFileSync(`${agents}/user/0.md`), "user's");
+  }
+  {
+    using sandbox = ground.sandbox({ agents: ["one"], hidesUser: true });
+    assertEquals(filesIn(`${sandbox.configDir}/agents`), ["0.md"]);
+    const links = [...Deno.readDirSync(sandbox.configDir)].filter(({ isSymlink }) => isSymlink);
+    assertEquals(links.map(({ name }) => name), ["plugins"]);
+  }
+  assertEquals(filesIn(`${ground.user}/agents`), ["0.md"]);
+});
+
 Deno.test("Sandbox copies the session to resume, its folder too", () => {
   using ground = new Ground();
   const slug = `${ground.user}/projects/-w`;

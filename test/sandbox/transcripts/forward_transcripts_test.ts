@@ -96,6 +96,31 @@ Deno.test("forwardTranscripts() appends to a resumed session, and keeps what oth
   );
 });
 
+Deno.test("forwardTranscripts() writes anew what is noted of a resumed subagent that went on", () => {
+  using ground = new Ground();
+  const dir = "projects/-w/s1/subagents";
+  Deno.mkdirSync(`${ground.to}/${dir}`, { recursive: true });
+  const notes = ["more", "less", "others"].map((name) => `${dir}/agent-${name}.meta.json`);
+  const resumed = Object.fromEntries(notes.map((path) => [path.slice("projects/".length), 7]));
+  ground.write(`to/${notes[0]}`, '{"a":1}');
+  Deno.renameSync(`${ground.to}/${notes[0]}`, `${ground.path}/linked`);
+  Deno.symlinkSync(`${ground.path}/linked`, `${ground.to}/${notes[0]}`);
+  ground.write(`to/${notes[1]}`, '{"a":1}');
+  ground.write(`to/${notes[2]}`, '{"a":2,"of":"others"}');
+  for (const files of [2, 0]) {
+    ground.write(`from/${notes[0]}`, '{"a":1,"b":2}');
+    ground.write(`from/${notes[1]}`, "{}");
+    ground.write(`from/${notes[2]}`, '{"a":1}');
+    assertEquals(ground.forward(resumed), { files, left: 0, failures: [] });
+    assertEquals(Object.values(ground.texts("to")).toSorted(), [
+      '{"a":1,"b":2}',
+      '{"a":2,"of":"others"}',
+      "{}",
+    ]);
+    assertEquals(Deno.readTextFileSync(`${ground.path}/linked`), '{"a":1,"b":2}');
+  }
+});
+
 Deno.test("forwardTranscripts() finishes what an earlier call did not, and brings nothing twice", () => {
   using ground = new Ground();
   Deno.mkdirSync(`${ground.to}/projects/-w`, { recursive: true });

@@ -58,6 +58,31 @@ Deno.test("a command that could not be carried out fails its turn alone", () => 
   assertEquals(delivered, "delivers hello");
 });
 
+Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "status", status: "idle" });
+  const settled = { kind: "asked", version: "2.1.330", clears: true } as const;
+  session.hear({ type: "message", message: { text: "/clear", settled } });
+  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  const [consult] = session.effects.filter((effect) => effect.type === "consult");
+  const { id = "", body = {} } = consult?.type === "consult" ? consult.request : {};
+  assertEquals(body, { prompt: "/clear", clears: true });
+  session.hear({
+    type: "consulted",
+    id,
+    said: { response: { text: "", name: "clear", begun: "new" } },
+  });
+  assertEquals(session.effects.filter(({ type }) => type === "deliver"), []);
+  assertEquals(session.effects.filter(({ type }) => type === "turn").length, 1);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  const last = session.effects.at(-1);
+  assertEquals(last?.type === "end" ? last.ending : last, {
+    kind: "renewed",
+    changes: { begun: "new" },
+  });
+});
+
 Deno.test("a child that is gone answers no command, which its message keeps for the next one", () => {
   const { session, done } = asking();
   session.hear({ type: "exit", exit: { kind: "exited", code: 1 } });

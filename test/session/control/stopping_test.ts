@@ -84,12 +84,17 @@ Deno.test("stop_task finds a task in the list, stops it and closes the list", ()
   assertEquals(shown(session, list("two", "three", "two", "one")), STOP);
   assertEquals(shown(session, list("two", "three", "two", "one")), "", "it is not stopped yet");
   assertEquals(answers(session), []);
-  assertEquals(shown(session, list("one", "three", "one")), ESCAPE);
-  assertEquals(shown(session, list("one", "three", "one")), "", "one key closes it");
-  shown(session, list("one", "three", "one"));
-  shown(session, list("one", "three", "one"));
-  assertEquals(shown(session, list("one", "three", "one")), ESCAPE, "unless it was lost");
-  assertEquals(session.effects.some(({ type }) => type === "deliver") && answers(session), []);
+  const left = list("one", "three", "one");
+  assertEquals(shown(session, left), "");
+  assertEquals(answers(session), ["stopped b2", "r"], "whoever asked does not wait for the list");
+  const closing = (times = 8) => Array.from({ length: times }, () => shown(session, left)).join("");
+  session.hear({ type: "status", status: "waiting" });
+  assertEquals(closing(20), "", "the key would stop the turn");
+  session.hear({ type: "status", status: "idle" });
+  assertEquals(closing(), ESCAPE);
+  assertEquals(closing(7), "", "one key closes it");
+  assertEquals(closing(1), ESCAPE, "unless it was lost");
+  assertEquals(session.effects.filter(({ type }) => type === "deliver").length, 1);
   assertEquals(shown(session, BOX), "");
   assertEquals(answers(session), ["stopped b2", "r"]);
   const delivered = session.effects.filter(({ type }) => type === "deliver").length;
@@ -138,7 +143,8 @@ Deno.test("stop_task stops nothing that it cannot tell from another, and closes 
     const session = withShells({ b1: "one", b2: "one" });
     stop(session, "b1");
     shown(session, BOX);
-    assertEquals(shown(session, lines), ESCAPE);
+    const closing = Array.from({ length: 9 }, () => shown(session, lines)).join("");
+    assertEquals(closing, ESCAPE);
     shown(session, BOX);
     assertEquals(answers(session), [`${cannot} ${failure}`]);
   }
@@ -161,7 +167,7 @@ Deno.test("stop_task presses no key where the screen asks something, and gives u
   const task = [RULE, "  Command: one", "  Output:", "  ← to go back · x to stop · Esc to close"];
   assertEquals(shown(stuck, task), STOP);
   const typed = stuck.typed();
-  stuck.wait(6200);
+  stuck.wait(7500);
   assertEquals(stuck.typed().slice(typed.length), ESCAPE, "nothing that was opened stays so");
   const opened = withShells({ b1: "one" });
   stop(opened, "b1");

@@ -735,6 +735,60 @@ Deno.test("a paste waits for the input box, its echo and the proof of its delive
   assertEquals(session.ending()?.kind, "answered");
 });
 
+/** A conversation at rest that is sent texts, and images for `true`. */
+function sendImages(blocks: readonly (string | true)[]) {
+  const session = simulate({ conversation: true, imagesDir: "/run/images" });
+  session.hear({ type: "status", status: "idle" });
+  const content = blocks.map((block) =>
+    block === true
+      ? { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } }
+      : { type: "text", text: block }
+  );
+  const text = blocks.filter((block) => block !== true).join("\n");
+  session.hear({ type: "message", message: { text, content, way: "paste", images: true } });
+  return session;
+}
+
+Deno.test("images are pasted by their paths, in their places, each once the one before is seen", () => {
+  const session = sendImages(["Compare", true, true, "now\n"]);
+  const pasted = (text: string) => `\x1b[200~${text}\x1b[201~`;
+  let typed = pasted("Compare\n");
+  assertEquals(session.typed(), typed);
+  session.show("❯ Compare");
+  typed += pasted("/run/images/1.png");
+  assertEquals(session.typed(), typed);
+  session.show("[Image");
+  assertEquals(session.typed(), typed);
+  session.show(" #3]");
+  typed += pasted("/run/images/2.png");
+  assertEquals(session.typed(), typed, "a session counts on");
+  session.show("❯ Compare [Image #3]");
+  assertEquals(session.typed(), typed, "it is the image before");
+  session.show("[Image #4]");
+  typed += pasted("\nnow");
+  assertEquals(session.typed(), typed);
+  session.show("now");
+  assertEquals(session.typed(), `${typed}\r`);
+  assertEquals(
+    session.effects.flatMap((effect) => effect.type === "place-image" ? [effect.path] : []),
+    ["/run/images/1.png", "/run/images/2.png"],
+  );
+  const prompt = "Compare\n[Image #3] [Image #4] \nnow";
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt } });
+  session.hear({ type: "status", status: "busy" });
+  session.wait(1000);
+  assertEquals(session.state().taken.length, 1);
+});
+
+Deno.test("an image that is never shown ends the child by name, without Enter", () => {
+  const session = sendImages([true]);
+  session.draw("❯ /run/images/1.png");
+  session.wait(20_000);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "undelivered", image: true });
+  assertEquals(session.typed().includes("\r"), false);
+});
+
 Deno.test("a Stop before the paste was submitted belongs to something else", () => {
   const session = simulate({ inject: "paste" });
   session.hear(stop());

@@ -62,6 +62,7 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
         told: "command",
         asked: "refused",
         alone: "refused",
+        clears: "asked",
         own: "refused",
         personal: "refused",
         gated: "refused",
@@ -90,6 +91,9 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
       assertEquals(verdict(prompt, { version }), "asked");
       assertStringIncludes(reason(prompt, { version, conversation }), "frames and results");
     }
+    const cleared = { kind: "ask", clears: true } as const;
+    assertEquals(judge("/clear", { version, conversation }), cleared);
+    assertEquals(judge("/new and more", { version }), cleared);
     assertStringIncludes(reason("/config model=opus", { version }), "changes what Claude Code");
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
   }

@@ -1,0 +1,246 @@
+import { framesOfEntry, isCoordinator } from "./single/frames_of_entry.ts";
+import { nestedTask, startTask, type Task } from "./single/task_frames.ts";
+import { isWords, tellProgress } from "./single/task_progress.ts";
+import {
+  isSkillText,
+  mayBeFork,
+  noteFork,
+  noteSkillCalls,
+  noteSkillResult,
+  skillOf,
+} from "./forked_skills.ts";
+import { tellHookEnd } from "./hook_ends.ts";
+import { endWritten } from "./live/live_answers.ts";
+import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
+import {
+  and,
+  chained,
+  type ForkedSkill,
+  type FramesState,
+  listOf,
+  type Told,
+  told,
+} from "./telling/frames_state.ts";
+import { say, tellTasks } from "./telling/saying.ts";
+import type { SubagentLine } from "../session/input.ts";
+import { enqueuedNotification } from "../transcript/task_notification.ts";
+import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
+import { resultText } from "../transcript/kept_entry.ts";
+import type { ToolUse } from "../transcript/turn.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+
+/** Tells a line of a subagent's transcript, once its call is known. */
+export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {
+  const state = noteFork(before, line);
+  const { subagent: { agentId, type, description }, entry } = line;
+  const fork = state.forks.get(agentId);
+  const toolUseId = fork?.call.id ?? line.subagent.toolUseId;
+  if (toolUseId === undefined) {
+    return told(
+      mayBeFork(state, line) ? { ...state, uncalled: [...state.uncalled, line] } : state,
+    );
+  }
+  const call = fork?.call ?? state.toolUses.get(toolUseId);
+  const task = state.allTasks.get(agentId);
+  if (
+    (call === undefined && task === undefined) || state.version === undefined ||
+    isBeingWoken(state, line)
+  ) {
+    return told({ ...state, uncalled: [...state.uncalled, line] });
+  }
+  // What a subagent says of being stopped is not said in its turn.
+  if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
+  const isWoken = task !== undefined && task.toolUseId !== toolUseId;
+  const background = isWoken ||
+    (fork === undefined ? isApart(call, state.version) : isForkApart(state, line));
+  const started = task !== undefined ? told(state) : tellTasks(
+    state,
+    (context) =>
+      startTask(state.tasks, {
+        id: agentId,
+        toolUseId,
+        type: "local_agent",
+        description,
+        background,
+        agentType: type,
+        ...(fork === undefined ? promptIn(call) : forkIn(fork, { entry, background })),
+        ...(call?.agentId === undefined ? {} : { parent: call.agentId }),
+      }, context),
+  );
+  const subagent = {
+    toolUseId,
+    agentId,
+    type,
+    description: fork === undefined || background ? description : fork.description,
+    background,
+  };
+  const shown = fork === undefined ? entry : shownOfFork(state, { entry, background });
+  const ahead = and(
+    and(and(started, endWritten), (state) => tellReturnedShells(state, entry)),
+    (state) =>
+      and(
+        and(tellHookEnd(state, entry), (state) => tellSkillResult(state, entry)),
+        (state) => tellNested(state, entry),
+      ),
+  );
+  // What a subagent's own subagents say is told with what subagents say, and only then.
+  const isSaid = call?.agentId === undefined || state.options.subagentText === true;
+  const words = (state: FramesState) =>
+    isSaid && shown !== undefined
+      ? say(state, (context) => framesOfEntry(shown, { ...context, subagent }))
+      : told(state);
+  const progress = (state: FramesState) =>
+    tellTasks(state, (context) => {
+      const { cwd, home } = state.options;
+      return tellProgress(state.tasks, { agentId, entry, cwd, home }, context);
+    });
+  const next = background ? and(and(ahead, words), progress) : and(and(ahead, progress), words);
+  if (entry.type !== "assistant") {
+    // After the result of a skill there may be a single call that is open.
+    const { skills: { length } } = state;
+    return and(next, (state) => state.skills.length < length ? tellUncalled(state) : told(state));
+  }
+  return and(
+    and(next, (state) => noteCalls(state, entry, agentId)),
+    (state) => noteShellCalls(state, entry),
+  );
+}
+
+/** Whether the turn does not wait for the subagent of a call, as the call says; it has to since 2.1.330 if it is to wait. */
+function isApart(call: ToolUse | undefined, version: string): boolean {
+  const wanted = isJsonObject(call?.input) ? call.input.run_in_background : undefined;
+  return isVersionAtLeast(version, "2.1.330") ? wanted !== false : wanted === true;
+}
+
+/** The same of a skill's, as its note says, or the result of its call said later. */
+function isForkApart({ tasks }: FramesState, { subagent }: SubagentLine): boolean {
+  return tasks.get(subagent.agentId)?.background ?? subagent.background === true;
+}
+
+function promptIn(call: ToolUse | undefined): Pick<Task, "prompt"> {
+  const prompt = isJsonObject(call?.input) ? call.input.prompt : undefined;
+  return typeof prompt === "string" ? { prompt } : {};
+}
+
+/** What is told of a skill's subagent as it begins. */
+function forkIn(
+  { call }: ForkedSkill,
+  { entry, background }: { readonly entry: Entry; readonly background: boolean },
+): Partial<Pick<Task, "skill" | "description" | "prompt">> {
+  return {
+    ...(isSkillText(entry) ? { prompt: resultText(entry.message.content) } : {}),
+    ...(background ? {} : { skill: true, description: `/${skillOf(call)}` }),
+  };
+}
+
+/**
+ * A line of a skill's subagent as it is told: the skill's text is its prompt, of which nothing is told before 2.1.330.
+ * Other remarks of Claude Code are told only with what subagents say.
+ */
+function shownOfFork(
+  { version = "", options }: FramesState,
+  { entry, background }: { readonly entry: Entry; readonly background: boolean },
+): Entry | undefined {
+  if (entry.type !== "user" || entry.meaning !== "remark") return entry;
+  if (isSkillText(entry)) {
+    return isVersionAtLeast(version, "2.1.330") ? { ...entry, meaning: "prompt" } : undefined;
+  }
+  return background || options.subagentText === true ? entry : undefined;
+}
+
+/** Tells what a skill's subagent has said, if only the result of the call names it. */
+export function tellSkillResult(before: FramesState, entry: Entry): Told {
+  const { uncalled, ...state } = noteSkillResult(before, entry);
+  const isNamed = ({ subagent: { agentId } }: SubagentLine) =>
+    state.forks.has(agentId) && !before.forks.has(agentId);
+  return uncalled.filter(isNamed).reduce<Told>(
+    (said, line) => and(said, (state) => tellSubagentLine(state, line)),
+    told({ ...state, uncalled: uncalled.filter((line) => !isNamed(line)) }),
+  );
+}
+
+/** Whether a line may be of a subagent that goes on because of a message, as the result of that call will say. */
+function isBeingWoken(
+  { tasks, allTasks, toolUses, uncalled }: FramesState,
+  { subagent: { agentId }, entry }: SubagentLine,
+): boolean {
+  if (tasks.has(agentId) || !allTasks.has(agentId)) return false;
+  const isNext = uncalled.some(({ subagent }) => subagent.agentId === agentId) ||
+    (entry.type === "user" && isCoordinator(entry.origin));
+  return isNext && [...toolUses.values()].some(({ name }) => name === "SendMessage");
+}
+
+function tellNested(state: FramesState, entry: Entry): Told {
+  return tellTasks(state, (context) => nestedTask(state.tasks, entry, context));
+}
+
+/**
+ * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
+ * seen: all are written at once, to files of their own.
+ */
+export function isAheadOfSubagent(
+  { own, subagents, uncalled, tasks, allTasks }: FramesState,
+): boolean {
+  const lines = [...uncalled, ...listOf(subagents)];
+  const isSeen = (id: string) => lines.some(({ subagent }) => subagent.agentId === id);
+  const isSilent = (id: string) => {
+    const last = lines.findLast(({ subagent, entry }) =>
+      subagent.agentId === id && entry.type === "assistant"
+    );
+    return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
+  };
+  return listOf(own).some((entry) => {
+    if (entry.type === "other") {
+      const { taskId: id = "", status } = enqueuedNotification(entry.line) ?? {};
+      const isSubagent = tasks.get(id)?.type === "local_agent" || isSeen(id);
+      return status === "completed" && isSubagent && isSilent(id);
+    }
+    if (entry.type !== "user" || !isJsonObject(entry.toolUseResult)) return false;
+    const { agentId: over, status, background, resumedAgentId: woken } = entry.toolUseResult;
+    const isOver = status === "completed" || (status === "forked" && background !== true);
+    return typeof over === "string" && isOver
+      ? (tasks.has(over) || !allTasks.has(over)) && isSilent(over)
+      : typeof woken === "string" && !allTasks.has(woken) && !isSeen(woken);
+  });
+}
+
+/** Notes the calls that a line holds; `agentId` is the subagent's whose they are. */
+export function noteCalls(
+  state: FramesState,
+  { message }: AssistantEntry,
+  agentId?: string,
+): Told {
+  const calls = message.content.flatMap(({ type, id, name, input }) =>
+    type === "tool_use" && typeof id === "string" && typeof name === "string"
+      ? [{ id, name, input, ...(agentId === undefined ? {} : { agentId }) }]
+      : []
+  );
+  if (calls.length === 0 && state.uncalled.length === 0) return told(state);
+  const toolUses = new Map(state.toolUses);
+  for (const call of calls) toolUses.set(call.id, call);
+  return tellUncalled(noteSkillCalls({ ...state, toolUses }, calls));
+}
+
+/** Tells lines of subagents that had to wait for their calls, or until somebody woke them. */
+export function tellUncalled({ uncalled, ...state }: FramesState): Told {
+  return uncalled.reduce<Told>(
+    (said, line) => and(said, (state) => tellSubagentLine(state, line)),
+    told({ ...state, uncalled: [] }),
+  );
+}
+
+/** Forgets the calls whose results a line holds, but for those of subagents, which may go on in the background. */
+export function forgetCalls(state: FramesState, { message }: UserEntry): FramesState {
+  if (typeof message.content === "string") return state;
+  const toolUses = new Map(state.toolUses);
+  let { failed } = state;
+  for (const { tool_use_id: id, is_error } of message.content) {
+    const call = typeof id === "string" ? toolUses.get(id) : undefined;
+    if (call === undefined || call.name === "Agent" || call.name === "Task") continue;
+    toolUses.delete(call.id);
+    // What a refused call was given is a part of the result.
+    if (is_error === true) failed = chained(failed, call);
+  }
+  return toolUses.size === state.toolUses.size ? state : { ...state, toolUses, failed };
+}

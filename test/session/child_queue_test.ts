@@ -1,0 +1,250 @@
+import { assertEquals } from "@std/assert";
+import { answer, COMPLETED, type HeardLine, line, PROMPT } from "../transcript/lines.ts";
+import { simulate, type Simulation } from "./simulation.ts";
+
+const VERSIONS = ["2.1.197", "2.1.330"] as const;
+/** When the Stop hook of the first turn runs, in milliseconds since the epoch. */
+const STOPPED_AT = Date.parse("2026-01-01T00:00:10.000Z");
+/** Times before that hook and after it. */
+const BEFORE = "2026-01-01T00:00:09.900Z";
+const AFTER = "2026-01-01T00:00:10.200Z";
+
+const notification = (task = "b1") =>
+  `<task-notification>\n<task-id>${task}</task-id>\n<status>completed</status>\n</task-notification>`;
+const operation = (operation: string, fields: object = {}) =>
+  line({ type: "queue-operation", operation, timestamp: BEFORE, ...fields });
+const ENQUEUED = operation("enqueue", { content: notification() });
+const DEQUEUED = operation("dequeue", { timestamp: AFTER });
+const NOTIFIED = line({ type: "user", message: { content: notification() } });
+const result = (toolUseResult: object): HeardLine =>
+  line({
+    type: "user",
+    message: { content: [{ type: "tool_result", tool_use_id: "t" }] },
+    toolUseResult,
+  });
+const LAUNCHED = result({ backgroundTaskId: "b1" });
+const stop = (text: string, { at = STOPPED_AT, tasks = [] }: {
+  readonly at?: number;
+  readonly tasks?: readonly object[];
+} = {}) => ({
+  type: "hook" as const,
+  event: "Stop",
+  payload: { last_assistant_message: text, background_tasks: tasks },
+  ranAt: at,
+});
+const IDLE = { type: "status", status: "idle" } as const;
+const BUSY = { type: "status", status: "busy" } as const;
+const EXIT = { type: "exit", exit: { kind: "exited", code: 143 } } as const;
+
+type Options = Parameters<typeof simulate>[0];
+
+/** A session whose first turn has started a shell in the background. */
+function launched(version: string, options: Options = {}): Simulation {
+  const session = simulate({ version, ...options });
+  for (const input of [PROMPT, BUSY, LAUNCHED]) {
+    session.hear(input);
+  }
+  return session;
+}
+
+/** How the turns ended that the child outlived. */
+function turnsOf({ effects }: Simulation): readonly string[] {
+  return effects.flatMap((effect) => effect.type === "turn" ? [effect.ending.kind] : []);
+}
+
+/** The rest of a run whose second turn has begun: how its only turn but the last ended, and with what the run. */
+function outcomeOf(session: Simulation) {
+  session.hear(answer("again"));
+  session.hear(stop("again", { at: STOPPED_AT + 1000 }));
+  session.hear(IDLE);
+  session.hear(EXIT);
+  const ending = session.ending();
+  const text = ending?.kind === "answered" ? ending.stop["last_assistant_message"] : undefined;
+  return { turns: turnsOf(session), text, signals: session.signals() };
+}
+
+const BOTH = { turns: ["answered"], text: "again", signals: ["SIGTERM"] };
+
+for (const version of VERSIONS) {
+  Deno.test(`a turn is not the last one while the end of a task is in the child's queue (${version})`, () => {
+    const session = launched(version);
+    for (const input of [ENQUEUED, answer("done"), stop("done"), IDLE]) session.hear(input);
+    assertEquals([session.signals(), turnsOf(session)], [[], []]);
+    for (const input of [DEQUEUED, COMPLETED, IDLE]) session.hear(input);
+    assertEquals([session.signals(), turnsOf(session)], [[], []], "the next turn has begun");
+    session.hear(NOTIFIED);
+    assertEquals(turnsOf(session), ["answered"]);
+    session.hear(BUSY);
+    session.wait(60_000);
+    assertEquals(outcomeOf(session), BOTH);
+  });
+
+  Deno.test(`the end of a task may be read after the Stop hook (${version})`, () => {
+    const session = launched(version);
+    for (const input of [answer("done"), stop("done"), IDLE]) session.hear(input);
+    assertEquals(session.signals(), []);
+    for (const input of [ENQUEUED, IDLE, DEQUEUED, COMPLETED, NOTIFIED]) session.hear(input);
+    assertEquals(outcomeOf(session), BOTH);
+  });
+
+  Deno.test(`the line that ends a turn says that no task has ended but those that are known (${version})`, () => {
+    const session = launched(version);
+    for (const input of [answer("done"), stop("done"), IDLE]) session.hear(input);
+    assertEquals(session.signals(), []);
+    session.hear(COMPLETED);
+    assertEquals(session.signals(), ["SIGTERM"]);
+    const silent = launched(version);
+    for (const input of [answer("done"), stop("done"), IDLE]) silent.hear(input);
+    silent.wait(1500);
+    assertEquals(silent.signals(), ["SIGTERM"]);
+  });
+
+  Deno.test(`a Stop hook may be heard before any line of its turn is read (${version})`, () => {
+    const session = launched(version);
+    for (const input of [ENQUEUED, answer("done"), stop("done")]) session.hear(input);
+    session.hear(stop("again", { at: STOPPED_AT + 300 }));
+    assertEquals(turnsOf(session), ["answered"]);
+    for (const input of [DEQUEUED, COMPLETED, IDLE, NOTIFIED]) session.hear(input);
+    assertEquals(session.signals(), []);
+    session.hear(answer("again"));
+    assertEquals(session.signals(), ["SIGTERM"]);
+    assertEquals(turnsOf(session), ["answered"]);
+  });
+
+  Deno.test(`ends of several tasks start one turn (${version})`, () => {
+    const session = launched(version);
+    const others = [operation("enqueue", { content: notification("b2") })];
+    for (const input of [ENQUEUED, ...others, answer("done"), stop("done")]) session.hear(input);
+    for (const input of [DEQUEUED, DEQUEUED, COMPLETED, IDLE]) session.hear(input);
+    session.hear(stop("again", { at: STOPPED_AT + 300 }));
+    const second = line({ type: "user", message: { content: notification("b2") } });
+    for (const input of [NOTIFIED, second, answer("again")]) session.hear(input);
+    session.hear({ ...IDLE, updatedAt: STOPPED_AT + 400 });
+    session.hear(EXIT);
+    assertEquals(turnsOf(session), ["answered"]);
+    assertEquals(session.ending()?.kind, "answered");
+  });
+
+  Deno.test(`what has left the queue during the turn starts none (${version})`, () => {
+    const session = launched(version);
+    for (const input of [ENQUEUED, operation("remove"), answer("done"), stop("done"), IDLE]) {
+      session.hear(input);
+    }
+    assertEquals(session.signals(), ["SIGTERM"]);
+    // A subagent takes out what is left for it as it ends, before the result of its call.
+    const nested = simulate({ version });
+    const calls = [{ type: "tool_use", id: "t", name: "Agent", input: {} }];
+    for (const input of [PROMPT, answer(calls), ENQUEUED]) nested.hear(input);
+    for (const input of [operation("dequeue"), result({ agentId: "a" })]) nested.hear(input);
+    for (const input of [answer("done"), stop("done"), IDLE]) nested.hear(input);
+    assertEquals(nested.signals(), ["SIGTERM"]);
+  });
+
+  Deno.test(`a queue out of which nothing comes is waited for as long as --drain-timeout says (${version})`, () => {
+    const session = launched(version);
+    for (const input of [ENQUEUED, answer("done"), stop("done"), IDLE]) session.hear(input);
+    session.wait(9999);
+    assertEquals(session.signals(), []);
+    session.wait(1);
+    session.hear(EXIT);
+    assertEquals([session.ending()?.kind, turnsOf(session)], ["answered", []]);
+  });
+
+  Deno.test(`a turn follows one whose request failed too (${version})`, () => {
+    const session = launched(version);
+    const failure = { error: "unknown", last_assistant_message: "API Error" };
+    for (const input of [ENQUEUED, answer("API Error")]) session.hear(input);
+    session.hear({ type: "hook", event: "StopFailure", payload: failure, ranAt: STOPPED_AT });
+    for (const input of [IDLE, DEQUEUED, NOTIFIED]) session.hear(input);
+    assertEquals(outcomeOf(session), { ...BOTH, turns: ["failed"] });
+  });
+
+  Deno.test(`a conversation that is closed between turns has the one that follows by itself (${version})`, () => {
+    const closed = () => {
+      const session = simulate({ version, conversation: true });
+      session.hear({ type: "message", message: { text: "hello there", way: "stdin" } });
+      for (const input of [PROMPT, LAUNCHED, ENQUEUED, answer("done")]) session.hear(input);
+      session.hear(stop("done"));
+      session.hear({ type: "cost", totalUsd: 1, apiDurationMs: 1, ranAt: STOPPED_AT + 1 });
+      session.hear(IDLE);
+      assertEquals(turnsOf(session), ["answered"]);
+      session.hear({ type: "closed" });
+      assertEquals(session.signals(), []);
+      return session;
+    };
+    const session = closed();
+    session.hear({
+      type: "hook",
+      event: "UserPromptSubmit",
+      payload: { prompt: notification() },
+    });
+    for (const input of [DEQUEUED, COMPLETED, NOTIFIED, BUSY]) session.hear(input);
+    session.wait(60_000);
+    assertEquals(outcomeOf(session), BOTH);
+    const vain = closed();
+    vain.wait(10_000);
+    vain.hear(EXIT);
+    assertEquals(vain.ending()?.kind, "closed");
+  });
+
+  Deno.test(`where hooks are turned off, the transcript tells of a turn that follows (${version})`, () => {
+    const session = launched(version, { hookless: true });
+    for (const input of [ENQUEUED, answer("done"), COMPLETED, IDLE]) session.hear(input);
+    assertEquals(session.signals(), []);
+    for (const input of [DEQUEUED, COMPLETED, IDLE]) session.hear(input);
+    assertEquals(session.signals(), []);
+    for (const input of [BUSY, NOTIFIED, answer("again"), COMPLETED]) session.hear(input);
+    assertEquals(session.signals(), []);
+    session.hear(IDLE);
+    assertEquals(session.signals(), ["SIGTERM"]);
+  });
+}
+
+Deno.test("a turn follows one that was stopped at its limit of requests, since 2.1.330", () => {
+  const stopped = (version: string) => {
+    const session = launched(version, { maxTurns: 1 });
+    session.hear(ENQUEUED);
+    session.hear({ type: "hook", event: "PostToolBatch", payload: {}, ranAt: STOPPED_AT });
+    session.hear(IDLE);
+    return session;
+  };
+  assertEquals(stopped("2.1.197").signals(), ["SIGTERM"]);
+  const session = stopped("2.1.330");
+  assertEquals(session.signals(), []);
+  // The hook of the next turn's tools may be heard before a line of it is read.
+  session.hear({ type: "hook", event: "PostToolBatch", payload: {}, ranAt: STOPPED_AT + 300 });
+  assertEquals(turnsOf(session), ["max-turns"]);
+  for (const input of [DEQUEUED, NOTIFIED, IDLE]) session.hear(input);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "max-turns" });
+});
+
+Deno.test("what runs in the background may end as its time is up, and starts a turn all the same", () => {
+  const session = launched("2.1.197");
+  const tasks = [{ id: "b1", type: "shell" }];
+  for (const input of [answer("done"), stop("done", { tasks })]) {
+    session.hear(input);
+  }
+  session.hear(COMPLETED);
+  session.wait(4990);
+  session.hear(ENQUEUED);
+  session.wait(1000);
+  assertEquals(session.signals(), []);
+  for (const input of [DEQUEUED, NOTIFIED]) session.hear(input);
+  session.wait(60_000);
+  assertEquals(outcomeOf(session), { ...BOTH, turns: [] });
+});
+
+Deno.test("after a wait for tasks, too, a Stop hook may be heard before any line of its turn is read", () => {
+  const session = launched("2.1.197");
+  const tasks = [{ id: "b1", type: "shell" }];
+  for (const input of [answer("done"), stop("done", { tasks }), COMPLETED]) {
+    session.hear(input);
+  }
+  for (const input of [ENQUEUED, DEQUEUED]) session.hear(input);
+  session.hear(stop("again", { at: STOPPED_AT + 300 }));
+  session.hear({ ...IDLE, updatedAt: STOPPED_AT + 400 });
+  assertEquals(session.signals(), [], "what the turn before it left on record is none of its own");
+  for (const input of [NOTIFIED, answer("again")]) session.hear(input);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
