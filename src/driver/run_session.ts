@@ -148,7 +148,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const { child, sandbox, conversation, outlets = [] } = options;
   const { hooks, pty, pidfd } = child;
   let size: WindowSize = conversation.session.size;
-  using stack = new DisposableStack();
+  await using stack = new AsyncDisposableStack();
   const poller = stack.use(new Poller());
   const bridges = sandbox.bridges.map((bridge) => stack.use(new McpBridge(bridge)));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));

@@ -20,7 +20,7 @@ export async function askAlone(
   if (plan === undefined) throw new Error("A run that asks has a plan for whom it asks");
   const { cwd, timeoutMs, startedAt = performance.now() } = options;
   const { promise, resolve } = Promise.withResolvers<Consulted>();
-  using twin = new HeadlessTwin({
+  await using twin = new HeadlessTwin({
     plan,
     binary,
     cwd,

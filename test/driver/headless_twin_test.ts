@@ -55,7 +55,7 @@ async function asked(
     twin.ask({ id: `id-${place}`, subtype, body });
   }
   await all.promise;
-  twin[Symbol.dispose]();
+  await twin[Symbol.asyncDispose]();
   const seen = [...Deno.readDirSync(`${folder}/twin`)].map(({ name }) => name).toSorted();
   const heard = Deno.readTextFileSync(`${folder}/heard`).trim().split("\n");
   Deno.removeSync(folder, { recursive: true });
@@ -209,6 +209,11 @@ Deno.test("HeadlessTwin says why there is no answer", async () => {
   assertEquals(silent, {
     failure: "a headless Claude Code could not be asked: it ended before it answered",
   });
+  // What it has started, and holds its pipes as long as this test's folder is there, is waited for no longer than a moment.
+  const { said: [held] } = await asked(
+    "echo x > $FOLDER/heard; (while [ -e $FOLDER ]; do sleep 0.1; done) & echo broken >&2; exit 3",
+  );
+  assertEquals(held, crashed);
   const deep = `${"[".repeat(2000)}${"]".repeat(2000)}`;
   const { said: [hostile] } = await asked(
     `echo x > $FOLDER/heard; echo '{"type":"control_response","response":${deep}}'`,

@@ -52,8 +52,11 @@ const NO_QUESTION = {
 };
 /** How long one with MCP servers may take to end by itself, in milliseconds. */
 const LEAVE_MS = 1000;
-/** Most characters of one line that are read. */
+/** How long its last words may take once it has ended, in milliseconds. */
+const REST_MS = 1000;
+/** Most characters of one line that are read, and how many of the last ones of stderr are kept. */
 const LONGEST_LINE = 32 * 1024 * 1024;
+const LAST_WORDS = 4096;
 /** What of the child's config dir a twin has to see beside what is linked there. */
 const SEEN = ["settings.json", "projects", "file-history"];
 /** The request that tells it of agents, where nobody asks for its answer. */
@@ -64,11 +67,11 @@ const TELLING = "agents";
  * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript but that of a
  * session that it is to begin, and ends once it has answered. One is started for all that is asked at a time.
  */
-export class HeadlessTwin implements Disposable {
+export class HeadlessTwin implements AsyncDisposable {
   readonly #options: TwinOptions;
   readonly #asked: ControlRequest[] = [];
   #said: { readonly id: string; readonly said: Consulted }[] = [];
-  #isAsking = false;
+  #asking: Promise<void> | undefined;
   #child: Deno.ChildProcess | undefined;
   #isOver = false;
 
@@ -79,7 +82,7 @@ export class HeadlessTwin implements Disposable {
   /** Asks as soon as what was asked before has been answered. */
   ask(request: ControlRequest): void {
     this.#asked.push(request);
-    if (!this.#isAsking) this.#askAll();
+    this.#asking ??= this.#askAll();
   }
 
   /** What was said since the last time. */
@@ -87,13 +90,14 @@ export class HeadlessTwin implements Disposable {
     return this.#said.splice(0);
   }
 
-  [Symbol.dispose](): void {
+  /** Ends the one that is at it, and nothing reads or says any more what it is asked for. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     if (this.#child !== undefined) killGroup(this.#child.pid, "SIGKILL");
+    await this.#asking;
   }
 
   async #askAll(): Promise<void> {
-    this.#isAsking = true;
     while (this.#asked.length > 0 && !this.#isOver) {
       // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION.
       const command = this.#asked.findIndex(({ subtype }) => subtype === COMMAND);
@@ -116,7 +120,7 @@ export class HeadlessTwin implements Disposable {
         answer(place, { failure: `a headless Claude Code could not be asked: ${why}` });
       }
     }
-    this.#isAsking = false;
+    this.#asking = undefined;
   }
 
   /** @returns why not all of it was answered, where that is known */
@@ -148,13 +152,18 @@ export class HeadlessTwin implements Disposable {
       detached: true,
     }).spawn();
     this.#child = child;
+    // What it has started may hold its ends of these for as long as it likes.
+    const unread = new AbortController();
     let isLate = false;
     let carriedOut: Consulted | undefined;
+    let why = "";
     const timer = setTimeout(() => {
       isLate = true;
       killGroup(child.pid, "SIGKILL");
     }, LIMIT_MS);
-    const complaints = new Response(child.stderr).text();
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    const ended = child.status.then(() => rest = setTimeout(() => unread.abort(), REST_MS));
+    const complaints = lastOf(child.stderr, unread.signal);
     try {
       const stdin = child.stdin.getWriter();
       const write = async (lines: readonly unknown[]) => {
@@ -172,7 +181,7 @@ export class HeadlessTwin implements Disposable {
       let initialized: Answer | undefined;
       let init: JsonObject | undefined;
       let said: JsonObject | undefined;
-      for await (const line of linesOf(child.stdout)) {
+      for await (const line of linesOf(child.stdout, unread.signal)) {
         const frame = frameOf(line.replaceAll(own, users));
         if (command !== undefined) {
           if (frame?.["subtype"] === "init") init = frame;
@@ -204,14 +213,16 @@ export class HeadlessTwin implements Disposable {
     } finally {
       // Its servers end with it where it ends by itself.
       const leave = setTimeout(() => killGroup(child.pid, "SIGKILL"), startsServers ? LEAVE_MS : 0);
-      await child.status;
+      await ended;
+      this.#child = undefined;
       clearTimeout(leave);
       clearTimeout(timer);
-      this.#child = undefined;
+      why = await complaints;
+      clearTimeout(rest);
     }
     if (carriedOut !== undefined) answer("0", carriedOut);
     if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
-    return (await complaints).trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+    return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }
 
   /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
@@ -285,10 +296,31 @@ function isAboutSession(frame: JsonObject | undefined): frame is JsonObject {
   return frame?.["subtype"] === "init" || frame?.["type"] === "result";
 }
 
+/** A stream as text, until it ends or nobody reads it any more. */
+async function* textOf(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  unread: AbortSignal,
+): AsyncGenerator<string> {
+  try {
+    yield* stream.pipeThrough(new TextDecoderStream(), { signal: unread });
+  } catch (error) {
+    if (!unread.aborted) throw error;
+  }
+}
+
+/** The last characters of a stream of text. */
+async function lastOf(
+  ...[stream, unread]: Parameters<typeof textOf>
+): Promise<string> {
+  let last = "";
+  for await (const text of textOf(stream, unread)) last = (last + text).slice(-LAST_WORDS);
+  return last;
+}
+
 /** The lines of a stream of text, as they come. */
-async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+async function* linesOf(...[stream, unread]: Parameters<typeof textOf>): AsyncGenerator<string> {
   let rest = "";
-  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+  for await (const text of textOf(stream, unread)) {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > LONGEST_LINE) throw new Error("it said more than can be read");
