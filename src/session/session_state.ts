@@ -131,12 +131,15 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly size: { readonly rows: number; readonly cols: number };
   /** Whether the child has written anything. */
   readonly heard: boolean;
-  /** The SessionStart hook that holds the first request back, until it is answered. */
-  readonly held?: { readonly id: string; readonly overdue: boolean };
+  /**
+   * The SessionStart hook that holds the first request back, until it is answered, and how often the child was asked
+   * whether it has run its timers, if it was.
+   */
+  readonly held?: { readonly id: string; readonly overdue: boolean; readonly pings?: number };
   /** Whether there was one: what a compaction or a session after it starts is not held. */
   readonly wasHeld: boolean;
-  /** The names of the MCP servers that the child has done with connecting to. */
-  readonly settled: readonly string[];
+  /** The MCP servers that the child has done with connecting to, by their names. */
+  readonly settled: Readonly<Record<string, "connected" | "failed">>;
   /** Whether the child has shown that it can take a prompt. */
   readonly ready: boolean;
   /** Whether the child's rendezvous socket takes a prompt. */
@@ -292,7 +295,7 @@ export function startSession(options: SessionOptions): SessionState {
     unwritten: [],
     lineIds: new Map(),
     wasHeld: false,
-    settled: [],
+    settled: {},
     ...(options.version === undefined ? {} : { version: options.version }),
     phase: "starting",
     scanner: SCANNER_START,

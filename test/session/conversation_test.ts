@@ -492,7 +492,7 @@ Deno.test("a message waits for MCP servers, as the hook does that the socket doe
   session.hear({ type: "hook", event: "SessionStart", payload: {}, id: "7" });
   session.wait(10_000);
   assertEquals(delivered(session), []);
-  session.hear({ type: "mcp", begun: 1, done: 1, settled: { own: "connected" } });
+  session.hear({ type: "mcp", begun: 1, done: 1, settled: { own: "failed" } });
   session.wait(200);
   assertEquals(delivered(session), ["one"]);
   // Without the hook nothing would tell.

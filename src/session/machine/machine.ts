@@ -29,7 +29,7 @@ import { onSpent } from "./on_budget.ts";
 import { onDeadline } from "./on_deadline.ts";
 import { onHook } from "./on_hook.ts";
 import { onScreen } from "./on_screen.ts";
-import { onServers } from "./on_servers.ts";
+import { isPong, onPong, onServers } from "./on_servers.ts";
 import { onStatus } from "./on_status.ts";
 import { onTerminal } from "./on_terminal.ts";
 import { onTranscript } from "./on_transcript.ts";
@@ -128,6 +128,7 @@ function onMcpMessage(
   input: Extract<Input, { readonly type: "mcp-message" }>,
 ): Step {
   const { output, caller } = state.options;
+  if (isPong(input.message)) return onPong(state);
   if (input.server === OUTPUT_SERVER && output !== undefined) return onOutputMessage(state, input);
   return input.server === caller?.promptTool?.server
     ? onToolAnswer(state, input.message)

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../transcript/json_object.ts";
 import { handOver } from "../handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
@@ -9,8 +10,19 @@ const CONNECT_MS = 2000;
  * they only take time on a busy machine.
  */
 const BRIDGED_MS = 28_000;
-/** Time until a connected server's tools are part of the next request; without it some runs miss them. */
+/**
+ * Time until a connected server's tools are part of the next request, in milliseconds: the child notes them with a timer
+ * of 16 ms, which a busy machine delays.
+ */
 const SETTLE_MS = 200;
+/** The same where the child can be asked whether its timers have had their turn. */
+const ASKED_SETTLE_MS = 40;
+/** How often it is asked: by its answer it has read the question, and by that to the next one it has run its timers. */
+const PINGS = 2;
+/** How long it may take to answer, in milliseconds. */
+const PONG_MS = 5000;
+/** The id of what it is asked, which no server of a caller's has. */
+const PING_ID = "claude-print-ping";
 
 /**
  * Holds the first request back until the MCP servers are connected, as `claude -p` does: the interactive Claude Code
@@ -28,15 +40,16 @@ export function onServers(
   { begun, done, settled = {} }: {
     readonly begun: number;
     readonly done: number;
-    readonly settled?: Readonly<Record<string, unknown>>;
+    readonly settled?: SessionState["settled"];
   },
 ): Step {
-  const state = { ...before, settled: Object.keys(settled) };
+  const state = { ...before, settled };
   const { held, options: { mcpServers = 0 } } = state;
   if (held === undefined) return stay(state);
   const isDone = begun >= mcpServers && done >= begun;
+  const settleMs = toPing(state) === undefined ? SETTLE_MS : ASKED_SETTLE_MS;
   return isDone || (held.overdue && !isBridging(state))
-    ? act(state, [deadline("servers", SETTLE_MS)])
+    ? act(state, [deadline("servers", settleMs)])
     : stay(state);
 }
 
@@ -50,11 +63,46 @@ export function releaseHeld(state: SessionState): Step {
   if (!held.overdue && isBridging(state)) {
     return act({ ...state, held: { ...held, overdue: true } }, [deadline("servers", BRIDGED_MS)]);
   }
+  if (held.pings === undefined && toPing(state) !== undefined) return ping(state);
   const next = handOver(rest);
   return act(next.state, [{ type: "answer", id: held.id }, ...next.effects]);
 }
 
+/** The child answers what it was asked with {@linkcode ping}. */
+export function onPong(state: SessionState): Step {
+  const pings = state.held?.pings;
+  if (pings === undefined) return stay(state);
+  if (pings < PINGS) return ping(state);
+  const released = releaseHeld(state);
+  return act(released.state, [deadline("servers"), ...released.effects]);
+}
+
+/** Whether the child answers what it was asked here, and not by a server of the caller's. */
+export function isPong({ id, method }: JsonObject): boolean {
+  return id === PING_ID && method === undefined;
+}
+
+/** Asks the child for a sign of life in the name of a server, as MCP has it: who gives one has run its timers. */
+function ping(state: SessionState): Step {
+  const { held } = state;
+  const server = toPing(state);
+  if (held === undefined || server === undefined) return stay(state);
+  return act({ ...state, held: { ...held, pings: (held.pings ?? 0) + 1 } }, [
+    { type: "mcp-message", server, message: { jsonrpc: "2.0", id: PING_ID, method: "ping" } },
+    deadline("servers", PONG_MS),
+  ]);
+}
+
+/** A connected server in whose name the child can be asked something: behind one for permissions there is a program. */
+function toPing(
+  { options: { bridged = [], caller }, settled }: SessionState,
+): string | undefined {
+  return bridged.find((name) =>
+    settled[name] === "connected" && name !== caller?.promptTool?.server
+  );
+}
+
 /** Whether servers that are bridged to this program have yet to connect. */
 function isBridging({ options: { bridged = [] }, settled }: SessionState): boolean {
-  return bridged.some((name) => !settled.includes(name));
+  return bridged.some((name) => !Object.hasOwn(settled, name));
 }

@@ -895,8 +895,27 @@ Deno.test("the first request waits longer for MCP servers that are bridged, and 
   late.wait(5000);
   assertEquals(answers(late), []);
   late.hear({ type: "mcp", begun: 2, done: 1, settled: { ours: "connected" } });
-  late.wait(200);
-  assertEquals(answers(late), [["7", undefined]]);
+  late.wait(40);
+  // A child that answers a second time has run its timers, and has the server's tools.
+  const asked = () => late.effects.filter(({ type }) => type === "mcp-message").length;
+  const pong = {
+    type: "mcp-message",
+    server: "ours",
+    message: { jsonrpc: "2.0", id: "claude-print-ping", result: {} },
+  } as const;
+  assertEquals([asked(), answers(late)], [1, []]);
+  late.hear(pong);
+  assertEquals([asked(), answers(late)], [2, []]);
+  late.hear(pong);
+  late.hear(pong);
+  assertEquals([asked(), answers(late)], [2, [["7", undefined]]]);
+  const silent = simulate({ mcpServers: 1, bridged: ["ours"] });
+  silent.hear(asks("SessionStart"));
+  silent.hear({ type: "mcp", begun: 1, done: 1, settled: { ours: "connected" } });
+  silent.wait(5039);
+  assertEquals(answers(silent), []);
+  silent.wait(1);
+  assertEquals(answers(silent), [["7", undefined]]);
   const never = simulate({ mcpServers: 1, bridged: ["ours"], deliveryTimeoutMs: 60_000 });
   never.hear(asks("SessionStart"));
   never.wait(2000);
