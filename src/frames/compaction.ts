@@ -1,4 +1,5 @@
 import type { HookPayload } from "../session/input.ts";
+import { commandOutput } from "../transcript/command_output.ts";
 import type { Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
@@ -84,7 +85,7 @@ export function tellOutcome(state: FramesState, entry: Entry): Told {
   }
   if (state.compactions.length === 0) {
     // No hook of ours has told: it was typed.
-    const typed = triggerOf(entry) === "manual" ? { typed: {} } : {};
+    const typed = triggerOf(entry) === "manual" ? { typed: { command: "compact" } as const } : {};
     return and(
       sayBegun({ ...state, ...typed }),
       (state) => sayOutcome(state, { compact_result: "success" }),
@@ -174,8 +175,6 @@ function sayStatus(state: FramesState, fields: Readonly<Record<string, unknown>>
   return speak(state, (context) => [systemFrame("status", fields, context)]);
 }
 
-/** What a failed command says, around which Claude Code puts a tag. */
-const OUTPUT = /^<local-command-std(?:out|err)>([\s\S]*)<\/local-command-std(?:out|err)>$/u;
 const ARGUMENTS = /<command-args>([\s\S]*)<\/command-args>/u;
 
 /** What `claude -p` says where there is no conversation yet, which is no attempt. */
@@ -187,13 +186,14 @@ const NOTHING = "Error: No messages to compact";
  */
 export function tellTyped(state: FramesState, entry: Entry): Told {
   if (entry.type === "user" && entry.meaning === "local-command" && state.typed !== undefined) {
-    return told({ ...state, typed: { result: "" } });
+    return told({ ...state, typed: { command: "compact", result: "" } });
   }
-  const text = entry.type === "system" ? failureIn(entry) : undefined;
+  const text = commandOutput(entry);
   const args = argumentsOf(state.prompt);
   if (entry.type !== "system" || text === undefined || args === undefined) return told(state);
   const isAttempt = state.earlier.some(({ type }) => type === "user");
-  const begun: FramesState = { ...state, typed: { result: isAttempt ? text : "" } };
+  const typed = { command: "compact", result: isAttempt ? text : "" } as const;
+  const begun: FramesState = { ...state, typed };
   const failed = { status: null, compact_result: "failed", compact_error: text };
   const attempted = isAttempt
     ? and(
@@ -212,12 +212,6 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
         failed: { source: `${entry["content"]}`, run: { command: "compact", args } },
       }),
     ]));
-}
-
-function failureIn({ subtype, content }: SystemEntry): string | undefined {
-  return subtype === "local_command" && typeof content === "string"
-    ? OUTPUT.exec(content)?.[1]
-    : undefined;
 }
 
 /** What follows the /compact that a prompt is; undefined for another prompt. */

@@ -61,6 +61,13 @@ export function forgetSkills(state: FramesState): FramesState {
   return { ...state, skills, uncalled };
 }
 
+/** The ids of subagents that carry out skills which nobody has called: somebody has typed them. */
+export function typedSkills(lines: readonly SubagentLine[]): readonly string[] {
+  return lines.flatMap(({ subagent: { agentId, toolUseId }, entry }) =>
+    toolUseId === undefined && isSkillText(entry) ? [agentId] : []
+  );
+}
+
 /** The name of the skill that a call asks for. */
 export function skillOf({ input }: ToolUse): string {
   const name = isJsonObject(input) && typeof input.skill === "string" ? input.skill : "";
@@ -83,11 +90,14 @@ function isWaiting({ uncalled }: FramesState, agentId: string): boolean {
   return uncalled.some(({ subagent }) => subagent.agentId === agentId);
 }
 
-function withFork(
+/** Notes which call a subagent carries out. */
+export function withFork(
   state: FramesState,
   { agentId, call }: { readonly agentId: string; readonly call: ToolUse },
 ): FramesState {
-  const entries = [...state.earlier, ...listOf(state.entries)];
+  // Where nothing was said to the model itself, its subagent alone has been told what there is.
+  const own = state.uncalled.map(({ entry }) => entry);
+  const entries = [...state.earlier, ...listOf(state.entries), ...own];
   return {
     ...state,
     skills: state.skills.filter((each) => each !== call),

@@ -28,6 +28,7 @@ import {
 } from "./telling/frames_state.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./forked_skills.ts";
+import { tellTypedSkill } from "./typed_skill.ts";
 import {
   forgetCalls,
   noteCalls,
@@ -335,7 +336,10 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
         : tellTasks(state, (context) => taskFramesOfEntry(state.tasks, entry, context)),
   );
   if (!isAddedToPrompt(entry, prompt)) next = and(next, (state) => sayLine(state, entry));
-  next = and(next, (state) => tellTyped(state, entry));
+  next = and(
+    next,
+    (state) => and(tellTyped(state, entry), (state) => tellTypedSkill(state, entry)),
+  );
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
     next = and(next, (state) => noteShellCalls(state, entry));

@@ -83,10 +83,11 @@ export function reportTurns(
     costNow !== undefined && costNow.totalUsd >= options.maxBudgetUsd;
   // As in `claude -p`, an answer that uses the budget up is no answer.
   const verdict = isOverspent ? overspentVerdict(options) : judged;
-  const told = verdict.outcome.kind === "answered" ? state.typed?.result : undefined;
-  const outcome: Outcome = told === undefined
-    ? verdict.outcome
-    : { kind: "local", text: told, command: "compact" };
+  const { command, result: told } = state.typed ?? {};
+  const outcome: Outcome =
+    verdict.outcome.kind === "answered" && command !== undefined && told !== undefined
+      ? { kind: "local", text: told, command }
+      : verdict.outcome;
   const facts = {
     version: version ?? "unknown",
     sessionId,

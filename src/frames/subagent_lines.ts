@@ -8,6 +8,7 @@ import {
   noteSkillCalls,
   noteSkillResult,
   skillOf,
+  typedSkills,
 } from "./forked_skills.ts";
 import { tellHookEnd } from "./hook_ends.ts";
 import { endWritten } from "./live/live_answers.ts";
@@ -23,6 +24,7 @@ import {
 } from "./telling/frames_state.ts";
 import { say, tellTasks } from "./telling/saying.ts";
 import type { SubagentLine } from "../session/input.ts";
+import { commandOutput } from "../transcript/command_output.ts";
 import { enqueuedNotification } from "../transcript/task_notification.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
@@ -130,7 +132,7 @@ function forkIn(
 ): Partial<Pick<Task, "skill" | "description" | "prompt">> {
   return {
     ...(isSkillText(entry) ? { prompt: resultText(entry.message.content) } : {}),
-    ...(background ? {} : { skill: true, description: `/${skillOf(call)}` }),
+    ...(background ? {} : { skill: "called", description: `/${skillOf(call)}` }),
   };
 }
 
@@ -196,6 +198,7 @@ export function isAheadOfSubagent(
       const isSubagent = tasks.get(id)?.type === "local_agent" || isSeen(id);
       return status === "completed" && isSubagent && isSilent(id);
     }
+    if (commandOutput(entry) !== undefined) return typedSkills(lines).some(isSilent);
     if (entry.type !== "user" || !isJsonObject(entry.toolUseResult)) return false;
     const { agentId: over, status, background, resumedAgentId: woken } = entry.toolUseResult;
     const isOver = status === "completed" || (status === "forked" && background !== true);

@@ -148,10 +148,11 @@ export function finish(state: SessionState): Step {
 function isWritten(state: SessionState, ending: Ending): boolean {
   if (ending.kind !== "answered" || ending.unfinished !== undefined) return true;
   if (!isOutputWritten(state)) return false;
+  if (state.carriedOut) return true;
   const message = ending.stop["last_assistant_message"];
   return typeof message === "string" && message.trim() !== ""
     ? announces(message, state.answer)
-    : state.answered || state.completed || state.carriedOut;
+    : state.answered || state.completed;
 }
 
 /** The ending that nothing can change any more, though the child is not idle yet. */

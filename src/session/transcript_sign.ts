@@ -4,6 +4,7 @@ import {
   type Entry,
   type SystemEntry,
 } from "../transcript/entry.ts";
+import { commandOutput } from "../transcript/command_output.ts";
 import { HALTED } from "../transcript/turn.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 
@@ -61,7 +62,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
         prompt,
         ...(prompt ? { asked: promptText(entry.message.content) } : {}),
         ...(entry.meaning === "interrupt" ? { end: "interrupted" } : {}),
-        ...(entry.meaning === "local-command" ? { carriedOut: true } : {}),
+        ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
         returned: idsIn(blocksOf(entry.message.content), "tool_use_id"),
       };
     }
@@ -82,7 +83,7 @@ export function transcriptSign(entry: Entry): TranscriptSign {
         ...NOTHING,
         isSystem: true,
         ...(ends ? { end: "completed" } : {}),
-        ...(entry.subtype === "local_command" ? { carriedOut: true } : {}),
+        ...(commandOutput(entry) === undefined ? {} : { carriedOut: true }),
         ...(blocked === undefined ? {} : { blocked }),
       };
     }

@@ -9,6 +9,8 @@ import { handOver, isLast } from "./handing_over.ts";
 import { ticketsOf } from "./message.ts";
 import { type ChildStatus, NO_TURN, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
+import { takeFirst } from "./taking.ts";
+import { askPrice, untilSettled } from "./waits.ts";
 
 /**
  * Ends a turn that the child outlives, and with it the run if it was the last one.
@@ -176,9 +178,18 @@ export function overWhenCarriedOut(state: SessionState): Step | undefined {
       text: state.blocked,
     });
   }
-  return state.carriedOut && state.phase === "working" && state.status?.status === "idle"
-    ? overTurn(state, { kind: "answered", stop: {} })
-    : undefined;
+  const { carriedOut, status } = state;
+  if (!carriedOut || state.phase !== "working" || status?.status !== "idle") return undefined;
+  // In the place of a Stop: what it cost may have to be known yet, and a child that is not asked does not tell.
+  const asking = askPrice(state);
+  const settling: SessionState = {
+    ...takeFirst(state),
+    phase: "settling",
+    stop: {},
+    summed: true,
+    priced: asking.length === 0,
+  };
+  return overOnRecord(settling) ?? act(settling, [...untilSettled(state), ...asking]);
 }
 
 /**
@@ -206,8 +217,10 @@ export function overInAnyCase(state: SessionState): Step {
 
 /** Whether the transcript holds the prompt, the structured answer, and the text that the hook spoke of. */
 function isOnRecord(state: SessionState): boolean {
-  const { recorded, completed, stop, failure, answer } = state;
+  const { recorded, completed, carriedOut, stop, failure, answer } = state;
   if (!recorded || !isOutputWritten(state)) return false;
+  // What a command says is no answer.
+  if (carriedOut) return true;
   const message = (stop ?? failure)?.["last_assistant_message"];
   if (completed || typeof message !== "string" || message.trim() === "") return true;
   return announces(message, answer);

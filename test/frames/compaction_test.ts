@@ -341,7 +341,7 @@ for (const version of VERSIONS) {
       ["The short of it", false, true],
       ["<local-command-stdout>Compacted </local-command-stdout>", true, undefined],
     ]);
-    assertEquals(state().typed, { result: "" });
+    assertEquals(state().typed, { command: "compact", result: "" });
   });
 
   Deno.test(`${version}: a typed compaction that fails is told with what Claude Code says of it`, () => {

@@ -129,6 +129,46 @@ for (const version of VERSIONS) {
     assertEquals(kinds(frames), ["assistant", ...ofSkill(version, "s3")]);
   });
 
+  Deno.test(`frames: a typed skill is told with its output, ahead of which is what it did (${version})`, () => {
+    const { frames, push, pushSubagent, state } = startTelling();
+    const subagent = { agentId: "a1", type: "general-purpose", description: "" };
+    const pushFork = (line: object) =>
+      pushSubagent(subagent, { version, isSidechain: true, ...line });
+    const typed = { type: "user", version, uuid: "p", message: { content: "/busy now" } };
+    pushFork(skillText("/w/skills/busy"));
+    pushFork({
+      type: "attachment",
+      attachment: { type: "skill_listing", names: ["busy"], content: "- busy: Works" },
+    });
+    pushFork(shell);
+    pushFork(result("b"));
+    push(typed);
+    const content = "<local-command-stdout>It is done</local-command-stdout>";
+    const output = version === "2.1.330"
+      ? { type: "system", subtype: "local_command", content }
+      : { type: "user", message: { content } };
+    push({ ...output, version });
+    // Its last words are in a file of their own.
+    assertEquals(frames, []);
+    pushFork(words("It is done"));
+    const of = " of forked-command-busy";
+    assertEquals(
+      kinds(frames),
+      version === "2.1.330"
+        ? [
+          ...["task_started", "task_notification", "init"],
+          ...[`user${of}`, `assistant${of}`, `user${of}`, "assistant"],
+        ]
+        : ["init", "user"],
+    );
+    const work = frames.filter(({ parent_tool_use_id: parent }) => typeof parent === "string");
+    assertEquals(
+      work.every(({ task_description: description }) => description === "Works"),
+      true,
+    );
+    assertEquals(state().typed, { command: "custom", result: "It is done" });
+  });
+
   Deno.test(`frames: a skill that runs in the session itself gives no subagent's call (${version})`, () => {
     const { frames, push, pushFork } = begin(version);
     push(call("busy", "s1"));

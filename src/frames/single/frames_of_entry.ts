@@ -37,8 +37,8 @@ export interface FrameContext {
   readonly denialMessages?: readonly string[];
   /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
   readonly decisions?: ReadonlyMap<string, CallDecision>;
-  /** Whether the lines of a compaction are those of a typed one, which are shown in another way. */
-  readonly isTyped?: boolean;
+  /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */
+  readonly typed?: "compact" | "custom" | undefined;
   /** The messages that the turn answers. */
   readonly messages?: readonly { readonly uuid?: string }[];
   /** Whether what subagents say is shown in any case. */
@@ -197,13 +197,16 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
         ? [frame()]
         : [];
     case "local-command":
-      return context.isTyped === true && typeof content === "string"
-        ? [typedFrame(compactionOutput(content), { isReplay: true })]
-        : [];
+      if (context.typed === undefined || typeof content !== "string") return [];
+      return [
+        typedFrame(context.typed === "compact" ? compactionOutput(content) : content, {
+          isReplay: true,
+        }),
+      ];
     case "interrupt":
       return [frame()];
     case "remark":
-      if (context.isTyped === true && entry["isCompactSummary"] === true) {
+      if (context.typed === "compact" && entry["isCompactSummary"] === true) {
         return typeof content === "string"
           ? [typedFrame(content, { isReplay: false, isSynthetic: true })]
           : [];

@@ -19,8 +19,11 @@ export interface Task {
   readonly description: string;
   /** Whether the turn goes on without waiting for it. */
   readonly background: boolean;
-  /** Whether it carries out a skill for which the turn waits: of such a one less is told, before 2.1.330 nothing. */
-  readonly skill?: true;
+  /**
+   * Who has asked for the skill for which the turn waits, if it carries out one: of such a one less is told, before
+   * 2.1.330 nothing, and one that was typed has no call.
+   */
+  readonly skill?: "called" | "typed";
   /** A subagent's type and prompt. */
   readonly agentType?: string;
   readonly prompt?: string;
@@ -69,9 +72,9 @@ const WITH_LIST = "2.1.330";
  * foreground is not named. Up to 2.1.197 a `task_notification` comes with the turn that it starts, so one that the
  * running turn takes in gives none.
  *
- * And of skills that run as subagents: what a typed one does is not told, for no call says when it is over. 2.1.330 runs
- * them in the background unless they say `background: false`, where `claude -p` waits for them. They are described as to
- * the model, with `when_to_use`, and in brief where there are many.
+ * And of skills that run as subagents: 2.1.330 runs them in the background unless they say `background: false`, where
+ * `claude -p` waits for them, and of one that was typed it is not told what it does there. They are described as to the
+ * model, with `when_to_use`, and in brief where there are many.
  */
 export function taskFramesOfEntry(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   if (entry.type === "other") {
@@ -103,7 +106,7 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
   const recent = isVersionAtLeast(context.version, WITH_LIST);
   const frame = systemFrame("task_started", {
     task_id: task.id,
-    tool_use_id: task.toolUseId,
+    tool_use_id: callOf(task),
     description: task.description,
     subagent_type: task.agentType,
     is_backgrounded: recent ? task.background : undefined,
@@ -111,9 +114,9 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
     parent_task_id: recent ? parent : undefined,
     task_type: task.type,
     prompt: task.prompt,
-    ...(task.skill === true ? AMBIENT : {}),
+    ...(task.skill === undefined ? {} : AMBIENT),
   }, context);
-  if (task.skill === true && !recent) return { started: task, tasks: started, frames: [] };
+  if (task.skill !== undefined && !recent) return { started: task, tasks: started, frames: [] };
   return {
     started: task,
     tasks: started,
@@ -226,10 +229,7 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
   const rest = new Map(started.tasks);
   rest.delete(ended.id);
   const failed = block?.is_error === true;
-  if (ended.skill === true) {
-    const status = failed || ended.failed === true ? "failed" : "completed";
-    return { tasks: rest, frames: skillEnd(ended, { status, context }) };
-  }
+  if (ended.skill !== undefined) return endSkill(tasks, ended, { failed, context });
   return {
     ...started,
     tasks: rest,
@@ -254,25 +254,34 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
 }
 
 /** The end of a skill for which the turn has waited; before 2.1.330 `claude -p` does not tell it. */
-function skillEnd(
+export function endSkill(
+  tasks: Tasks,
   task: Task,
-  { status, context }: { readonly status: string; readonly context: TaskContext },
-): readonly SystemFrame[] {
-  if (!isVersionAtLeast(context.version, WITH_LIST)) return [];
-  return [systemFrame("task_notification", {
+  { failed, context }: { readonly failed: boolean; readonly context: TaskContext },
+): TaskStep {
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  if (!isVersionAtLeast(context.version, WITH_LIST)) return { tasks: rest, frames: [] };
+  const frame = systemFrame("task_notification", {
     task_id: task.id,
-    tool_use_id: task.toolUseId,
-    status,
+    tool_use_id: callOf(task),
+    status: failed || task.failed === true ? "failed" : "completed",
     output_file: "",
     summary: task.description,
     ...AMBIENT,
-  }, context)];
+  }, context);
+  return { tasks: rest, frames: [frame] };
+}
+
+/** The call that has started a task, where it is told. */
+function callOf({ skill, toolUseId }: Task): string | undefined {
+  return skill === "typed" ? undefined : toolUseId;
 }
 
 /** A skill for which the turn has waited, and waits no longer. */
 function movedSkill(tasks: Tasks, use: ToolUse, outcome: JsonObject): Task | undefined {
   const task = typeof outcome.agentId === "string" ? tasks.get(outcome.agentId) : undefined;
-  if (outcome.background !== true || task?.skill !== true || task.toolUseId !== use.id) {
+  if (outcome.background !== true || task?.skill === undefined || task.toolUseId !== use.id) {
     return undefined;
   }
   const { skill: _, ...known } = task;

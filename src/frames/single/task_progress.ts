@@ -35,7 +35,7 @@ export function tellProgress(
     ...(since === undefined ? {} : { since }),
   };
   // `claude -p` does not tell it of skills.
-  const frames = (found.skill === true ? [] : callsIn(entry)).map((call) => {
+  const frames = (found.skill !== undefined ? [] : callsIn(entry)).map((call) => {
     task = { ...task, calls: (task.calls ?? 0) + 1 };
     return systemFrame("task_progress", {
       task_id: task.id,

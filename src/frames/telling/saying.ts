@@ -18,14 +18,15 @@ export function say(
   return made.length === 0 ? told(next) : and(begin(next), (state) => told(state, made));
 }
 
-/** Says what has become of tasks, and remembers it. */
+/** Says what has become of tasks, and remembers it; after `system/init` unless it is to be said early. */
 export function tellTasks(
   state: FramesState,
   make: (context: FrameContext & SpeakingContext) => TaskStep,
+  speak = say,
 ): Told {
   let { tasks } = state;
   let started: Task | undefined;
-  const said = say(state, (context) => {
+  const said = speak(state, (context) => {
     const step = make(context);
     ({ tasks, started } = step);
     return step.frames;
@@ -41,7 +42,7 @@ export function tellTasks(
 /** Says frames now, before `system/init` if that has not been told: a typed command does not begin a turn. */
 export function sayEarly(
   state: FramesState,
-  make: (context: FrameContext) => readonly Frame[],
+  make: (context: FrameContext & SpeakingContext) => readonly Frame[],
 ): Told {
   const { version } = state;
   if (version === undefined) return told(state);
@@ -82,6 +83,6 @@ function contextOf(
     messages: taken,
     denialMessages: options.denialMessages,
     decisions,
-    isTyped: typed !== undefined,
+    typed: typed?.command,
   };
 }

@@ -128,11 +128,13 @@ function onRecord(
   };
 }
 
-/** Whether the prompt is a command whose output ends the turn. */
+/** Whether the prompt is a command whose output ends the turn: a skill of the user's says something if it has a subagent. */
 function isTold(state: SessionState): boolean {
   const { version = "" } = state;
-  const name = slashWord(currentPrompt(state)?.text ?? "")?.name ?? "";
-  return claudeCommands(version).kinds.get(name) === "told";
+  const command = slashWord(currentPrompt(state)?.text ?? "");
+  if (command === undefined) return false;
+  const kind = claudeCommands(version).kinds.get(command.name) ?? "absent";
+  return kind === "told" || kind === "absent";
 }
 
 /** The tools that run after a line of the transcript: most lines neither call one nor hold a result. */

@@ -271,6 +271,20 @@ const ROWS: readonly Row[] = [
       `Go. ${call("Skill", { skill: "busy" })} [[say end]]`,
     ],
   },
+  {
+    name: "skill-typed",
+    files: {
+      ".claude/skills/busy/SKILL.md": [
+        "---",
+        "description: Works by itself",
+        "context: fork",
+        "background: false",
+        "---",
+        "Work. [[bash echo inner]] [[say found]]",
+      ].join("\n"),
+    },
+    args: [...STREAM, "--allowedTools=Bash", "/busy now"],
+  },
 
   // Limits
   {

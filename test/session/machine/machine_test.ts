@@ -302,15 +302,18 @@ const COMMAND = line({
   type: "user",
   message: { content: "<command-name>/compact</command-name>" },
 });
-const OUTPUTS = [
-  line({ type: "user", message: { content: "<local-command-stdout>Done</local-command-stdout>" } }),
-  line({ type: "system", subtype: "local_command" }),
-];
+const outputs = (text: string) => {
+  const content = `<local-command-stdout>${text}</local-command-stdout>`;
+  return [
+    line({ type: "user", message: { content } }),
+    line({ type: "system", subtype: "local_command", content }),
+  ];
+};
 
-Deno.test("the output of a typed /compact ends the turn once the child is idle, without a hook", () => {
-  for (const output of OUTPUTS) {
+Deno.test("the output of a typed /compact or skill ends the turn once the child is idle, without a hook", () => {
+  for (const output of outputs("Done")) {
     const early = simulate({ prompt: "/compact x" });
-    const late = simulate({ prompt: "/compact" });
+    const late = simulate({ prompt: "/skill-of-the-user" });
     for (const session of [early, late]) {
       session.hear({ ...status("idle"), version: "2.1.330" });
       session.hear(status("busy"));
@@ -331,11 +334,18 @@ Deno.test("the output of a typed /compact ends the turn once the child is idle, 
 });
 
 Deno.test("the output of a command ends no other turn", () => {
-  for (const prompt of ["hello there", "/init"]) {
+  for (
+    const [prompt, said] of [
+      ["hello there", "Done"],
+      ["/init", "Done"],
+      // Its subagent is at work yet.
+      ["/skill-of-the-user", "Running in the background as @it"],
+    ] as const
+  ) {
     const session = simulate({ prompt });
     session.hear({ ...status("busy"), version: "2.1.330" });
     session.hear(PROMPT);
-    for (const output of OUTPUTS) session.hear(output);
+    for (const output of outputs(said)) session.hear(output);
     session.hear(status("idle"));
     assertEquals(session.signals(), []);
   }

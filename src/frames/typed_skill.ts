@@ -1,0 +1,73 @@
+import { framesOfEntry } from "./single/frames_of_entry.ts";
+import { endSkill, startTask, type Task } from "./single/task_frames.ts";
+import { unavailableFrame } from "./single/unavailable_frame.ts";
+import { isSkillText, typedSkills, withFork } from "./forked_skills.ts";
+import { tellUncalled } from "./subagent_lines.ts";
+import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { say, sayEarly, tellTasks } from "./telling/saying.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
+import { commandOutput } from "../transcript/command_output.ts";
+import type { Entry } from "../transcript/entry.ts";
+import { resultText } from "../transcript/kept_entry.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+
+/**
+ * Tells what became of a skill with `context: fork` that was typed, once its output is there, as `claude -p` does: what
+ * its subagent did comes before the words, since 2.1.330; before that the words alone are told.
+ */
+export function tellTypedSkill(state: FramesState, entry: Entry): Told {
+  const text = state.typed === undefined ? commandOutput(entry) : undefined;
+  const name = text === undefined ? undefined : skillIn(state);
+  if (text === undefined || name === undefined || entry.type === "other") return told(state);
+  const typed: FramesState = { ...state, typed: { command: "custom", result: text.trim() } };
+  const isNew = isVersionAtLeast(state.version ?? "", "2.1.330");
+  const [agentId] = typedSkills(state.uncalled);
+  const worked = isNew && agentId !== undefined
+    ? tellWork(typed, { agentId, name })
+    : told({ ...typed, uncalled: [] });
+  return and(worked, (state) =>
+    say(state, (context) => {
+      if (entry.type === "user") return framesOfEntry(entry, context);
+      return [unavailableFrame(text, {
+        ...context,
+        uuid: entry.uuid ?? context.newUuid(),
+        messageId: context.newUuid(),
+        timestamp: entry.timestamp ?? "",
+        carriedOut: {},
+      })];
+    }));
+}
+
+/** The name of the skill that the prompt asks for, which is no command of Claude Code's own. */
+function skillIn({ prompt }: FramesState): string | undefined {
+  const content = prompt?.message.content;
+  return typeof content === "string" ? slashWord(content)?.name : undefined;
+}
+
+/** Tells what the subagent has done: that it began and ended comes ahead of the turn. */
+function tellWork(
+  before: FramesState,
+  { agentId, name }: { readonly agentId: string; readonly name: string },
+): Told {
+  const [first] = before.uncalled.filter(({ subagent }) => subagent.agentId === agentId);
+  if (first === undefined) return told(before);
+  const call = { id: `forked-command-${name}`, name: "Skill", input: { skill: name } };
+  const task: Task = {
+    id: agentId,
+    toolUseId: call.id,
+    type: "local_agent",
+    description: `/${name}`,
+    background: false,
+    agentType: first.subagent.type,
+    skill: "typed",
+    ...(isSkillText(first.entry) ? { prompt: resultText(first.entry.message.content) } : {}),
+  };
+  const begun = tellTasks(before, (context) => startTask(before.tasks, task, context), sayEarly);
+  const ended = and(begun, (state) =>
+    tellTasks(
+      state,
+      (context) => endSkill(state.tasks, task, { failed: false, context }),
+      sayEarly,
+    ));
+  return and(ended, (state) => tellUncalled(withFork(state, { agentId, call })));
+}
