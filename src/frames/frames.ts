@@ -34,8 +34,11 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
  */
 const INIT_DELAY_MS = 2000;
 const INIT_DELAY_RESUMED_MS = 200;
-/** How long the lines before a compaction may take to be read: they are held back for 0.1 s. */
-const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 300 } as const;
+/**
+ * How long the lines before a compaction may take to be read, unless its outcome comes sooner: they are held back for
+ * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
+ */
+const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
 /** How long the lines of a subagent that is over may take to be read: they are written together with its result. */
 const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 300 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
