@@ -55,6 +55,7 @@ import {
 import { isAddedToPrompt } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import { asText } from "../transcript/json_object.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
@@ -163,7 +164,7 @@ function lineId(entry: Entry): string | undefined {
 }
 
 function isOfRequest(entry: Entry): boolean {
-  return entry.type === "other" && `${entry.line.type}`.startsWith("api-request");
+  return entry.type === "other" && asText(entry.line.type).startsWith("api-request");
 }
 
 /** So many lines are no beginning: what they hold back would take up memory. */

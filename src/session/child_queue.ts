@@ -1,5 +1,5 @@
 import type { Entry } from "../transcript/entry.ts";
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import { enqueuedNotification, isNotification } from "../transcript/task_notification.ts";
 import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "./session_state.ts";
 
@@ -45,7 +45,7 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
     noticed: queue.noticed && length > 0,
     // A subagent that ends takes what is left for it out too, before the result of its call.
     leftAt: queue.noticed && operation === "dequeue" && state.tools.size === 0
-      ? Date.parse(`${timestamp}`)
+      ? Date.parse(asText(timestamp))
       : queue.leftAt,
   };
 }

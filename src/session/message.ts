@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 
 /**
  * How a prompt reaches the child:
@@ -108,7 +108,7 @@ export function promptParts({ text, images, content }: Prompt): readonly PromptP
     const { type, text = "", source } = isJsonObject(block) ? block : {};
     const paragraph = at === 0 ? "" : "\n";
     if (type === "text") {
-      pending += `${paragraph}${text}`;
+      pending += `${paragraph}${asText(text)}`;
       return;
     }
     pending += paragraph;

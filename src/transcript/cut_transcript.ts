@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "./json_object.ts";
 import { strangerToTurn } from "./stranger_to_turn.ts";
 
 /** What becomes of a transcript that is cut; or what keeps it from being cut there, and why: a clause. */
@@ -31,7 +31,7 @@ export function cutTranscript(
   const chain = lastBranch(lines);
   const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
   if (at < 0 || !chain.has(upTo)) return refused("message", `the session has no message "${upTo}"`);
-  const inChain = ({ value }: Line) => chain.has(String(value["uuid"]));
+  const inChain = ({ value }: Line) => chain.has(asText(value["uuid"]));
   const kept = lines.slice(0, at + 1);
   const spoken = kept.filter(inChain).filter(({ value }) => isSpoken(value));
   if (!isEndOfAnswer(spoken)) {

@@ -7,3 +7,11 @@ export interface JsonObject {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/**
+ * A value of JSON as a text. A template or `String` throws where an object has a `toString` of its own, which is no
+ * function in JSON: what comes from outside could end a run with it.
+ */
+export function asText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

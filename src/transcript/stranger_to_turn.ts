@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "./json_object.ts";
 
 /**
  * Attachments that Claude Code itself adds to any turn, and that carry nobody's words. `claude -p` 2.1.330 knows more
@@ -101,5 +101,5 @@ function textOf({ message }: JsonObject): string {
 }
 
 function nameOf({ type, uuid }: JsonObject): string {
-  return `the ${type} line ${uuid}`;
+  return `the ${asText(type)} line ${asText(uuid)}`;
 }

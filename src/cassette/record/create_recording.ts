@@ -17,6 +17,7 @@ import type { Screen } from "../../session/terminal/screen.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
+import { asText } from "../../transcript/json_object.ts";
 
 /** Most characters of output that are kept: a real session of an hour writes a few. */
 const MOST_OUTPUT = 32 * 1024 * 1024;
@@ -168,7 +169,7 @@ export function createRecording(options: {
           redact,
           pieceOf: ({ frame }) =>
             frame.type === "system" && frame.subtype === "shell_output_delta"
-              ? { of: `${frame.tool_use_id}`, text: `${frame.text}` }
+              ? { of: asText(frame.tool_use_id), text: asText(frame.text) }
               : undefined,
           withText: ({ at, frame }, text) => ({ at, frame: { ...frame, text } as Frame }),
         }).map(({ at, frame }) => ({ at, frame: redactValue(frame) })),

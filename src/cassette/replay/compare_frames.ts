@@ -1,4 +1,5 @@
 import type { AnyFrame } from "../../wire/frame.ts";
+import { asText } from "../../transcript/json_object.ts";
 
 /**
  * Says where what is said differs from what was said: a sentence for the first frame that does, and one for frames that
@@ -55,7 +56,7 @@ function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function nameOf({ type, subtype }: AnyFrame): string {
-  return subtype === undefined ? type : `${type}/${subtype}`;
+  return subtype === undefined ? type : `${type}/${asText(subtype)}`;
 }
 
 /** Longer values are cut in a sentence. */

@@ -1,4 +1,5 @@
 import type { Deeds } from "./deeds.ts";
+import { asText } from "../../transcript/json_object.ts";
 
 /** What was done, in the tense of either run. */
 interface Words {
@@ -63,37 +64,43 @@ function wordsOfEffect(effect: Readonly<Record<string, unknown>>): Words {
       return { past: "delivered the prompt", present: "delivers the prompt" };
     case "kill": {
       const whom = effect["tree"] === true ? "the child and its tools" : "the child";
-      const rest = `${effect["signal"]} to ${whom}`;
+      const rest = `${asText(effect["signal"])} to ${whom}`;
       return { past: `sent ${rest}`, present: `sends ${rest}` };
     }
     case "resize": {
       const { cols, rows } = effect["size"] as { readonly cols: unknown; readonly rows: unknown };
-      const rest = `the terminal ${cols}x${rows} cells`;
+      const rest = `the terminal ${asText(cols)}x${asText(rows)} cells`;
       return { past: `made ${rest}`, present: `makes ${rest}` };
     }
     case "list-shells":
       return { past: "looked which shells run", present: "looks which shells run" };
     case "follow-shell":
-      return { past: `followed shell ${effect["id"]}`, present: `follows shell ${effect["id"]}` };
+      return {
+        past: `followed shell ${asText(effect["id"])}`,
+        present: `follows shell ${asText(effect["id"])}`,
+      };
     case "leave-shell":
-      return { past: `left shell ${effect["id"]}`, present: `leaves shell ${effect["id"]}` };
+      return {
+        past: `left shell ${asText(effect["id"])}`,
+        present: `leaves shell ${asText(effect["id"])}`,
+      };
     case "report": {
       const { exitCode, problem } = effect["report"] as {
         readonly exitCode: unknown;
         readonly problem?: { readonly message?: unknown };
       };
-      const words = problem === undefined ? "" : ` and "${problem.message}"`;
+      const words = problem === undefined ? "" : ` and "${asText(problem.message)}"`;
       return {
-        past: `told exit code ${exitCode}${words}`,
-        present: `tells exit code ${exitCode}${words}`,
+        past: `told exit code ${asText(exitCode)}${words}`,
+        present: `tells exit code ${asText(exitCode)}${words}`,
       };
     }
     case "end": {
       const { kind } = effect["ending"] as { readonly kind: unknown };
-      return { past: `ended as "${kind}"`, present: `ends as "${kind}"` };
+      return { past: `ended as "${asText(kind)}"`, present: `ends as "${asText(kind)}"` };
     }
     default: {
-      const rest = `something unknown ("${effect["type"]}")`;
+      const rest = `something unknown ("${asText(effect["type"])}")`;
       return { past: `did ${rest}`, present: `does ${rest}` };
     }
   }

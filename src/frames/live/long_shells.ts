@@ -1,5 +1,5 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import {
   and,
   type FramesState,
@@ -26,7 +26,7 @@ export function noteShells(
       : {};
     return background === true || Number.isNaN(since)
       ? []
-      : [[id, { since, description: `${description ?? command ?? ""}` }] as const];
+      : [[id, { since, description: asText(description ?? command ?? "") }] as const];
   });
   return called.length === 0 ? state : { ...state, shells: new Map([...state.shells, ...called]) };
 }

@@ -5,7 +5,7 @@ import {
   type SystemEntry,
   type UserEntry,
 } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import { OUTPUT_REMINDER } from "../../transcript/structured_output.ts";
 import type { SystemFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
@@ -98,11 +98,11 @@ export function hookRemarks(entry: Entry, context: FrameContext): readonly Syste
   if (entry.type === "system") return stopProblem(entry, { isNew, context });
   if (entry.type !== "attachment" || !isNew) return [];
   const { type, hookName, hookEvent, content, toolUseID, timedOut } = entry.attachment;
-  if (type === "hook_system_message" && !TOLD_ANYWAY.includes(`${hookEvent}`)) {
+  if (type === "hook_system_message" && !TOLD_ANYWAY.includes(asText(hookEvent))) {
     return [
       systemFrame(
         "informational",
-        { content: `${hookName} says: ${content}`, level: "notice" },
+        { content: `${asText(hookName)} says: ${asText(content)}`, level: "notice" },
         context,
       ),
     ];
@@ -159,8 +159,8 @@ function attachedEnd({ attachment }: AttachmentEntry): HookEnd | undefined {
       return { ...hook, exitCode: 1, outcome: "cancelled" };
     case "hook_blocking_error": {
       if (!isJsonObject(blockingError)) return undefined;
-      const text = `${blockingError["blockingError"]}`;
-      const prefix = `[${blockingError["command"]}]: `;
+      const text = asText(blockingError["blockingError"]);
+      const prefix = `[${asText(blockingError["command"])}]: `;
       // One that blocks with JSON has succeeded, and what it has written is not on record.
       return text.startsWith(prefix)
         ? { ...hook, stderr: withoutWords(text.slice(prefix.length)), ...BLOCKED }

@@ -1,7 +1,7 @@
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import { type FastModeAsked, fastModeOf } from "../result/fast_mode.ts";
 import type { InitFrame } from "../../wire/frame.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import { asText, type JsonObject } from "../../transcript/json_object.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 
 /**
@@ -121,7 +121,7 @@ function withOutputTool(
   output: true | "initialized",
 ): readonly unknown[] {
   const next = output === true
-    ? tools.findIndex((tool, place) => place > 0 && `${tool}` > OUTPUT_TOOL)
+    ? tools.findIndex((tool, place) => place > 0 && asText(tool) > OUTPUT_TOOL)
     : -1;
   return tools.toSpliced(next < 0 ? tools.length : next, 0, OUTPUT_TOOL);
 }

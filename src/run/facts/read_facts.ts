@@ -20,7 +20,7 @@ import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { toolPrefix } from "../plan/decide.ts";
 import { hooklessFlag } from "../plan/without_hooks.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
@@ -161,7 +161,9 @@ function promptServerOf(
   const { type = "stdio", command } = config;
   if (type === "stdio" && typeof command === "string") return { promptServer: { name, config } };
   throw new CliError(
-    `Cannot honour --permission-prompt-tool=${promptTool}: claude-print asks servers that are programs, and "${name}" is reached by ${type}`,
+    `Cannot honour --permission-prompt-tool=${promptTool}: claude-print asks servers that are programs, and "${name}" is reached by ${
+      asText(type)
+    }`,
     { suggestion: "Name a tool of a server with a command, or use rules: --allowedTools" },
   );
 }

@@ -1,5 +1,5 @@
 import { isCallers } from "../../wire/control.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */
 const LONGEST_ARGUMENT = 100_000;
@@ -142,7 +142,7 @@ function fileOf(name: string, agent: unknown): string {
   const lines = Object.entries({ ...fields, name }).map(([field, value]) =>
     `${inFront(field)}: ${inFront(value)}\n`
   );
-  return `---\n${lines.join("")}---\n${prompt}`;
+  return `---\n${lines.join("")}---\n${asText(prompt)}`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import type { SettledMessage } from "../message.ts";
 import type { Consulted } from "../input.ts";
@@ -54,7 +54,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
     ...message,
     settled: {
       kind: "local",
-      text: `${text}`,
+      text: asText(text),
       version,
       carried: {
         ...(typeof name === "string" ? { name } : {}),

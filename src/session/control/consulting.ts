@@ -7,6 +7,7 @@ import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { changed, isNew, refuse, respond } from "./answering.ts";
 import { answerOnServers, asksForServers, type ServersAnswer, serversError } from "./servers.ts";
+import { asText } from "../../transcript/json_object.ts";
 
 /**
  * Requests that ask what Claude Code would say of itself, its settings, its MCP servers and this session, or hang on it:
@@ -40,7 +41,7 @@ function asIsAsked({ lineIds }: SessionState, request: ControlRequest): ControlR
   if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
   if (request.subtype !== "rewind_files") return request;
   const { user_message_id: id } = request.body;
-  return { ...request, body: { ...request.body, user_message_id: lineIds.get(`${id}`) ?? id } };
+  return { ...request, body: { ...request.body, user_message_id: lineIds.get(asText(id)) ?? id } };
 }
 
 /** A headless Claude Code has answered, or could not be asked. */

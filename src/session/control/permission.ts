@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { CallerQuestion } from "../../wire/control.ts";
 import type { CallDecision } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
@@ -16,7 +16,7 @@ export function permissionQuestion(
   payload: HookPayload,
   { call, isNew }: { readonly call: ToolCall | undefined; readonly isNew: boolean },
 ): CallerQuestion {
-  const name = String(payload["tool_name"]);
+  const name = asText(payload["tool_name"]);
   const input = payload["tool_input"];
   const { permission_suggestions: suggestions, agent_id: agentId } = payload;
   const described = descriptionOf(input, payload["cwd"]);
@@ -40,7 +40,7 @@ function descriptionOf(input: unknown, cwd: unknown): string | undefined {
   const path = input["notebook_path"] ?? input["file_path"];
   if (typeof description === "string") return description;
   if (typeof path !== "string") return undefined;
-  return path.startsWith(`${cwd}/`) ? path.slice(`${cwd}/`.length) : path;
+  return path.startsWith(`${asText(cwd)}/`) ? path.slice(`${asText(cwd)}/`.length) : path;
 }
 
 /** A tool as a person knows it; those of MCP servers say whose they are. */
@@ -122,7 +122,7 @@ export function failedRequest(why: string): Decision {
 
 /** The refusal of a call because the tool that was asked for its permission has failed: then nobody has decided. */
 export function toolFailure(tool: unknown, why: string): Decision {
-  const message = `<tool_use_error>Error calling tool (${tool}): ${why}</tool_use_error>`;
+  const message = `<tool_use_error>Error calling tool (${asText(tool)}): ${why}</tool_use_error>`;
   return { ...failedDecision(message), outcome: "late" };
 }
 

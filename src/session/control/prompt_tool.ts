@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { Effect } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
@@ -12,7 +12,7 @@ type Permission = Extract<Question, { readonly kind: "permission" }>;
 export function notePromptTools(state: SessionState, { result }: JsonObject): SessionState {
   const tools = isJsonObject(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return state;
-  const names = tools.filter(isJsonObject).map(({ name }) => `${name}`);
+  const names = tools.filter(isJsonObject).map(({ name }) => asText(name));
   return { ...state, promptTools: [...new Set([...state.promptTools, ...names])] };
 }
 
@@ -53,8 +53,8 @@ export function promptDecision(
   const isNew = isVersionAtLeast(version, "2.1.330");
   const { tool } = question;
   if (isJsonObject(error)) {
-    const code = isNew ? "" : `MCP error ${error["code"]}: `;
-    return toolFailure(tool, `${code}${error["message"]}`);
+    const code = isNew ? "" : `MCP error ${asText(error["code"])}: `;
+    return toolFailure(tool, `${code}${asText(error["message"])}`);
   }
   const [first] = isJsonObject(result) && Array.isArray(result["content"]) ? result["content"] : [];
   const text = isJsonObject(first) && typeof first["text"] === "string" ? first["text"] : "";

@@ -1,5 +1,5 @@
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import type { Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
@@ -195,7 +195,7 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
   const { defaultMode = "default" } = isJsonObject(settings["permissions"])
     ? settings["permissions"]
     : {};
-  if (!MODES.includes(`${defaultMode}`)) {
+  if (!MODES.includes(asText(defaultMode))) {
     return act(state, [refuse(request, {
       error: `Cannot apply settings: "defaultMode" must be one of ${MODES.join(", ")}`,
     })]);

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { type ControlRequest, isCallers } from "../../wire/control.ts";
 import type { ServerChanges } from "../effect.ts";
 import type { SessionState } from "../session_state.ts";
@@ -42,16 +42,16 @@ export function answerOnServers(
   if (subtype === "mcp_status") return { response: { mcpServers: servers } };
   const { serverName: name, enabled } = body;
   const server = servers.find((each) => each["name"] === name);
-  if (server === undefined) return { error: `Server not found: ${name}` };
+  if (server === undefined) return { error: `Server not found: ${asText(name)}` };
   if (subtype === "mcp_toggle") {
-    return { changes: { switched: { [`${name}`]: enabled === true } } };
+    return { changes: { switched: { [asText(name)]: enabled === true } } };
   }
   if (server["status"] === "disabled") {
     return {
-      error: `MCP server ${name} is disabled — enable it (mcp_toggle) before reconnecting`,
+      error: `MCP server ${asText(name)} is disabled — enable it (mcp_toggle) before reconnecting`,
     };
   }
-  if (ownServersOf(state).includes(`${name}`)) {
+  if (ownServersOf(state).includes(asText(name))) {
     return { error: "SDK servers should be handled in print.ts" };
   }
   return server["status"] === "failed"
@@ -97,8 +97,8 @@ function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[]
       }),
     };
   });
-  return [...listed.filter(({ name }) => !dropped.includes(`${name}`)), ...added, ...own]
-    .map((server) => switchedAs(server, switched[`${server["name"]}`]));
+  return [...listed.filter(({ name }) => !dropped.includes(asText(name))), ...added, ...own]
+    .map((server) => switchedAs(server, switched[asText(server["name"])]));
 }
 
 /** The names of the servers in the caller's own process. */

@@ -1,5 +1,5 @@
 import type { Entry } from "../../transcript/entry.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { awaitBackground, backgroundTasksOf } from "../background_wait.ts";
@@ -34,7 +34,7 @@ export function withTasks(state: SessionState, entry: Entry): SessionState {
   if (entry.type === "other") return withoutTask(state, enqueuedNotification(entry.line)?.taskId);
   if (entry.type === "assistant") {
     const made = entry.message.content.flatMap(({ type, id, name, input }) =>
-      type === "tool_use" && typeof id === "string" && TOOLS.includes(`${name}`)
+      type === "tool_use" && typeof id === "string" && TOOLS.includes(asText(name))
         ? [[id, namesIn(input)] as const]
         : []
     );
@@ -66,7 +66,7 @@ export function withTasks(state: SessionState, entry: Entry): SessionState {
 function namesIn(input: unknown): readonly string[] {
   const { command, description } = isJsonObject(input) ? input : {};
   return [command, description].filter((name) => typeof name === "string" && name.trim() !== "")
-    .map((name) => `${name}`);
+    .map(asText);
 }
 
 function withoutTask(state: SessionState, task: string | undefined): SessionState {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
+import { asText, type JsonObject } from "../../transcript/json_object.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import {
   OUTPUT_ACCEPTED,
@@ -107,7 +107,7 @@ function onCall(
     ]);
   }
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
-  const accepted = { callId: `${meta["claudecode/toolUseId"]}`, written: false };
+  const accepted = { callId: asText(meta["claudecode/toolUseId"]), written: false };
   return act({ ...before, output: { ...before.output, tries, accepted } }, [
     reply(id, {
       content: [{ type: "text", text: OUTPUT_ACCEPTED }],

@@ -14,14 +14,16 @@ const FIELDS = [
   ...["user_message_id", "message_uuid", "server_name", "message", "hooks", "__proto__"],
 ];
 
+// The last one no template takes.
+const value = fc.oneof(fc.jsonValue(), fc.constant({ toString: {} }));
 const asked = fc.record({
   subtype: fc.oneof(fc.constantFrom(...SUBTYPES), fc.string()),
-  body: fc.dictionary(fc.constantFrom(...FIELDS), fc.jsonValue()),
+  body: fc.dictionary(fc.constantFrom(...FIELDS), value),
 });
 
 const said = fc.oneof(
   fc.record({
-    response: fc.dictionary(fc.constantFrom("mcpServers", "models"), fc.jsonValue()),
+    response: fc.dictionary(fc.constantFrom("mcpServers", "models"), value),
   }),
   fc.record({ error: fc.string() }),
   fc.record({ failure: fc.string() }),
