@@ -1,9 +1,6 @@
-import type { Input, Subagent } from "../session/input.ts";
+import type { Input, Subagent, Untimed } from "../session/input.ts";
 import { type Entry, lineOf, readEntry } from "../transcript/entry.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
-
-// deno-lint-ignore no-explicit-any
-type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 
 /** Inputs that hold lines of transcripts, which are recorded as they are in the file. */
 type WithLines = "earlier" | "transcript" | "subagent";

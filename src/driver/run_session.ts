@@ -1,29 +1,23 @@
-import { dirname } from "node:path";
-import { drainFd } from "../../ffi/descriptors/fd.ts";
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import type { WindowSize } from "../../ffi/terminal/pty.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
-import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
+import { ChildTerminal } from "./child_terminal.ts";
 import { claudeVersion } from "./claude_version.ts";
-import { renderScreen } from "./hands/render_screen.ts";
+import { Deadlines } from "./deadlines.ts";
 import { HeadlessTwin, type TwinPlan } from "./hands/headless_twin.ts";
 import { placeImage } from "./hands/place_image.ts";
 import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
 import { terminalSize } from "./hands/terminal_size.ts";
-import { ChildFolders } from "./sources/child_folders.ts";
 import type { Caller, CallerInput } from "./sources/caller/caller.ts";
+import type { HookCall } from "./sources/hook_source.ts";
 import { McpBridge } from "./sources/mcp_bridge.ts";
 import { McpSource } from "./sources/mcp_source.ts";
 import { RetrySource } from "./sources/retry_source.ts";
 import { runningShells } from "./sources/shells/running_shells.ts";
-import type { ShellNews, ShellSource } from "./sources/shells/shell_source.ts";
-import { StatusSource } from "./sources/status_source.ts";
+import type { ShellSource } from "./sources/shells/shell_source.ts";
 import type { StreamSource } from "./sources/stream_source.ts";
-import { subagentFolders, SubagentSource } from "./sources/subagent_source.ts";
-import { TerminalRing } from "./sources/terminal_ring.ts";
-import { TranscriptSource } from "./sources/transcript_source.ts";
+import { WrittenSource } from "./sources/written_source.ts";
 import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import {
@@ -42,8 +36,7 @@ import {
 } from "../sandbox/processes/run_processes.ts";
 import type { Bridge } from "../sandbox/folder/folder_contents.ts";
 import { readJsonObject } from "../sandbox/read_json_object.ts";
-import type { DeadlineName } from "../session/deadline_names.ts";
-import type { ChildRemains, Input, OutputProblem } from "../session/input.ts";
+import type { ChildRemains, Input, OutputProblem, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/waits.ts";
 import { costOfClaudeJson, costOfStatusLine } from "../transcript/cost.ts";
@@ -120,8 +113,6 @@ export interface SessionRun {
   readonly lastScreen: () => Promise<Screen>;
 }
 
-/** How often the child's files are looked at where its folders are watched, in milliseconds: a watch may be lost. */
-const WATCHED_MS = 500;
 /** How often a shell is looked at that is about to wait for it, in milliseconds. */
 const AWAITED_MS = 2;
 /** A poll that returns this much too late was not late by itself: this program was stopped meanwhile. */
@@ -129,15 +120,10 @@ const STOPPED_MS = 2000;
 /** Signals that whoever ends a job may send to all its processes, and how much later than the child this one may get it. */
 const MEANT_FOR_ALL: readonly number[] = Object.values(STOP_SIGNALS);
 const SIGNALLED_MS = 200;
-/** Most bytes typed ahead of a child that does not read them; one paste may be longer. */
-const MOST_UNREAD = 1024 * 1024;
 /** Most bytes owed to whoever reads the output while more of what shells write is taken up. */
 const MOST_OWED = 1024 * 1024;
 /** How long nobody may take frames before a run that has ended goes on without waiting for it, in milliseconds. */
 const TAKEN_MS = 1000;
-/** Most portions of a terminal's output that are still read once the child is gone: 16 MB and more. */
-const MAX_LAST_PORTIONS = 512;
-
 /**
  * Follows a child to its end: the one place that waits.
  *
@@ -146,28 +132,31 @@ const MAX_LAST_PORTIONS = 512;
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
   const { child, sandbox, conversation, outlets = [] } = options;
-  const { hooks, pty, pidfd } = child;
-  let size: WindowSize = conversation.session.size;
+  const { hooks, pidfd } = child;
   await using stack = new AsyncDisposableStack();
   const poller = stack.use(new Poller());
   const bridges = sandbox.bridges.map((bridge) => stack.use(new McpBridge(bridge)));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
-  const transcript = new TranscriptSource({ ...sandbox, sessionId: options.sessionId });
-  const subagents = options.frames
-    ? new SubagentSource({ ...sandbox, mirrored: conversation.frames.mirrorPath !== undefined })
-    : undefined;
+  const terminal = new ChildTerminal(child.pty, conversation.session.size);
   const retries = options.retryLines && new RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
   const logLines = options.toldLines;
   const shells = conversation.frames.shellOutput === undefined
     ? undefined
     : stack.use(await followShells(options));
-  // A user may have few watches, and Claude Code wants one: only what is told as it happens is worth one more.
-  const folders = options.frames ? stack.use(new ChildFolders()) : undefined;
-  const ring = new TerminalRing();
-  const typed = new WriteQueue();
-  const buffer = new Uint8Array(64 * 1024);
-  const deadlines = new Map<DeadlineName, number>();
+  const deadlines = new Deadlines();
+  // A recording keeps microseconds.
+  const elapsed = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
+  const written = stack.use(
+    new WrittenSource({
+      ...options,
+      ...sandbox,
+      pid: child.pid,
+      mirrored: conversation.frames.mirrorPath !== undefined,
+      retries,
+      now: elapsed,
+    }),
+  );
   options.signals.onArrival = () => poller.wake();
   stack.defer(() => options.signals.onArrival = undefined);
   const { caller: speaker } = options;
@@ -182,7 +171,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       ...options,
       plan: options.twin,
       configDir: sandbox.configDir,
-      isWritten: () => transcript.path !== undefined || sandbox.resumed.size > 0,
+      isWritten: () => written.hasTranscript || sandbox.resumed.size > 0,
       model: () => state.frames.model,
       onArrival: () => poller.wake(),
     }),
@@ -196,24 +185,15 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     stack.use(listenToSignals(["SIGWINCH"], onResize));
     // The child has been there for a moment in which nobody listened.
     const { rows, cols } = terminalSize();
-    resized = rows !== size.rows || cols !== size.cols;
+    resized = rows !== terminal.size.rows || cols !== terminal.size.cols;
   }
 
   let end: ConversationEnd | undefined;
-  const status = new StatusSource({ configDir: sandbox.configDir, pid: child.pid });
-
   let state = startConversation(conversation);
   /** What a stopped turn's tools left running, once it has to be ended too. */
   let tree: RunProcesses | undefined;
   let looking = false;
   let listing = false;
-  /** Whether the child's folders tell when it writes its files, whether they have, and when those were looked at last. */
-  let isWatched = false;
-  let isNews = false;
-  let lookedAt = 0;
-  let terminalOpen = true;
-  // A recording keeps microseconds.
-  const elapsed = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
 
   const give = (input: Input) => {
     options.onInput?.(input);
@@ -234,9 +214,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const carryOut = (effect: ConversationEffect): void => {
     switch (effect.type) {
       case "write":
-        // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
-        if (typed.pending < MOST_UNREAD) typed.push(effect.bytes);
-        if (terminalOpen) typed.flush(pty.fd);
+        terminal.type(effect.bytes);
         break;
       case "answer":
         hooks.answer(effect.id, effect.reply);
@@ -254,20 +232,19 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         bridges.find(({ server }) => server === effect.server)?.send(effect.message);
         break;
       case "deadline":
-        if (effect.afterMs === undefined) deadlines.delete(effect.name);
-        else deadlines.set(effect.name, elapsed() + effect.afterMs);
+        deadlines.set(
+          effect.name,
+          effect.afterMs === undefined ? undefined : elapsed() + effect.afterMs,
+        );
         break;
       case "look":
         looking = true;
         break;
       case "postpone":
-        for (const [name, due] of deadlines) {
-          if (name !== "timeout") deadlines.set(name, due + effect.byMs);
-        }
+        deadlines.postpone(effect.byMs);
         break;
       case "resize":
-        size = effect.size;
-        if (terminalOpen) pty.resize(size);
+        terminal.resize(effect.size);
         break;
       case "kill":
         if (effect.tree) tree = findRunProcesses(child.marks, tree);
@@ -298,32 +275,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   };
 
-  /** Which requests have failed: read after what came of those that followed, and told before it. */
-  const readFaults = () => {
-    for (const fault of retries?.faults(elapsed()) ?? []) {
-      give({ at: elapsed(), type: "fault", fault });
-    }
-  };
-  const readTranscript = () => {
-    const entries = transcript.read();
-    readFaults();
-    for (const entry of entries) give({ at: elapsed(), type: "transcript", entry });
-    const news = transcript.path === undefined ? [] : subagents?.read(transcript.path) ?? [];
+  /** Hands on what is heard now. */
+  const tell = (news: Iterable<Untimed<Input>> = []) => {
     for (const one of news) give({ at: elapsed(), ...one });
-    if (entries.length + news.length > 0) give({ at: elapsed(), type: "read" });
-  };
-  const readFiles = () => {
-    lookedAt = elapsed();
-    isNews = false;
-    const { path } = transcript;
-    isWatched = path !== undefined && folders?.watch([
-          `${sandbox.configDir}/sessions`,
-          dirname(path),
-          ...subagentFolders(path),
-        ]) === true;
-    const changed = status.read();
-    if (changed !== undefined) give({ at: elapsed(), type: "status", ...changed });
-    readTranscript();
   };
   const readLog = () => {
     // Once the first request is not held back any more, nobody asks.
@@ -338,13 +292,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       ? { problems: options.output.problemsOf(params["arguments"] ?? {}) }
       : {};
   };
-  const tellShells = (news: readonly ShellNews[] = []) => {
-    for (const one of news) give({ at: elapsed(), ...one });
-  };
   /** Reads all that there is of the transcript. Whoever takes the frames slowly is waited for, but not who takes none. */
   const readRest = async () => {
     let isTaken = true;
-    for (readFiles(); transcript.isBehind; readTranscript()) {
+    for (tell(written.read()); written.isBehind; tell(written.readTranscript())) {
       const owing = outlets.filter(({ pending }) => pending > MOST_OWED);
       if (owing.length === 0 || !isTaken) continue;
       const ready = await poller.wait(owing.map(({ fd }) => ({ fd, write: true })), TAKEN_MS);
@@ -354,43 +305,17 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const readHooks = () => {
     const calls = hooks.read();
-    readFaults();
-    for (const call of calls) {
-      if (call.event === STATUS_LINE) {
-        const cost = costOfStatusLine(call.payload);
-        const limits = limitsOfStatusLine(call.payload);
-        const { ranAt } = call;
-        if (cost !== undefined) {
-          give({
-            at: elapsed(),
-            type: "cost",
-            ...cost,
-            ...(limits === undefined ? {} : { limits }),
-            ...(ranAt === undefined ? {} : { ranAt }),
-          });
-        }
-        continue;
-      }
-      give({ at: elapsed(), type: "hook", ...call });
-    }
+    tell(written.faults());
+    tell(calls.flatMap(heardOf));
   };
   const readStream = () => {
-    for (const part of stream?.take() ?? []) give({ at: elapsed(), type: "stream", ...part });
+    tell(stream?.take().map((part) => ({ type: "stream", ...part })));
   };
   const takeSignals = () => {
-    for (const signal of options.signals.take()) give({ at: elapsed(), type: "signal", signal });
+    tell(options.signals.take().map((signal) => ({ type: "signal", signal })));
   };
-  /** Reads what the terminal holds, a flood in portions, so that everything else is heard in between. */
-  const readTerminal = (portions: number) => {
-    const onBytes = (bytes: Uint8Array<ArrayBuffer>) => {
-      ring.push(bytes);
-      give({ at: elapsed(), type: "terminal", bytes });
-    };
-    let outcome: ReturnType<typeof drainFd> = "more";
-    for (let portion = 0; portion < portions && outcome === "more"; portion++) {
-      outcome = drainFd(pty.fd, { buffer, onBytes });
-    }
-    if (outcome === "end") terminalOpen = false;
+  const onBytes = (bytes: Uint8Array<ArrayBuffer>) => {
+    give({ at: elapsed(), type: "terminal", bytes });
   };
 
   if (options.earlier.length > 0) give({ at: 0, type: "earlier", entries: options.earlier });
@@ -408,19 +333,19 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     const nextTick = lastTick + tickMs(state.session);
     // What is said once this child has been told to go is left for the next one.
     const caller = state.session.ending === undefined ? options.caller : undefined;
-    const until = Math.min(nextTick, ...deadlines.values());
+    const until = Math.min(nextTick, deadlines.next);
     const polledAt = elapsed();
     const owing = outlets.filter(({ pending }) => pending > 0);
     const paused = owing.some(({ pending }) => pending > MOST_OWED);
-    const isBehind = (transcript.isBehind || shells?.hasMore === true) && !paused;
+    const isBehind = (written.isBehind || shells?.hasMore === true) && !paused;
     const isAwaited = shells?.isAwaited === true && !paused;
     const waitMs = Math.max(0, Math.ceil(until - polledAt));
     const ready = await poller.wait(
       [
         { fd: hooks.fd, read: true },
         ...(child.exited ? [] : [{ fd: pidfd, read: true }]),
-        ...(terminalOpen ? [{ fd: pty.fd, read: true, write: typed.pending > 0 }] : []),
-        ...folders?.interests ?? [],
+        ...terminal.interests,
+        ...written.interests,
         ...rendezvous?.interests ?? [],
         ...bridges.flatMap(({ interests }) => interests),
         ...caller?.interests ?? [],
@@ -449,27 +374,23 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
         });
       }
     }
-    for (const news of twin?.take() ?? []) give({ at: elapsed(), type: "consulted", ...news });
+    tell(twin?.take().map((one) => ({ type: "consulted", ...one })));
     readStream();
-    for (const input of caller?.take(ready) ?? []) give({ at: elapsed(), ...input });
-    if (ready.some(({ fd, writable }) => fd === pty.fd && writable)) typed.flush(pty.fd);
-    if (ready.some(({ fd, readable, hangup }) => fd === pty.fd && (readable || hangup))) {
-      readTerminal(1);
-    }
+    tell(caller?.take(ready));
+    terminal.proceed(ready, onBytes);
     if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
     const isTick = elapsed() >= nextTick;
-    isNews ||= folders?.heed(ready) === true;
-    // While nobody reads what is said, no more is read than at each tick.
-    const isWritten = (isNews && !paused) ||
-      (isTick && (isNews || !isWatched || elapsed() >= lookedAt + WATCHED_MS));
-    if (isTick) readFaults();
-    if (isTick) shells?.findFolders(elapsed());
+    const isWritten = written.isDue(ready, { isTick, isPaused: paused });
+    if (isTick) {
+      tell(written.faults());
+      shells?.findFolders(elapsed());
+    }
     // What a shell wrote comes before the line that says what came of it.
     if (isTick || isWritten || isBehind || isAwaited || shells?.isNamedIn(ready)) {
-      tellShells(shells?.read({ at: elapsed(), child: child.pid, paused }));
+      tell(shells?.read({ at: elapsed(), child: child.pid, paused }));
     }
-    if (isWritten) readFiles();
-    else if (transcript.isBehind && !paused) readTranscript();
+    if (isWritten) tell(written.read());
+    else if (written.isBehind && !paused) tell(written.readTranscript());
     if (isTick) {
       readLog();
       if (rendezvous?.open()) give({ at: elapsed(), type: "reachable" });
@@ -477,13 +398,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       lastTick = elapsed();
     }
     if (retries !== undefined && lastTick >= polledAt) {
-      const look = () => renderScreen(ring.chunks(), size);
-      const retry = await retries.announced({ at: elapsed(), look });
+      const retry = await retries.announced({ at: elapsed(), look: () => terminal.render() });
       if (retry !== undefined) give({ at: elapsed(), type: "retry", retry });
     }
     if (looking) {
       looking = false;
-      const screen = await renderScreen(ring.chunks(), size);
+      const screen = await terminal.render();
       give({ at: elapsed(), type: "screen", screen });
     }
     if (listing) {
@@ -491,11 +411,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       const ids = runningShells(sandbox.tempDir, options.sessionId);
       give({ at: elapsed(), type: "shells", ids });
     }
-    for (const [name, due] of [...deadlines]) {
-      if (due > elapsed() || deadlines.get(name) !== due) continue;
-      deadlines.delete(name);
-      give({ at: elapsed(), type: "deadline", name });
-    }
+    for (const name of deadlines.take(elapsed)) give({ at: elapsed(), type: "deadline", name });
     if (!child.exited && ready.some(({ fd }) => fd === pidfd)) {
       const waited = child.reap();
       if (waited !== undefined) {
@@ -503,13 +419,13 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
           ? waited
           : { ...waited, name: signalName(waited.signal) };
         // Everything the child said before it ended is heard before its end.
-        if (terminalOpen) readTerminal(MAX_LAST_PORTIONS);
+        terminal.readRest(onBytes);
         readHooks();
         const look = { at: elapsed(), child: child.pid };
-        tellShells(shells?.readAll(look));
+        tell(shells?.readAll(look));
         readStream();
         await readRest();
-        tellShells(shells?.readAll(look));
+        tell(shells?.readAll(look));
         if (exit.kind === "signaled" && MEANT_FOR_ALL.includes(exit.signal)) {
           await new Promise((heard) => setTimeout(heard, SIGNALLED_MS));
           takeSignals();
@@ -524,7 +440,21 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   }
   if (!child.exited && tree !== undefined) killRunProcesses(child.marks, tree);
-  return { end, state, lastScreen: () => renderScreen(ring.chunks(), size) };
+  return { end, state, lastScreen: () => terminal.render() };
+}
+
+/** A call of a hook as an input: the status line, which is none, tells what the run has cost. */
+function heardOf(call: HookCall): readonly Untimed<Input>[] {
+  if (call.event !== STATUS_LINE) return [{ type: "hook", ...call }];
+  const { payload, ranAt } = call;
+  const cost = costOfStatusLine(payload);
+  const limits = limitsOfStatusLine(payload);
+  return cost === undefined ? [] : [{
+    type: "cost",
+    ...cost,
+    ...(limits === undefined ? {} : { limits }),
+    ...(ranAt === undefined ? {} : { ranAt }),
+  }];
 }
 
 /** What a child has left; its executable is asked for its version only where no transcript names it. */

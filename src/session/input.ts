@@ -18,6 +18,10 @@ export type Exit =
     readonly name?: string;
   };
 
+/** An input, or several of a kind, as whoever hears of it tells it before it is known when. */
+// deno-lint-ignore no-explicit-any -- each kind of them by itself
+export type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
+
 /**
  * Whatever the world tells a run. `at` is milliseconds on a clock that only goes forward; it is part of the
  * input, so that a recorded run replays with its own times.

@@ -4,20 +4,17 @@ import {
   type FramesState,
   startFrames,
 } from "../../src/frames/telling/frames_state.ts";
-import type { Input, Subagent } from "../../src/session/input.ts";
+import type { Input, Subagent, Untimed } from "../../src/session/input.ts";
 import { parseEntry } from "../../src/transcript/entry.ts";
 import type { Frame } from "../../src/wire/frame.ts";
 import { conversationOptions } from "./conversation_options.ts";
-
-// deno-lint-ignore no-explicit-any
-type WithoutTime<T> = T extends any ? Omit<T, "at"> : never;
 
 /** What the frames machine says while a test tells it of a run. */
 export interface Telling {
   readonly frames: Frame[];
   readonly state: () => FramesState;
   /** Tells of something, at a moment in milliseconds since the epoch. */
-  readonly tell: (input: WithoutTime<Input>, at?: number) => void;
+  readonly tell: (input: Untimed<Input>, at?: number) => void;
   /** Tells of lines of the session's transcript that are read at once; what is no JSON object is none. */
   readonly push: (...lines: readonly (string | object)[]) => void;
   readonly pushSubagent: (subagent: Subagent, line: object) => void;

@@ -1,6 +1,6 @@
 import type { Effect } from "../../src/session/effect.ts";
 import type { DeadlineName } from "../../src/session/deadline_names.ts";
-import type { Input } from "../../src/session/input.ts";
+import type { Input, Untimed } from "../../src/session/input.ts";
 import { step } from "../../src/session/machine/machine.ts";
 import {
   type SessionOptions,
@@ -12,13 +12,10 @@ import type { Screen } from "../../src/session/terminal/screen.ts";
 
 import { onlyMessage } from "./only_message.ts";
 
-// deno-lint-ignore no-explicit-any
-type WithoutTime<T> = T extends any ? Omit<T, "at"> : never;
-
 /** A session on a clock that stands still until it is told to go on. */
 export interface Simulation {
   /** Hears something now. */
-  readonly hear: (input: WithoutTime<Input>) => void;
+  readonly hear: (input: Untimed<Input>) => void;
   /** Writes text to the child's terminal now. */
   readonly show: (text: string) => void;
   /** Lets time pass; deadlines fire when they are due, looks are answered with the screen. */
@@ -56,7 +53,7 @@ export function simulate(
   let screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
   const deadlines = new Map<DeadlineName, number>();
   const effects: Effect[] = [];
-  const hear = (input: WithoutTime<Input>) => {
+  const hear = (input: Untimed<Input>) => {
     const next = step(state, { ...input, at: now } as Input);
     state = next.state;
     for (const effect of next.effects) {

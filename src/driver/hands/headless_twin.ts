@@ -1,13 +1,23 @@
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
+import {
+  type Answer,
+  frameOf,
+  isAboutSession,
+  isInitialize,
+  lineOf,
+  messageOf,
+  NO_QUESTION,
+  outcomeOf,
+  partition,
+  toldBy,
+} from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { isThere, namesIn, removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import type { Consulted } from "../../session/input.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { isSessionId } from "../../transcript/session_id.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
-import { isTooDeep } from "../../wire/json_text.ts";
 
 /** How a headless Claude Code is started that is to say of itself what the child would. */
 export interface TwinPlan {
@@ -41,15 +51,6 @@ export interface TwinOptions {
 
 /** How long answers may take, in milliseconds: 0.4 s were measured, and a count of tokens asks the API some 30 times. */
 const LIMIT_MS = 30_000;
-/**
- * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.197 and 2.1.330); what is
- * headless before that cannot hold a conversation here.
- */
-const NO_QUESTION = {
-  type: "user",
-  message: { role: "user", content: "-" },
-  shouldQuery: false,
-};
 /** How long one with MCP servers may take to end by itself, in milliseconds. */
 const LEAVE_MS = 1000;
 /** How long its last words may take once it has ended, in milliseconds. */
@@ -130,7 +131,7 @@ export class HeadlessTwin implements AsyncDisposable {
   ): Promise<string | undefined> {
     const { plan, binary, cwd } = this.#options;
     const [command] = [...open.values()].filter(({ subtype }) => subtype === COMMAND);
-    const [atOnce, onServers] = command === undefined ? partition(open, plan) : [[], []];
+    const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
     const clears = command?.body["clears"] === true;
     // The session that it begins is gone on with, and knows nothing of the one before.
@@ -173,7 +174,7 @@ export class HeadlessTwin implements AsyncDisposable {
       const needsSession = startsServers || atOnce.some(isInitialize);
       const isTold = plan.agents === undefined || atOnce.some(isInitialize);
       await write([
-        ...(isTold ? [] : [lineOf(TELLING, { subtype: "initialize", body: {} }, plan)]),
+        ...(isTold ? [] : [lineOf(TELLING, { subtype: "initialize", body: {} }, plan.agents)]),
         ...atOnce,
         ...(command !== undefined ? [messageOf(command)] : needsSession ? [NO_QUESTION] : []),
       ]);
@@ -251,49 +252,9 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 }
 
-/** A request as a line of the wire. */
-interface AskedLine {
-  readonly type: "control_request";
-  readonly request_id: string;
-  readonly request: { readonly subtype: string };
-}
-
-/** What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. */
-function partition(
-  open: ReadonlyMap<string, ControlRequest>,
-  plan: TwinPlan,
-): readonly [AskedLine[], AskedLine[]] {
-  const lines = [...open].map(([place, request]) => lineOf(place, request, plan));
-  const isOnServers = ({ request }: AskedLine) => request.subtype === "mcp_status";
-  const others = lines.filter((line) => !isOnServers(line));
-  return [
-    [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],
-    lines.filter(isOnServers),
-  ];
-}
-
-function lineOf(
-  place: string,
-  { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
-  { agents }: TwinPlan,
-): AskedLine {
-  // What an initialization asks for is among the arguments otherwise.
-  const asked = subtype !== "initialize" ? body : agents === undefined ? {} : { agents };
-  return { type: "control_request", request_id: place, request: { ...asked, subtype } };
-}
-
-function isInitialize({ request }: AskedLine): boolean {
-  return request.subtype === "initialize";
-}
-
 /** A text as it stands within one of JSON. */
 function asInJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
-}
-
-/** Whether a frame says what the session is like, or is the last one that could have been before it. */
-function isAboutSession(frame: JsonObject | undefined): frame is JsonObject {
-  return frame?.["subtype"] === "init" || frame?.["type"] === "result";
 }
 
 /** A stream as text, until it ends or nobody reads it any more. */
@@ -326,103 +287,4 @@ async function* linesOf(...[stream, unread]: Parameters<typeof textOf>): AsyncGe
     if (rest.length > LONGEST_LINE) throw new Error("it said more than can be read");
     yield* lines;
   }
-}
-
-/** A slash command as a message. */
-function messageOf({ body }: ControlRequest) {
-  return { type: "user", message: { role: "user", content: body["prompt"] } };
-}
-
-/** What came of a slash command; only one that asks no model is no failure. */
-function outcomeOf(
-  result: JsonObject,
-  { said, clears }: { readonly said: JsonObject | undefined; readonly clears: boolean },
-): Consulted {
-  const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
-  if (typeof text !== "string" || isError === true || turns !== 0) {
-    return { failure: `a headless Claude Code has made something else of it: ${text}` };
-  }
-  const { session_id: begun } = result;
-  if (clears && !isSessionId(begun)) {
-    return { failure: "a headless Claude Code has not said which session it has begun" };
-  }
-  return {
-    response: {
-      text,
-      ...(name === undefined ? {} : { name }),
-      ...(clears ? { begun } : {}),
-      ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
-    },
-  };
-}
-
-function wordsOf({ message }: JsonObject): string {
-  const content = isJsonObject(message) && Array.isArray(message["content"])
-    ? message["content"]
-    : [];
-  return content.map((block) => isJsonObject(block) ? `${block["text"]}` : "").join("");
-}
-
-/** What a frame says beside what every frame with words says. */
-function ownFields(frame: JsonObject): JsonObject {
-  const { type: _, message: __, parent_tool_use_id: ___, session_id: ____, ...rest } = frame;
-  const { uuid: _____, timestamp: ______, ...fields } = rest;
-  return fields;
-}
-
-/** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
-function frameOf(line: string): JsonObject | undefined {
-  if (!/"(?:control_response|init|result|assistant)"/u.test(line) || isTooDeep(line)) {
-    return undefined;
-  }
-  try {
-    const frame: unknown = JSON.parse(line);
-    return isJsonObject(frame) ? frame : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** An answer; `place` is the id that its request was given. */
-interface Answer {
-  readonly place: string;
-  readonly said: Consulted;
-}
-
-function toldBy({ type, response: told }: JsonObject): Answer | undefined {
-  if (type !== "control_response" || !isJsonObject(told)) return undefined;
-  const { subtype, request_id: place, response, error, error_code: errorCode } = told;
-  if (typeof place !== "string") return undefined;
-  return subtype === "success"
-    ? { place, said: { response: isJsonObject(response) ? asOurs(response) : {} } }
-    : {
-      place,
-      said: {
-        error: String(error),
-        ...(typeof errorCode === "string" ? { errorCode } : {}),
-      },
-    };
-}
-
-/** What the caller is told of this program: its own pid, and not how the twin is kept from running hooks. */
-function asOurs(response: JsonObject): JsonObject {
-  const { pid, effective, sources } = response;
-  return {
-    ...response,
-    ...(typeof pid === "number" ? { pid: Deno.pid } : {}),
-    ...(isJsonObject(effective) ? { effective: withHooks(effective) } : {}),
-    ...(Array.isArray(sources) ? { sources: sources.flatMap(asCallers) } : {}),
-  };
-}
-
-/** A source of settings, as far as it is the caller's. */
-function asCallers(source: unknown): readonly unknown[] {
-  if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
-  const settings = withHooks(source["settings"]);
-  const isOurs = source["source"] === "flagSettings" && Object.keys(settings).length === 0;
-  return isOurs ? [] : [{ ...source, settings }];
-}
-
-function withHooks({ disableAllHooks: _, ...settings }: JsonObject): JsonObject {
-  return settings;
 }

@@ -1,13 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { advance, startConversation } from "../../../src/frames/conversation.ts";
-import type { Input } from "../../../src/session/input.ts";
+import type { Input, Untimed } from "../../../src/session/input.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import type { JsonObject } from "../../../src/transcript/json_object.ts";
 import type { Frame, ShellOutputFrame } from "../../../src/wire/frame.ts";
 import { conversationOptions } from "../conversation_options.ts";
-
-// deno-lint-ignore no-explicit-any
-type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 
 const SUBAGENT = { agentId: "a1", toolUseId: "agent", type: "Explore", description: "Look" };
 

@@ -3,15 +3,12 @@ import { FolderWatch } from "../../../../ffi/files/folder_watch.ts";
 import { HeldFolder } from "../../../../ffi/files/held_folder.ts";
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import { UnfitFileError } from "../../../../ffi/files/regular_file.ts";
-import type { Input } from "../../../session/input.ts";
+import type { Input, Untimed } from "../../../session/input.ts";
 import { projectSlug } from "../../../transcript/project_slug.ts";
 import { shellCommands } from "./shell_commands.ts";
 import { ShellFile, type WrittenText } from "./shell_file.ts";
 import { StreamCalls } from "./stream_calls.ts";
 import { SplitStreams } from "./split_streams.ts";
-
-// deno-lint-ignore no-explicit-any
-type Untimed<Kind> = Kind extends any ? Omit<Kind, "at"> : never;
 
 /** What is heard of shells. */
 export type ShellNews = Untimed<

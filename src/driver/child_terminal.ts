@@ -1,0 +1,87 @@
+import { drainFd } from "../../ffi/descriptors/fd.ts";
+import type { Interest, Ready } from "../../ffi/descriptors/poll.ts";
+import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
+import type { Pty, WindowSize } from "../../ffi/terminal/pty.ts";
+import { renderScreen } from "./hands/render_screen.ts";
+import { TerminalRing } from "./sources/terminal_ring.ts";
+import type { Screen } from "../session/terminal/screen.ts";
+
+/** Most bytes typed ahead of a child that does not read them; one paste may be longer. */
+const MOST_UNREAD = 1024 * 1024;
+/** Most portions of output that are still read once the child is gone: 16 MB and more. */
+const MAX_LAST_PORTIONS = 512;
+
+/** Takes what the child writes to its terminal; the bytes are good only until it returns. */
+type OnBytes = (bytes: Uint8Array<ArrayBuffer>) => void;
+
+/** The terminal in which the child runs: what it shows, what is typed for it, and its size. */
+export class ChildTerminal {
+  readonly #pty: Pty;
+  readonly #ring = new TerminalRing();
+  readonly #typed = new WriteQueue();
+  readonly #buffer = new Uint8Array(64 * 1024);
+  #size: WindowSize;
+  #isOpen = true;
+
+  /** @param size that it has */
+  constructor(pty: Pty, size: WindowSize) {
+    this.#pty = pty;
+    this.#size = size;
+  }
+
+  /** What to wait for. */
+  get interests(): readonly Interest[] {
+    const { fd } = this.#pty;
+    return this.#isOpen ? [{ fd, read: true, write: this.#typed.pending > 0 }] : [];
+  }
+
+  /** How large it is, in character cells. */
+  get size(): WindowSize {
+    return this.#size;
+  }
+
+  /** Makes it as large as that. */
+  resize(size: WindowSize): void {
+    this.#size = size;
+    if (this.#isOpen) this.#pty.resize(size);
+  }
+
+  /** Types something, as soon as the child takes it. */
+  type(bytes: Uint8Array): void {
+    // A child that does not read what was typed for it long ago has no use for more; it may ask without end.
+    if (this.#typed.pending < MOST_UNREAD) this.#typed.push(bytes);
+    if (this.#isOpen) this.#typed.flush(this.#pty.fd);
+  }
+
+  /** Types what is left, and reads a portion: in between a flood everything else is heard. */
+  proceed(ready: readonly Ready[], onBytes: OnBytes): void {
+    const { fd } = this.#pty;
+    const { writable, readable, hangup } = ready.find((each) => each.fd === fd) ?? {};
+    if (writable === true) this.#typed.flush(fd);
+    if (readable === true || hangup === true) this.#read(1, onBytes);
+  }
+
+  /** Reads what a child that is gone has left. */
+  readRest(onBytes: OnBytes): void {
+    if (this.#isOpen) this.#read(MAX_LAST_PORTIONS, onBytes);
+  }
+
+  /** Renders what it shows. */
+  render(): Promise<Screen> {
+    return renderScreen(this.#ring.chunks(), this.#size);
+  }
+
+  #read(portions: number, onBytes: OnBytes): void {
+    let outcome: ReturnType<typeof drainFd> = "more";
+    for (let portion = 0; portion < portions && outcome === "more"; portion++) {
+      outcome = drainFd(this.#pty.fd, {
+        buffer: this.#buffer,
+        onBytes: (bytes) => {
+          this.#ring.push(bytes);
+          onBytes(bytes);
+        },
+      });
+    }
+    if (outcome === "end") this.#isOpen = false;
+  }
+}

@@ -1,0 +1,162 @@
+import type { Consulted } from "../../session/input.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isSessionId } from "../../transcript/session_id.ts";
+import type { ControlRequest } from "../../wire/control.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
+
+/**
+ * With a message that asks the model for nothing Claude Code tells what a session is like (2.1.197 and 2.1.330); what is
+ * headless before that cannot hold a conversation here.
+ */
+export const NO_QUESTION = {
+  type: "user",
+  message: { role: "user", content: "-" },
+  shouldQuery: false,
+};
+
+/** A request as a line of the wire. */
+export interface AskedLine {
+  readonly type: "control_request";
+  readonly request_id: string;
+  readonly request: { readonly subtype: string };
+}
+
+/** What is asked at once, an initialization first, and what is asked once MCP servers had time to connect. */
+export function partition(
+  open: ReadonlyMap<string, ControlRequest>,
+  agents: JsonObject | undefined,
+): readonly [AskedLine[], AskedLine[]] {
+  const lines = [...open].map(([place, request]) => lineOf(place, request, agents));
+  const isOnServers = ({ request }: AskedLine) => request.subtype === "mcp_status";
+  const others = lines.filter((line) => !isOnServers(line));
+  return [
+    [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],
+    lines.filter(isOnServers),
+  ];
+}
+
+/**
+ * A request as it is asked.
+ *
+ * @param place its id there
+ * @param agents those that it is told of as it is initialized, if it is told of some
+ */
+export function lineOf(
+  place: string,
+  { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
+  agents: JsonObject | undefined,
+): AskedLine {
+  // What an initialization asks for is among the arguments otherwise.
+  const asked = subtype !== "initialize" ? body : agents === undefined ? {} : { agents };
+  return { type: "control_request", request_id: place, request: { ...asked, subtype } };
+}
+
+/** Whether it is initialized by it. */
+export function isInitialize({ request }: AskedLine): boolean {
+  return request.subtype === "initialize";
+}
+
+/** Whether a frame says what the session is like, or is the last one that could have been before it. */
+export function isAboutSession(frame: JsonObject | undefined): frame is JsonObject {
+  return frame?.["subtype"] === "init" || frame?.["type"] === "result";
+}
+
+/** A slash command as a message. */
+export function messageOf({ body }: ControlRequest) {
+  return { type: "user", message: { role: "user", content: body["prompt"] } };
+}
+
+/** What came of a slash command; only one that asks no model is no failure. */
+export function outcomeOf(
+  result: JsonObject,
+  { said, clears }: { readonly said: JsonObject | undefined; readonly clears: boolean },
+): Consulted {
+  const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
+  if (typeof text !== "string" || isError === true || turns !== 0) {
+    return { failure: `a headless Claude Code has made something else of it: ${asText(text)}` };
+  }
+  const { session_id: begun } = result;
+  if (clears && !isSessionId(begun)) {
+    return { failure: "a headless Claude Code has not said which session it has begun" };
+  }
+  return {
+    response: {
+      text,
+      ...(name === undefined ? {} : { name }),
+      ...(clears ? { begun } : {}),
+      ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
+    },
+  };
+}
+
+function wordsOf({ message }: JsonObject): string {
+  const content = isJsonObject(message) && Array.isArray(message["content"])
+    ? message["content"]
+    : [];
+  return content.map((block) => isJsonObject(block) ? asText(block["text"]) : "").join("");
+}
+
+/** What a frame says beside what every frame with words says. */
+function ownFields(frame: JsonObject): JsonObject {
+  const { type: _, message: __, parent_tool_use_id: ___, session_id: ____, ...rest } = frame;
+  const { uuid: _____, timestamp: ______, ...fields } = rest;
+  return fields;
+}
+
+/** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
+export function frameOf(line: string): JsonObject | undefined {
+  if (!/"(?:control_response|init|result|assistant)"/u.test(line) || isTooDeep(line)) {
+    return undefined;
+  }
+  try {
+    const frame: unknown = JSON.parse(line);
+    return isJsonObject(frame) ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer; `place` is the id that its request was given. */
+export interface Answer {
+  readonly place: string;
+  readonly said: Consulted;
+}
+
+/** The answer that a line is; undefined for another one. */
+export function toldBy({ type, response: told }: JsonObject): Answer | undefined {
+  if (type !== "control_response" || !isJsonObject(told)) return undefined;
+  const { subtype, request_id: place, response, error, error_code: errorCode } = told;
+  if (typeof place !== "string") return undefined;
+  return subtype === "success"
+    ? { place, said: { response: isJsonObject(response) ? asOurs(response) : {} } }
+    : {
+      place,
+      said: {
+        error: String(error),
+        ...(typeof errorCode === "string" ? { errorCode } : {}),
+      },
+    };
+}
+
+/** What the caller is told of this program: its own pid, and not how the twin is kept from running hooks. */
+function asOurs(response: JsonObject): JsonObject {
+  const { pid, effective, sources } = response;
+  return {
+    ...response,
+    ...(typeof pid === "number" ? { pid: Deno.pid } : {}),
+    ...(isJsonObject(effective) ? { effective: withHooks(effective) } : {}),
+    ...(Array.isArray(sources) ? { sources: sources.flatMap(asCallers) } : {}),
+  };
+}
+
+/** A source of settings, as far as it is the caller's. */
+function asCallers(source: unknown): readonly unknown[] {
+  if (!isJsonObject(source) || !isJsonObject(source["settings"])) return [source];
+  const settings = withHooks(source["settings"]);
+  const isOurs = source["source"] === "flagSettings" && Object.keys(settings).length === 0;
+  return isOurs ? [] : [{ ...source, settings }];
+}
+
+function withHooks({ disableAllHooks: _, ...settings }: JsonObject): JsonObject {
+  return settings;
+}
