@@ -39,8 +39,8 @@ const INIT_DELAY_RESUMED_MS = 200;
  * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
  */
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
-/** How long the lines of a subagent that is over may take to be read: they are written together with its result. */
-const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 300 } as const;
+/** The same of the lines of a subagent that is over, which are written together with its result. */
+const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
