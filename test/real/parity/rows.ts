@@ -59,6 +59,18 @@ const AGENT = {
   reviewer: { description: "Reviews code", prompt: "You review.", tools: ["Read", "Bash"] },
 };
 
+/** A project with a skill that a subagent carries out, for which the turn waits. */
+const FORKED_SKILL = {
+  ".claude/skills/busy/SKILL.md": [
+    "---",
+    "description: Works by itself",
+    "context: fork",
+    "background: false",
+    "---",
+    "Work. [[bash echo inner]] [[say found]]",
+  ].join("\n"),
+};
+
 const inForeground = (prompt: string, more: Readonly<Record<string, unknown>> = {}) =>
   call("Agent", {
     ...more,
@@ -256,16 +268,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "skill-forked",
-    files: {
-      ".claude/skills/busy/SKILL.md": [
-        "---",
-        "description: Works by itself",
-        "context: fork",
-        "background: false",
-        "---",
-        "Work. [[bash echo inner]] [[say found]]",
-      ].join("\n"),
-    },
+    files: FORKED_SKILL,
     args: [
       ...[...STREAM, "--allowedTools=Bash,Skill"],
       `Go. ${call("Skill", { skill: "busy" })} [[say end]]`,
@@ -273,16 +276,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "skill-typed",
-    files: {
-      ".claude/skills/busy/SKILL.md": [
-        "---",
-        "description: Works by itself",
-        "context: fork",
-        "background: false",
-        "---",
-        "Work. [[bash echo inner]] [[say found]]",
-      ].join("\n"),
-    },
+    files: FORKED_SKILL,
     args: [...STREAM, "--allowedTools=Bash", "/busy now"],
   },
 
