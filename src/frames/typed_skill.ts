@@ -49,8 +49,11 @@ function tellWork(
   before: FramesState,
   { agentId, name }: { readonly agentId: string; readonly name: string },
 ): Told {
-  const [first] = before.uncalled.filter(({ subagent }) => subagent.agentId === agentId);
+  const lines = before.uncalled.filter(({ subagent }) => subagent.agentId === agentId);
+  const [first] = lines;
   if (first === undefined) return told(before);
+  const last = lines.findLast(({ entry }) => entry.type === "assistant")?.entry;
+  const failed = last?.type === "assistant" && last.isApiErrorMessage === true;
   const call = { id: `forked-command-${name}`, name: "Skill", input: { skill: name } };
   const task: Task = {
     id: agentId,
@@ -66,7 +69,7 @@ function tellWork(
   const ended = and(begun, (state) =>
     tellTasks(
       state,
-      (context) => endSkill(state.tasks, task, { failed: false, context }),
+      (context) => endSkill(state.tasks, task, { failed, context }),
       sayEarly,
     ));
   return and(ended, (state) => tellUncalled(withFork(state, { agentId, call })));

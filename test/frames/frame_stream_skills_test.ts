@@ -147,10 +147,10 @@ for (const version of VERSIONS) {
     const output = version === "2.1.330"
       ? { type: "system", subtype: "local_command", content }
       : { type: "user", message: { content } };
-    push({ ...output, version });
+    push({ ...output, version, timestamp: "2026-01-01T00:00:10.000Z" });
     // Its last words are in a file of their own.
     assertEquals(frames, []);
-    pushFork(words("It is done"));
+    pushFork({ ...words("It is done"), isApiErrorMessage: true });
     const of = " of forked-command-busy";
     assertEquals(
       kinds(frames),
@@ -166,6 +166,8 @@ for (const version of VERSIONS) {
       work.every(({ task_description: description }) => description === "Works"),
       true,
     );
+    const statuses = frames.flatMap(({ status }) => status === undefined ? [] : [status]);
+    assertEquals(statuses, version === "2.1.330" ? ["failed"] : []);
     assertEquals(state().typed, { command: "custom", result: "It is done" });
   });
 
