@@ -45,9 +45,10 @@ function drained({ fd }: { readonly fd: number }): string {
 const READ = 0;
 const WRITE = 1;
 const NONBLOCKING = 0o4000;
+const CLOEXEC = 0o2000000;
 
 function open(path: string, flags: number): number {
-  const fd = libc().open(cString(path), flags);
+  const fd = libc().open(cString(path), flags | CLOEXEC);
   assert(fd >= 0, path);
   return fd;
 }
@@ -146,7 +147,7 @@ Deno.test("an outlet leaves the file that it shares with others as it is", () =>
   assertEquals(flags()?.[1], before);
 });
 
-Deno.test("an outlet ends once, when its reader has gone or it can hold no more", () => {
+Deno.test("an outlet ends once, when its reader has gone or it can hold no more", async () => {
   using stack = new DisposableStack();
   const path = fifo(stack);
   const reader = open(path, READ | NONBLOCKING);
@@ -161,6 +162,9 @@ Deno.test("an outlet ends once, when its reader has gone or it can hold no more"
   pipe.write("x".repeat(100_000));
   assertEquals([pipe.end, ends], [undefined, 0]);
   closeFd(reader);
+  // A program that another test starts just then has its end, too, until it is started.
+  using poller = new Poller();
+  await poller.wait([{ fd: writer, write: true }], 10_000);
   for (const outlet of [pipe, disk]) {
     outlet.flush();
     outlet.write("more");
