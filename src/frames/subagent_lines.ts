@@ -47,7 +47,7 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   const task = state.allTasks.get(agentId);
   if (
     (call === undefined && task === undefined) || state.version === undefined ||
-    isBeingWoken(state, line)
+    isBeingWoken(state, line) || isAheadOfPrompt(state, line)
   ) {
     return told({ ...state, uncalled: [...state.uncalled, line] });
   }
@@ -101,12 +101,24 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   if (entry.type !== "assistant") {
     // After the result of a skill there may be a single call that is open.
     const { skills: { length } } = state;
-    return and(next, (state) => state.skills.length < length ? tellUncalled(state) : told(state));
+    return and(next, (state) => {
+      const isAwaited = state.uncalled.some(({ subagent }) => subagent.agentId === agentId);
+      return state.skills.length < length || isAwaited ? tellUncalled(state) : told(state);
+    });
   }
   return and(
     and(next, (state) => noteCalls(state, entry, agentId)),
     (state) => noteShellCalls(state, entry),
   );
+}
+
+/** Whether a subagent's first answer stands ahead of what it was asked: on a busy machine 2.1.197 writes that last. */
+function isAheadOfPrompt(
+  { allTasks, version = "" }: FramesState,
+  { subagent: { agentId }, entry }: SubagentLine,
+): boolean {
+  return entry.type === "assistant" && typeof entry.parentUuid === "string" &&
+    !allTasks.has(agentId) && !isVersionAtLeast(version, "2.1.330");
 }
 
 /** Whether the turn does not wait for the subagent of a call, as the call says; it has to since 2.1.330 if it is to wait. */

@@ -25,7 +25,13 @@ Deno.test("FolderWatch wakes when something in a folder is made, moved, written 
   Deno.renameSync(outside, `${folder}/file`);
   assertEquals([await wakes(), await wakes()], [true, false]);
   Deno.removeSync(folder, { recursive: true });
-  assertEquals(watch.heed()?.isGone, true);
+  // A program that another test is just starting may hold it for a moment.
+  let isGone = false;
+  while (!isGone) {
+    const ready = await poller.wait([{ fd: watch.fd, read: true }], 10_000);
+    assertEquals(ready.length, 1);
+    isGone = watch.heed()?.isGone === true;
+  }
 });
 
 Deno.test("FolderWatch takes folders only, and says what is wrong", () => {
