@@ -124,6 +124,7 @@ const SIGNALLED_MS = 200;
 const MOST_OWED = 1024 * 1024;
 /** How long nobody may take frames before a run that has ended goes on without waiting for it, in milliseconds. */
 const TAKEN_MS = 1000;
+
 /**
  * Follows a child to its end: the one place that waits.
  *
@@ -171,7 +172,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       ...options,
       plan: options.twin,
       configDir: sandbox.configDir,
-      isWritten: () => written.hasTranscript || sandbox.resumed.size > 0,
+      isResumed: sandbox.resumed.size > 0,
+      transcript: () => written.transcript,
       model: () => state.frames.model,
       onArrival: () => poller.wake(),
     }),

@@ -46,6 +46,7 @@ import {
   type SystemEntry,
 } from "../transcript/entry.ts";
 import { keptEntry } from "../transcript/kept_entry.ts";
+import { lineId, parentsFirst } from "../transcript/parents_first.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
 import {
   enqueuedNotification,
@@ -132,35 +133,6 @@ function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly
     ...later.filter(isOfRequest),
     ...later.filter((entry) => !isOfRequest(entry)),
   ];
-}
-
-/** Puts each line behind the one that it follows from, if that is among them, and leaves them as they are otherwise. */
-function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
-  const missing = new Set(entries.flatMap((entry) => lineId(entry) ?? []));
-  const waiting = new Map<string, Entry[]>();
-  const result: Entry[] = [];
-  for (const entry of entries) {
-    const parent = entry.type === "other" ? undefined : entry.parentUuid;
-    if (typeof parent === "string" && missing.has(parent) && parent !== lineId(entry)) {
-      waiting.set(parent, [...waiting.get(parent) ?? [], entry]);
-      continue;
-    }
-    const due = [entry];
-    for (let next = due.shift(); next !== undefined; next = due.shift()) {
-      result.push(next);
-      const id = lineId(next);
-      if (id === undefined) continue;
-      missing.delete(id);
-      due.unshift(...waiting.get(id) ?? []);
-      waiting.delete(id);
-    }
-  }
-  // Lines that follow from each other in a circle are nobody's.
-  return [...result, ...[...waiting.values()].flat()];
-}
-
-function lineId(entry: Entry): string | undefined {
-  return entry.type === "other" ? undefined : entry.uuid;
 }
 
 function isOfRequest(entry: Entry): boolean {

@@ -26,7 +26,8 @@ export async function askAlone(
     cwd,
     configDir: sandbox.configDir,
     sessionId,
-    isWritten: () => sandbox.resumed.size > 0,
+    isResumed: sandbox.resumed.size > 0,
+    transcript: () => undefined,
     model: () => undefined,
     onArrival: () => {
       for (const { said } of twin.take()) resolve(said);

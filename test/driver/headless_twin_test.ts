@@ -7,9 +7,11 @@ import type { JsonObject } from "../../src/transcript/json_object.ts";
 /** What is asked of a program in the place of Claude Code, and what becomes of it. */
 async function asked(
   script: string,
-  { subtypes = ["get_settings"], written = false, body = { detail: true }, agents }: {
+  { subtypes = ["get_settings"], written = false, body = { detail: true }, agents, lines }: {
     readonly subtypes?: readonly string[];
     readonly written?: boolean;
+    /** Those of the session's transcript, if there is one. */
+    readonly lines?: readonly object[];
     readonly body?: JsonObject;
     readonly agents?: JsonObject;
   } = {},
@@ -24,6 +26,13 @@ async function asked(
     Deno.mkdirSync(`${configDir}/agents`);
     Deno.writeTextFileSync(`${configDir}/agents/0.md`, "the child's");
     Deno.symlinkSync(folder, `${configDir}/agents/user`);
+  }
+  const transcript = lines === undefined
+    ? undefined
+    : `${configDir}/projects/-w/11111111-1111-4111-8111-111111111111.jsonl`;
+  if (transcript !== undefined && lines !== undefined) {
+    Deno.mkdirSync(`${configDir}/projects/-w/memory`, { recursive: true });
+    Deno.writeTextFileSync(transcript, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   }
   const program = `${folder}/claude`;
   Deno.writeTextFileSync(program, script);
@@ -44,7 +53,8 @@ async function asked(
     cwd: folder,
     configDir,
     sessionId: "11111111-1111-4111-8111-111111111111",
-    isWritten: () => written,
+    isResumed: written,
+    transcript: () => transcript,
     model: () => "model[1m]",
     onArrival: () => {
       for (const { id, said: one } of twin.take()) said.set(id, one);
@@ -105,6 +115,23 @@ echo '${
     request_id: "0",
     request: { detail: true, subtype: "get_settings" },
   });
+});
+
+Deno.test("HeadlessTwin reads a transcript in order that 2.1.197 has not written so", async () => {
+  const script = `ls $FOLDER/twin/projects/-w >> $FOLDER/heard
+cat $FOLDER/twin/projects/-w/*.jsonl >> $FOLDER/heard; read line
+echo '${SUCCESS({})}'`;
+  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+  const end = { type: "system", uuid: "2", parentUuid: "1", subtype: "turn_duration" };
+  const id = "11111111-1111-4111-8111-111111111111.jsonl";
+  const heardOf = async (lines: readonly object[]) => {
+    const { heard, seen } = await asked(script, { lines });
+    assertEquals(seen, [".claude.json", "projects", "skills"]);
+    return heard;
+  };
+  const told = [id, "memory", JSON.stringify(prompt), JSON.stringify(end)];
+  assertEquals(await heardOf([end, prompt]), told);
+  assertEquals(await heardOf([prompt, end]), told);
 });
 
 Deno.test("HeadlessTwin asks at once what is asked while it is at it, an initialization first", async () => {

@@ -1,4 +1,6 @@
+import { basename, dirname } from "node:path";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import {
   type Answer,
@@ -14,9 +16,11 @@ import {
 } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { isThere, namesIn, removeFolder } from "../../sandbox/on_disk.ts";
+import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
+import { straightened } from "../../transcript/parents_first.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 
 /** How a headless Claude Code is started that is to say of itself what the child would. */
@@ -42,8 +46,9 @@ export interface TwinOptions {
   /** The child's config dir, of which the twin sees what the user has written, and the session. */
   readonly configDir: string;
   readonly sessionId: string;
-  /** Whether the session has a transcript by now, and the model as the child names it, if it has. */
-  readonly isWritten: () => boolean;
+  /** Whether the child has resumed the session, its transcript if there is one, and the model as the child names it. */
+  readonly isResumed: boolean;
+  readonly transcript: () => string | undefined;
   readonly model: () => string | undefined;
   /** Called when something was said. */
   readonly onArrival: () => void;
@@ -228,27 +233,59 @@ export class HeadlessTwin implements AsyncDisposable {
 
   /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
   #resuming(): readonly string[] {
-    const { plan, sessionId, isWritten, model } = this.#options;
+    const { plan, sessionId, isResumed, transcript, model } = this.#options;
     const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
-    return isWritten()
+    return isResumed || transcript() !== undefined
       ? [`--resume=${sessionId}`, ...(name === undefined ? [] : [`--model=${name}`])]
       : [];
   }
 
   /** Makes its config dir anew: what Claude Code has written there before says nothing of now. */
   #prepare({ clears }: { readonly clears: boolean }): void {
-    const { plan: { configDir, settings }, configDir: from } = this.#options;
+    const { plan: { configDir, settings }, configDir: from, transcript } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
     // What it writes there comes home with what the child does.
     if (clears) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
     Deno.writeTextFileSync(settings.path, settings.text, { mode: 0o600 });
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
+    const isPlaced = !clears && placeStraightened(transcript(), { from, configDir });
     for (const name of namesIn(from)) {
+      if (name === "projects" && isPlaced) continue;
       const isWhole = Deno.lstatSync(`${from}/${name}`).isSymlink || SEEN.includes(name);
       if (!isWhole && !(name === "agents" && isThere(`${from}/${name}/${USERS_PART}`))) continue;
       Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
+  }
+}
+
+/**
+ * Places a transcript that is not in order in a config dir as it should be, beside links to what is there with it.
+ *
+ * @returns whether it was, because it is not in order
+ */
+function placeStraightened(
+  path: string | undefined,
+  { from, configDir }: { readonly from: string; readonly configDir: string },
+): boolean {
+  const text = path === undefined ? undefined : straightened(textAt(path));
+  if (path === undefined || text === undefined) return false;
+  const folder = `${configDir}${dirname(path).slice(from.length)}`;
+  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const name of namesIn(dirname(path))) {
+    if (name !== basename(path)) Deno.symlinkSync(`${dirname(path)}/${name}`, `${folder}/${name}`);
+  }
+  Deno.writeTextFileSync(`${folder}/${basename(path)}`, text, { mode: 0o600 });
+  return true;
+}
+
+/** What a transcript holds by now; nothing where it cannot be read, as Claude Code will find. */
+function textAt(path: string): string {
+  try {
+    return new TextDecoder().decode(readTranscript(path));
+  } catch (error) {
+    if (error instanceof UnfitFileError || error instanceof Deno.errors.NotFound) return "";
+    throw error;
   }
 }
 
@@ -270,9 +307,7 @@ async function* textOf(
 }
 
 /** The last characters of a stream of text. */
-async function lastOf(
-  ...[stream, unread]: Parameters<typeof textOf>
-): Promise<string> {
+async function lastOf(...[stream, unread]: Parameters<typeof textOf>): Promise<string> {
   let last = "";
   for await (const text of textOf(stream, unread)) last = (last + text).slice(-LAST_WORDS);
   return last;

@@ -132,7 +132,7 @@ export function toldBy({ type, response: told }: JsonObject): Answer | undefined
     : {
       place,
       said: {
-        error: String(error),
+        error: asText(error),
         ...(typeof errorCode === "string" ? { errorCode } : {}),
       },
     };

@@ -1,14 +1,14 @@
 import { followLines } from "./follow_lines.ts";
 import { namesIn } from "../../sandbox/on_disk.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
-import type { Input, Subagent } from "../../session/input.ts";
+import type { Input, Subagent, Untimed } from "../../session/input.ts";
 import { parseEntry } from "../../transcript/entry.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** A line of a subagent's transcript, or what is noted beside it. */
-export type SubagentNews = SubagentInput<"subagent"> | SubagentInput<"subagent-note">;
-
-type SubagentInput<Type> = Omit<Extract<Input, { readonly type: Type }>, "at">;
+export type SubagentNews = Untimed<
+  Extract<Input, { readonly type: "subagent" | "subagent-note" }>
+>;
 
 /** Where a session's subagents have their transcripts, after what holds that folder, by the path of the session's own. */
 export function subagentFolders(transcript: string): readonly [string, string] {

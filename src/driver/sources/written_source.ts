@@ -64,9 +64,9 @@ export class WrittenSource implements Disposable {
     return this.#folders?.interests ?? [];
   }
 
-  /** Whether the session has a transcript by now. */
-  get hasTranscript(): boolean {
-    return this.#transcript.path !== undefined;
+  /** The path of the session's transcript; undefined until there is one. */
+  get transcript(): string | undefined {
+    return this.#transcript.path;
   }
 
   /** Whether the last read has left lines that were there. */
