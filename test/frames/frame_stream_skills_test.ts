@@ -286,16 +286,3 @@ Deno.test("frames: a skill for which the turn does not wait is told like other s
     "assistant of s1",
   ]);
 });
-
-Deno.test("frames: what a subagent was asked is told ahead of its answer, though 2.1.197 may write it last", () => {
-  const { frames, push, pushSubagent } = begin("2.1.197");
-  push(answer({ type: "tool_use", id: "t", name: "Agent", input: { prompt: "Look" } }, "t"));
-  frames.length = 0;
-  const subagent = { agentId: "a1", type: "general-purpose", description: "d", toolUseId: "t" };
-  const line = { version: "2.1.197", isSidechain: true };
-  pushSubagent(subagent, { ...line, uuid: "2", parentUuid: "1", ...shell });
-  assertEquals(frames, []);
-  const asked = { type: "user", uuid: "1", parentUuid: null, message: { content: "Look" } };
-  pushSubagent(subagent, { ...line, ...asked });
-  assertEquals(kinds(frames), ["task_started", "user of t", "task_progress", "assistant of t"]);
-});

@@ -332,6 +332,19 @@ Deno.test("frames: lists a shell that is no longer waited for", () => {
   ]);
 });
 
+Deno.test("frames: what a subagent was asked is told ahead of its answer, though 2.1.197 may write it last", () => {
+  const { frames, push, pushSubagent } = begin("2.1.197");
+  push(call("Agent", WAITING_INPUT));
+  frames.length = 0;
+  pushSubagent({ ...call("Bash", { command: "ls" }, "b"), uuid: "2", parentUuid: "1" });
+  assertEquals(frames, []);
+  pushSubagent({ type: "user", uuid: "1", parentUuid: null, message: { content: "Look" } });
+  assertEquals(
+    frames.map(({ type, subtype }) => subtype ?? type),
+    ["task_started", "user", "task_progress", "assistant"],
+  );
+});
+
 Deno.test("frames: a subagent that a message wakes goes on in the background", () => {
   const { frames, push, pushSubagent } = begin("2.1.330");
   const wake = (before = () => {}) => {
