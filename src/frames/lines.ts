@@ -168,7 +168,8 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const asked = askedIn(entry);
   const place = asked === undefined ? -1 : placeOf(before, asked);
   const isNews = place >= 0 || notificationIn(entry) !== undefined;
-  if (end !== undefined && isPrompt(entry) && isNews && before.spoken) {
+  // Where a result has been told and nothing was asked since, the end is that of the turn which this prompt begins.
+  if (end !== undefined && isPrompt(entry) && isNews && before.spoken && !before.rested) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
   }
   const isBlocked = entry.type === "system" && blockedPrompt(entry) !== undefined;

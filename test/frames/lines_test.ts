@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { parseEntry } from "../../src/transcript/entry.ts";
-import { tellInput } from "../../src/frames/frames.ts";
+import { tellInput, tellTurnEnd } from "../../src/frames/frames.ts";
 import { awaitMessage } from "../../src/frames/messages.ts";
 import { startFrames } from "../../src/frames/telling/frames_state.ts";
 import { tellResult } from "../../src/frames/turn_result.ts";
@@ -178,4 +178,35 @@ Deno.test("the first answer of a child has its system/init before it, whatever w
     told.push(...next.frames.map((frame) => frame.type));
   }
   assertEquals(told, ["system", "assistant"]);
+});
+
+Deno.test("two turns whose lines are read together have their own results, each after its answer", () => {
+  const { frames: usual, report } = conversationOptions();
+  let state = startFrames({ ...usual, version: "2.1.330" }, report);
+  for (const text of ["One", "Two"]) {
+    state = awaitMessage(state, { text, way: "rendezvous" }).state;
+    const ending = { kind: "answered", stop: {} } as const;
+    state = tellTurnEnd(state, { ending, at: 1 }, { recorded: false }).state;
+  }
+  const told: unknown[] = [];
+  const turn = (text: string, parentUuid: string | null) => {
+    const message = { id: text, model: "claude-opus-5-5", content: [{ type: "text", text }] };
+    return [
+      { type: "user", uuid: `${text}?`, parentUuid, message: { role: "user", content: text } },
+      { type: "api-request", querySource: "repl_main_thread" },
+      { type: "assistant", uuid: text, parentUuid: `${text}?`, message },
+      { type: "system", subtype: "turn_duration", uuid: `${text}.`, parentUuid: text },
+    ];
+  };
+  const lines = [...turn("One", null), ...turn("Two", "One.")];
+  const inputs = lines.flatMap((each) => {
+    const entry = parseEntry(JSON.stringify({ sessionId: "s", version: "2.1.330", ...each }));
+    return entry === undefined ? [] : [{ type: "transcript", entry } as const];
+  });
+  for (const input of [...inputs, { type: "read" } as const]) {
+    const next = tellInput(state, { ...input, at: 1 });
+    state = next.state;
+    told.push(...next.frames.map((frame) => frame.type === "result" ? frame.result : frame.type));
+  }
+  assertEquals(told, ["system", "assistant", "One", "system", "assistant", "Two"]);
 });
