@@ -8,6 +8,13 @@ import { act, deadline, stay, type Step, write } from "./step.ts";
 const INTERRUPT_MS = 1000;
 /** The key with which a person stops a turn. */
 const ESCAPE = "\x1b";
+/**
+ * What stands in the input box meanwhile: into an empty one Claude Code puts a prompt back that is stopped before its
+ * first words, and the model never hears of it.
+ */
+const KEPT_OUT = ".";
+/** The key that deletes it. */
+const BACKSPACE = "\x7f";
 /** After so many Escapes, each a second after the one before, the child is taken for one that takes none. */
 const MAX_ESCAPES = 5;
 /**
@@ -37,18 +44,26 @@ export function interrupt(state: SessionState, ending: Ending): Step {
   ]);
 }
 
-/** Ends a turn under way as a person would, and nothing else: the conversation goes on. */
+/**
+ * Ends a turn under way as a person would, and nothing else: the conversation goes on, and the model knows what was
+ * asked, as with `claude -p`.
+ */
 export function abort(state: SessionState): Step {
   const { phase, escapes } = state;
   if (phase !== "working" && phase !== "entered" && phase !== "aborting") return stay(state);
   if (escapes >= MAX_ESCAPES) return end(state, { kind: "unstoppable" });
   return act({ ...state, phase: "aborting", escapes: escapes + 1 }, [
-    write(ESCAPE),
+    write(escapes === 0 ? `${KEPT_OUT}${ESCAPE}` : ESCAPE),
     deadline("interrupt", INTERRUPT_MS),
     deadline("idle"),
     deadline("look"),
     { type: "trace", text: "stopped by the caller: Escape pressed" },
   ]);
+}
+
+/** Empties the input box again, once the turn is over. */
+export function cleared({ escapes }: SessionState): readonly Effect[] {
+  return escapes === 0 ? [] : [write(BACKSPACE)];
 }
 
 /** The turn ends by itself, because of an answer that stops it; Escape is pressed if it does not. */

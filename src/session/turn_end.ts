@@ -3,7 +3,7 @@ import { givenUp, isFollowed } from "./child_queue.ts";
 import { withdraw } from "./control/asking.ts";
 import { isOutputWritten } from "./control/structured_output.ts";
 import { began, isSubmitted } from "./beginning.ts";
-import { announced, announces, end, settledEnding } from "./ending.ts";
+import { announced, announces, cleared, end, settledEnding } from "./ending.ts";
 import type { Ending } from "./effect.ts";
 import { handOver, isLast } from "./handing_over.ts";
 import { ticketsOf } from "./message.ts";
@@ -48,6 +48,7 @@ export function overTurn(
     // The child waits until its hook is answered.
     ...(state.stopHook === undefined ? [] : [{ type: "answer", id: state.stopHook } as const]),
     ...TURN_DEADLINES.map((name) => deadline(name)),
+    ...cleared(state),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
     ...(conversation ? [deadline("timeout", isNext ? timeoutMs : undefined)] : []),
     { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },

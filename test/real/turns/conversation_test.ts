@@ -171,6 +171,13 @@ forEachVersion(
         await heard(RESULT, 3);
         await say("Four. [[say fourth]]");
         await heard(RESULT, 4);
+        await say("Five. [[hang]]");
+        await asked("Five.");
+        await heard(INIT, 5);
+        await send(INTERRUPT);
+        await heard(RESULT, 5);
+        await say("Six. [[say sixth]]");
+        await heard(RESULT, 6);
       },
     });
     const [[worked, ...ourRest], [theirWorked, ...theirRest]] = [ours.results, theirs.results];
@@ -181,7 +188,12 @@ forEachVersion(
       "error_during_execution",
       "third",
       "fourth",
+      "error_during_execution",
+      "sixth",
     ]);
+    const last = real.api.turns.at(-1)?.text ?? "";
+    assertStringIncludes(last, "Five. [[hang]]", "the model knows what it was stopped at");
+    assertStringIncludes(last, "[Request interrupted by user]");
     assertEquals([ours.code, ours.stderr], [0, ""]);
   },
 );
