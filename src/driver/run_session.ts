@@ -17,7 +17,7 @@ import { RetrySource } from "./sources/retry_source.ts";
 import { runningShells } from "./sources/shells/running_shells.ts";
 import type { ShellSource } from "./sources/shells/shell_source.ts";
 import type { StreamSource } from "./sources/stream_source.ts";
-import { WrittenSource } from "./sources/written_source.ts";
+import { type HookNews, WrittenSource } from "./sources/written_source.ts";
 import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import {
@@ -155,6 +155,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       pid: child.pid,
       mirrored: conversation.frames.mirrorPath !== undefined,
       retries,
+      hooks: () => hooks.read().flatMap(heardOf),
       now: elapsed,
     }),
   );
@@ -305,11 +306,6 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       for (const outlet of owing) outlet.flush();
     }
   };
-  const readHooks = () => {
-    const calls = hooks.read();
-    tell(written.faults());
-    tell(calls.flatMap(heardOf));
-  };
   const readStream = () => {
     tell(stream?.take().map((part) => ({ type: "stream", ...part })));
   };
@@ -380,7 +376,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     readStream();
     tell(caller?.take(ready));
     terminal.proceed(ready, onBytes);
-    if (ready.some(({ fd }) => fd === hooks.fd)) readHooks();
+    if (ready.some(({ fd }) => fd === hooks.fd)) tell(written.heard());
     const isTick = elapsed() >= nextTick;
     const isWritten = written.isDue(ready, { isTick, isPaused: paused });
     if (isTick) {
@@ -422,7 +418,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
           : { ...waited, name: signalName(waited.signal) };
         // Everything the child said before it ended is heard before its end.
         terminal.readRest(onBytes);
-        readHooks();
+        tell(written.heard());
         const look = { at: elapsed(), child: child.pid };
         tell(shells?.readAll(look));
         readStream();
@@ -446,7 +442,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
 }
 
 /** A call of a hook as an input: the status line, which is none, tells what the run has cost. */
-function heardOf(call: HookCall): readonly Untimed<Input>[] {
+function heardOf(call: HookCall): readonly HookNews[] {
   if (call.event !== STATUS_LINE) return [{ type: "hook", ...call }];
   const { payload, ranAt } = call;
   const cost = costOfStatusLine(payload);

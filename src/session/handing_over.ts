@@ -1,3 +1,4 @@
+import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
 import { askCommand, COMMAND } from "./control/asked_command.ts";
@@ -105,6 +106,16 @@ export function isLast({ open, queue, sent, consulted, stops }: SessionState): b
 /** Whether the child waits for a message: nothing is under way but what runs in the background. */
 function isAtRest({ phase, waits, status }: SessionState): boolean {
   return phase === "resting" || (phase === "working" && waits && status?.status !== "waiting");
+}
+
+/**
+ * Lets a child whose turn is over, and which has tasks in the background, take the next message; without one, bounds
+ * the wait for them.
+ */
+export function restWithTasks(state: SessionState): Step {
+  const waiting = awaitBackground({ ...state, waits: true });
+  const next = handOver(waiting.state);
+  return act(next.state, [...waiting.effects, ...next.effects]);
 }
 
 /** Pastes a prompt into the input box. */

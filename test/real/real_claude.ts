@@ -16,6 +16,9 @@ import { type ProgramOptions, type ProgramOutput, startProgram } from "../start_
 import { asRecorded, type RecordedName } from "./as_recorded.ts";
 import { namedClaude } from "./named_claude.ts";
 
+/** How long a run may take, in seconds: one that hangs shall tell so before somebody stops the whole suite. */
+const PATIENCE_S = 300;
+
 /** What is unusual about one start of a program. */
 export interface StartOptions extends Pick<ProgramOptions, "onStdout"> {
   /** What it reads on stdin; nothing by default. */
@@ -89,7 +92,8 @@ export class RealClaude implements AsyncDisposable {
   /** Starts `claude-print` and lets it run. */
   start(args: readonly string[], options: StartOptions = {}): StartedRun {
     const [program = "", ...own] = CLAUDE_PRINT;
-    const allArgs = [...own, "--claude-binary", this.binary, ...args];
+    const limit = args.includes("--timeout") ? [] : ["--timeout", `${PATIENCE_S}`];
+    const allArgs = [...own, "--claude-binary", this.binary, ...limit, ...args];
     return this.#start(program, { ...options, args: allArgs });
   }
 

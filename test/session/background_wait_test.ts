@@ -80,6 +80,25 @@ Deno.test("a session waits for a subagent from the end of the last turn, and sto
   });
 });
 
+Deno.test("the wait is bounded too where the transcript tells of the end of the turn before the hook does", () => {
+  const session = simulate({ backgroundCeilingMs: 10_000 });
+  session.hear(PROMPT);
+  session.hear(turnEnd("2.1.330"));
+  session.hear(stop(AGENT));
+  session.wait(9000);
+  // What is on record of one turn says nothing of the next.
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "x" } });
+  session.hear(stop(AGENT));
+  session.wait(60_000);
+  assertEquals(session.signals(), []);
+  session.hear(PROMPT);
+  session.hear(turnEnd("2.1.330"));
+  session.wait(9999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
 Deno.test("a session gives shells of 2.1.197 their 5 s once, though their ends start turns", () => {
   const session = simulate();
   session.hear(PROMPT);

@@ -7,13 +7,18 @@ import { subagentFolders, SubagentSource } from "./subagent_source.ts";
 import { TranscriptSource } from "./transcript_source.ts";
 import type { Input, Untimed } from "../../session/input.ts";
 
-/** What the child tells in its files. */
-export type WrittenNews = Untimed<
-  Extract<
-    Input,
-    { readonly type: "status" | "transcript" | "subagent" | "subagent-note" | "fault" | "read" }
-  >
->;
+/** What the child's hooks tell. */
+export type HookNews = Untimed<Extract<Input, { readonly type: "hook" | "cost" }>>;
+
+/** What the child tells in its files, and what its hooks have told before that. */
+export type WrittenNews =
+  | HookNews
+  | Untimed<
+    Extract<
+      Input,
+      { readonly type: "status" | "transcript" | "subagent" | "subagent-note" | "fault" | "read" }
+    >
+  >;
 
 /** Where a child writes to. */
 export interface WrittenSourceOptions {
@@ -27,6 +32,8 @@ export interface WrittenSourceOptions {
   readonly mirrored: boolean;
   /** What tells of requests to the API that have failed, if that is to be heard. */
   readonly retries: RetrySource | undefined;
+  /** What hooks have told since the last time. */
+  readonly hooks: () => Iterable<HookNews>;
   /** The time, in milliseconds on the clock of inputs. */
   readonly now: () => number;
 }
@@ -41,6 +48,7 @@ export class WrittenSource implements Disposable {
   readonly #transcript: TranscriptSource;
   readonly #subagents: SubagentSource | undefined;
   readonly #retries: RetrySource | undefined;
+  readonly #hooks: () => Iterable<HookNews>;
   readonly #now: () => number;
   // A user may have few watches, and Claude Code wants one: only what is told as it happens is worth one more.
   readonly #folders: ChildFolders | undefined;
@@ -56,6 +64,7 @@ export class WrittenSource implements Disposable {
     this.#subagents = options.frames ? new SubagentSource(options) : undefined;
     this.#folders = options.frames ? new ChildFolders() : undefined;
     this.#retries = options.retries;
+    this.#hooks = options.hooks;
     this.#now = options.now;
   }
 
@@ -95,19 +104,34 @@ export class WrittenSource implements Disposable {
           ...subagentFolders(path),
         ]) === true;
     const changed = this.#status.read();
-    if (changed !== undefined) yield { type: "status", ...changed };
-    yield* this.readTranscript();
+    yield* this.#readTranscript(changed === undefined ? [] : [{ type: "status", ...changed }]);
   }
 
   /** Reads the transcripts alone, or the first of many lines. */
-  *readTranscript(): Generator<WrittenNews> {
+  readTranscript(): Iterable<WrittenNews> {
+    return this.#readTranscript([]);
+  }
+
+  /**
+   * What a hook tells comes before what the child does once the hook has returned: hooks are heard after its files are
+   * read, and told before them.
+   */
+  *#readTranscript(status: readonly WrittenNews[]): Generator<WrittenNews> {
     const entries = this.#transcript.read();
-    yield* this.faults();
-    for (const entry of entries) yield { type: "transcript", entry };
     const { path } = this.#transcript;
-    const news = path === undefined ? [] : this.#subagents?.read(path) ?? [];
-    yield* news;
-    if (entries.length + news.length > 0) yield { type: "read" };
+    const subagents = path === undefined ? [] : this.#subagents?.read(path) ?? [];
+    yield* this.heard();
+    yield* status;
+    for (const entry of entries) yield { type: "transcript", entry };
+    yield* subagents;
+    if (entries.length + subagents.length > 0) yield { type: "read" };
+  }
+
+  /** What hooks tell, and before that which requests have failed: read after what came of those that followed. */
+  *heard(): Generator<WrittenNews> {
+    const heard = [...this.#hooks()];
+    yield* this.faults();
+    yield* heard;
   }
 
   /** Which requests have failed: read after what came of those that followed, and told before it. */

@@ -5,7 +5,7 @@ import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, settledEnding } from "../ending.ts";
-import { handOver } from "../handing_over.ts";
+import { handOver, restWithTasks } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
@@ -13,7 +13,7 @@ import { holdForServers } from "./on_servers.ts";
 import { onAnnounced } from "./on_status.ts";
 import { isTextOf } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
-import { act, stay, type Step } from "../step.ts";
+import { act, deadline, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
 import { intoNextTurn, overAtOnce, overTurn } from "../turn_end.ts";
@@ -170,7 +170,10 @@ function takeHook(
           unasked: true,
           late,
         });
-        return act(working.state, [trace, ...working.effects]);
+        // On a busy machine the transcript may tell the end of the turn first.
+        const isTold = state.summed && !unasked && !late;
+        const resting = isTold ? restWithTasks(working.state) : stay(working.state);
+        return act(resting.state, [trace, ...working.effects, ...resting.effects]);
       }
       const settling: SessionState = {
         ...takeFirst(state),
@@ -262,5 +265,5 @@ function prompted(state: SessionState): Step {
     completed: false,
   });
   const further = handOver(next.state);
-  return act(further.state, [...next.effects, ...further.effects]);
+  return act(further.state, [...next.effects, deadline("background"), ...further.effects]);
 }

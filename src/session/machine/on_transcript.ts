@@ -1,9 +1,8 @@
-import { awaitBackground } from "../background_wait.ts";
 import { began } from "../beginning.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, settledEnding } from "../ending.ts";
-import { handOver } from "../handing_over.ts";
+import { handOver, restWithTasks } from "../handing_over.ts";
 import { claudeCommands } from "../prompt/claude_commands.ts";
 import type { Entry } from "../../transcript/entry.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
@@ -77,9 +76,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   if (entry.end === "completed" && state.background) {
     // The order of the transcript's lines tells a turn's own prompt from the next one, which the time of the Stop hook
     // does not.
-    const waiting = awaitBackground({ ...state, waits: true });
-    const next = handOver(waiting.state);
-    return act(next.state, [...waiting.effects, ...next.effects]);
+    return restWithTasks(state);
   }
   if (state.phase === "settling") {
     const isNews = isFollowed(state) && !isFollowed(before);
