@@ -85,17 +85,25 @@ Deno.test("the wait is bounded too where the transcript tells of the end of the 
   session.hear(PROMPT);
   session.hear(turnEnd("2.1.330"));
   session.hear(stop(AGENT));
+  session.wait(9999);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
+Deno.test("what is on record of one turn says nothing of the next, and its wait is over", () => {
+  const session = simulate({ backgroundCeilingMs: 10_000 });
+  session.hear(PROMPT);
+  session.hear(stop(AGENT));
+  session.hear(turnEnd("2.1.330"));
   session.wait(9000);
-  // What is on record of one turn says nothing of the next.
   session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: "x" } });
   session.hear(stop(AGENT));
   session.wait(60_000);
   assertEquals(session.signals(), []);
   session.hear(PROMPT);
   session.hear(turnEnd("2.1.330"));
-  session.wait(9999);
-  assertEquals(session.signals(), []);
-  session.wait(1);
+  session.wait(10_000);
   assertEquals(session.signals(), ["SIGTERM tree"]);
 });
 

@@ -342,6 +342,18 @@ Deno.test("a message while tasks run in the background is a turn of its own", ()
   assertEquals([delivered(session), phase(session)], [["one", "two"], "entered"]);
 });
 
+Deno.test("a message for later follows a turn with tasks whose lines come before its Stop", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  promptLine(session, "one");
+  say(session, "two", { priority: "later" });
+  line(session, { type: "system", subtype: "turn_duration", version: "2.1.330" });
+  assertEquals(delivered(session), ["one"]);
+  hook(session, "Stop", { background_tasks: [{ type: "shell" }] });
+  assertEquals([delivered(session), phase(session)], [["one", "two"], "entered"]);
+});
+
 Deno.test("a limit of time is that of a turn", () => {
   const session = rested();
   session.wait(1e6);
