@@ -406,8 +406,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     if (listing) {
       listing = false;
-      const ids = runningShells(sandbox.tempDir, options.sessionId);
-      give({ at: elapsed(), type: "shells", ids });
+      const running = runningShells(sandbox.tempDir, options.sessionId);
+      give({ at: elapsed(), type: "shells", ...running });
     }
     for (const name of deadlines.take(elapsed)) give({ at: elapsed(), type: "deadline", name });
     if (!child.exited && ready.some(({ fd }) => fd === pidfd)) {

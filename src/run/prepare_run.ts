@@ -88,6 +88,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     folder: owner.path,
     runs: everywhere.map(folderOfRuns),
     secret: crypto.randomUUID(),
+    pid: owner.pid,
     now: Date.now(),
   });
   const sandbox = undo.use(new Sandbox(owner, { contents, places: everywhere }));

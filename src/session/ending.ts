@@ -139,6 +139,29 @@ export function settledEnding({ stop, failure, limited }: SessionState): Ending 
   return limited === undefined ? undefined : { kind: limited };
 }
 
+/** How long a child that was told to go may be kept until its transcript holds the turn. */
+const KEPT_MS = 1400;
+
+/** The child is about to go: it is kept until its transcript holds the turn that its Stop hook has ended. */
+export function onSessionEnd(state: SessionState, id: string): Step {
+  return isKept(state)
+    ? act({ ...state, endHook: id }, [deadline("record", KEPT_MS)])
+    : act(state, [{ type: "answer", id }]);
+}
+
+/** Lets the child go that was kept, once there is no reason any more or it has been kept long enough. */
+export function letGo(state: SessionState, { inAnyCase = false } = {}): Step {
+  const { endHook: id } = state;
+  if (id === undefined || (isKept(state) && !inAnyCase)) return stay(state);
+  return act({ ...state, endHook: undefined }, [deadline("record"), { type: "answer", id }]);
+}
+
+/** The prompt may come after the answer: on a busy machine 2.1.197 writes its first lines last. */
+function isKept(state: SessionState): boolean {
+  return state.phase === "ending" && state.ending.kind === "answered" &&
+    !(state.recorded && isWritten(state, state.ending));
+}
+
 /** How long a transcript may lag behind its child's end: 0.15 s were seen after Stop, none after a clean exit. */
 const REST_MS = 2000;
 

@@ -42,6 +42,8 @@ export interface SessionOptions extends Limits {
   readonly imagesDir?: string;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
+  /** Whether a SessionEnd hook of ours keeps a child that was told to go until its transcript holds the turn. */
+  readonly keptAtEnd?: true;
 }
 
 /**
@@ -172,6 +174,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** How many turns the child has outlived. */
   readonly turns: number;
   readonly exit?: Exit;
+  /** The SessionEnd hook that keeps the child until its transcript holds the last turn, until it is answered. */
+  readonly endHook?: string | undefined;
   /** How often the child has been told to go, reminders apart. */
   readonly kills: number;
   /** How much longer the child may take to go after the next reminder, in milliseconds. */
@@ -229,6 +233,8 @@ export interface TurnMemory {
   readonly limited?: "max-turns" | "budget" | "output-tries" | undefined;
   /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
   readonly announcedAt?: number | undefined;
+  /** Whether, by the announced end of the turn, the session had started nothing that may be in the background. */
+  readonly taskless: boolean;
   /** Whether the last Stop named tasks still running in the background. */
   readonly background: boolean;
   /** Whether nothing is under way but those. */
@@ -275,6 +281,7 @@ export const NO_TURN: TurnMemory = {
   failure: undefined,
   limited: undefined,
   announcedAt: undefined,
+  taskless: false,
   background: false,
   waits: false,
   unasked: false,

@@ -6,14 +6,14 @@ import { deadline } from "./step.ts";
 
 /** How often the files that the child writes are looked at where nothing tells of them, in milliseconds. */
 const TICK_MS = 50;
-/** The same while only the child's idle status is missing, which the user waits for. */
+/** The same while only the child's idle status or its last lines are missing, which the user waits for. */
 const SETTLING_TICK_MS = 5;
 /** The same while nothing is under way. */
 const RESTING_TICK_MS = 500;
 
 /** How long to wait from one look at the files that the child writes to the next, in milliseconds. */
-export function tickMs({ phase }: SessionState): number {
-  if (phase === "settling") return SETTLING_TICK_MS;
+export function tickMs({ phase, endHook }: SessionState): number {
+  if (phase === "settling" || endHook !== undefined) return SETTLING_TICK_MS;
   return phase === "resting" ? RESTING_TICK_MS : TICK_MS;
 }
 

@@ -117,7 +117,10 @@ Deno.test("HookSource needs no room on the disk for a short answer, and a file f
 Deno.test("HookSource lets hooks go that nobody has answered", async () => {
   const ground = new Ground();
   const script = `${ground.path}/hook`;
-  Deno.writeTextFileSync(script, hookScript("s3").replaceAll("hooks.fifo", "fifo"));
+  Deno.writeTextFileSync(
+    script,
+    hookScript({ secret: "s3", pid: Deno.pid }).replaceAll("hooks.fifo", "fifo"),
+  );
   const hook = new Deno.Command("/bin/sh", { args: [script, "asks"], stdin: "piped" }).spawn();
   const stdin = hook.stdin.getWriter();
   await stdin.write(new TextEncoder().encode('{"hook_event_name":"Stop"}'));

@@ -45,6 +45,7 @@ export class Ground implements Disposable {
     const parts = partsOf(owner.path);
     const secret = crypto.randomUUID();
     const files = childFiles(parts, {
+      pid: Deno.pid,
       hooks: ["Stop", "PermissionRequest"],
       held: [],
       asksCost: false,

@@ -68,6 +68,7 @@ const session = z.object(
     bridged: z.exactOptional(z.array(z.string())),
     caller: z.exactOptional(z.object(CALLER)),
     otherStopHooks: z.boolean(),
+    keptAtEnd: z.exactOptional(z.literal(true)),
   } satisfies Fields<SessionOptions>,
 );
 

@@ -214,7 +214,11 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
     z.object({ type: z.literal("fault"), fault }),
     z.object({ type: z.literal("retry"), retry }),
     z.object({ type: z.literal("stream"), request: z.number(), part: streamedPart }),
-    z.object({ type: z.literal("shells"), ids: z.array(z.string()) }),
+    z.object({
+      type: z.literal("shells"),
+      ids: z.array(z.string()),
+      unused: z.exactOptional(z.literal(true)),
+    }),
     z.object(
       {
         type: z.literal("shell"),

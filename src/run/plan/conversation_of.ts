@@ -57,6 +57,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
       mayHaveOtherStopHooks(settingsOfHooks(facts.settings, order)) ||
       order.initialized?.longAgents !== undefined ||
       order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
+    ...(decided.hookless === undefined ? { keptAtEnd: true } : {}),
   };
 }
 

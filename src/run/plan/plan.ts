@@ -182,7 +182,7 @@ function contentsOf(
     readonly variables: Environment;
   },
 ): FolderContents {
-  const { folder, folders, writable, settings, secret, userConfig } = facts;
+  const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
   const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
   const parts = partsOf(folder);
   const shortened = cutOf(order, facts);
@@ -190,6 +190,7 @@ function contentsOf(
   return {
     files: childFiles(parts, {
       secret,
+      pid,
       hooks: hooksFor(order, decided),
       held: [
         ...(isGated ? ["SessionStart" as const] : []),
@@ -283,6 +284,7 @@ function hooksFor(
   return [
     "Stop",
     "StopFailure",
+    "SessionEnd",
     "PermissionRequest",
     ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),

@@ -119,6 +119,8 @@ export interface PlanFacts extends RunFacts {
   readonly runs: readonly string[];
   /** What nobody but the run's hooks and its child is to know. */
   readonly secret: string;
+  /** The process of the run, which hears and answers hooks. */
+  readonly pid: number;
   /** The time, in milliseconds since the epoch. */
   readonly now: number;
   /** What the child has to be told to ask a relay in the place of the API, if it is to. */

@@ -23,6 +23,8 @@ import { BRIDGED_OUTPUT_TOOL, OUTPUT_SERVER } from "../../transcript/structured_
 export interface ChildFilesOptions {
   /** Proves that a line on the FIFO comes from the script of the hooks. */
   readonly secret: string;
+  /** The process that hears and answers hooks. */
+  readonly pid: number;
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];
   /** The hooks that keep the child waiting until they are answered. */
@@ -102,7 +104,7 @@ export function childFiles(
   });
   const claudeJson = seededClaudeJson(options.userClaudeJson, options);
   return [
-    { path: hookPath, text: hookScript(options.secret) },
+    { path: hookPath, text: hookScript(options) },
     { path: settingsPath, text: JSON.stringify(settings) },
     { path: `${configDir}/.claude.json`, text: JSON.stringify(claudeJson) },
     ...(userSettings === undefined ? [] : [{

@@ -15,6 +15,7 @@ export type HookEvent =
   | "PostToolBatch"
   | "PreCompact"
   | "PreToolUse"
+  | "SessionEnd"
   | "SessionStart"
   | "Stop"
   | "StopFailure"
@@ -31,8 +32,19 @@ const CALLER_TIMEOUT_S = 604_800;
  */
 const TIMEOUT_S = 60;
 
+/**
+ * The same at the end of a session: what Claude Code gives all of its hooks there if none asks for more. A project's own
+ * have no more time than with `claude -p`.
+ */
+const END_TIMEOUT_S = 1.5;
+
 /** Events whose hooks wait for an answer; the others only tell. */
-const ASKING: readonly HookEvent[] = ["PermissionRequest", "PostToolBatch", "PreToolUse"];
+const ASKING: readonly HookEvent[] = [
+  "PermissionRequest",
+  "PostToolBatch",
+  "PreToolUse",
+  "SessionEnd",
+];
 
 /**
  * Which of their event some hooks are for: what a hook of a typed /compact is called stands in the transcript, and what
@@ -63,9 +75,12 @@ export const REPLY_SUFFIX = ".reply";
  * Its programs are the system's, whatever PATH the caller or the project's settings name: Claude Code gives a hook
  * theirs, and an empty one if there is none (2.1.197 and 2.1.330).
  *
- * @param secret proves that a line on the FIFO comes from this script
+ * @param options.secret proves that a line on the FIFO comes from this script
+ * @param options.pid the process that answers: once it has been killed, nobody is waited for
  */
-export function hookScript(secret: string): string {
+export function hookScript(
+  { secret, pid }: { readonly secret: string; readonly pid: number },
+): string {
   return `#!/bin/sh
 # usage: hook [${ASKS} [number] | ${STATUS_LINE}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
@@ -73,6 +88,7 @@ umask 077
 d=\${0%/*}
 s=${shellQuote(secret)}
 p="$d/payloads/$$"
+if [ "$1" = ${ASKS} ] && ! kill -0 ${pid} 2> /dev/null; then exit 0; fi
 if ! cat > "$p"; then
   printf '\\n%s ${UNHEARD}\\n' "$s" 1<> "$d/hooks.fifo"
   exit 0
@@ -133,13 +149,21 @@ export function hookSettings(
   };
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
-    const timeout = event === "PermissionRequest" && asksCaller ? CALLER_TIMEOUT_S : TIMEOUT_S;
-    add(event, { matcher: MATCHERS[event], mark: asks ? ` ${ASKS}` : "", timeout });
+    add(event, {
+      matcher: MATCHERS[event],
+      mark: asks ? ` ${ASKS}` : "",
+      timeout: timeoutOf(event, { asksCaller }),
+    });
   }
   for (const [place, { event, matcher }] of callbacks.entries()) {
     add(event, { matcher, mark: ` ${ASKS} ${place}`, timeout: CALLER_TIMEOUT_S });
   }
   return settings;
+}
+
+function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: boolean }): number {
+  if (event === "SessionEnd") return END_TIMEOUT_S;
+  return event === "PermissionRequest" && asksCaller ? CALLER_TIMEOUT_S : TIMEOUT_S;
 }
 
 /**

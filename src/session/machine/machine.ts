@@ -36,7 +36,7 @@ import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
-import { onPriced, overAtOnce } from "../turn_end.ts";
+import { onPriced, onTaskless, overAtOnce } from "../turn_end.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
 
@@ -108,11 +108,12 @@ export function step(state: SessionState, input: Input): Step {
     }
     case "read":
       return askTold(state, input.at);
+    case "shells":
+      return input.unused ? onTaskless(state) : stay(state);
     case "earlier":
     case "subagent-note":
     case "fault":
     case "retry":
-    case "shells":
     case "shell":
     case "shell-output":
     case "shell-over":

@@ -4,7 +4,7 @@ import { onTaskDue } from "../control/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgain } from "../beginning.ts";
 import { givenUp, isFollowed } from "../child_queue.ts";
-import { abort, announced, end, interrupt, remind } from "../ending.ts";
+import { abort, announced, end, interrupt, letGo, remind } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
@@ -20,7 +20,9 @@ export function onDeadline(
   { name, at }: { readonly name: DeadlineName; readonly at: number },
 ): Step {
   if (name === "exit") return state.phase === "ending" ? remind(state) : stay(state);
-  if (state.phase === "ending") return stay(state);
+  if (state.phase === "ending") {
+    return name === "record" ? letGo(state, { inAnyCase: true }) : stay(state);
+  }
   switch (name) {
     case "timeout":
       return interrupt(state, announced(state) ?? { kind: "timeout" });

@@ -4,7 +4,7 @@ import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
-import { end, settledEnding } from "../ending.ts";
+import { end, onSessionEnd, settledEnding } from "../ending.ts";
 import { handOver, restWithTasks } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
@@ -16,7 +16,7 @@ import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
-import { intoNextTurn, overAtOnce, overTurn } from "../turn_end.ts";
+import { askTasks, intoNextTurn, overAtOnce, overTurn } from "../turn_end.ts";
 import { askPrice, overWhenPriced, untilSettled } from "../waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
@@ -48,6 +48,7 @@ function answer(state: SessionState, call: HookCall): Step {
     const held = holdForServers(next.state, id);
     return act(held.state, [...next.effects, ...held.effects]);
   }
+  if (event === "SessionEnd" && id !== undefined) return onSessionEnd(state, id);
   if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
     const next = takeHook(state, { event, payload });
     const waiting = onToolUse(next.state, { id, payload });
@@ -185,7 +186,12 @@ function takeHook(
       };
       const over = overAtOnce(settling);
       return over === undefined
-        ? act(settling, [trace, ...untilSettled(settling), ...askPrice(state)])
+        ? act(settling, [
+          trace,
+          ...untilSettled(settling),
+          ...askPrice(state),
+          ...askTasks(settling),
+        ])
         : act(over.state, [trace, ...over.effects]);
     }
     case "StopFailure":

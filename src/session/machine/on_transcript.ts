@@ -1,7 +1,7 @@
 import { began } from "../beginning.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
-import { awaitRest, end, settledEnding } from "../ending.ts";
+import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
 import { handOver, restWithTasks } from "../handing_over.ts";
 import { claudeCommands } from "../prompt/claude_commands.ts";
 import type { Entry } from "../../transcript/entry.ts";
@@ -52,7 +52,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     late: isLate,
     unasked: taken.unasked && !entry.prompt,
   }, { line, entry });
-  if (state.phase === "ending") return stay(state);
+  if (state.phase === "ending") return letGo(state);
   if (state.phase === "reading") return awaitRest(state);
   if (state.phase === "interrupting") {
     return entry.end === undefined ? stay(state) : end(state, state.ending);

@@ -88,6 +88,7 @@ const SESSION: Required<SessionOptions> = {
   asksStatus: true,
   caller: CALLER,
   otherStopHooks: true,
+  keptAtEnd: true,
 };
 const FRAMES: Required<FramesOptions> = {
   home: "/home/me",

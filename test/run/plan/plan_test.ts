@@ -36,6 +36,7 @@ const FACTS: PlanFacts = {
   folder: FOLDER,
   runs: ["/tmp/claude-print-1", "/var/tmp/claude-print-1"],
   secret: "s3cret",
+  pid: 4711,
   now: 1_700_000_000_000,
 };
 
@@ -578,7 +579,7 @@ rule("outputs of a session that goes on may be read where the model was told the
   },
 });
 
-const ALWAYS = ["Stop", "StopFailure", "PermissionRequest"];
+const ALWAYS = ["Stop", "StopFailure", "SessionEnd", "PermissionRequest"];
 
 rule("what asks a relay is told so by its environment, and by settings that win over the user's", {
   see: (planned) => [

@@ -7,6 +7,7 @@ const PARTS = partsOf("/runs/1-2-00000000");
 /** The text of each file, by its path in the private folder. */
 function filesOf(more: Partial<ChildFilesOptions> = {}): Readonly<Record<string, string>> {
   const files = childFiles(PARTS, {
+    pid: 4711,
     secret: "s3cret",
     hooks: ["Stop"],
     held: [],

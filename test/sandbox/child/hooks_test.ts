@@ -64,6 +64,19 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
   assert(!isThere(`${ground.path}/ran`));
 });
 
+Deno.test("a hook that asks waits for nobody who has been killed, and leaves nothing", async () => {
+  using ground = new Ground();
+  const gone = new Deno.Command("true").spawn();
+  await gone.status;
+  using sandbox = ground.sandbox({ pid: gone.pid });
+  const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
+    args: [`${sandbox.path}/own/hook`, "asks"],
+    stdin: "null",
+  }).output();
+  assertEquals([code, stdout.length, stderr.length], [0, 0, 0]);
+  assertEquals([...Deno.readDirSync(sandbox.payloadDir)], []);
+});
+
 /** Runs a hook, which is answered with its own id if it asks: what it prints, and how it was heard. */
 async function callHook(
   [shell = "", ...args]: readonly string[],

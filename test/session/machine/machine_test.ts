@@ -38,45 +38,108 @@ Deno.test("Stop ends the turn, SIGTERM the idle child, its exit the session", ()
   assertEquals(session.ending(), { kind: "answered", stop: { last_assistant_message: "hi" } });
 });
 
-Deno.test("a version that loses no line is told to go once its answer is on record, if nothing can follow", () => {
-  const begun = (version: string, options: Parameters<typeof simulate>[0] = {}) => {
-    const session = simulate(options);
-    session.hear({ ...status("idle"), version });
-    session.hear(PROMPT);
-    session.hear(status("busy"));
-    return session;
-  };
-  const late = begun("2.1.330");
-  late.hear(stop({ last_assistant_message: "hi" }));
-  assertEquals(late.signals(), []);
-  late.hear(answer("hi"));
-  assertEquals(late.signals(), ["SIGTERM"]);
-  const early = begun("2.1.330");
-  early.hear(answer("hi"));
-  assertEquals(early.signals(), []);
-  early.hear(stop({ last_assistant_message: "hi" }));
-  assertEquals(early.signals(), ["SIGTERM"]);
-  // One that does not come in time comes with the child's end.
-  const slow = begun("2.1.330");
-  slow.hear(stop({ last_assistant_message: "hi" }));
-  slow.wait(4000);
-  assertEquals(slow.signals(), ["SIGTERM"]);
+const sessionEnd = (id: string) => ({
+  type: "hook",
+  event: "SessionEnd",
+  payload: { reason: "other" },
+  id,
+} as const);
+const UNUSED = { type: "shells", ids: [], unused: true } as const;
+/** Which hooks have been answered. */
+const answered = ({ effects }: Simulation) =>
+  effects.flatMap((effect) => effect.type === "answer" ? [effect.id] : []);
+/** A child whose turn is under way, and which is kept at its end. */
+const begun = (options: Parameters<typeof simulate>[0] = {}) => {
+  const session = simulate({ keptAtEnd: true, ...options });
+  session.hear(status("idle"));
+  session.hear(PROMPT);
+  session.hear(status("busy"));
+  return session;
+};
+/** The same once its end has been announced, with nothing of it in the transcript. */
+const stopped = (options: Parameters<typeof simulate>[0] = {}) => {
+  const session = simulate({ keptAtEnd: true, ...options });
+  session.hear(status("idle"));
+  session.hear(status("busy"));
+  session.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(session.signals(), []);
+  return session;
+};
+
+Deno.test("a child is told to go at Stop, and kept until its lines are there", () => {
+  const session = stopped();
+  assert(session.effects.some(({ type }) => type === "list-shells"));
+  session.hear(UNUSED);
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(sessionEnd("7"));
+  assertEquals(tickMs(session.state()), 5);
+  session.hear(called("1"));
+  assertEquals(answered(session), []);
+  // On a busy machine the prompt's line may come after those of the answer.
+  session.hear(answer("hi"));
+  assertEquals(answered(session), []);
+  session.hear(PROMPT);
+  assertEquals(answered(session), ["7"]);
+  session.hear(EXIT);
+  assertEquals(session.ending()?.kind, "answered");
+  assertEquals(answered(session), ["7"]);
+
+  const slow = stopped();
+  slow.hear(UNUSED);
+  slow.hear(sessionEnd("8"));
+  slow.wait(1399);
+  assertEquals(answered(slow), []);
+  slow.wait(1);
+  assertEquals(answered(slow), ["8"]);
   slow.hear(EXIT);
   assertEquals(slow.ending(), undefined);
   slow.hear(answer("hi"));
   assertEquals(slow.ending()?.kind, "answered");
-  const others = [begun("2.1.197"), begun("2.1.330", { otherStopHooks: true })];
+});
+
+Deno.test("a child whose turn is on record is told to go at Stop, and not kept", () => {
+  const early = begun();
+  early.hear(answer("hi"));
+  assertEquals(early.signals(), []);
+  early.hear(stop({ last_assistant_message: "hi" }));
+  assertEquals(early.signals(), ["SIGTERM"]);
+  early.hear(sessionEnd("1"));
+  assertEquals(answered(early), ["1"]);
+});
+
+Deno.test("a child is told to go once its turn is on record where something may have ended in the background", () => {
+  const late = stopped();
+  late.hear({ type: "shells", ids: [] });
+  late.hear(PROMPT);
+  assertEquals(late.signals(), []);
+  late.hear(answer("hi"));
+  assertEquals(late.signals(), ["SIGTERM"]);
+  const background = begun();
+  background.hear(stop({ background_tasks: [{ id: "b1", type: "shell" }] }));
+  background.hear(UNUSED);
+  assertEquals(background.signals(), []);
+});
+
+Deno.test("a child is not told to go before it is idle where the turn may go on, failed, or nothing keeps it", () => {
+  const others = [begun({ otherStopHooks: true }), simulate()];
   for (const other of others) {
+    other.hear(PROMPT);
     other.hear(answer("hi"));
     other.hear(stop({ last_assistant_message: "hi" }));
+    other.hear(UNUSED);
     assertEquals(other.signals(), []);
   }
-  const background = begun("2.1.330");
-  background.hear(stop({ background_tasks: [{ id: "b1", type: "shell" }] }));
-  assertEquals(background.signals(), []);
-  const failed = begun("2.1.330");
+  const failed = begun();
   failed.hear({ type: "hook", event: "StopFailure", payload: {} });
+  failed.hear(UNUSED);
   assertEquals(failed.signals(), []);
+});
+
+Deno.test("a session that ends in the midst of a conversation is not kept", () => {
+  const session = begun();
+  session.hear(sessionEnd("1"));
+  assertEquals(answered(session), ["1"]);
+  assertEquals(session.signals(), []);
 });
 
 const TOLD = { type: "cost", totalUsd: 1, apiDurationMs: 1 } as const;
@@ -105,12 +168,9 @@ Deno.test("where results tell of limits, a turn is over once the status line has
   }
 });
 
-Deno.test("a version that loses no line is told to go as soon as the status line has been heard", () => {
-  const session = simulate({ asksStatus: true });
-  session.hear({ ...status("idle"), version: "2.1.330" });
-  session.hear(PROMPT);
-  session.hear(answer("hi"));
-  session.hear(stop({ last_assistant_message: "hi" }));
+Deno.test("a child is told to go at Stop as soon as the status line has been heard", () => {
+  const session = stopped({ asksStatus: true });
+  session.hear(UNUSED);
   assertEquals(session.signals(), []);
   session.hear(TOLD);
   assertEquals(session.signals(), ["SIGTERM"]);

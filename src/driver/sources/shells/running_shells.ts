@@ -1,22 +1,41 @@
 import { namesIn } from "../../../sandbox/on_disk.ts";
 
+/** The shells of a session, as the folder tells in which their output is. */
+export interface RunningShells {
+  /** Ids of those whose output is there, in the order in which they were started. */
+  readonly ids: readonly string[];
+  /** There is no such folder: neither a shell nor a subagent has run. */
+  readonly unused?: true;
+}
+
 /**
- * Ids of the shells whose output Claude Code keeps in files, in the order in which they were started. The file of one
- * in the foreground is there as long as it runs; 2.1.168 to 2.1.330.
+ * Looks which shells of a session run, or ran in the background: Claude Code keeps their output in files, that of one in
+ * the foreground as long as it runs; 2.1.168 to 2.1.330.
  *
  * @param tempDir the child's `CLAUDE_CODE_TMPDIR`
  */
-export function runningShells(tempDir: string, sessionId: string): readonly string[] {
-  const folders = namesIn(tempDir).filter((name) => name.startsWith("claude-")).flatMap((user) =>
-    namesIn(`${tempDir}/${user}`).map((slug) => `${tempDir}/${user}/${slug}/${sessionId}/tasks`)
+export function runningShells(tempDir: string, sessionId: string): RunningShells {
+  const users = namesIn(tempDir).filter((name) => name.startsWith("claude-"));
+  const sessions = users.flatMap((user) =>
+    namesIn(`${tempDir}/${user}`).map((slug) => `${tempDir}/${user}/${slug}/${sessionId}`)
   );
-  return folders.flatMap((folder) =>
+  const folders = sessions.filter((session) => namesIn(session).includes(TASKS))
+    .map((session) => `${session}/${TASKS}`);
+  const outputs = folders.flatMap((folder) =>
     namesIn(folder).filter((name) => name.endsWith(".output")).map((name) => ({
       id: name.replace(/\.output$/u, ""),
       startedAt: startOf(`${folder}/${name}`),
     }))
-  ).sort((one, other) => one.startedAt - other.startedAt).map(({ id }) => id);
+  ).sort((one, other) => one.startedAt - other.startedAt);
+  return {
+    ids: outputs.map(({ id }) => id),
+    // Without a folder of the user's the child has its temporary files elsewhere, as settings may want it.
+    ...(users.length > 0 && folders.length === 0 ? { unused: true } : {}),
+  };
 }
+
+/** The folder for output in that of a session: 2.1.168 to 2.1.330 make it for the first shell or subagent. */
+const TASKS = "tasks";
 
 function startOf(path: string): number {
   try {
