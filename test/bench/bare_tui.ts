@@ -83,6 +83,7 @@ export async function runBareTui(
     const prepared = await prepare(world);
     const { binary, args, env, sandbox } = prepared;
     stack.use(sandbox);
+    dropEndHook(sandbox.settingsPath);
     const { project: cwd } = world.homes.bareTui;
     const { stdinPath: stdin = "/dev/null", fifoPath: fifo, configDir: config } = sandbox;
     sessions.push({ binary, args, env, cwd, stdin, fifo, config });
@@ -96,6 +97,14 @@ export async function runBareTui(
     wallMs: Math.max(...outcomes.map(({ exited }) => exited)),
     stopMs: Math.max(...stops),
   };
+}
+
+/** The hook by which claude-print keeps its child at the end waits for an answer, which nobody gives here. */
+function dropEndHook(settingsPath: string): void {
+  const { hooks: { SessionEnd: _, ...hooks }, ...settings } = JSON.parse(
+    Deno.readTextFileSync(settingsPath),
+  );
+  Deno.writeTextFileSync(settingsPath, JSON.stringify({ ...settings, hooks }));
 }
 
 /** What claude-print would start for the bench's prompt. */
