@@ -43,6 +43,7 @@ export async function holdConversation(
     teardown.keep(recorder.save);
   }
   const isRecorded = recorder !== undefined;
+  const told = new Set<string>();
   return await converse({
     ...request,
     prompt: undefined,
@@ -58,7 +59,11 @@ export async function holdConversation(
     onPrepared: (prepared) => {
       teardown.own(prepared);
       onPrepared?.(prepared);
-      for (const warning of earlyWarnings(prepared)) warn(warning);
+      for (const warning of earlyWarnings(prepared)) {
+        // Of a Claude Code that follows another one only what is new is told.
+        if (!told.has(warning)) warn(warning);
+        told.add(warning);
+      }
       recorder?.begin(prepared);
       if (isRecorded && recorder === undefined) {
         warn("The recording is that of the first Claude Code, and not of the one that goes on");

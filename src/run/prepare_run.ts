@@ -199,7 +199,7 @@ function requireShortPath(path: string): void {
 
 /**
  * What the user should know before a run begins: of folders that earlier runs left and that could not be swept, one
- * sentence or none, and of flags that have no effect.
+ * sentence or none, and of flags and rules that have no effect.
  */
 export function earlyWarnings(
   { swept, warnings }: Pick<PreparedRun, "swept" | "warnings">,

@@ -1,6 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import { claudeVersion } from "../../driver/claude_version.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
+import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./gate_prompt.ts";
 import { instructionFiles } from "./instruction_files.ts";
@@ -63,6 +64,13 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
   });
   if (modeHangsOnVersion(modeFacts(order, settings))) await version();
+  const distrust = await distrustOf(settings, {
+    cwd,
+    env,
+    userDir: userConfig.dir,
+    claudeJson: userClaudeJson,
+    version,
+  });
   const login = findLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings });
   if (login === undefined) throw noLoginError(userConfig);
   // Without customizations there are none.
@@ -108,6 +116,7 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     userClaudeJson,
     callerSettings,
     settings,
+    ...(distrust === undefined ? {} : { distrust }),
     login,
     mcpServers,
     ...output,

@@ -6,6 +6,7 @@ import { mcpConfigOf } from "./asked_order.ts";
 import { conversationOf } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
+import { ignoredRules } from "./ignored_rules.ts";
 import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -48,7 +49,7 @@ export interface Plan {
   readonly conversation: ConversationOptions;
   /** The run's only message; absent where messages come as the run goes on. */
   readonly message: Prompt | undefined;
-  /** What the user is to be told of flags that have no effect. */
+  /** What the user is to be told of flags and of rules that have no effect. */
   readonly warnings: readonly string[];
 }
 
@@ -108,7 +109,13 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     mcpLog: isGated ? log : undefined,
     conversation: conversationOf(order, { facts, decided, betas }),
     message: messageOf(order, { facts, decided }),
-    warnings,
+    warnings: [
+      ...warnings,
+      ...ignoredRules(facts.settings, {
+        distrust: facts.distrust,
+        claudeJson: userConfig.claudeJson,
+      }),
+    ],
   };
 }
 

@@ -1,5 +1,6 @@
 import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { OtherAgents } from "./placed_agents.ts";
+import type { Distrust } from "./ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
@@ -20,6 +21,8 @@ export interface RunFacts {
   readonly callerSettings: JsonObject;
   /** What Claude Code reads for the run, the caller's among them, later ones overriding earlier ones. */
   readonly settings: readonly Settings[];
+  /** Why some of their rules do not count; absent where all do. */
+  readonly distrust?: Distrust;
   readonly login: Login;
   /** The MCP servers that are configured, the caller's own aside. */
   readonly mcpServers: readonly McpServer[];

@@ -87,12 +87,15 @@ const MODES: readonly unknown[] = [
 ];
 
 /**
- * Whether Claude Code takes settings for what they say of the permission mode: with a mode that there is not it drops all
- * that stands beside it too (2.1.197 and 2.1.330).
+ * Whether Claude Code takes settings for what they say of permissions: with a mode that there is not, or without a list
+ * where one should be, it drops all that stands beside it too (2.1.197 and 2.1.330).
  */
 export function areSoundSettings({ permissions }: JsonObject): boolean {
   if (permissions === undefined) return true;
-  return isJsonObject(permissions) && MODES.includes(permissions["defaultMode"]);
+  if (!isJsonObject(permissions) || !MODES.includes(permissions["defaultMode"])) return false;
+  const { allow = [], additionalDirectories: dirs = [] } = permissions;
+  return Array.isArray(allow) && Array.isArray(dirs) &&
+    dirs.every((dir) => typeof dir === "string");
 }
 
 /** What settings hold, but for those of some sources. */

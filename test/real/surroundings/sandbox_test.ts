@@ -133,3 +133,27 @@ async function printForwarded(real: RealClaude): Promise<string> {
   assertEquals(report.exitCode, 0);
   return `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
 }
+
+forEachVersion(
+  "rules of a project that is not trusted do not count, and the run says so as claude -p does",
+  async (real) => {
+    const { project } = real.home;
+    await Deno.mkdir(`${project}/.claude`);
+    await Deno.writeTextFile(
+      `${project}/.claude/settings.json`,
+      JSON.stringify({
+        permissions: { allow: ["Bash(touch:*)", "Edit"], additionalDirectories: ["/srv"] },
+      }),
+    );
+    const args = ["Work. [[bash touch x]] [[say done]]"];
+    const ours = await real.print(args);
+    const theirs = await real.claudeP(args, { recorded: "sandbox/untrusted-rules" });
+    assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout]);
+    assertEquals(
+      ours.stderr.replaceAll("claude-print: Warning: ", ""),
+      theirs.stderr,
+    );
+    assertEquals((await real.print(["--quiet", ...args])).stderr, "");
+    assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);
+  },
+);

@@ -5,14 +5,9 @@ import {
 } from "../../../fixtures/permissions/permission_cells.ts";
 import { assertEquals } from "@std/assert";
 import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
-import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 import { permissionMode } from "../../../src/run/plan/permission_mode.ts";
-import {
-  readSettings,
-  type Settings,
-  settingSources,
-} from "../../../src/sandbox/child/read_settings.ts";
-import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts";
+import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+import { readCell } from "./read_cell.ts";
 
 /** Only root can give files to another user. */
 const CELLS = PERMISSION_CELLS.filter(({ foreign }) => foreign === undefined || Deno.uid() === 0);
@@ -23,21 +18,11 @@ for (const [version, modes] of Object.entries(measured)) {
     for (const cell of CELLS) {
       await using home = await makeThrowawayHome();
       await layPermissionCell(home, cell);
-      const command = await parseArguments([...cell.args, "hello"]);
-      if (command.kind !== "run") throw new Error(`"${cell.name}" is no run`);
-      const { request } = command;
-      const cwd = `${home.path}/${cell.cwd}`.replace(/\/$/u, "");
+      const { request, settings } = await readCell(cell, { home, version });
       decided[cell.name] = permissionMode({
         asked: request.permissionMode,
         skipped: request.dangerouslySkipPermissions,
-        settings: await readSettings({
-          cwd,
-          home: home.path,
-          userDir: home.config,
-          sources: settingSources(request.settingSources),
-          flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
-          sharesLocal: () => Promise.resolve(version === "2.1.330"),
-        }),
+        settings,
         remote: false,
         version,
       });

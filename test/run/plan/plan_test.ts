@@ -1270,3 +1270,28 @@ Deno.test("a shell of ours stands in the place of the user's where streams are t
     undefined,
   ]);
 });
+
+rule("rules of a project that is not trusted do not count, and the user is told how many", {
+  see: ({ warnings }) => warnings.map((line) => line.slice(0, line.indexOf(":"))),
+  rows: {
+    "all count": {
+      facts: { settings: [from("project", { permissions: { allow: ["Edit"] } })] },
+      is: [],
+    },
+    "those of some files do not": {
+      order: { betas: ["b"] },
+      facts: {
+        settings: [
+          from("project", { permissions: { allow: ["Edit"], additionalDirectories: ["/a"] } }),
+          from("local", { permissions: { allow: ["Edit", "Write"] } }),
+        ],
+        distrust: { folder: "/w", sources: ["project"] },
+      },
+      is: [
+        '--betas has no effect for "b"',
+        "Ignoring 1 permissions.allow entry from .claude/settings.json",
+        "Ignoring 1 permissions.additionalDirectories entry from .claude/settings.json",
+      ],
+    },
+  },
+});

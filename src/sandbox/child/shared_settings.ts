@@ -1,0 +1,86 @@
+import { heedChildren } from "../../../ffi/processes/own_signals.ts";
+import { killGroup } from "../../../ffi/processes/process.ts";
+import type { Environment } from "../environment.ts";
+import { mainCheckout } from "./git_repository.ts";
+import { realPath } from "../paths.ts";
+
+/** How long git may take, in milliseconds, as in Claude Code. */
+const LIMIT_MS = 2000;
+
+/** What git may not start, whatever the repository says, and the file that is looked for. */
+const ARGS = [
+  ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="],
+  ...["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"],
+];
+
+/**
+ * Whether Claude Code takes a folder's local settings for a repository's, which come with it, and not for the user's own:
+ * git tracks them, or they are reached by a link (2.1.197 and 2.1.330). Where git says that it cannot tell, they are a
+ * repository's too.
+ *
+ * @param options.isOlder whether this Claude Code is older than 2.1.330: it looks at the working directory alone, makes no
+ * exception for the user's own config dir, and takes them for a repository's where there is none
+ */
+export async function areSharedSettings(
+  cwd: string,
+  options: {
+    readonly env: Environment;
+    readonly userDir: string;
+    readonly isOlder: boolean;
+  },
+): Promise<boolean> {
+  const { env, userDir, isOlder } = options;
+  if (isOlder) return isReachedByLink(cwd) || await isTracked(cwd, { env, otherwise: true });
+  const home = env["HOME"];
+  for (const folder of new Set([cwd, mainCheckout(cwd, { home }) ?? cwd])) {
+    const isUsers = userDir === `${folder}/.claude` ||
+      (home !== undefined && realPath(home) === realPath(folder));
+    if (isUsers) continue;
+    if (isReachedByLink(folder) || await isTracked(folder, { env, otherwise: false })) return true;
+  }
+  return false;
+}
+
+function isReachedByLink(folder: string): boolean {
+  const [dir, file] = [`${folder}/.claude`, `${folder}/.claude/settings.local.json`];
+  return [dir, file].some((path) => statOf(path)?.isSymlink) ||
+    statOf(`${dir}/.git`) !== undefined;
+}
+
+function statOf(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param options.otherwise what it is where there is no repository */
+async function isTracked(
+  folder: string,
+  { env, otherwise }: { readonly env: Environment; readonly otherwise: boolean },
+): Promise<boolean> {
+  const git = (env["PATH"] ?? "").split(":").filter((dir) => dir.startsWith("/"))
+    .map((dir) => `${dir}/git`).find((path) => statOf(path) !== undefined);
+  if (git === undefined) return false;
+  try {
+    heedChildren();
+    const child = new Deno.Command(git, {
+      args: ARGS,
+      cwd: folder,
+      env: { ...env, GIT_LITERAL_PATHSPECS: "", LC_ALL: "C" },
+      clearEnv: true,
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+    const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
+    const { code, stderr } = await child.output().finally(() => clearTimeout(timer));
+    if (code === 1) return false;
+    const isNone = new TextDecoder().decode(stderr).startsWith("fatal: not a git repository (or");
+    return isNone ? otherwise : true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,94 @@
+import { assertEquals } from "@std/assert";
+import { IGNORED_CELLS, layIgnoredCell } from "../../../fixtures/permissions/ignored_cells.ts";
+import measured from "../../../fixtures/permissions/ignored_rules.json" with { type: "json" };
+import { makeThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import { distrustOf } from "../../../src/run/facts/distrust_of.ts";
+import { ignoredRules } from "../../../src/run/plan/ignored_rules.ts";
+import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+import { readOwnJsonObject } from "../../../src/sandbox/read_json_object.ts";
+import { lackOf } from "../../find_tool.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { readCell } from "./read_cell.ts";
+
+for (const [version, lines] of Object.entries(measured)) {
+  Deno.test(unlessLacking(lackOf("git"), {
+    name: `ignoredRules() of what is read is what claude -p ${version} says, in every cell`,
+    fn: async () => {
+      const said: Record<string, readonly string[]> = {};
+      for (const cell of IGNORED_CELLS) {
+        await using home = await makeThrowawayHome();
+        await layIgnoredCell(home, cell);
+        const { cwd, settings } = await readCell(cell, { home, version });
+        const claudeJson = `${home.path}/.claude.json`;
+        const distrust = await distrustOf(settings, {
+          cwd,
+          env: home.env,
+          userDir: home.config,
+          claudeJson: readOwnJsonObject(claudeJson),
+          version: () => Promise.resolve(version),
+        });
+        said[cell.name] = ignoredRules(settings, { distrust, claudeJson })
+          .map((line) => line.replaceAll(home.path, "HOME"));
+      }
+      assertEquals(said, { ...lines });
+    },
+  }));
+}
+
+const RULED: readonly Settings[] = [{
+  source: "project",
+  values: { permissions: { allow: ["Edit"] } },
+}];
+
+Deno.test("distrustOf() asks for the version where rules of a project may not count, and nowhere else", async () => {
+  await using home = await makeThrowawayHome();
+  let asked = 0;
+  const of = async (settings: readonly Settings[], version: string | undefined, trusts = false) =>
+    await distrustOf(settings, {
+      cwd: home.project,
+      env: home.env,
+      userDir: home.config,
+      claudeJson: { projects: { [home.project]: { hasTrustDialogAccepted: trusts } } },
+      version: () => {
+        asked++;
+        return Promise.resolve(version);
+      },
+    });
+  assertEquals(await of([], "2.1.330"), undefined);
+  assertEquals(
+    await of([{ source: "user", values: RULED[0]?.values ?? {} }], "2.1.330"),
+    undefined,
+  );
+  assertEquals(await of(RULED, "2.1.330", true), undefined);
+  assertEquals(asked, 0);
+  // Nothing is known of these, and 2.1.168 says nothing.
+  for (const version of [undefined, "2.1.168"]) assertEquals(await of(RULED, version), undefined);
+  assertEquals(await of(RULED, "2.1.197"), { folder: home.project, sources: ["project"] });
+  assertEquals(asked, 3);
+});
+
+Deno.test(unlessLacking(lackOf("git"), {
+  name:
+    "distrustOf() takes local settings for the user's own where there is no git to say otherwise",
+  fn: async () => {
+    for (const version of ["2.1.197", "2.1.330"]) {
+      await using home = await makeThrowawayHome();
+      const local = { source: "local", values: RULED[0]?.values ?? {} } as const;
+      const of = async (path: string) =>
+        (await distrustOf([local], {
+          cwd: home.project,
+          env: { ...home.env, PATH: path },
+          userDir: home.config,
+          claudeJson: {},
+          version: () => Promise.resolve(version),
+        }))?.sources;
+      assertEquals(await of(`bin:${home.path}`), []);
+      await Deno.writeTextFile(`${home.path}/git`, "#!/bin/sh\nexit 128\n", { mode: 0o755 });
+      assertEquals(
+        await of(`bin:${home.path}`),
+        ["local"],
+        "what git cannot tell is not the user's",
+      );
+    }
+  },
+}));
