@@ -4,13 +4,16 @@ import { DEADLINE_NAMES } from "./deadline_names.ts";
 import type { SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
 
-/** How long the child may take to put down what it is at after Escape: 2.1.197 and 2.1.330 take 0.1 s. */
+/**
+ * How long the child may take after Escape to put down what it is at, and to write down what there is of it: 2.1.197 and
+ * 2.1.330 take 0.2 s, and 0.7 s on a busy machine.
+ */
 const INTERRUPT_MS = 1000;
 /** The key with which a person stops a turn. */
 const ESCAPE = "\x1b";
 /**
  * What stands in the input box meanwhile: into an empty one Claude Code puts a prompt back that is stopped before its
- * first words, and the model never hears of it.
+ * first words, and does not write down that it was: the model never hears of it.
  */
 const KEPT_OUT = ".";
 /** The key that deletes it. */
@@ -32,13 +35,13 @@ const KILLED_MS = 2000;
 /** After so many signals the child is given up: it hangs in the kernel. */
 const MAX_KILLS = 4;
 
-/** Ends a turn under way as a person would, so that its text so far gets into the transcript. */
+/** Ends a turn under way as a person would, so that its text so far gets into the transcript, and that it was stopped. */
 export function interrupt(state: SessionState, ending: Ending): Step {
   const underWay = state.phase === "working" && state.status?.status !== "idle";
   if (!underWay) return end(state, ending);
   return act({ ...state, phase: "interrupting", ending }, [
     ...clearedDeadlines(),
-    write(ESCAPE),
+    write(`${KEPT_OUT}${ESCAPE}`),
     deadline("interrupt", INTERRUPT_MS),
     { type: "trace", text: `${ending.kind}: Escape pressed` },
   ]);

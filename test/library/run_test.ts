@@ -74,7 +74,7 @@ Deno.test("run() keeps the text so far when its signal is aborted", async () => 
   const { text, exitCode, frame, problem } = await run.result;
   assertEquals([text, exitCode, frame.subtype], ["Half an answe", 130, "interrupted"]);
   assertEquals(problem, { message: "The run was interrupted by SIGINT" });
-  assertEquals(await claude.keys(), ["\x1b"], "a person would have pressed Escape");
+  assertEquals(await claude.keys(), [".\x1b"], "a person would have pressed Escape");
   await assertNothingLeft(claude);
 });
 

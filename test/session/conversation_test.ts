@@ -363,7 +363,7 @@ Deno.test("a limit of time is that of a turn", () => {
   session.wait(59_000);
   assertEquals(session.typed(), "");
   session.wait(1500);
-  assertEquals([session.typed(), phase(session)], ["\x1b", "interrupting"]);
+  assertEquals([session.typed(), phase(session)], [".\x1b", "interrupting"]);
 });
 
 Deno.test("a child that goes while it rests ends nothing that was asked for", () => {

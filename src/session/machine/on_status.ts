@@ -9,11 +9,10 @@ import { isStale, overOnRecord, overWhenCarriedOut, overWithoutHooks } from "../
 import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../waits.ts";
 
 /**
- * How long a stopped answer may take to get into the transcript: lines are held back for 0.1 s, and longer on a busy
- * machine, for which only a conversation that goes on waits.
+ * How long a stopped answer may take to get into the transcript once the child is idle, where the conversation goes on:
+ * lines are held back for 0.1 s, and longer on a busy machine.
  */
-const RECORDED_MS = 300;
-const RECORDED_LATE_MS = 1500;
+const RECORDED_MS = 1500;
 
 /** The child says whether it is idle, busy, or waits for somebody. */
 export function onStatus(
@@ -31,11 +30,10 @@ export function onStatus(
       ...(updatedAt === undefined ? {} : { updatedAt }),
     },
   };
-  if (state.phase === "ending") return stay(next);
-  if (state.phase === "interrupting" || state.phase === "aborting") {
-    // What there was of an answer gets into the transcript a moment after the child is idle.
-    const afterMs = state.phase === "aborting" ? RECORDED_LATE_MS : RECORDED_MS;
-    return act(next, status === "busy" ? [] : [deadline("interrupt", afterMs)]);
+  // What there was of an answer gets into the transcript a moment after the child is idle.
+  if (state.phase === "ending" || state.phase === "interrupting") return stay(next);
+  if (state.phase === "aborting") {
+    return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
   }
   const trace: Effect = {
     type: "trace",

@@ -51,6 +51,27 @@ for (const { signal, code, answer, tool } of SIGNALS) {
   });
 }
 
+forEachVersion(
+  "a turn stopped by SIGINT before its first words stays in the conversation as one that was stopped",
+  async (real) => {
+    const session = "33333333-3333-4333-8333-333333333333";
+    const streamed = ["--output-format", "stream-json", "--verbose"];
+    let heard = "";
+    const run = real.start([...streamed, "--session-id", session, "--", "Talk. [[hang]]"], {
+      onStdout: (text) => heard = text,
+    });
+    // Before that, the run may not have heard yet that there is a turn to be stopped.
+    await until(run, () => real.api.turns.length > 0 && heard.includes('"init"'));
+    run.kill("SIGINT");
+    assertEquals((await run.ended).code, 130);
+    const resumed = await real.print(["--resume", session, "--", "Next. [[say next]]"]);
+    assertEquals([resumed.code, resumed.stdout], [0, "next\n"]);
+    const asked = real.api.turns.at(-1)?.text ?? "";
+    assertStringIncludes(asked, "Talk. [[hang]]");
+    assertStringIncludes(asked, "[Request interrupted by user]");
+  },
+);
+
 forEachVersion("a prompt that a hook has blocked ends the run as claude -p does", async (real) => {
   const settings = JSON.stringify({
     hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "echo no >&2; exit 2" }] }] },

@@ -82,7 +82,7 @@ Deno.test("an interrupted run keeps what there is of the answer", async () => {
   const { code, result } = await run.ended;
   assertEquals([code, result["subtype"]], [130, "interrupted"]);
   assertEquals(result["result"], "Half an answe");
-  assertEquals(await claude.keys(), ["\x1b"], "a person would have pressed Escape");
+  assertEquals(await claude.keys(), [".\x1b"], "a person would have pressed Escape");
 });
 
 Deno.test("a run keeps what there is of the answer when its time is up", async () => {
@@ -117,7 +117,7 @@ Deno.test("a second signal kills a child that ignores signals", async () => {
   const run = claude.start(["--output-format", "stream-json", "--verbose", "hello"], { onStdout });
   await begun;
   run.kill("SIGINT");
-  await until(async () => (await claude.keys()).includes("\x1b"), "Escape is pressed");
+  await until(async () => (await claude.keys()).includes(".\x1b"), "Escape is pressed");
   run.kill("SIGINT");
   assertEquals((await run.ended).code, 130);
   assertEquals([await claude.journal("signal"), await claude.journal("exit")], [[], []]);
