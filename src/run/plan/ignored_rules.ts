@@ -75,6 +75,18 @@ function ruleCount(
  * MCP server. What else single tools want to have there is left out of the count by Claude Code alone.
  */
 function isRule(rule: unknown): boolean {
-  return typeof rule === "string" &&
-    /^(?:mcp__[^()*]+(?:__[^()]*)?|(?!mcp__)[^()*a-z][^()*]*(?:\(.+\))?)$/su.test(rule.trim());
+  if (typeof rule !== "string") return false;
+  const text = rule.trim();
+  return text.startsWith(MCP)
+    ? isServerRule(text.slice(MCP.length))
+    : /^[^()*a-z][^()*]*(?:\(.+\))?$/su.test(text);
+}
+
+const MCP = "mcp__";
+
+/** A server, or a server and which of its tools. */
+function isServerRule(name: string): boolean {
+  if (name === "" || /[()]/u.test(name)) return false;
+  const star = name.indexOf("*");
+  return star < 0 || /.__/su.test(name.slice(0, star));
 }

@@ -92,3 +92,13 @@ Deno.test(unlessLacking(lackOf("git"), {
     }
   },
 }));
+
+Deno.test("ignoredRules() counts rules of any length in no time", () => {
+  const allow = ["mcp__", "mcp__a__b", "mcp__a__*", "mcp__*", "mcp__a(b)", "Bash(x)", "bash"]
+    .concat(`mcp__${"_".repeat(300_000)}(`, `mcp__${"_".repeat(300_000)}`);
+  const [line = ""] = ignoredRules([{ source: "project", values: { permissions: { allow } } }], {
+    distrust: { folder: "/w", sources: ["project"] },
+    claudeJson: "/home/.claude.json",
+  });
+  assertEquals(line.split(" from ")[0], "Ignoring 4 permissions.allow entries");
+});
