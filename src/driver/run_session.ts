@@ -438,6 +438,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   }
   if (!child.exited && tree !== undefined) killRunProcesses(child.marks, tree);
+  twin?.bringNotes();
   return { end, state, lastScreen: () => terminal.render() };
 }
 

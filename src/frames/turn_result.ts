@@ -63,7 +63,8 @@ function tellSettled(
   const begun = and(
     and(
       told(taken.state, lifecycle),
-      (state) => tellReset(state, { message, timestamp }),
+      (state) =>
+        and(tellReset(state, { message, timestamp }), (state) => tellTitle(state, settled)),
     ),
     (state) => begin(state, version),
   );
@@ -132,6 +133,18 @@ function tellReset(
   });
   const cost = { totalUsd: 0, apiDurationMs: 0 };
   return told({ ...next, options, entries: undefined, cost, paidBefore: 0 }, made);
+}
+
+/** Tells of the title that a command has given the session, if it has. */
+function tellTitle(state: FramesState, settled: SettledMessage["settled"]): Told {
+  const title = settled.kind === "local" ? settled.carried?.title : undefined;
+  if (title === undefined) return told(state);
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
+  );
+  return told(next, [made]);
 }
 
 /** Tells what `claude -p` says to a message in the place of an answer. */

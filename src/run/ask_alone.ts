@@ -36,6 +36,7 @@ export async function askAlone(
   twin.ask(commandRequest(message, COMMAND));
   const what = "a headless Claude Code had not carried out the command";
   const said = await inTime(promise, { what, startedAt, timeoutMs, signals });
+  twin.bringNotes();
   const described = "init" in said ? { described: said.init } : {};
   return { message: commandAnswer(message, said), ...described };
 }

@@ -14,10 +14,14 @@ export interface ServerChanges {
   readonly switched?: Readonly<Record<string, boolean>>;
 }
 
-/** What the caller has asked to be otherwise, which a child cannot change while it lives. */
+/** What the caller has asked to be otherwise, by a request or a command, which a child cannot change while it lives. */
 export interface ChildChanges extends ServerChanges {
   /** The model; null for that of a session for which nobody names one. */
   readonly model?: string | null;
+  /** The model's own name, where it is known beside an alias. */
+  readonly chosenModel?: string;
+  /** The effort; null for that which a session has for which nobody names one. */
+  readonly effort?: string | null;
   readonly permissionMode?: string;
   /** Most tokens to think with; null for as many as without a limit. */
   readonly maxThinkingTokens?: number | null;

@@ -1,9 +1,11 @@
 import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
+import { changed } from "./control/answering.ts";
 import { askCommand, COMMAND } from "./control/asked_command.ts";
 import { end } from "./ending.ts";
 import {
+  type CarriedOut,
   type Message,
   type Prompt,
   type PromptPart,
@@ -50,11 +52,16 @@ export function handOver(state: SessionState): Step {
   switch (next.way) {
     case undefined: {
       if (!atRest) return stay(state);
-      if (next.settled.kind === "asked") return askCommand(state, next);
+      if (next.settled.kind === "asked") {
+        // It is about what has been asked for before it, of which the child of now does not know.
+        return changes === undefined || next.settled.clears
+          ? askCommand(state, next)
+          : end(state, { kind: "renewed", changes });
+      }
       const ending = { kind: "settled", message: next } as const;
-      const begun = sessionBegunBy(next);
+      const { begun, changes: noted } = carriedOutBy(next);
       const after = begun === undefined
-        ? handOver({ ...state, queue })
+        ? handOver(noted === undefined ? { ...state, queue } : changed({ ...state, queue }, noted))
         : end({ ...state, queue }, { kind: "renewed", changes: { ...changes, begun } });
       const tickets = ticketsOf([next]);
       return act(after.state, [
@@ -88,9 +95,9 @@ function isPreparing({ consulted, stops }: SessionState): boolean {
     );
 }
 
-/** The session in which the conversation goes on after a message; undefined for the same. */
-function sessionBegunBy({ settled }: SettledMessage): string | undefined {
-  return settled.kind === "local" ? settled.carried?.begun : undefined;
+/** What a headless Claude Code has made of a message, if it has carried that out. */
+function carriedOutBy({ settled }: SettledMessage): CarriedOut {
+  return settled.kind === "local" ? settled.carried ?? {} : {};
 }
 
 /** A message for which no request is made any more. */

@@ -40,6 +40,17 @@ export interface Prompt extends MessageFields {
   readonly images?: true;
 }
 
+/** How a session goes on because of a command. */
+export interface NotedChanges {
+  /** The model, as the command names it, and its own name. */
+  readonly model?: string;
+  readonly chosenModel?: string;
+  /** The effort; null for that which a session has for which nobody names one. */
+  readonly effort?: string | null;
+  /** Settings over those of `--settings`. */
+  readonly flagSettings?: JsonObject;
+}
+
 /** A command that a headless Claude Code has carried out, as it tells of it. */
 export interface CarriedOut {
   /** Its name in results; since 2.1.330. */
@@ -50,6 +61,10 @@ export interface CarriedOut {
   readonly fields?: JsonObject;
   /** The session that it has begun, in which the conversation goes on. */
   readonly begun?: string;
+  /** The title that it has given the session; since 2.1.330. */
+  readonly title?: string;
+  /** What is otherwise from the next message on, perhaps nothing but what the model hears; absent where nothing is. */
+  readonly changes?: NotedChanges;
 }
 
 /** A message whose end is known without the child: what `claude -p` says to it, or why it cannot be sent. */
@@ -69,6 +84,8 @@ export interface SettledMessage extends MessageFields {
       readonly version: string;
       /** Whether it ends the session, and the conversation goes on in another one. */
       readonly clears?: true;
+      /** Whether it is noted in the session, which goes on otherwise in another child. */
+      readonly notes?: true;
     }
     | { readonly kind: "refused"; readonly message: string; readonly suggestion: string }
     /** The conversation has cost as much as it may. */

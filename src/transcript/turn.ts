@@ -304,15 +304,21 @@ function toolResultsOf(entry: UserEntry): readonly ToolResult[] {
 }
 
 /**
- * Whether a line is what Claude Code adds to a prompt for the model: the text that a slash command made out of it, or
- * where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.168 to 2.1.330).
+ * Whether a line is what Claude Code adds to a prompt for the model: the text that a slash command made out of it, a
+ * skill that it brings along, or where its images were. In `claude -p` that is neither a frame nor a turn of its own (2.1.168 to 2.1.330).
  */
 export function isAddedToPrompt(entry: Entry, prompt: UserEntry | undefined): boolean {
   if (entry.type !== "user" || entry.meaning !== "remark") return false;
-  if (isImageSource(entry)) return true;
+  if (isImageSource(entry) || isBroughtSkill(entry)) return true;
   return prompt?.uuid !== undefined && entry.parentUuid === prompt.uuid &&
     prompt.meaning === "prompt" && typeof prompt.message.content === "string" &&
     prompt.message.content.startsWith("<command-");
+}
+
+/** Whether a line is of a skill that Claude Code brings along with a prompt by itself, as ultracode does (2.1.330). */
+function isBroughtSkill({ message: { content }, ...line }: UserEntry): boolean {
+  return line["turnCompanion"] === true && line["sourceToolUseID"] === undefined &&
+    (typeof content !== "string" || content.startsWith("<command-message>"));
 }
 
 function isImageSource({ message: { content } }: UserEntry): boolean {

@@ -392,6 +392,18 @@ export interface NotificationFrame extends AnyFrame {
   readonly priority?: string;
 }
 
+/** The session has another title: a command has given it one. */
+export interface SessionTitleFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "session_title_changed";
+  /** The session. */
+  readonly session_id: string;
+  /** The title. */
+  readonly title: string;
+}
+
 /** What is neither said by the model nor told to it. */
 export type SystemFrame =
   | SessionStateFrame
@@ -410,6 +422,7 @@ export type SystemFrame =
   | HookStartedFrame
   | HookResponseFrame
   | NotificationFrame
+  | SessionTitleFrame
   | ShellOutputFrame;
 
 /** One block of an answer. */

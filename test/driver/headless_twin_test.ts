@@ -7,15 +7,18 @@ import type { JsonObject } from "../../src/transcript/json_object.ts";
 /** What is asked of a program in the place of Claude Code, and what becomes of it. */
 async function asked(
   script: string,
-  { subtypes = ["get_settings"], written = false, body = { detail: true }, agents, lines }: {
+  { subtypes = ["get_settings"], written = false, body = { detail: true }, ...others }: {
     readonly subtypes?: readonly string[];
     readonly written?: boolean;
     /** Those of the session's transcript, if there is one. */
     readonly lines?: readonly object[];
     readonly body?: JsonObject;
     readonly agents?: JsonObject;
+    /** What happens to the transcript before notes are brought. */
+    readonly meanwhile?: (transcript: string) => void;
   } = {},
 ) {
+  const { agents, lines, meanwhile = () => {} } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/config`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -65,11 +68,16 @@ async function asked(
     twin.ask({ id: `id-${place}`, subtype, body });
   }
   await all.promise;
+  meanwhile(transcript ?? configDir);
+  twin.bringNotes();
+  const brought = transcript === undefined
+    ? []
+    : Deno.readTextFileSync(transcript).trim().split("\n");
   await twin[Symbol.asyncDispose]();
   const seen = [...Deno.readDirSync(`${folder}/twin`)].map(({ name }) => name).toSorted();
   const heard = Deno.readTextFileSync(`${folder}/heard`).trim().split("\n");
   Deno.removeSync(folder, { recursive: true });
-  return { said: [...said.values()], seen, heard };
+  return { said: [...said.values()], seen, heard, brought };
 }
 
 const SUCCESS = (response: unknown, id = "0") =>
@@ -227,6 +235,57 @@ echo '${resultOf(begun)}'; read line; echo whole >> $FOLDER/heard`,
     clearing,
   );
   assertStringIncludes(JSON.stringify(hostile), "has not said which session");
+});
+
+Deno.test("HeadlessTwin brings home what a command notes, where the session has not gone on meanwhile", async () => {
+  const result = { type: "result", result: "Set", num_turns: 0, is_error: false, session_id: "s" };
+  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+  const note = { type: "user", uuid: "2", parentUuid: "1", message: { content: "/model x" } };
+  const left = [
+    { type: "queue-operation" },
+    note,
+    { type: "custom-title", customTitle: "T" },
+    { type: "last-prompt", leafUuid: "2" },
+    { type: "cost-state" },
+  ];
+  const title = { type: "system", subtype: "session_title_changed", title: "T" };
+  const script = `echo "$@" >> $FOLDER/heard
+read line; echo "$line" >> $FOLDER/heard; echo '${SUCCESS({ applied: { model: "a" } }, "before")}'
+read line; echo "$line" >> $FOLDER/heard
+echo '${JSON.stringify(title)}'; echo '${JSON.stringify(result)}'
+read line; echo "$line" >> $FOLDER/heard; echo '${SUCCESS({ applied: { model: "b" } }, "after")}'
+read line
+echo '${
+    left.map((line) => JSON.stringify(line)).join("\n")
+  }' | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`;
+  const noting = {
+    subtypes: [COMMAND],
+    lines: [prompt],
+    body: { prompt: "/model x", notes: true },
+    written: true,
+  };
+  const { said, heard, brought } = await asked(script, noting);
+  const applied = { before: { model: "a" }, after: { model: "b" } };
+  assertEquals(said, [{ response: { text: "Set", title: "T", ...applied } }]);
+  const [args = "", ...words] = heard;
+  assertEquals(args.includes("--no-session-persistence"), false);
+  assertStringIncludes(args, "--resume=11111111");
+  assertEquals(words.map((word) => JSON.parse(word).type), [
+    ...["control_request", "user", "control_request"],
+  ]);
+  const lines = (entries: readonly object[]) => entries.map((entry) => JSON.stringify(entry));
+  assertEquals(brought, lines([prompt, note, ...left.slice(2, 4)]));
+  // The model would not hear of what was said meanwhile.
+  const answer = { type: "assistant", uuid: "3", parentUuid: "1", message: {} };
+  const late = { ...prompt, uuid: "3", parentUuid: "1" };
+  const goneOn = await asked(script, {
+    ...noting,
+    meanwhile: (path) =>
+      Deno.writeTextFileSync(path, lines([answer, late]).map((line) => `${line}\n`).join(""), {
+        append: true,
+      }),
+  });
+  assertEquals(goneOn.brought, lines([prompt, answer, late, ...left.slice(2, 3)]));
 });
 
 Deno.test("HeadlessTwin says why there is no answer", async () => {

@@ -69,6 +69,7 @@ Deno.test("the library exports what it always has", async () => {
     "RunResult",
     "SentMessage",
     "SessionStateFrame",
+    "SessionTitleFrame",
     "ShellOutputFrame",
     "StatusFrame",
     "StreamEvent",

@@ -2,7 +2,7 @@ import { z } from "zod/mini";
 import { type Fields, sideSchema } from "./header_schema.ts";
 import type { LineSummary, RecordedInput } from "../recorded_input.ts";
 import type { Input, Subagent } from "../../session/input.ts";
-import type { CarriedOut, Prompt } from "../../session/message.ts";
+import type { CarriedOut, NotedChanges, Prompt } from "../../session/message.ts";
 import { DEADLINE_NAMES } from "../../session/deadline_names.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
 
@@ -99,6 +99,15 @@ const message = z.union([
             words: z.exactOptional(z.string()),
             fields: z.exactOptional(line),
             begun: z.exactOptional(z.string()),
+            title: z.exactOptional(z.string()),
+            changes: z.exactOptional(z.object(
+              {
+                model: z.exactOptional(z.string()),
+                chosenModel: z.exactOptional(z.string()),
+                effort: z.exactOptional(z.nullable(z.string())),
+                flagSettings: z.exactOptional(line),
+              } satisfies Fields<NotedChanges>,
+            )),
           } satisfies Fields<CarriedOut>,
         )),
       }),
@@ -106,6 +115,7 @@ const message = z.union([
         kind: z.literal("asked"),
         version: z.string(),
         clears: z.exactOptional(z.literal(true)),
+        notes: z.exactOptional(z.literal(true)),
       }),
       z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
       z.object({ kind: z.literal("unaffordable") }),

@@ -1,9 +1,10 @@
-import { basename, dirname } from "node:path";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
-import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
+import { addNotes, type Noted, notedIn, placeCopy, transcriptIn } from "./twin_transcript.ts";
 import {
   type Answer,
+  appliedIn,
+  asInJson,
   frameOf,
   isAboutSession,
   isInitialize,
@@ -12,15 +13,14 @@ import {
   NO_QUESTION,
   outcomeOf,
   partition,
+  titleOf,
   toldBy,
 } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { isThere, namesIn, removeFolder } from "../../sandbox/on_disk.ts";
-import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
-import { straightened } from "../../transcript/parents_first.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 
 /** How a headless Claude Code is started that is to say of itself what the child would. */
@@ -67,11 +67,16 @@ const LAST_WORDS = 4096;
 const SEEN = ["settings.json", "projects", "file-history"];
 /** The request that tells it of agents, where nobody asks for its answer. */
 const TELLING = "agents";
+/** The requests that ask what is in force before a command that says how the session goes on, and after it. */
+const BEFORE = "before";
+const AFTER = "after";
+const IN_FORCE = { subtype: "get_settings", body: {} };
 
 /**
  * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
  * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript but that of a
- * session that it is to begin, and ends once it has answered. One is started for all that is asked at a time.
+ * session that it is to begin, and ends once it has answered. One is started for all that is asked at a time. What it
+ * notes in the session it notes in a copy, as long as the child writes to the transcript.
  */
 export class HeadlessTwin implements AsyncDisposable {
   readonly #options: TwinOptions;
@@ -79,6 +84,7 @@ export class HeadlessTwin implements AsyncDisposable {
   #said: { readonly id: string; readonly said: Consulted }[] = [];
   #asking: Promise<void> | undefined;
   #child: Deno.ChildProcess | undefined;
+  #noted: readonly Noted[] = [];
   #isOver = false;
 
   constructor(options: TwinOptions) {
@@ -94,6 +100,13 @@ export class HeadlessTwin implements AsyncDisposable {
   /** What was said since the last time. */
   take(): readonly { readonly id: string; readonly said: Consulted }[] {
     return this.#said.splice(0);
+  }
+
+  /** Adds to the transcript what commands have noted in the session, once nobody else writes there any more. */
+  bringNotes(): void {
+    const noted = this.#noted;
+    this.#noted = [];
+    addNotes(noted, this.#options);
   }
 
   /** Ends the one that is at it, and nothing reads or says any more what it is asked for. */
@@ -139,9 +152,15 @@ export class HeadlessTwin implements AsyncDisposable {
     const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
     const clears = command?.body["clears"] === true;
+    const notes = command?.body["notes"] === true;
+    const resuming = this.#resuming();
     // The session that it begins is gone on with, and knows nothing of the one before.
-    const session = clears ? [] : ["--no-session-persistence", ...this.#resuming()];
-    this.#prepare({ clears });
+    const session = clears
+      ? []
+      : notes
+      ? resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`]
+      : ["--no-session-persistence", ...resuming];
+    this.#prepare({ clears, notes });
     heedChildren();
     const child = new Deno.Command(binary, {
       args: [
@@ -181,26 +200,47 @@ export class HeadlessTwin implements AsyncDisposable {
       await write([
         ...(isTold ? [] : [lineOf(TELLING, { subtype: "initialize", body: {} }, plan.agents)]),
         ...atOnce,
-        ...(command !== undefined ? [messageOf(command)] : needsSession ? [NO_QUESTION] : []),
+        ...(notes
+          ? [lineOf(BEFORE, IN_FORCE, undefined)]
+          : command !== undefined
+          ? [messageOf(command)]
+          : needsSession
+          ? [NO_QUESTION]
+          : []),
       ]);
       const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
       let initialized: Answer | undefined;
       let init: JsonObject | undefined;
       let said: JsonObject | undefined;
+      let title: string | undefined;
+      let before: JsonObject | undefined;
       for await (const line of linesOf(child.stdout, unread.signal)) {
         const frame = frameOf(line.replaceAll(own, users));
         if (command !== undefined) {
           if (frame?.["subtype"] === "init") init = frame;
           if (frame?.["type"] === "assistant") said = frame;
+          title = titleOf(frame) ?? title;
           if (frame?.["type"] === "result") {
-            const outcome = outcomeOf(frame, { said, clears });
+            const outcome = outcomeOf(frame, { said, clears, title });
             carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
             // Its transcript is whole once it has ended.
             if (clears) break;
-            answer("0", carriedOut);
+            if (notes) await write([lineOf(AFTER, IN_FORCE, undefined)]);
+            else answer("0", carriedOut);
           }
         }
         const told = frame && toldBy(frame);
+        if (command !== undefined && told?.place === BEFORE) {
+          before = appliedIn(told);
+          // What gave the session its title before is none of its doing.
+          title = undefined;
+          await write([messageOf(command)]);
+        }
+        if (told?.place === AFTER && carriedOut !== undefined && "response" in carriedOut) {
+          const response = { ...carriedOut.response, before, after: appliedIn(told) };
+          carriedOut = { ...carriedOut, response };
+        }
+        if (told?.place === AFTER) break;
         if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
           answer(told.place, told.said);
         }
@@ -226,6 +266,9 @@ export class HeadlessTwin implements AsyncDisposable {
       why = await complaints;
       clearTimeout(rest);
     }
+    if (notes && carriedOut !== undefined && "response" in carriedOut) {
+      this.#noted = [...this.#noted, ...notedIn({ ...this.#options, twinDir: plan.configDir })];
+    }
     if (carriedOut !== undefined) answer("0", carriedOut);
     if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
     return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
@@ -241,15 +284,16 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   /** Makes its config dir anew: what Claude Code has written there before says nothing of now. */
-  #prepare({ clears }: { readonly clears: boolean }): void {
-    const { plan: { configDir, settings }, configDir: from, transcript } = this.#options;
+  #prepare({ clears, notes }: { readonly clears: boolean; readonly notes: boolean }): void {
+    const { plan: { configDir, settings }, configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
     // What it writes there comes home with what the child does.
     if (clears) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
     Deno.writeTextFileSync(settings.path, settings.text, { mode: 0o600 });
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
-    const isPlaced = !clears && placeStraightened(transcript(), { from, configDir });
+    const path = notes ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
+    const isPlaced = placeCopy(path, { from, configDir, notes });
     for (const name of namesIn(from)) {
       if (name === "projects" && isPlaced) continue;
       const isWhole = Deno.lstatSync(`${from}/${name}`).isSymlink || SEEN.includes(name);
@@ -257,41 +301,6 @@ export class HeadlessTwin implements AsyncDisposable {
       Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
   }
-}
-
-/**
- * Places a transcript that is not in order in a config dir as it should be, beside links to what is there with it.
- *
- * @returns whether it was, because it is not in order
- */
-function placeStraightened(
-  path: string | undefined,
-  { from, configDir }: { readonly from: string; readonly configDir: string },
-): boolean {
-  const text = path === undefined ? undefined : straightened(textAt(path));
-  if (path === undefined || text === undefined) return false;
-  const folder = `${configDir}${dirname(path).slice(from.length)}`;
-  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const name of namesIn(dirname(path))) {
-    if (name !== basename(path)) Deno.symlinkSync(`${dirname(path)}/${name}`, `${folder}/${name}`);
-  }
-  Deno.writeTextFileSync(`${folder}/${basename(path)}`, text, { mode: 0o600 });
-  return true;
-}
-
-/** What a transcript holds by now; nothing where it cannot be read, as Claude Code will find. */
-function textAt(path: string): string {
-  try {
-    return new TextDecoder().decode(readTranscript(path));
-  } catch (error) {
-    if (error instanceof UnfitFileError || error instanceof Deno.errors.NotFound) return "";
-    throw error;
-  }
-}
-
-/** A text as it stands within one of JSON. */
-function asInJson(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
 }
 
 /** A stream as text, until it ends or nobody reads it any more. */

@@ -69,7 +69,11 @@ export function messageOf({ body }: ControlRequest) {
 /** What came of a slash command; only one that asks no model is no failure. */
 export function outcomeOf(
   result: JsonObject,
-  { said, clears }: { readonly said: JsonObject | undefined; readonly clears: boolean },
+  { said, clears, title }: {
+    readonly said: JsonObject | undefined;
+    readonly clears: boolean;
+    readonly title: string | undefined;
+  },
 ): Consulted {
   const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
   if (typeof text !== "string" || isError === true || turns !== 0) {
@@ -84,9 +88,22 @@ export function outcomeOf(
       text,
       ...(name === undefined ? {} : { name }),
       ...(clears ? { begun } : {}),
+      ...(title === undefined ? {} : { title }),
       ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
     },
   };
+}
+
+/** The title that a session has got; undefined for a frame that does not tell of one. */
+export function titleOf(frame: JsonObject | undefined): string | undefined {
+  const { subtype, title } = frame ?? {};
+  return subtype === "session_title_changed" && typeof title === "string" ? title : undefined;
+}
+
+/** What is in force, by an answer to `get_settings`. */
+export function appliedIn({ said }: Answer): JsonObject | undefined {
+  const { applied } = "response" in said ? said.response : {};
+  return isJsonObject(applied) ? applied : undefined;
 }
 
 function wordsOf({ message }: JsonObject): string {
@@ -103,11 +120,17 @@ function ownFields(frame: JsonObject): JsonObject {
   return fields;
 }
 
+/** The words of which a line of the wire that says something of what is asked has one. */
+const TELLING = /"(?:control_response|init|result|assistant|session_title_changed)"/u;
+
+/** A text as it stands within one of JSON. */
+export function asInJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
 /** A line of the wire; undefined for what is none, and for one that says nothing of what is asked. */
 export function frameOf(line: string): JsonObject | undefined {
-  if (!/"(?:control_response|init|result|assistant)"/u.test(line) || isTooDeep(line)) {
-    return undefined;
-  }
+  if (!TELLING.test(line) || isTooDeep(line)) return undefined;
   try {
     const frame: unknown = JSON.parse(line);
     return isJsonObject(frame) ? frame : undefined;

@@ -10,7 +10,7 @@ import { absolutePath } from "../../sandbox/paths.ts";
 import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
 export const LONGEST_REPLY = 1_000_000;
@@ -25,7 +25,7 @@ const UNKNOWN_VERSION = "9999.0.0";
  * @throws {CliError} when the prompt is refused
  */
 export function gatePrompt(
-  options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded"> & {
+  options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession"> & {
     readonly prompt: string;
     /** Whether it is a message of a conversation. */
     readonly conversation?: boolean;
@@ -61,6 +61,10 @@ export function gatePrompt(
     plugins: plugins.length > 0 || forwarded.some((argument) => argument.startsWith("--plugin-")),
     mcpServers: facts.mcpServers > 0,
     conversation: options.conversation === true,
+    keepsSession: options.persistSession,
+    watchesModels: facts.settings.some(({ hooks }) =>
+      isJsonObject(hooks) && ["PreModelSwitch", "PostModelSwitch"].some((event) => event in hooks)
+    ),
     rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
   });
   switch (judgement.kind) {
@@ -69,7 +73,14 @@ export function gatePrompt(
     case "answer":
       return { expands: false, answer: { text: judgement.text, version } };
     case "ask":
-      return { expands: false, asked: { version, ...(judgement.clears ? { clears: true } : {}) } };
+      return {
+        expands: false,
+        asked: {
+          version,
+          ...(judgement.clears ? { clears: true } : {}),
+          ...(judgement.notes ? { notes: true } : {}),
+        },
+      };
     case "refuse":
       throw new CliError(judgement.message, { suggestion: judgement.suggestion });
   }

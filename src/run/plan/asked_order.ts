@@ -111,9 +111,13 @@ function parsed(config: string): JsonObject {
 
 /** An order with what the caller has asked to be otherwise while its last child lived. */
 export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
-  const { model, permissionMode, maxThinkingTokens, setServers, switched, flagSettings } = changes;
+  const { model, effort, permissionMode, maxThinkingTokens, ...further } = changes;
+  const { setServers, switched, flagSettings } = further;
+  // An alias is the name of no model.
+  const chosen = changes.chosenModel ?? (model?.startsWith("claude-") ? model : undefined);
   const replaced = [
     ...(model === undefined ? [] : ["--model"]),
+    ...(effort === undefined ? [] : ["--effort"]),
     ...(maxThinkingTokens === undefined ? [] : ["--max-thinking-tokens"]),
   ];
   const { forwarded, chosenModel, ...others } = order;
@@ -126,14 +130,14 @@ export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
     ...(permissionMode === undefined
       ? {}
       : { permissionMode, dangerouslySkipPermissions: permissionMode === "bypassPermissions" }),
-    // An alias is the name of no model.
-    ...(model?.startsWith("claude-") ? { chosenModel: model } : {}),
+    ...(chosen === undefined ? {} : { chosenModel: chosen }),
     forwarded: [
       ...forwarded.filter((argument) =>
         !replaced.some((flag) => argument === flag || argument.startsWith(`${flag}=`))
       ),
       // A session that is resumed would go on with its last model.
       ...(model === undefined ? [] : [`--model=${model ?? "default"}`]),
+      ...(typeof effort === "string" ? [`--effort=${effort}`] : []),
       ...(typeof maxThinkingTokens === "number"
         ? [`--max-thinking-tokens=${maxThinkingTokens}`]
         : []),

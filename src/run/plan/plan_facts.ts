@@ -87,7 +87,7 @@ export interface GatedPrompt {
   /** What `claude -p` of the version says without asking the model: then no child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
   /** A headless Claude Code of the version answers it: then no child is started either. */
-  readonly asked?: { readonly version: string; readonly clears?: true };
+  readonly asked?: { readonly version: string; readonly clears?: true; readonly notes?: true };
 }
 
 /** Whether a run that has only this prompt starts a child. */

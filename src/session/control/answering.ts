@@ -25,7 +25,12 @@ export function refuse(
 /** The session with what the caller wants to be otherwise from the next message on. */
 export function changed(state: SessionState, changes: ChildChanges): SessionState {
   const { flagSettings, switched, ...others } = changes;
-  const before = state.changes ?? {};
+  const { chosenModel, ...earlier } = state.changes ?? {};
+  // The name of a model that is chosen no more is nobody's.
+  const before = {
+    ...earlier,
+    ...(chosenModel === undefined || changes.model !== undefined ? {} : { chosenModel }),
+  };
   return {
     ...state,
     changes: {

@@ -1,7 +1,8 @@
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
-import type { SettledMessage } from "../message.ts";
+import type { NotedChanges, SettledMessage } from "../message.ts";
 import type { Consulted } from "../input.ts";
+import { slashWord } from "../prompt/slash_word.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, type Step } from "../step.ts";
 
@@ -19,8 +20,12 @@ export function askCommand(state: SessionState, message: SettledMessage): Step {
 
 /** A command as a headless Claude Code is asked to carry it out. */
 export function commandRequest({ text, settled }: SettledMessage, id: string): ControlRequest {
-  const clears = settled.kind === "asked" && settled.clears === true;
-  return { id, subtype: COMMAND, body: { prompt: text, ...(clears ? { clears } : {}) } };
+  const { clears, notes } = settled.kind === "asked" ? settled : {};
+  return {
+    id,
+    subtype: COMMAND,
+    body: { prompt: text, ...(clears ? { clears } : {}), ...(notes ? { notes } : {}) },
+  };
 }
 
 /** Notes what a headless Claude Code has made of the command that waits, unless its sender has taken it back. */
@@ -37,7 +42,7 @@ export function withCommand(state: SessionState, said: Consulted): SessionState 
 /** A command with what a headless Claude Code has made of it, as its sender is told. */
 export function commandAnswer(message: SettledMessage, said: Consulted): SettledMessage {
   if (message.settled.kind !== "asked") return message;
-  const { version } = message.settled;
+  const { version, notes } = message.settled;
   if (!("response" in said)) {
     const reason = "failure" in said ? said.failure : said.error;
     return {
@@ -49,7 +54,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
       },
     };
   }
-  const { text, name, words, fields, begun } = said.response;
+  const { text, name, words, fields, begun, title } = said.response;
   return {
     ...message,
     settled: {
@@ -61,7 +66,36 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
         ...(typeof words === "string" ? { words } : {}),
         ...(isJsonObject(fields) ? { fields } : {}),
         ...(typeof begun === "string" ? { begun } : {}),
+        ...(typeof title === "string" ? { title } : {}),
+        ...(notes ? { changes: changesOf(message.text, said.response) } : {}),
       },
     },
+  };
+}
+
+/** An alias of two models, of which either may be in use before. */
+const EITHER = /^opusplan\b/iu;
+
+/**
+ * How the session goes on because of a command that says so, by what is in force before it and after it. Of one that says
+ * nothing of that, or was not understood, only the model hears.
+ */
+function changesOf(text: string, { before, after }: JsonObject): NotedChanges {
+  const { name, rest } = slashWord(text) ?? { name: "", rest: "" };
+  if (!isJsonObject(before) || !isJsonObject(after)) return {};
+  const differs = (field: string) => before[field] !== after[field];
+  const said = rest.trim();
+  if (name === "model") {
+    const { model } = after;
+    return differs("model") || EITHER.test(said)
+      ? { model: said, ...(typeof model === "string" ? { chosenModel: model } : {}) }
+      : {};
+  }
+  if (name !== "effort") return {};
+  const { effort, ultracode } = after;
+  const isAuto = said.toLowerCase() === "auto";
+  return {
+    ...(differs("effort") && typeof effort === "string" ? { effort: isAuto ? null : effort } : {}),
+    ...(differs("ultracode") ? { flagSettings: { ultracode } } : {}),
   };
 }

@@ -99,12 +99,23 @@ const TABLE: readonly Row[] = [
   { names: "skill-doctor", kinds: ["absent", "absent", "gated"] },
 ];
 
+/**
+ * Commands that, with something behind them, only say how the session goes on, and are noted in it (2.1.330): a headless
+ * Claude Code carries them out, and a child that resumes the session heeds them.
+ */
+const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
+
+/** Commands of which what follows them changes nothing (2.1.197 and 2.1.330). */
+const HEEDLESS = ["agents", "context", "cost", "stats", "usage"];
+
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {
   /** By name; other versions' are `absent`. */
   readonly kinds: ReadonlyMap<string, CommandKind>;
   /** Whether these are all: in between and after the measured versions the commands of the last before are assumed. */
   readonly complete: boolean;
+  /** What becomes of that which follows a command: it is noted in the session, it is nothing to it, or it does more. */
+  readonly heeds: (name: string) => "notes" | "nothing" | "more";
 }
 
 /** The kinds by name, for each measured version. */
@@ -122,6 +133,12 @@ export function claudeCommands(version: string): ClaudeCommands {
   return {
     kinds: KINDS[Math.max(0, last)] ?? new Map(),
     complete: MEASURED.some((measured) => measured === version),
+    heeds: (name) =>
+      HEEDLESS.includes(name)
+        ? "nothing"
+        : NOTED.includes(name) && isVersionAtLeast(version, "2.1.330")
+        ? "notes"
+        : "more",
   };
 }
 

@@ -24,6 +24,10 @@ export interface PromptFacts {
   readonly rendezvous: boolean;
   /** Whether it is a message of a conversation. */
   readonly conversation: boolean;
+  /** Whether the session is kept, so that another child can resume it. */
+  readonly keepsSession: boolean;
+  /** Whether a hook of the settings has a say in another model. */
+  readonly watchesModels: boolean;
 }
 
 /** What becomes of a prompt. */
@@ -36,9 +40,10 @@ export type Judgement =
   /** No child is needed for what `claude -p` answers. */
   | { readonly kind: "answer"; readonly text: string }
   /**
-   * A headless Claude Code carries it out, which asks no model for it; `clears` when what follows is another session.
+   * A headless Claude Code carries it out, which asks no model for it; `clears` when what follows is another session,
+   * `notes` when it is noted in the session, which goes on otherwise.
    */
-  | { readonly kind: "ask"; readonly clears: boolean }
+  | { readonly kind: "ask"; readonly clears: boolean; readonly notes: boolean }
   | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
 
 /** The newest version that neither skips white space before a slash nor takes invisible characters out. */
@@ -188,18 +193,24 @@ function judgeOwn(
     case "clears":
       if (!facts.complete) return refuseUncertain(name);
       if (rest !== "" && facts.kind !== "clears") {
-        return refuse(name, {
-          reason: "what follows it changes what Claude Code remembers",
-          suggestion: `Leave that out, or run it with claude -p`,
-        });
+        const heeds = claudeCommands(facts.version).heeds(name);
+        if (heeds === "notes") return judgeNoted(name, facts);
+        if (heeds === "more") return refuse(name, MORE[name] ?? OF_THE_USER);
       }
       return facts.kind === "alone" && facts.conversation
         ? refuse(name, {
           reason: "what it tells of a conversation is in the frames and results of that",
           suggestion: "Read model, mcp_servers, total_cost_usd and modelUsage there",
         })
-        : { kind: "ask", clears: facts.kind === "clears" };
+        : { kind: "ask", clears: facts.kind === "clears", notes: false };
     case "own":
+      if (facts.complete && rest !== "" && claudeCommands(facts.version).heeds(name) === "notes") {
+        return judgeNoted(name, facts);
+      }
+      return refuse(name, {
+        reason: "Claude Code carries it out by itself, without the model",
+        suggestion: elsewhere,
+      });
     case "told":
       return refuse(name, {
         reason: "Claude Code carries it out by itself, without the model",
@@ -213,6 +224,45 @@ function judgeOwn(
     case "gated":
       return refuseUncertain(name);
   }
+}
+
+/** What follows these commands, and why that cannot be had. */
+const MORE: Readonly<Record<string, Parameters<typeof refuse>[1]>> = {
+  goal: {
+    reason:
+      "a goal is watched by the Claude Code that it was set in, which is another one than answers",
+    suggestion: "Say the goal in the prompt, or run it with claude -p",
+  },
+  mcp: {
+    reason: "what follows it is about the servers of another Claude Code than the one that answers",
+    suggestion:
+      "Send the request mcp_toggle or mcp_reconnect in a conversation, or use --mcp-config",
+  },
+};
+
+/** Of what follows all other commands. */
+const OF_THE_USER: Parameters<typeof refuse>[1] = {
+  reason: "what follows it is written into the user's settings, which are never changed here",
+  suggestion: "Say it for this run with --settings, or run it with claude -p",
+};
+
+/** A command that says how the session goes on: what hears of that is a child that resumes the session. */
+function judgeNoted(
+  name: string,
+  { conversation, keepsSession, watchesModels }: PromptFacts,
+): Judgement {
+  if (name === "model" && watchesModels) {
+    return refuse(name, {
+      reason: "a hook for PreModelSwitch or PostModelSwitch is set, which would not be called",
+      suggestion: "Start another run with --model, or run it with claude -p",
+    });
+  }
+  return conversation && !keepsSession
+    ? refuse(name, {
+      reason: "it takes a new Claude Code that resumes the session, which is not kept",
+      suggestion: "Leave out --no-session-persistence",
+    })
+    : { kind: "ask", clears: false, notes: true };
 }
 
 /** Without commands, what Claude Code would be able to do is what `claude -p` says it is not. */

@@ -24,9 +24,9 @@ const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
 /** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
 const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "/ logout", "/nonsense x", "!ls\ufe0f\r\n"];
 const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
-const REFUSED = ["/heapdump", "/context x", "/daemon"];
+const REFUSED = ["/heapdump", "/config x=y", "/daemon"];
 /** What a headless Claude Code answers, which asks no model and leaves nothing either. */
-const ASKED = ["/cost", "/config", "/context", "/clear"];
+const ASKED = ["/cost", "/config", "/context x", "/clear"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
   const isLiteral = !isVersionAtLeast(real.version, "2.1.330");

@@ -100,6 +100,14 @@ Deno.test("another model, mode or limit replaces what was asked for before", () 
     [["--verbose", "--model=default"], order.permissionMode, undefined],
   );
   assertEquals(changedOrder(order, { model: "haiku" }).chosenModel, undefined);
+  const noted = changedOrder(
+    { ...order, forwarded: [...order.forwarded, "--effort=low"] },
+    { model: "haiku", chosenModel: "claude-haiku-4-5", effort: "high" },
+  );
+  assertEquals(noted.chosenModel, "claude-haiku-4-5");
+  assertEquals(noted.forwarded.slice(-3), ["--verbose", "--model=haiku", "--effort=high"]);
+  const auto = changedOrder(noted, { effort: null });
+  assertEquals(auto.forwarded.slice(-2), ["--verbose", "--model=haiku"]);
 });
 
 Deno.test("servers of the caller's are taken out of the configuration, and are not lost", () => {

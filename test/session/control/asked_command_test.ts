@@ -88,3 +88,72 @@ Deno.test("a child that is gone answers no command, which its message keeps for 
   session.hear({ type: "exit", exit: { kind: "exited", code: 1 } });
   assertEquals(done().filter((deed) => deed === "responds"), []);
 });
+
+/** What becomes of a message behind a command that says how the session goes on. */
+function noting(text: string, { before, after }: Readonly<Record<"before" | "after", unknown>>) {
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "status", status: "idle" });
+  const settled = { kind: "asked", version: "2.1.330", notes: true } as const;
+  session.hear({ type: "message", message: { text, settled } });
+  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  const [consult] = session.effects.filter((effect) => effect.type === "consult");
+  const { id = "", body = {} } = consult?.type === "consult" ? consult.request : {};
+  assertEquals(body, { prompt: text, notes: true });
+  session.hear({
+    type: "consulted",
+    id,
+    said: { response: { text: "said", title: "T", before, after } },
+  });
+  assertEquals(session.effects.filter(({ type }) => type === "deliver"), []);
+  const [turn] = session.effects.filter((effect) => effect.type === "turn");
+  const ending = turn?.type === "turn" ? turn.ending : undefined;
+  assertEquals(
+    ending?.kind === "settled" && ending.message.settled.kind === "local"
+      ? ending.message.settled.carried?.title
+      : undefined,
+    "T",
+  );
+  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  const last = session.effects.at(-1);
+  return last?.type === "end" && last.ending.kind === "renewed" ? last.ending.changes : undefined;
+}
+
+Deno.test("how a session goes on because of a command is told to the child of the next message", () => {
+  const before = { model: "claude-opus", effort: "medium", ultracode: false };
+  const changes = (text: string, after: Readonly<Record<string, unknown>>) =>
+    noting(text, { before, after: { ...before, ...after } });
+  assertEquals(changes("/model sonnet ", { model: "claude-sonnet", effort: "low" }), {
+    model: "sonnet",
+    chosenModel: "claude-sonnet",
+  });
+  assertEquals(changes("/model help", {}), {});
+  assertEquals(changes("/model opusplan", {}), { model: "opusplan", chosenModel: "claude-opus" });
+  assertEquals(changes("/effort HIGH", { effort: "high" }), { effort: "high" });
+  assertEquals(changes("/effort auto", { effort: "high" }), { effort: null });
+  assertEquals(changes("/effort silly", {}), {});
+  assertEquals(changes("/effort ultracode", { ultracode: true }), {
+    flagSettings: { ultracode: true },
+  });
+  assertEquals(changes("/rename x", { model: "another" }), {});
+  assertEquals(noting("/model sonnet", { before: undefined, after: 7 }), {});
+});
+
+Deno.test("a command behind what a child has yet to be told waits for the next child", () => {
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "status", status: "idle" });
+  session.hear({
+    type: "control",
+    request: { id: "m", subtype: "set_model", body: { model: "x" } },
+  });
+  const settled = { kind: "asked", version: "2.1.330" } as const;
+  session.hear({ type: "message", message: { text: "/context", settled } });
+  session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
+  assertEquals(session.effects.filter(({ type }) => type === "consult"), []);
+  const last = session.effects.at(-1);
+  assertEquals(last?.type === "end" ? last.ending : last, {
+    kind: "renewed",
+    changes: { model: "x" },
+  });
+});

@@ -25,6 +25,8 @@ function judge(prompt: string, { custom = {}, ...facts }: Given = {}): Judgement
     mcpServers: false,
     rendezvous: false,
     conversation: false,
+    keepsSession: true,
+    watchesModels: false,
     custom: (name) => custom[name],
     ...facts,
   });
@@ -71,7 +73,11 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
       for (
         const prompt of [`/${name}`, `/${name} `, `/${name} x`, `/${name}\nx`, `/${name}\u3000x`]
       ) {
-        const isAsked = (kind === "asked" || kind === "alone") && prompt.trim() === `/${name}`;
+        const isHeeded = prompt.trim() !== `/${name}`;
+        const { heeds } = claudeCommands(version);
+        const isAsked = kind === "asked" || kind === "alone"
+          ? !isHeeded || heeds(name) !== "more"
+          : kind === "own" && isHeeded && heeds(name) === "notes";
         const wanted = isAsked ? "asked" : expected[kind];
         assertEquals(verdict(prompt, { version }), wanted, `${version} ${prompt}`);
       }
@@ -91,17 +97,46 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
       assertEquals(verdict(prompt, { version }), "asked");
       assertStringIncludes(reason(prompt, { version, conversation }), "frames and results");
     }
-    const cleared = { kind: "ask", clears: true } as const;
+    const cleared = { kind: "ask", clears: true, notes: false } as const;
     assertEquals(judge("/clear", { version, conversation }), cleared);
     assertEquals(judge("/new and more", { version }), cleared);
-    assertStringIncludes(reason("/config model=opus", { version }), "changes what Claude Code");
+    assertStringIncludes(reason("/config model=opus", { version }), "the user's settings");
+    assertStringIncludes(reason("/goal win", { version }), "watched by the Claude Code");
+    assertEquals(verdict("/context of now", { version, conversation }), "asked");
+    assertStringIncludes(reason("/cost now", { version, conversation }), "frames and results");
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
   }
   assertEquals(["/model", "/mcp"].map((prompt) => verdict(prompt)), ["asked", "asked"]);
-  assertEquals(verdict("/model sonnet"), "refused");
+  assertStringIncludes(reason("/mcp disable x"), "another Claude Code");
   for (const version of ["2.1.168", ...OTHER_VERSIONS]) {
     assertEquals(verdict("/context", { version }), "refused", version);
   }
+});
+
+Deno.test("judgePrompt() has noted in the session how it goes on, where a child can resume it", () => {
+  const noted = { kind: "ask", clears: false, notes: true } as const;
+  const conversation = true;
+  for (
+    const prompt of [
+      ...["/model sonnet", "/effort high", "/output-style Concise"],
+      ...["/rename My own", "/name x", "/color red"],
+    ]
+  ) {
+    assertEquals(judge(prompt), noted);
+    assertEquals(judge(prompt, { conversation }), noted);
+    // Where nothing follows, a run has no use for the session.
+    assertEquals(judge(prompt, { keepsSession: false }), noted);
+    assertStringIncludes(reason(prompt, { conversation, keepsSession: false }), "is not kept");
+    const [name = ""] = prompt.split(" ");
+    assertEquals(
+      verdict(prompt, { version: "2.1.197" }),
+      `${name} isn't available in this environment.`,
+    );
+    assertEquals(verdict(prompt, { version: "2.1.331" }), "refused");
+    assertEquals(verdict(prompt, { custom: { [name.slice(1)]: "invocable" } }), "refused");
+  }
+  assertStringIncludes(reason("/model sonnet", { watchesModels: true }), "PreModelSwitch");
+  assertEquals(judge("/effort high", { watchesModels: true }), noted);
 });
 
 Deno.test("judgePrompt() lets /compact through, of which the transcript tells, but for its help", () => {
@@ -361,7 +396,7 @@ Deno.test("judgePrompt() sends by the rendezvous socket what every other way in 
     assertEquals(verdict(prompt, given), "text", prompt);
   }
   assertEquals(verdict("/cost", given), "asked");
-  for (const prompt of ["/mine \u200b", "/cost x", "/daemon", "/init --help"]) {
+  for (const prompt of ["/mine \u200b", "/config x=y", "/daemon", "/init --help"]) {
     assertEquals(verdict(prompt, given), "refused", prompt);
   }
   for (const prompt of ["/cost", "/init", "/logout"]) {

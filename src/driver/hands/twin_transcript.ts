@@ -1,0 +1,146 @@
+import { basename, dirname } from "node:path";
+import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { isThere, namesIn } from "../../sandbox/on_disk.ts";
+import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
+import { type Entry, lineOf, parseEntry } from "../../transcript/entry.ts";
+import { asText } from "../../transcript/json_object.ts";
+import { lineId, straightened } from "../../transcript/parents_first.ts";
+import { asInJson } from "./twin_words.ts";
+
+/** What was noted in a session: text that is added to a file, by its path below `projects/`. */
+export interface Noted {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A session, and the child's config dir, in which it is. */
+interface SessionPlace {
+  readonly configDir: string;
+  readonly sessionId: string;
+}
+
+/** Lines without an id that belong to a session and not to the process that has written them. */
+const OF_SESSIONS = ["last-prompt", "custom-title", "agent-name", "agent-color"];
+
+/** What a twin has written below its own `projects/`, of its transcript what is not in the child's. */
+export function notedIn(
+  { configDir, sessionId, twinDir }: SessionPlace & { readonly twinDir: string },
+): readonly Noted[] {
+  const noted: Noted[] = [];
+  const path = transcriptIn(configDir, sessionId);
+  const known = new Set((path === undefined ? "" : textAt(path)).split("\n"));
+  const visit = (folder: string) => {
+    for (const name of namesIn(`${twinDir}/projects${folder}`)) {
+      const inner = `${folder}/${name}`;
+      const file = `${twinDir}/projects${inner}`;
+      const { isFile, isDirectory } = Deno.lstatSync(file);
+      if (isDirectory) visit(inner);
+      if (!isFile) continue;
+      const text = textAt(file).replaceAll(asInJson(twinDir), asInJson(configDir));
+      const lines = text.split("\n").filter((line) => !known.has(line) && isOfSession(line));
+      const added = name.endsWith(".jsonl") ? lines.map((line) => `${line}\n`).join("") : text;
+      if (added !== "") noted.push({ path: inner.slice(1), text: added });
+    }
+  };
+  visit("");
+  return noted;
+}
+
+function isOfSession(line: string): boolean {
+  const entry = parseEntry(line);
+  return entry !== undefined &&
+    (lineId(entry) !== undefined || OF_SESSIONS.includes(asText(lineOf(entry)["type"])));
+}
+
+/** The transcript of a session in a config dir; undefined where there is none. */
+export function transcriptIn(configDir: string, sessionId: string): string | undefined {
+  return namesIn(`${configDir}/projects`)
+    .map((slug) => `${configDir}/projects/${slug}/${sessionId}.jsonl`).find(isThere);
+}
+
+/** Adds what was noted in a session to what is there of it in the child's config dir. */
+export function addNotes(
+  noted: readonly Noted[],
+  { configDir, sessionId }: SessionPlace,
+): void {
+  for (const { path, text } of noted) {
+    // It is moved where a turn enters a worktree.
+    const known = path.endsWith(`/${sessionId}.jsonl`)
+      ? transcriptIn(configDir, sessionId)
+      : undefined;
+    addTo(known ?? `${configDir}/projects/${path}`, text);
+  }
+}
+
+/**
+ * Adds lines to a transcript, which is made where there is none, or writes another file anew; where something else is,
+ * nothing is written.
+ */
+function addTo(path: string, text: string): void {
+  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (isThere(path) && !Deno.lstatSync(path).isFile) return;
+  const append = path.endsWith(".jsonl");
+  const written = append ? goingOn(textAt(path), text) : text;
+  Deno.writeTextFileSync(path, written, { append, mode: 0o600 });
+}
+
+/**
+ * What of some lines goes on with a transcript as it is. Those that follow from one that others have gone on from
+ * meanwhile would take the place of what is there: they are left out.
+ */
+function goingOn(there: string, added: string): string {
+  const [first] = entriesIn(added).filter((entry) => lineId(entry) !== undefined);
+  const parent = first === undefined || first.type === "other" ? undefined : first.parentUuid;
+  const entries = entriesIn(there);
+  const place = entries.findLastIndex((entry) => lineId(entry) === parent);
+  const isLeft = entries.slice(place + 1).some(({ type }) =>
+    type === "user" || type === "assistant"
+  );
+  return isLeft
+    ? added.split("\n").filter((line) => !/"(?:parentUuid|leafUuid)"/u.test(line)).join("\n")
+    : added;
+}
+
+function entriesIn(text: string): readonly Entry[] {
+  return text.split("\n").map(parseEntry).filter((entry) => entry !== undefined);
+}
+
+/**
+ * Places a copy of a transcript in a config dir, beside links to what is there with it: of one that is not in order,
+ * as it should be, and of any if something is to be noted there.
+ *
+ * @returns whether something was placed in the place of the child's transcripts
+ */
+export function placeCopy(
+  path: string | undefined,
+  { from, configDir, notes }: {
+    readonly from: string;
+    readonly configDir: string;
+    readonly notes: boolean;
+  },
+): boolean {
+  if (path === undefined) {
+    if (notes) Deno.mkdirSync(`${configDir}/projects`, { mode: 0o700 });
+    return notes;
+  }
+  const read = textAt(path);
+  const text = straightened(read) ?? (notes ? read : undefined);
+  if (text === undefined) return false;
+  const folder = `${configDir}${dirname(path).slice(from.length)}`;
+  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const name of namesIn(dirname(path))) {
+    if (name !== basename(path)) Deno.symlinkSync(`${dirname(path)}/${name}`, `${folder}/${name}`);
+  }
+  Deno.writeTextFileSync(`${folder}/${basename(path)}`, text, { mode: 0o600 });
+  return true;
+}
+
+/** What a transcript holds by now; nothing where it cannot be read, as Claude Code will find. */
+function textAt(path: string): string {
+  try {
+    return new TextDecoder().decode(readTranscript(path));
+  } catch (error) {
+    if (error instanceof UnfitFileError || error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
+}

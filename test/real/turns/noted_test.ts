@@ -1,0 +1,142 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { filesBelow } from "../files_below.ts";
+import { forNewestVersion } from "../for_each_version.ts";
+import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
+import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const RESULT = '"type":"result"';
+
+/** What the model was told in the user's name, and how it was asked, for each request since so many. */
+function requestsSince(real: RealClaude, since: number) {
+  return real.api.turns.slice(since).map(({ body }) => {
+    const { model, output_config: effort } = body as JsonObject;
+    const told = (messagesRequest(body)?.messages ?? []).flatMap(({ role, content }) =>
+      (typeof content === "string" ? [content] : content.map(({ text }) => text ?? ""))
+        .filter((text) => role === "user" && !text.startsWith("<system-reminder>"))
+    );
+    return { model, effort, told };
+  });
+}
+
+/** What is heard and asked when such messages are said one after the other. */
+async function heardBy(
+  holding: typeof hold,
+  { real, messages, args = [] }: {
+    readonly real: RealClaude;
+    readonly messages: readonly string[];
+    readonly args?: readonly string[];
+  },
+) {
+  const since = real.api.turns.length;
+  const script = async ({ say, heard }: Caller) => {
+    for (const [at, message] of messages.entries()) {
+      await say(message);
+      await heard(RESULT, at + 1);
+    }
+  };
+  const { code, stdout, stderr } = await holding(real, script, args);
+  const frames = parseFrames(stdout);
+  return {
+    code,
+    stderr,
+    outline: outlineOfFrames(frames).filter((frame) => frame !== "rate_limit_event"),
+    inits: frames.filter(({ subtype }) => subtype === "init")
+      .map(({ model, output_style: style }) => ({ model, style })),
+    titles: frames.filter(({ subtype }) => subtype === "session_title_changed")
+      .map(({ title }) => title),
+    said: frames.filter(({ local_command_source: source }) => source !== undefined)
+      .map(({ local_command_source, local_command_run }) => ({
+        local_command_source,
+        local_command_run,
+      })),
+    results: frames.filter(({ type }) => type === "result")
+      .map(({ subtype, result, num_turns: turns, local_command: command }) => ({
+        ...{ subtype, result, turns, command },
+      })),
+    requests: requestsSince(real, since),
+  };
+}
+
+const COMMANDS = [
+  "/model sonnet",
+  "One. [[say first]]",
+  "/effort high",
+  "/rename My own",
+  "/output-style Concise",
+  "Two. [[say second]]",
+  "/model default",
+  "/effort ultracode",
+  "Three. [[say third]]",
+];
+
+forNewestVersion(
+  "commands that say how a conversation goes on are carried out as by claude -p",
+  async (real) => {
+    const ours = await heardBy(hold, { real, messages: COMMANDS });
+    // The output style is one of the project's local settings.
+    await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
+    const theirs = await asRecorded(
+      real,
+      "noted/conversation",
+      () => heardBy(holdWithClaude, { real, messages: COMMANDS }),
+    );
+    assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
+    assertEquals(ours.requests.map(({ model }) => model), [
+      "claude-sonnet-5-5",
+      "claude-sonnet-5-5",
+      "claude-opus-5-5",
+    ]);
+    assertStringIncludes(ours.requests.at(-1)?.told.join("\n") ?? "", "<command-args>high<");
+  },
+);
+
+forNewestVersion("what a run notes in a session is there when that is resumed", async (real) => {
+  const { path, project } = real.home;
+  const begun = await real.print(["--output-format", "json", "One. [[say first]]"]);
+  const { session_id: session } = JSON.parse(begun.stdout);
+  const named = await real.print(["--resume", session, "/rename My own"]);
+  assertEquals([named.code, named.stdout, named.stderr], [0, "Session renamed to: My own\n", ""]);
+  const files = [...filesBelow(path).keys()].filter((file) => file.includes(session));
+  assert(files.some((file) => file.endsWith("custom-title.json")), files.join("\n"));
+  const since = real.api.turns.length;
+  const resumed = await real.print(["--resume", "My own", "Two. [[say second]]"]);
+  assertEquals([resumed.code, resumed.stdout], [0, "second\n"]);
+  assertStringIncludes(requestsSince(real, since)[0]?.told.join("\n") ?? "", "/rename");
+  // A run with such a command alone is a session, too.
+  const alone = await real.print(["--output-format", "json", "/model sonnet"]);
+  const { session_id: other, result } = JSON.parse(alone.stdout);
+  assertStringIncludes(result, "Sonnet");
+  const next = real.api.turns.length;
+  assertEquals((await real.print(["--resume", other, "Three. [[say third]]"])).stdout, "third\n");
+  assertStringIncludes(requestsSince(real, next)[0]?.told.join("\n") ?? "", "/model");
+  assertEquals([...Deno.readDirSync(project)], [], "nothing is written but the session");
+});
+
+forNewestVersion(
+  "a command that cannot be noted fails its turn alone, and says why",
+  async (real) => {
+    const messages = ["/effort high", "/config verbose=true", "One. [[say first]]"];
+    const args = ["--no-session-persistence"];
+    const { code, stderr, results } = await heardBy(hold, { real, messages, args });
+    assertEquals(code, 0);
+    assertEquals(results.map(({ subtype }) => subtype), [
+      "internal_error",
+      "internal_error",
+      "success",
+    ]);
+    assertStringIncludes(stderr, "resumes the session, which is not kept");
+    assertStringIncludes(stderr, "the user's settings, which are never changed");
+    const { project } = real.home;
+    await Deno.mkdir(`${project}/.claude`);
+    await Deno.writeTextFile(
+      `${project}/.claude/settings.json`,
+      JSON.stringify({ hooks: { PreModelSwitch: [{ hooks: [] }] } }),
+    );
+    const watched = await real.print(["/model sonnet"]);
+    assertEquals(watched.code, 2);
+    assertStringIncludes(watched.stderr, "PreModelSwitch");
+  },
+);
