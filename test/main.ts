@@ -38,6 +38,7 @@ const LONGEST: readonly string[] = [
   "test/real/results/sessions_test.ts",
   "test/faults/faults_test.ts",
   "test/real/turns/slash_test.ts",
+  "test/real/turns/noted_test.ts",
   "test/real/live/split_output_test.ts",
   "test/real/sdk/python_sdk_test.ts",
   "test/real/results/structured_output_test.ts",
