@@ -8,7 +8,7 @@ import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellCompleted } from "./messages.ts";
-import { noteDecision, tellMode, tellModel, tellStopped } from "./decisions.ts";
+import { noteDecision, tellMode, tellModel, tellStopped, tellTitle } from "./decisions.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import { type FramesOptions, type FramesState, startFrames, told } from "./telling/frames_state.ts";
 import { reportTurns } from "./report_turns.ts";
@@ -56,6 +56,7 @@ type SessionDeed = Exclude<
       | "stopped"
       | "model"
       | "mode"
+      | "title"
       | "end";
   }
 >;
@@ -197,6 +198,10 @@ function carryOut(
     }
     case "mode": {
       const { state: frames, frames: made } = tellMode(state.frames, effect.mode);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
+    case "title": {
+      const { state: frames, frames: made } = tellTitle(state.frames, effect.title);
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "end":

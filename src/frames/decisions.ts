@@ -24,6 +24,16 @@ export function tellMode(state: FramesState, permissionMode: string): Told {
   return told({ ...next, permissionMode }, [made]);
 }
 
+/** The session has another title. */
+export function tellTitle(state: FramesState, title: string): Told {
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
+  );
+  return told(next, [made]);
+}
+
 /** The model is another one from now on: `claude -p` tells it as the command `/model` would. */
 export function tellModel(state: FramesState, model: string): Told {
   const { version = "", options: { sessionId } } = state;

@@ -10,6 +10,7 @@ import {
   type TurnEnd,
   withIds,
 } from "./telling/frames_state.ts";
+import { tellTitle } from "./decisions.ts";
 import { awaitMessage, parted, tellCompleted, tellMessage } from "./messages.ts";
 import { endAnswers } from "./live/live_answers.ts";
 import { reportTurns } from "./report_turns.ts";
@@ -64,7 +65,7 @@ function tellSettled(
     and(
       told(taken.state, lifecycle),
       (state) =>
-        and(tellReset(state, { message, timestamp }), (state) => tellTitle(state, settled)),
+        and(tellReset(state, { message, timestamp }), (state) => tellNamed(state, settled)),
     ),
     (state) => begin(state, version),
   );
@@ -136,15 +137,9 @@ function tellReset(
 }
 
 /** Tells of the title that a command has given the session, if it has. */
-function tellTitle(state: FramesState, settled: SettledMessage["settled"]): Told {
+function tellNamed(state: FramesState, settled: SettledMessage["settled"]): Told {
   const title = settled.kind === "local" ? settled.carried?.title : undefined;
-  if (title === undefined) return told(state);
-  const { sessionId } = state.options;
-  const { state: next, made } = withIds(
-    state,
-    (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
-  );
-  return told(next, [made]);
+  return title === undefined ? told(state) : tellTitle(state, title);
 }
 
 /** Tells what `claude -p` says to a message in the place of an answer. */

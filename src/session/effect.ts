@@ -165,6 +165,8 @@ export type Effect =
   | { readonly type: "model"; readonly model: string }
   /** The session is in another permission mode because of what the caller has answered or asked for. */
   | { readonly type: "mode"; readonly mode: string }
+  /** The caller has given the session another title. */
+  | { readonly type: "title"; readonly title: string }
   /** Something worth a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */

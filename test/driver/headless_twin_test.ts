@@ -288,6 +288,21 @@ echo '${
   assertEquals(goneOn.brought, lines([prompt, answer, late, ...left.slice(2, 3)]));
 });
 
+Deno.test("HeadlessTwin gives a session a title alone, and says so once that is written down", async () => {
+  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+  const title = { type: "custom-title", customTitle: "T" };
+  const { said, heard, brought } = await asked(
+    `echo "$@" >> $FOLDER/heard; read line; echo "$line" >> $FOLDER/heard
+echo '${SUCCESS(undefined)}'; read line
+echo '${JSON.stringify(title)}' | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`,
+    { subtypes: ["rename_session"], lines: [prompt], written: true, body: { title: "T" } },
+  );
+  assertEquals(said, [{ response: {} }]);
+  assertEquals(heard[0]?.includes("--no-session-persistence"), false);
+  assertEquals(heard.length, 2);
+  assertEquals(brought, [prompt, title].map((line) => JSON.stringify(line)));
+});
+
 Deno.test("HeadlessTwin says why there is no answer", async () => {
   const { said: [crashed] } = await asked("echo x > $FOLDER/heard; echo broken >&2; exit 3");
   assertEquals(crashed, { failure: "a headless Claude Code could not be asked: broken" });

@@ -471,8 +471,8 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
   for (
     const [subtype, body] of [
       ["set_color", { color: "red" }],
-      ["rename_session", { title: "b1" }],
-      ["initialize", { hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
+      ["get_usage", {}],
+      ["initialize", { agents: { a: {} }, hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
     ] as const
   ) {
     session.hear({ type: "control", request: { id: subtype, subtype, body } });
@@ -485,14 +485,53 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
     },
     {
       subtype: "error",
-      error: 'claude-print cannot carry out the request "rename_session": ' +
-        "the interactive Claude Code does it on its screen alone",
+      error: 'claude-print cannot carry out the request "get_usage": ' +
+        "no other Claude Code than the one that answers knows it, and that does not say; the " +
+        "results of turns tell it in total_cost_usd, modelUsage and claude_limits",
     },
     {
       subtype: "error",
       error: 'claude-print can honour "hooks" only in an initialize that comes first',
     },
   ]);
+});
+
+Deno.test("a title that a caller gives the session is told since 2.1.330, once it is noted", () => {
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const session = simulate({ conversation: true, version });
+    const rename = (id: string, title: unknown) =>
+      session.hear({
+        type: "control",
+        request: { id, subtype: "rename_session", body: { title } },
+      });
+    rename("a", " Mine ");
+    rename("b", "");
+    assertEquals(responses(session), []);
+    session.hear({ type: "consulted", id: "a", said: { response: {} } });
+    session.hear({ type: "consulted", id: "b", said: { error: "title must be non-empty" } });
+    assertEquals(responses(session), [
+      { subtype: "success" },
+      { subtype: "error", error: "title must be non-empty" },
+    ]);
+    const titles = session.effects.filter(({ type }) => type === "title");
+    assertEquals(titles, version === "2.1.330" ? [{ type: "title", title: "Mine" }] : []);
+  }
+});
+
+Deno.test("what an initialization that does not come first asks for is nothing to claude -p, or refused", () => {
+  const consulted = (version: string, body: Readonly<Record<string, unknown>>) => {
+    const session = simulate({ conversation: true, version });
+    session.hear({ type: "control", request: { id: "i", subtype: "initialize", body } });
+    return session.effects.some(({ type }) => type === "consult");
+  };
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const prompts = { systemPrompt: "x", appendSystemPrompt: ["y"], agents: { a: {} } };
+    assertEquals(consulted(version, prompts), true);
+    assertEquals(consulted(version, { sdkMcpServers: ["a"] }), false);
+    assertEquals(consulted(version, { title: "a" }), false);
+  }
+  const hooks = { Stop: [{ hookCallbackIds: ["h"] }] };
+  assertEquals([consulted("2.1.197", { hooks }), consulted("2.1.330", { hooks })], [true, false]);
 });
 
 Deno.test("a message waits for MCP servers, as the hook does that the socket does not wait for", () => {

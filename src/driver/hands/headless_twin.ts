@@ -19,6 +19,7 @@ import {
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { isThere, namesIn, removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
+import { RENAMING } from "../../session/control/consulting.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
@@ -118,8 +119,11 @@ export class HeadlessTwin implements AsyncDisposable {
 
   async #askAll(): Promise<void> {
     while (this.#asked.length > 0 && !this.#isOver) {
-      // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION.
-      const command = this.#asked.findIndex(({ subtype }) => subtype === COMMAND);
+      // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
+      // noted in no session.
+      const command = this.#asked.findIndex(({ subtype }) =>
+        subtype === COMMAND || subtype === RENAMING
+      );
       const requests = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
       const open = new Map(requests.map((request, place) => [String(place), request]));
       const answer = (place: string, said: Consulted) => {
@@ -152,7 +156,9 @@ export class HeadlessTwin implements AsyncDisposable {
     const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
     const clears = command?.body["clears"] === true;
-    const notes = command?.body["notes"] === true;
+    const notes = command === undefined
+      ? [...open.values()].some(({ subtype }) => subtype === RENAMING)
+      : command.body["notes"] === true;
     const resuming = this.#resuming();
     // The session that it begins is gone on with, and knows nothing of the one before.
     const session = clears
@@ -181,6 +187,7 @@ export class HeadlessTwin implements AsyncDisposable {
     const unread = new AbortController();
     let isLate = false;
     let carriedOut: Consulted | undefined;
+    let renamed: Answer | undefined;
     let why = "";
     const timer = setTimeout(() => {
       isLate = true;
@@ -200,13 +207,9 @@ export class HeadlessTwin implements AsyncDisposable {
       await write([
         ...(isTold ? [] : [lineOf(TELLING, { subtype: "initialize", body: {} }, plan.agents)]),
         ...atOnce,
-        ...(notes
-          ? [lineOf(BEFORE, IN_FORCE, undefined)]
-          : command !== undefined
-          ? [messageOf(command)]
-          : needsSession
-          ? [NO_QUESTION]
-          : []),
+        ...(command === undefined
+          ? needsSession ? [NO_QUESTION] : []
+          : [notes ? lineOf(BEFORE, IN_FORCE, undefined) : messageOf(command)]),
       ]);
       const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
       let initialized: Answer | undefined;
@@ -241,6 +244,11 @@ export class HeadlessTwin implements AsyncDisposable {
           carriedOut = { ...carriedOut, response };
         }
         if (told?.place === AFTER) break;
+        if (told !== undefined && open.get(told.place)?.subtype === RENAMING) {
+          // It has written that down once it has ended.
+          renamed = told;
+          break;
+        }
         if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
           answer(told.place, told.said);
         }
@@ -258,7 +266,10 @@ export class HeadlessTwin implements AsyncDisposable {
       await stdin.close().catch(() => {});
     } finally {
       // Its servers end with it where it ends by itself.
-      const leave = setTimeout(() => killGroup(child.pid, "SIGKILL"), startsServers ? LEAVE_MS : 0);
+      const leave = setTimeout(
+        () => killGroup(child.pid, "SIGKILL"),
+        startsServers || notes ? LEAVE_MS : 0,
+      );
       await ended;
       this.#child = undefined;
       clearTimeout(leave);
@@ -266,10 +277,11 @@ export class HeadlessTwin implements AsyncDisposable {
       why = await complaints;
       clearTimeout(rest);
     }
-    if (notes && carriedOut !== undefined && "response" in carriedOut) {
+    if (notes) {
       this.#noted = [...this.#noted, ...notedIn({ ...this.#options, twinDir: plan.configDir })];
     }
     if (carriedOut !== undefined) answer("0", carriedOut);
+    if (renamed !== undefined) answer(renamed.place, renamed.said);
     if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
     return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }

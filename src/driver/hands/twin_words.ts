@@ -1,6 +1,7 @@
 import type { Consulted } from "../../session/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
+import { MCP_RESOURCE } from "../../session/control/servers.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
@@ -27,7 +28,8 @@ export function partition(
   agents: JsonObject | undefined,
 ): readonly [AskedLine[], AskedLine[]] {
   const lines = [...open].map(([place, request]) => lineOf(place, request, agents));
-  const isOnServers = ({ request }: AskedLine) => request.subtype === "mcp_status";
+  const isOnServers = ({ request }: AskedLine) =>
+    request.subtype === "mcp_status" || request.subtype === MCP_RESOURCE;
   const others = lines.filter((line) => !isOnServers(line));
   return [
     [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],

@@ -6,8 +6,17 @@ import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { changed, isNew, refuse, respond } from "./answering.ts";
-import { answerOnServers, asksForServers, type ServersAnswer, serversError } from "./servers.ts";
+import {
+  answerOnServers,
+  asksForServers,
+  MCP_RESOURCE,
+  type ServersAnswer,
+  serversError,
+} from "./servers.ts";
 import { asText } from "../../transcript/json_object.ts";
+
+/** The request that gives the session a title. */
+export const RENAMING = "rename_session";
 
 /**
  * Requests that ask what Claude Code would say of itself, its settings, its MCP servers and this session, or hang on it:
@@ -20,17 +29,20 @@ export const CONSULTED: readonly string[] = [
   "get_settings",
   "list_models",
   "list_permission_rules",
+  MCP_RESOURCE,
   "mcp_reconnect",
   "mcp_status",
   "mcp_toggle",
   "read_file",
+  "reload_output_styles",
   "reload_skills",
+  RENAMING,
   "rewind_files",
 ];
 
 /** Has a headless Claude Code asked, which says what `claude -p` would. */
 export function consult(state: SessionState, request: ControlRequest): Step {
-  const error = serversError(request);
+  const error = serversError(state, request);
   if (error !== undefined) return act(state, [refuse(request, { error })]);
   const consulted = new Map([...state.consulted, [request.id, request]]);
   return act({ ...state, consulted }, [{ type: "consult", request: asIsAsked(state, request) }]);
@@ -60,13 +72,26 @@ export function onConsulted(
       request,
       answer: answerOnServers(state, { request, told: said.response }),
     })
-    : act(state, [passedOn(state, { request, said })]);
+    : act(state, [...renamed(state, { request, said }), passedOn(state, { request, said })]);
   const next = handOver(told.state);
   return act(next.state, [
     ...("failure" in said ? [{ type: "trace", text: said.failure } as const] : []),
     ...told.effects,
     ...next.effects,
   ]);
+}
+
+/** Since 2.1.330 a title that the caller has given the session is told. */
+function renamed(
+  state: SessionState,
+  { request: { subtype, body }, said }: {
+    readonly request: ControlRequest;
+    readonly said: Consulted;
+  },
+): readonly Effect[] {
+  return subtype === RENAMING && "response" in said && isNew(state)
+    ? [{ type: "title", title: asText(body["title"]).trim() }]
+    : [];
 }
 
 /** Answers a request about MCP servers; what it changes holds from the next message on. */
@@ -100,14 +125,21 @@ function passedOn(
   if (request.subtype === "initialize") {
     // Whoever initializes cannot go on without an answer, and needs little of it.
     const response = "response" in said ? said.response : UNKNOWN;
+    const { id } = state.options.caller?.initialized ?? {};
+    // Before 2.1.330 it says what is pending only to who has initialized it before.
+    const isAgain = id !== undefined && id !== request.id;
     return respond(
       request,
-      isNew(state)
+      isNew(state) || isAgain
         ? { response, pending_permission_requests: [], pending_user_dialog_requests: [] }
         : { response },
     );
   }
-  if ("response" in said) return respond(request, { response: said.response });
+  if ("response" in said) {
+    return request.subtype === RENAMING
+      ? respond(request)
+      : respond(request, { response: said.response });
+  }
   if ("failure" in said) {
     return refuse(request, { error: `Cannot answer ${request.subtype}: ${said.failure}` });
   }

@@ -14,14 +14,21 @@ import { onStopTask } from "./stopping.ts";
 /** Why a request that `claude -p` answers cannot be answered here. */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   "the interactive Claude Code does it on its screen alone": [
-    ...["rename_session", "set_cwd", "reload_plugins"],
+    ...["set_cwd", "reload_plugins"],
     ...["mcp_authenticate", "mcp_clear_auth", "mcp_oauth_callback_url", "remote_control"],
   ],
   "it would ask the model outside of the session": ["side_question", "generate_session_title"],
   "only the request loop of claude -p knows it": [
-    ...["get_hooks_listing", "get_session_cost", "get_status", "get_task_output", "get_usage"],
-    ...["mcp_read_resource", "seed_read_state"],
+    ...["get_hooks_listing", "get_task_output", "seed_read_state"],
   ],
+  [
+    "no other Claude Code than the one that answers knows it, and that does not say; the results " +
+    "of turns tell it in total_cost_usd, modelUsage and claude_limits"
+  ]: ["get_session_cost", "get_usage"],
+  [
+    "another Claude Code would tell of itself; system/init, get_settings and mcp_status tell most " +
+    "of it"
+  ]: ["get_status"],
   "only programs of Anthropic's own have a use for it": [
     ...["channel_enable", "claim_session", "message_rated", "register_repo_root"],
     ...["set_mcp_permission_mode_override", "submit_feedback"],
@@ -91,11 +98,19 @@ function whyImpossible(subtype: string): string | undefined {
  */
 function onInitialize(state: SessionState, request: ControlRequest): Step {
   const { initialized } = state.options.caller ?? {};
-  const missing = initialized?.id === request.id
-    ? initialized.error
-    : lateError(Object.keys(request.body).filter((name) => !isEmpty(request.body[name])));
+  const missing = initialized?.id === request.id ? initialized.error : lateError(
+    Object.keys(request.body).filter((name) =>
+      !isEmpty(request.body[name]) && !isWithoutEffect(state, name)
+    ),
+  );
   if (missing !== undefined) return act(state, [refuse(request, { error: missing })]);
   return consult(state, request);
+}
+
+/** Whether a field of an initialization that does not come first is nothing to `claude -p` (2.1.197 and 2.1.330). */
+function isWithoutEffect(state: SessionState, name: string): boolean {
+  return ["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions"].includes(name) ||
+    name === (isNew(state) ? "jsonSchema" : "hooks");
 }
 
 function lateError(fields: readonly string[]): string | undefined {

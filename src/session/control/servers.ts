@@ -17,8 +17,18 @@ export function asksForServers({ subtype }: ControlRequest): boolean {
   return subtype === "mcp_status" || OF_ONE.includes(subtype);
 }
 
+/** The request that reads a page of an MCP server's. */
+export const MCP_RESOURCE = "mcp_read_resource";
+
 /** What is wrong with a request about MCP servers, if something is. */
-export function serversError({ subtype, body }: ControlRequest): string | undefined {
+export function serversError(
+  state: SessionState,
+  { subtype, body }: ControlRequest,
+): string | undefined {
+  if (subtype === MCP_RESOURCE && ownServersOf(state).includes(asText(body["serverName"]))) {
+    return `claude-print cannot carry out the request "${subtype}" for a server of the caller's own: ` +
+      "the Claude Code that could do so does not reach it; read it there";
+  }
   if (!OF_ONE.includes(subtype)) return undefined;
   if (typeof body["serverName"] !== "string") return `${subtype}: serverName must be a string`;
   return subtype === "mcp_toggle" && typeof body["enabled"] !== "boolean"

@@ -477,6 +477,63 @@ forNewestVersion("another model, mode and limit hold from the next turn on", asy
   );
 });
 
+forEachVersion(
+  "a caller names the session, and initializes again, as with claude -p",
+  async (real) => {
+    const script = async ({ say, send, heard }: Caller) => {
+      const ask = async (id: string, body: JsonObject) => {
+        await send(request(id, body));
+        await heard(`"request_id":"${id}"`);
+      };
+      const rename = { subtype: "rename_session" };
+      const initialize = { subtype: "initialize" };
+      await ask("first", initialize);
+      await ask("again", { ...initialize, appendSystemPrompt: "Not this." });
+      await ask("early", { ...rename, title: "Early" });
+      await say("One. [[say first]]");
+      await heard(RESULT, 1);
+      await ask("late", { ...initialize, systemPrompt: "Nor this.", agents: { a: {} } });
+      await ask("later", { ...rename, title: " Later " });
+      await ask("empty", { ...rename, title: "" });
+      await ask("none", rename);
+      await ask("styles", { subtype: "reload_output_styles" });
+      await ask("page", { subtype: "mcp_read_resource", serverName: "none", uri: "ui://x" });
+    };
+    const run = async (holding: typeof hold) => {
+      const { code, stdout, stderr } = await holding(real, script);
+      const frames = parseFrames(stdout);
+      const told = frames.flatMap(({ subtype, title, response }): readonly unknown[] => {
+        if (subtype === "session_title_changed") return [title];
+        const { request_id: id, response: said, ...rest } = (response ?? {}) as JsonObject;
+        if (id === undefined) return [];
+        return [{
+          id,
+          ...rest,
+          ...(rest["subtype"] === "success" && id !== "styles" ? {} : { said }),
+        }];
+      });
+      const { session_id: session } = frames.find(({ type }) => type === "result") ?? {};
+      const lines = await transcriptOf(real, `${session}`);
+      const titles = lines.flatMap(({ customTitle }) => customTitle ?? []);
+      return { code, stderr, told, title: titles.at(-1) };
+    };
+    const ours = JSON.parse(JSON.stringify(await run(hold)));
+    assertEquals(ours.title, "Later");
+    assertEquals(JSON.stringify(real.api.turns.at(-1)?.body).includes("this."), false);
+    assertEquals(ours, await asRecorded(real, "control/names", () => run(holdWithClaude)));
+  },
+);
+
+/** The lines of a session's transcript at home. */
+async function transcriptOf(real: RealClaude, session: string) {
+  const projects = `${real.home.path}/.claude/projects`;
+  for await (const { name: slug } of Deno.readDir(projects)) {
+    const text = await Deno.readTextFile(`${projects}/${slug}/${session}.jsonl`).catch(() => "");
+    if (text !== "") return parseFrames(text);
+  }
+  return [];
+}
+
 forNewestVersion("a call is put into the background as by claude -p", async (real) => {
   const script = async ({ say, send, heard, folder }: Caller) => {
     await say("Go. [[bash until [ -e over ]; do sleep 0.05; done]] [[say done]]");

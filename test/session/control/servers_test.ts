@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { answerOnServers, serversError, setServers } from "../../../src/session/control/servers.ts";
 import type { SessionState } from "../../../src/session/session_state.ts";
 import type { JsonObject } from "../../../src/transcript/json_object.ts";
@@ -88,13 +88,17 @@ Deno.test("one server is switched or connected anew, or the caller is told why n
     ["own", "off", "none"].map((name) => "error" in reconnect(name)),
     [true, true, true],
   );
-  const problem = (subtype: string, body: JsonObject) => serversError({ id: "r", subtype, body });
+  const problem = (subtype: string, body: JsonObject) =>
+    serversError(session(), { id: "r", subtype, body });
   assertEquals(problem("mcp_status", {}), undefined);
   assertEquals(problem("mcp_reconnect", {}), "mcp_reconnect: serverName must be a string");
   assertEquals(
     problem("mcp_toggle", { serverName: "a", enabled: "no" }),
     "mcp_toggle: enabled must be a boolean",
   );
+  const read = (serverName: string) => problem("mcp_read_resource", { serverName });
+  assertEquals(read("broken"), undefined);
+  assertStringIncludes(`${read("own")}`, "does not reach it");
 });
 
 Deno.test("servers that are set take the place of those that were", () => {
