@@ -91,34 +91,27 @@ const ROWS: readonly Row[] = [
   { name: "text", args: ["Hi [[say yes]]"] },
   {
     name: "text-both",
-    args: ["--verbose", "Argument [[think hm]] [[echo]]"],
-    stdin: "and stdin\n",
-  },
-  {
-    name: "text-unicode",
-    args: [],
-    stdin: "Answer. [[say First\\n\\n  indented \\t ⚓ ❤️ 👩‍👩‍👧‍👦 é – `code`\\nlast line  \\n]]",
+    args: ["--verbose", "Argument [[think hm]]"],
+    stdin: "and stdin [[say First\\n\\n  indented \\t ⚓ ❤️ 👩‍👩‍👧‍👦 é – `code`\\nlast line  \\n]]\n",
   },
   {
     name: "json-verbose",
-    args: [...JSON_FORMAT, "--verbose", "Hi [[think hm]] [[say one]] [[say two]]"],
+    args: [
+      ...[...JSON_FORMAT, "--verbose", "--model", "claude-haiku-4-5"],
+      "Hi [[think hm]] [[say one]] [[say two]]",
+    ],
   },
-  { name: "stream", args: [...STREAM, "Hi [[say yes]]"] },
   { name: "stream-empty-answer", args: [...STREAM, "Hi [[stop end_turn]]"] },
   {
-    name: "stream-max-tokens",
-    args: [...STREAM, "Hi [[say one]] [[stop max_tokens]] [[next]] [[say two]]"],
+    name: "stream-refusal",
+    args: [...STREAM, "Hi [[say one]] [[stop max_tokens]] [[next]] [[say no]] [[stop refusal]]"],
   },
-  { name: "stream-refusal", args: [...STREAM, "Hi [[say no]] [[stop refusal]]"] },
 
   // Tools and permissions
   {
     name: "bash",
     args: [
-      ...STREAM,
-      "--allowedTools",
-      "Bash",
-      "--",
+      ...[...STREAM, "--task-budget", "20000", "--allowedTools", "Bash", "--"],
       "Work. [[think first\\nsecond]] [[say I look]] [[bash printf 'a\\nb\\n']] [[think more]] " +
       "[[bash echo oops >&2; exit 3]] [[bash echo one]] [[also bash echo two]] [[say done]]",
     ],
@@ -135,34 +128,29 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "files",
-    files: { "a.txt": "one\ntwo\n" },
+    files: { "a.txt": "one\ntwo\n", "~/other/a.txt": "one\n" },
     args: [
       ...STREAM,
       "--permission-mode",
       "acceptEdits",
+      "--add-dir",
+      "../other",
+      "--",
       `Work. ${call("Read", { file_path: "a.txt" })} ${
         call("Edit", { file_path: "a.txt", old_string: "two", new_string: "three" })
-      } ${call("Write", { file_path: "b.txt", content: "new\n" })} [[say done]]`,
+      } ${call("Write", { file_path: "b.txt", content: "new\n" })} ${
+        call("Read", { file_path: "../other/a.txt" })
+      } [[say done]]`,
     ],
   },
   {
     name: "glob",
     files: { "a.txt": "one\n", "b.md": "two\n" },
     args: [
-      ...STREAM,
+      ...[...STREAM, "--disallowedTools", "Bash,Edit", "--"],
       `Work. ${call("Glob", { pattern: "*.txt" })} ${call("Grep", { pattern: "two" })} ${
         call("Nonesuch", { x: 1 })
-      } [[say done]]`,
-    ],
-  },
-  {
-    name: "tools-disallowed",
-    args: [
-      ...STREAM,
-      "--disallowedTools",
-      "Bash,Edit",
-      "--",
-      "Work. [[bash echo one]] [[say done]]",
+      } [[bash echo one]] [[say done]]`,
     ],
   },
   { name: "tools-none", args: [...STREAM, "--tools", "", "--", "Hi [[say yes]]"] },
@@ -175,12 +163,14 @@ const ROWS: readonly Row[] = [
   // What the model is told
   {
     name: "system-prompt",
-    args: [...STREAM, "--system-prompt", "You count.", "--tools", "Read", "--", "Hi [[say yes]]"],
+    args: [
+      ...[...STREAM, "--system-prompt", "You count.", "--tools", "Read"],
+      ...["--append-system-prompt", "Be brief.", "Hi [[say yes]]"],
+    ],
   },
-  { name: "system-prompt-empty", args: [...STREAM, "--system-prompt", "", "Hi [[say yes]]"] },
   {
-    name: "system-prompt-append",
-    args: [...STREAM, "--append-system-prompt", "Be brief.", "Hi [[say yes]]"],
+    name: "system-prompt-empty",
+    args: [...STREAM, "--disable-slash-commands", "--system-prompt", "", "Hi [[say yes]]"],
   },
   {
     name: "system-prompt-files",
@@ -222,7 +212,7 @@ const ROWS: readonly Row[] = [
     name: "shell-background",
     args: [
       ...[...STREAM, "--allowedTools=Bash"],
-      `Go. ${
+      `Go. [[bash echo one; sleep 4; echo two]] ${
         call("Bash", {
           // Longer than a turn may take on a busy machine.
           command: "for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; echo over",
@@ -233,31 +223,16 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: "shell-long",
-    args: [
-      ...STREAM,
-      "--allowedTools=Bash",
-      "Go. [[bash echo one; sleep 4; echo two]] [[say end]]",
-    ],
-  },
-
-  {
-    name: "subagent-text",
-    since: "2.1.330",
-    args: [
-      ...[...STREAM, "--forward-subagent-text", "--allowedTools=Bash"],
-      `Go. ${
-        inForeground("Inner [[think hm]] [[say look]] [[bash echo inner]] [[say found]]")
-      } [[say end]]`,
-    ],
-  },
-  {
     // One that is over at once, and goes on in the background when it is written to.
     name: "subagent-woken",
     since: "2.1.330",
     args: [
-      ...[...STREAM, "--allowedTools=Bash,SendMessage"],
-      `Go. ${inForeground("Inner [[say found]]", { name: "bob" })} ${
+      ...[...STREAM, "--forward-subagent-text", "--allowedTools=Bash,SendMessage"],
+      `Go. ${
+        inForeground("Inner [[think hm]] [[say look]] [[bash echo inner]] [[say found]]", {
+          name: "bob",
+        })
+      } ${
         call("SendMessage", {
           to: "bob",
           summary: "more",
@@ -268,10 +243,16 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "skill-forked",
-    files: FORKED_SKILL,
+    files: {
+      ...FORKED_SKILL,
+      ".claude/skills/shown/SKILL.md":
+        "---\nname: shown\ndescription: Shows\n---\nSay $ARGUMENTS\n",
+    },
     args: [
       ...[...STREAM, "--allowedTools=Bash,Skill"],
-      `Go. ${call("Skill", { skill: "busy" })} [[say end]]`,
+      `Go. ${call("Skill", { skill: "shown", args: "it" })} ${
+        call("Skill", { skill: "busy" })
+      } [[say end]]`,
     ],
   },
   {
@@ -282,8 +263,11 @@ const ROWS: readonly Row[] = [
 
   // Limits
   {
-    name: "task-budget",
-    args: ["--allowedTools=Bash", "--task-budget", "20000", "Work. [[bash echo one]] [[say done]]"],
+    name: "within-limits",
+    args: [
+      ...[...STREAM, "--effort", "low", "--settings", '{"fastMode":true}'],
+      ...["--max-budget-usd", "5", "Hi [[say yes]]"],
+    ],
   },
   {
     name: "max-turns",
@@ -305,7 +289,6 @@ const ROWS: readonly Row[] = [
       "Work. [[say I look]] [[bash echo one]] [[say end]]",
     ],
   },
-  { name: "budget", args: [...STREAM, "--max-budget-usd", "5", "Hi [[say yes]]"] },
   {
     name: "budget-over",
     args: [
@@ -319,14 +302,9 @@ const ROWS: readonly Row[] = [
 
   // Sessions
   {
-    name: "continue",
-    before: [["--session-id", SESSION, "One [[say first]]"]],
-    args: [...JSON_FORMAT, "--continue", "Two [[say second]]"],
-  },
-  {
     name: "fork",
     before: [["--session-id", SESSION, "One [[say first]]"]],
-    args: [...JSON_FORMAT, "--resume", SESSION, "--fork-session", "Two [[say second]]"],
+    args: [...JSON_FORMAT, "--continue", "--fork-session", "Two [[say second]]"],
   },
   {
     name: "session-in-use",
@@ -335,16 +313,11 @@ const ROWS: readonly Row[] = [
   },
 
   // Models
-  { name: "model-haiku", args: [...JSON_FORMAT, "--model", "claude-haiku-4-5", "Hi [[say yes]]"] },
   {
     name: "model-fallback",
     api: { reply: overloaded("claude-opus") },
     // What is without effect for claude -p is so here too.
     args: [...STREAM, "--rc", "--model", "opus", "--fallback-model", "sonnet", "Hi [[say yes]]"],
-  },
-  {
-    name: "effort",
-    args: [...STREAM, "--effort", "low", "--settings", '{"fastMode":true}', "Hi [[say yes]]"],
   },
   {
     name: "betas",
@@ -356,7 +329,6 @@ const ROWS: readonly Row[] = [
   },
 
   // Errors of the API
-  { name: "error-400", env: NO_RETRIES, args: [...STREAM, "Hi [[error 400]]"] },
   {
     name: "error-400-too-long",
     told: ["does not fit into the model's context", "Send less"],
@@ -376,7 +348,6 @@ const ROWS: readonly Row[] = [
     env: NO_RETRIES,
     args: [...STREAM, "Hi [[error 429 unified]]"],
   },
-  { name: "error-500-once", env: ONE_RETRY, args: [...STREAM, "Hi [[error 500 x1]] [[say yes]]"] },
   {
     name: "error-529",
     code: 75,
@@ -437,17 +408,6 @@ const ROWS: readonly Row[] = [
     },
     args: [...STREAM, "--setting-sources", "", "Hi [[say yes]]"],
   },
-  {
-    name: "add-dir",
-    files: { "~/other/a.txt": "one\n" },
-    args: [
-      ...STREAM,
-      "--add-dir",
-      "../other",
-      "--",
-      `Work. ${call("Read", { file_path: "../other/a.txt" })} [[say done]]`,
-    ],
-  },
 
   // Hooks of the project
   {
@@ -485,16 +445,7 @@ const ROWS: readonly Row[] = [
     },
     args: [...STREAM, "/shown x [[say hello]]"],
   },
-  {
-    name: "slash-skill",
-    files: {
-      ".claude/skills/shown/SKILL.md":
-        "---\nname: shown\ndescription: Shows\n---\nSay $ARGUMENTS\n",
-    },
-    args: [...STREAM, `Go. ${call("Skill", { skill: "shown", args: "it" })} [[say hello]]`],
-  },
   { name: "slash-asked", args: [...STREAM, "/goal"] },
-  { name: "slash-disabled", args: [...STREAM, "--disable-slash-commands", "Hi [[say yes]]"] },
 
   // Input as stream-json
   {
