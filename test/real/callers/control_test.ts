@@ -39,8 +39,11 @@ async function heardBy(
 ) {
   const { code, stdout } = await holding(real, script, args);
   const frames = parseFrames(stdout);
-  const questions = frames.filter(({ type }) => type === "control_request")
-    .map(({ request }) => masked(request));
+  const asked = frames.filter(({ type }) => type === "control_request")
+    .map(({ request }) => request as JsonObject);
+  const questions = asked.filter(({ subtype }) => subtype !== "mcp_message").map(masked);
+  // What connects to a server does so beside all else.
+  const methods = asked.flatMap(({ message }) => (message as JsonObject | undefined)?.method ?? []);
   const results = frames.filter(({ type }) => type === "result")
     .map(({ subtype, result, num_turns, terminal_reason, permission_denials }) => ({
       ...{ subtype, result, num_turns, terminal_reason },
@@ -52,7 +55,7 @@ async function heardBy(
   const outline = outlineOfFrames(frames).filter((frame) =>
     frame !== "system/notification" && frame !== "control_request"
   );
-  return { outline, questions, results, decisions, code };
+  return { outline, questions, methods, results, decisions, code };
 }
 
 function masked(value: unknown): unknown {
@@ -71,7 +74,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** Fails unless the caller hears the same of both; gives what the API was asked. */
+/** Fails unless the caller hears the same of both; gives what the API was asked, and a server of the caller's. */
 async function assertSame(
   real: RealClaude,
   { recorded, script, args = [] }: {
@@ -79,16 +82,16 @@ async function assertSame(
     readonly script: (caller: Caller) => Promise<void>;
     readonly args?: readonly string[];
   },
-): Promise<readonly LoggedRequest[]> {
-  const ours = await heardBy(hold, { real, script, args });
+): Promise<{ readonly requests: readonly LoggedRequest[]; readonly methods: readonly unknown[] }> {
+  const { methods, ...ours } = await heardBy(hold, { real, script, args });
   const requests = [...real.api.turns];
-  const theirs = await asRecorded(
-    real,
-    recorded,
-    () => heardBy(holdWithClaude, { real, script, args }),
-  );
+  const theirs = await asRecorded(real, recorded, async () => {
+    // It connects to a server of the caller's more than once.
+    const { methods: _, ...theirs } = await heardBy(holdWithClaude, { real, script, args });
+    return theirs;
+  });
   assertEquals(JSON.parse(JSON.stringify(ours)), theirs);
-  return requests;
+  return { requests, methods };
 }
 
 const QUESTION = {
@@ -98,30 +101,65 @@ const QUESTION = {
   multiSelect: false,
 };
 
+/** Decisions of a caller on commands; others are allowed. */
+const DECISIONS: Readonly<Record<string, unknown>> = {
+  "touch no": { behavior: "deny", message: "Not this one" },
+  "touch other": { behavior: "allow", updatedInput: { command: "echo another" } },
+  "touch stop": { behavior: "deny", message: "Not at all", interrupt: true },
+  "touch broken": new Error("the caller broke"),
+};
+
+/** What a caller says to a question of a permission, a hook, or a server of its own. */
+function answerOfCaller({ subtype, input, callback_id: id, message }: JsonObject): unknown {
+  const { command, questions, tool_input: call, prompt } = (input ?? {}) as {
+    readonly command?: string;
+    readonly questions?: unknown;
+    readonly tool_input?: { readonly command?: string };
+    readonly prompt?: string;
+  };
+  switch (subtype) {
+    case "can_use_tool":
+      if (questions !== undefined) {
+        return { behavior: "allow", updatedInput: { questions, answers: { "Which?": "B" } } };
+      }
+      return DECISIONS[command ?? ""] ?? { behavior: "allow", updatedInput: input };
+    case "mcp_message": {
+      const { id } = message as JsonObject;
+      return { mcp_response: { jsonrpc: "2.0", id: id ?? 0, result: calc(message) } };
+    }
+    default:
+      if (id === "pre" && call?.command === "echo no") {
+        return {
+          hookSpecificOutput: {
+            hookEventName: "PreToolUse",
+            permissionDecision: "deny",
+            permissionDecisionReason: "the hook says no",
+          },
+        };
+      }
+      return id === "prompt" && prompt?.startsWith("Six")
+        ? { decision: "block", reason: "not this" }
+        : {};
+  }
+}
+
 forEarlierVersions(
-  "a caller that decides on permissions is asked as by claude -p",
+  "a caller's decisions, hooks and servers in its own process are asked as by claude -p",
   async (real) => {
-    await assertSame(real, {
-      recorded: "control/permissions",
-      args: ASKS_CALLER,
+    const hooks = {
+      PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["pre"] }],
+      PostToolUse: [{ hookCallbackIds: ["post"] }],
+      UserPromptSubmit: [{ hookCallbackIds: ["prompt"] }],
+      Stop: [{ hookCallbackIds: ["stop"] }],
+      SessionStart: [{ hookCallbackIds: ["start"] }],
+    };
+    const config = JSON.stringify({ mcpServers: { calc: { type: "sdk", name: "calc" } } });
+    const { requests, methods } = await assertSame(real, {
+      recorded: "control/asked-of-callers",
+      args: [...ASKS_CALLER, "--allowedTools=mcp__calc__add", "--mcp-config", config],
       script: async ({ say, send, heard, answer }) => {
-        answer(({ subtype, tool_name: name, input }) => {
-          if (subtype !== "can_use_tool") return {};
-          const { command, questions } = input as { command?: string; questions?: unknown };
-          if (name === "AskUserQuestion") {
-            return { behavior: "allow", updatedInput: { questions, answers: { "Which?": "B" } } };
-          }
-          if (command === "touch no") return { behavior: "deny", message: "Not this one" };
-          if (command === "touch other") {
-            return { behavior: "allow", updatedInput: { command: "echo another" } };
-          }
-          if (command === "touch stop") {
-            return { behavior: "deny", message: "Not at all", interrupt: true };
-          }
-          if (command === "touch broken") return new Error("the caller broke");
-          return { behavior: "allow", updatedInput: input };
-        });
-        await send(request("init", { subtype: "initialize", hooks: {} }));
+        answer(answerOfCaller);
+        await send(request("init", { subtype: "initialize", hooks }));
         await say("One. [[bash touch yes]] [[bash touch no]] [[say first]]");
         await heard(RESULT, 1);
         await say("Two. [[bash touch other]] [[bash touch broken]] [[say second]]");
@@ -133,92 +171,17 @@ forEarlierVersions(
         await heard(RESULT, 3);
         await say("Four. [[bash touch stop]] [[say never]]");
         await heard(RESULT, 4);
-        await say("Five. [[say fifth]]");
+        await say(
+          'Five. [[bash echo yes]] [[tool mcp__calc__add {"a":1,"b":2}]] [[bash echo no]]' +
+            "[[say fifth]]",
+        );
         await heard(RESULT, 5);
+        await say("Six. [[say never]]");
+        await heard(RESULT, 6);
       },
     });
-  },
-);
-
-forEarlierVersions("a caller's hooks are called as by claude -p", async (real) => {
-  const hooks = {
-    PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["pre"] }],
-    PostToolUse: [{ hookCallbackIds: ["post"] }],
-    UserPromptSubmit: [{ hookCallbackIds: ["prompt"] }],
-    Stop: [{ hookCallbackIds: ["stop"] }],
-    SessionStart: [{ hookCallbackIds: ["start"] }],
-  };
-  await assertSame(real, {
-    recorded: "control/hooks",
-    script: async ({ say, send, heard, answer }) => {
-      answer(({ callback_id: id, input }) => {
-        const { tool_input: call, prompt } = input as {
-          tool_input?: { command?: string };
-          prompt?: string;
-        };
-        if (id === "pre" && call?.command === "echo no") {
-          return {
-            hookSpecificOutput: {
-              hookEventName: "PreToolUse",
-              permissionDecision: "deny",
-              permissionDecisionReason: "the hook says no",
-            },
-          };
-        }
-        if (id === "prompt" && prompt?.startsWith("Three")) {
-          return { decision: "block", reason: "not this" };
-        }
-        return {};
-      });
-      await send(request("init", { subtype: "initialize", hooks }));
-      await say("One. [[bash echo yes]] [[say first]]");
-      await heard(RESULT, 1);
-      await say("Two. [[bash echo no]] [[say second]]");
-      await heard(RESULT, 2);
-      await say("Three. [[say never]]");
-      await heard(RESULT, 3);
-    },
-  });
-});
-
-forEarlierVersions(
-  "a server in the caller's own process is spoken to by mcp_message",
-  async (real) => {
-    const server = (message: JsonObject): JsonObject => {
-      switch (message.method) {
-        case "initialize": {
-          const { protocolVersion } = message.params as JsonObject;
-          const serverInfo = { name: "calc", version: "1" };
-          return { protocolVersion, capabilities: { tools: {} }, serverInfo };
-        }
-        case "tools/list":
-          return { tools: [{ name: "add", description: "Adds", inputSchema: { type: "object" } }] };
-        default: {
-          const { arguments: { a, b } = { a: 0, b: 0 } } = (message.params ?? {}) as {
-            readonly arguments?: { readonly a: number; readonly b: number };
-          };
-          return { content: [{ type: "text", text: `sum ${a + b}` }] };
-        }
-      }
-    };
-    const config = JSON.stringify({ mcpServers: { calc: { type: "sdk", name: "calc" } } });
-    const { code, stdout } = await hold(real, async ({ say, send, heard, answer }) => {
-      answer(({ server_name: name, message }) => {
-        const { id } = message as JsonObject;
-        const result = server(message as JsonObject);
-        return name === "calc"
-          ? { mcp_response: { jsonrpc: "2.0", id: id ?? 0, result } }
-          : undefined;
-      });
-      await send(request("init", { subtype: "initialize", hooks: {} }));
-      await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]');
-      await heard(RESULT, 1);
-    }, ["--allowedTools", "mcp__calc__add", "--mcp-config", config]);
-    assertEquals(code, 0);
-    const methods = parseFrames(stdout).filter(({ type }) => type === "control_request")
-      .map(({ request }) => ((request as JsonObject).message as JsonObject).method);
+    assertStringIncludes(requests.at(-1)?.text ?? "", "sum 3");
     assertEquals(methods, ["initialize", "notifications/initialized", "tools/list", "tools/call"]);
-    assertStringIncludes(stdout, "sum 3");
   },
 );
 
@@ -423,15 +386,25 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
 /** What an MCP server of the caller's says to a message. */
 function calc(message: unknown): JsonObject {
   const { method, params } = message as JsonObject;
-  if (method === "initialize") {
-    const { protocolVersion } = params as JsonObject;
-    const serverInfo = { name: "calc", version: "1" };
-    return { protocolVersion, capabilities: { tools: {} }, serverInfo };
+  switch (method) {
+    case "initialize": {
+      const { protocolVersion } = params as JsonObject;
+      const serverInfo = { name: "calc", version: "1" };
+      return { protocolVersion, capabilities: { tools: {} }, serverInfo };
+    }
+    case "tools/call": {
+      const { arguments: { a, b } } = params as {
+        readonly arguments: { readonly a: number; readonly b: number };
+      };
+      return { content: [{ type: "text", text: `sum ${a + b}` }] };
+    }
+    default: {
+      const annotations = { readOnlyHint: true };
+      return {
+        tools: [{ name: "add", description: "Adds", inputSchema: { type: "object" }, annotations }],
+      };
+    }
   }
-  const annotations = { readOnlyHint: true };
-  return {
-    tools: [{ name: "add", description: "Adds", inputSchema: { type: "object" }, annotations }],
-  };
 }
 
 /** What differs between any two processes, and what the interactive Claude Code adds to the context. */
@@ -449,33 +422,49 @@ function aboutClaude(answer: unknown): unknown {
   );
 }
 
-forNewestVersion("another model, mode and limit hold from the next turn on", async (real) => {
-  const requests = await assertSame(real, {
-    recorded: "control/settings",
-    args: ASKS_CALLER,
-    script: async ({ say, send, heard, answer }) => {
-      answer(({ input }) => ({ behavior: "allow", updatedInput: input }));
-      await send(request("wild", { subtype: "set_permission_mode", mode: "wild" }));
-      await say("One. [[say first]]");
-      await heard(RESULT, 1);
-      await send(request("model", { subtype: "set_model", model: "claude-haiku-4-5" }));
-      await heard('"request_id":"model"');
-      await send(request("mode", { subtype: "set_permission_mode", mode: "acceptEdits" }));
-      await send(
-        request("think", { subtype: "set_max_thinking_tokens", max_thinking_tokens: 2000 }),
-      );
-      await heard('"request_id":"think"');
-      await Deno.remove(`${real.home.project}/a.txt`).catch(() => {});
-      const file = { file_path: `${real.home.project}/a.txt`, content: "x" };
-      await say(`Two. [[tool Write ${JSON.stringify(file)}]] [[say second]]`);
-      await heard(RESULT, 2);
-    },
-  });
-  assertEquals(
-    requests.filter(({ text }) => text.includes('"model":"claude-haiku-4-5"')).length,
-    2,
-  );
-});
+forNewestVersion(
+  "a caller stops the turn, sets model, mode and limit, and goes away while it is asked",
+  async (real) => {
+    let isSilent = true;
+    const { requests } = await assertSame(real, {
+      recorded: "control/settings",
+      args: ASKS_CALLER,
+      script: async ({ say, send, heard, answer }) => {
+        answer(({ input }) => isSilent ? undefined : { behavior: "allow", updatedInput: input });
+        await say("One. [[bash touch never]] [[say first]]");
+        await heard("can_use_tool", 1);
+        await send(request("stop", { subtype: "interrupt" }));
+        await heard(RESULT, 1);
+        isSilent = false;
+        await send(request("wild", { subtype: "set_permission_mode", mode: "wild" }));
+        await say("Two. [[say second]]");
+        await heard(RESULT, 2);
+        await send(request("model", { subtype: "set_model", model: "claude-haiku-4-5" }));
+        await heard('"request_id":"model"');
+        await send(request("mode", { subtype: "set_permission_mode", mode: "acceptEdits" }));
+        await send(
+          request("think", { subtype: "set_max_thinking_tokens", max_thinking_tokens: 2000 }),
+        );
+        await heard('"request_id":"think"');
+        await Deno.remove(`${real.home.project}/a.txt`).catch(() => {});
+        const file = { file_path: `${real.home.project}/a.txt`, content: "x" };
+        await say(`Three. [[tool Write ${JSON.stringify(file)}]] [[say third]]`);
+        await heard(RESULT, 3);
+        isSilent = true;
+        await send(request("back", { subtype: "set_permission_mode", mode: "default" }));
+        await heard('"request_id":"back"');
+        await say("Four. [[bash touch never]] [[say fourth]]");
+        await heard("can_use_tool", 2);
+      },
+    });
+    assertEquals(
+      requests.filter(({ text }) =>
+        text.includes('"model":"claude-haiku-4-5"') && !text.includes("Four.")
+      ).length,
+      2,
+    );
+  },
+);
 
 forEachVersion(
   "a caller names the session, and initializes again, as with claude -p",
@@ -559,21 +548,6 @@ forNewestVersion("a call is put into the background as by claude -p", async (rea
   };
   const ours = JSON.parse(JSON.stringify(await run(hold)));
   assertEquals(ours, await asRecorded(real, "control/background", () => run(holdWithClaude)));
-});
-
-forNewestVersion("a caller that goes away, or stops the turn, while it is asked", async (real) => {
-  await assertSame(real, {
-    recorded: "control/interrupted",
-    args: ASKS_CALLER,
-    script: async ({ say, send, heard }) => {
-      await say("One. [[bash touch never]] [[say first]]");
-      await heard("can_use_tool", 1);
-      await send(request("stop", { subtype: "interrupt" }));
-      await heard(RESULT, 1);
-      await say("Two. [[bash touch never]] [[say second]]");
-      await heard("can_use_tool", 2);
-    },
-  });
 });
 
 forEachVersion(

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_proxy.ts";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import { asRecorded } from "../as_recorded.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
 const EXACT = ["--stream-text", "--exact-stream"];
@@ -31,7 +31,7 @@ function comparable({ path, headers, text }: LoggedRequest) {
   };
 }
 
-forEachVersion(
+forNewestVersion(
   "--exact-stream asks Anthropic's API what is asked without it, over TLS",
   async (real) => {
     await using proxy = startHttpsProxy({ hosts: ANTHROPIC_HOSTS, answer: real.api.answer });

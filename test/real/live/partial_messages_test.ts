@@ -170,8 +170,7 @@ forNewestVersion(
   async (real) => {
     const scripts = [
       "[[error 400]]",
-      "[[error 529 x1]] [[say one]]",
-      "[[say half\\nline]] [[wait 100]] [[error 529 x1]]",
+      "[[error 529 x1]] [[say half\\nline]] [[wait 100]] [[error 529 x1]]",
     ];
     for (const script of scripts) {
       const prompt = ["-p", "--quiet", "--", `Hi ${script}`];

@@ -1,6 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { CLAUDE_PRINT } from "../../claude_print.ts";
-import { processesOf } from "../../leftovers.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
@@ -25,7 +23,8 @@ function outputsOf(frames: readonly JsonObject[]): readonly string[] {
 }
 
 /** Two words, the second once there is a file, so that the first can only be told before the command has ended. */
-const PATIENT = "echo first; until [ -e go ]; do sleep 0.01; done; printf second";
+const patient = (name: string) =>
+  `echo first ${name}; until [ -e ${name} ]; do sleep 0.01; done; printf second`;
 
 const background = (command: string) =>
   `[[tool Bash ${JSON.stringify({ command, description: "x", run_in_background: true })}]]`;
@@ -64,54 +63,55 @@ forEachVersion("--shell-output tells what commands write, byte for byte", async 
 forEachVersion(
   "--shell-output tells it while the command runs, and subagents' too",
   async (real) => {
-    const go = `${real.home.project}/go`;
-    const prompts = [
-      `Work. [[bash ${PATIENT}]] [[say done]]`,
-      `Work. [[${subagent(`Look. [[bash ${PATIENT}]] [[say done]]`)}]] [[say done]]`,
-    ];
-    for (const prompt of prompts) {
-      const [program = "", ...own] = CLAUDE_PRINT;
-      const child = new Deno.Command(program, {
-        args: [...own, "--claude-binary", real.binary, ...SHELL_OUTPUT, prompt],
-        cwd: real.home.project,
-        clearEnv: true,
-        env: { ...real.home.env },
-        stdin: "null",
-        stdout: "piped",
-        stderr: "null",
-      }).spawn();
-      let stdout = "";
-      for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-        stdout += text;
-        // Before it is there, the command does not end.
-        if (stdout.includes('"first\\n"')) await Deno.writeTextFile(go, "");
-      }
-      assertEquals((await child.status).code, 0);
-      await Deno.remove(go);
-      const frames = parseFrames(stdout);
-      assertEquals(outputsOf(frames), ["first\nsecond"]);
-      const kinds = frames.filter((frame) =>
-        isOutput(frame) || frame.type === "user" ||
-        blocksOf(frame.message).some(({ name }) => name === "Bash")
-      );
-      const at = kinds.findIndex(isOutput);
-      assert(at > 0 && blocksOf(kinds[at - 1]?.message)[0]?.name === "Bash");
-      assertEquals(kinds[kinds.findLastIndex(isOutput) + 1]?.type, "user");
+    const names = ["own", "inner"];
+    const [own = "", inner = ""] = names.map((name) => `[[bash ${patient(name)}]]`);
+    const prompt = `Work. ${own} [[${subagent(`Look. ${inner} [[say done]]`)}]] [[say done]]`;
+    const { code, stdout, stderr } = await real.start([...SHELL_OUTPUT, prompt], {
+      // Before its file is there, a command does not end.
+      onStdout: (text) => {
+        for (const name of names) {
+          if (text.includes(`"first ${name}\\n"`)) {
+            Deno.writeTextFileSync(`${real.home.project}/${name}`, "");
+          }
+        }
+      },
+    }).ended;
+    assertEquals(code, 0, stderr);
+    const frames = parseFrames(stdout);
+    assertEquals(outputsOf(frames), names.map((name) => `first ${name}\nsecond`));
+    const calls = frames.flatMap(({ message }) => blocksOf(message))
+      .filter(({ type, name }) => type === "tool_use" && name === "Bash");
+    for (const { id } of calls) {
+      const told = frames.flatMap((frame) => {
+        if (isOutput(frame)) return frame.tool_use_id === id ? "output" : [];
+        return blocksOf(frame.message).filter((block) =>
+          block.id === id || block.tool_use_id === id
+        ).map(({ type }) => type);
+      });
+      assertEquals([...new Set(told)], ["tool_use", "output", "tool_result"]);
+      assertEquals([told.at(0), told.at(-1)], ["tool_use", "tool_result"]);
     }
   },
 );
 
-forNewestVersion("--shell-output leaves nothing behind when the run is stopped", async (real) => {
-  const run = real.start([...SHELL_OUTPUT, "Work. [[bash echo first; tail -f /dev/null]]"]);
-  const runs = () => processesOf(real.home.path).some((line) => line.endsWith("-f /dev/null"));
-  while (!runs()) await new Promise((done) => setTimeout(done, 10));
-  run.kill("SIGTERM");
-  const { stdout } = await run.ended;
-  const frames = parseFrames(stdout);
-  assertEquals(outputsOf(frames), ["first\n"]);
-  assertEquals(frames.at(-1)?.type, "result");
-  assertEquals(await real.leftovers(), []);
-});
+forNewestVersion(
+  "SIGTERM ends a running tool too, keeps the text before it and what it wrote, and leaves nothing",
+  async (real) => {
+    const tool = "[[bash echo first; touch begun; tail -f /dev/null]]";
+    const run = real.start([...SHELL_OUTPUT, `Work. [[say I look]] ${tool}`]);
+    const isBegun = () => [...Deno.readDirSync(real.home.project)].length > 0;
+    while (!isBegun()) await new Promise((done) => setTimeout(done, 10));
+    run.kill("SIGTERM");
+    const { code, stdout } = await run.ended;
+    assertEquals(code, 143);
+    const frames = parseFrames(stdout);
+    assertEquals(outputsOf(frames), ["first\n"]);
+    const { type, subtype, terminal_reason, result } = frames.at(-1) ?? {};
+    assertEquals([type, subtype], ["result", "interrupted"]);
+    assertEquals([terminal_reason, result], ["aborted_tools", "I look"]);
+    assertEquals(await real.leftovers(), []);
+  },
+);
 
 forNewestVersion("runs side by side do not mix, and one is switched off", async (real) => {
   const args = (word: string) => [

@@ -3,7 +3,6 @@ import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../../fixtures/api/reply_script.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
-import { processesOf } from "../../leftovers.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const FORMAT = ["--output-format", "stream-json", "--verbose"];
@@ -233,15 +232,21 @@ forNewestVersion("rules and hooks see the command itself", async (real) => {
   assert(seen.includes('"command":"sh say.sh allowed"') && !seen.includes("streams"));
 });
 
-forNewestVersion("a shell that is stopped leaves nothing of its streams", async (real) => {
-  const run = real.start([
-    ...[...SPLIT, "--allowedTools", "Bash", "--"],
-    "Work. [[bash echo first >&2; tail -f /dev/null]]",
-  ]);
-  const runs = () => processesOf(real.home.path).some((line) => line.endsWith("-f /dev/null"));
-  while (!runs()) await new Promise((done) => setTimeout(done, 10));
-  run.kill("SIGINT");
-  const { stdout, code } = await run.ended;
-  assertEquals([code, writtenTo(parseFrames(stdout), "stderr")], [130, "first\n"]);
-  assertEquals(await real.leftovers(), []);
-});
+forNewestVersion(
+  "SIGINT ends a running tool too, keeps the text before it, and leaves nothing of its streams",
+  async (real) => {
+    const run = real.start([
+      ...[...SPLIT, "--allowedTools", "Bash", "--"],
+      "Work. [[say I look]] [[bash echo first >&2; touch begun; tail -f /dev/null]]",
+    ]);
+    const isBegun = () => [...Deno.readDirSync(real.home.project)].length > 0;
+    while (!isBegun()) await new Promise((done) => setTimeout(done, 10));
+    run.kill("SIGINT");
+    const { stdout, code } = await run.ended;
+    const frames = parseFrames(stdout);
+    assertEquals([code, writtenTo(frames, "stderr")], [130, "first\n"]);
+    const { subtype, terminal_reason, result } = frames.at(-1) ?? {};
+    assertEquals([subtype, terminal_reason, result], ["interrupted", "aborted_tools", "I look"]);
+    assertEquals(await real.leftovers(), []);
+  },
+);

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../../src/transcript/json_obje
 import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { forEachVersion } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -54,16 +54,12 @@ forEachVersion(
       assertEquals(num_turns, 1);
       return session_id;
     };
-    /** Runs a prompt with both programs, and looks whether they say the same to the model. */
-    const saySame = async (recorded: RecordedName, args: readonly string[]) => {
-      const theirs = await asRecorded(real, recorded, async () => {
+    /** What `claude -p` says to the model of a prompt, without changing anything. */
+    const saidByClaude = async (recorded: RecordedName, args: readonly string[]) =>
+      await asRecorded(real, recorded, async () => {
         await say("claudeP", [...ASIDE, ...args]);
         return lastConversation(real);
       });
-      await say("print", [...ASIDE, ...args]);
-      assertEquals(lastConversation(real), theirs);
-      return theirs;
-    };
 
     const session = crypto.randomUUID();
     const begun = ["--session-id", session, "--name", "Some title", "--", "1 [[say one]]"];
@@ -82,18 +78,17 @@ forEachVersion(
 
     const part = ["--resume", session, "--resume-session-at"];
     const two = String(answerIn(lines, "two")["uuid"]);
-    assertEquals(await saySame("sessions/shortened", [...part, two, "--", "4"]), [
-      ...spoken.slice(0, 4),
-      "4",
-    ]);
-    if (isVersionAtLeast(real.version, "2.1.330")) {
-      const third = lines.find(({ type, message }) =>
-        type === "user" && JSON.stringify(message).includes("three")
-      );
-      const turn = ["--resume-drops-turn", String(third?.["uuid"])];
-      await say("print", [...ASIDE, ...part, two, ...turn, "--", "5"]);
-      assertEquals(lastConversation(real), [...spoken.slice(0, 4), "5"]);
-    }
+    const third = lines.find(({ type, message }) =>
+      type === "user" && JSON.stringify(message).includes("three")
+    );
+    const turn = isVersionAtLeast(real.version, "2.1.330")
+      ? ["--resume-drops-turn", String(third?.["uuid"])]
+      : [];
+    const shortened = [...part, two, ...turn, "--", "4"];
+    const theirs = await saidByClaude("sessions/shortened", shortened);
+    await say("print", [...ASIDE, ...shortened]);
+    assertEquals(lastConversation(real), theirs);
+    assertEquals(theirs, [...spoken.slice(0, 4), "4"]);
     assertEquals(await Deno.readTextFile(path), after);
 
     before = after;
@@ -108,20 +103,18 @@ forEachVersion(
 
     // The shorter branch is the conversation from now on, for both, by its title too.
     const branch = [...spoken.slice(0, 2), "6 [[say six]]", "six"];
-    assertEquals(await saySame("sessions/by-title", ["--resume", "some TITLE", "--", "7"]), [
-      ...branch,
-      "7",
-    ]);
+    const titled = ["--resume", "some TITLE"];
+    assertEquals(await saidByClaude("sessions/by-title", [...titled, "--", "7"]), [...branch, "7"]);
     const unchanged = await Deno.readTextFile(path);
-    const fork = await say("print", ["-c", "--fork-session", "--", "8"]);
+    const fork = await say("print", [...titled, "--fork-session", "--", "7"]);
     assert(fork !== session, "it has an id of its own");
-    assertEquals(lastConversation(real), [...branch, "8"]);
+    assertEquals(lastConversation(real), [...branch, "7"]);
     assertEquals(await Deno.readTextFile(path), unchanged);
-    assertStringIncludes(await Deno.readTextFile(transcriptPath(real, fork)), '"8"');
+    assertStringIncludes(await Deno.readTextFile(transcriptPath(real, fork)), '"7"');
   },
 );
 
-forEachVersion(
+forNewestVersion(
   "an output too long for the model is where it was told when the session goes on",
   async (real) => {
     const stream = ["-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];

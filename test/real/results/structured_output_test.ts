@@ -1,12 +1,14 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { asRecorded } from "../as_recorded.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { factsOfResult, type JsonObject, parseFrames } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
 
 const SCHEMA = {
   type: "object",
@@ -71,10 +73,44 @@ function resultsIn(frames: readonly JsonObject[]): readonly JsonObject[] {
   );
 }
 
-forEachVersion(
+const LIMITED = { MAX_STRUCTURED_OUTPUT_RETRIES: "3" };
+
+/** Fails unless frames are those of `claude -p`. */
+function assertSame(
+  [frames, expected]: readonly [readonly JsonObject[], readonly JsonObject[]],
+  prompt: string,
+): void {
+  assertEquals(messagesIn(frames), messagesIn(expected), prompt);
+  assertEquals(resultsIn(frames), resultsIn(expected), prompt);
+  if (prompt === "mended") {
+    const usages = [frames, expected].map((each) => each.at(-1)?.usage);
+    assertEquals(usages[0], usages[1]);
+  }
+  const [init] = frames;
+  assertEquals(init?.mcp_servers, []);
+  // Only since 2.1.330 it is known which tools there are.
+  const names = Array.isArray(init?.tools) ? init.tools : [];
+  assertEquals(
+    names.filter((name) => `${name}`.endsWith("StructuredOutput")),
+    names.length === 0 ? [] : ["StructuredOutput"],
+  );
+}
+
+/** Fails unless the model was told the same of the tool in all requests. */
+function assertToolIsSame({ api }: RealClaude): void {
+  const described = api.turns.map(({ body }) => {
+    const { tools } = body as { readonly tools: readonly JsonObject[] };
+    const { name: _, ...tool } = tools.find(({ name }) => `${name}`.endsWith("StructuredOutput")) ??
+      {};
+    return JSON.stringify(Object.entries(tool).toSorted());
+  });
+  assertEquals(new Set(described).size, 1, "what the model is told of the tool");
+}
+
+forEarlierVersions(
   "--json-schema: answers are checked, asked for again and given as by claude -p",
   async (real) => {
-    const env = { MAX_STRUCTURED_OUTPUT_RETRIES: "3" };
+    const env = LIMITED;
     // One after the other: so many at once would be late with the tool.
     for (const prompt of ["mended", "forgotten", "reminded", "hopeless"]) {
       const args = [...STREAM_FORMAT, ...WITH_SCHEMA, "--", prompt];
@@ -82,38 +118,17 @@ forEachVersion(
       const theirs = await real.claudeP(args, { env, recorded: `structured_output/${prompt}` });
       const code = prompt === "hopeless" ? 1 : 0;
       assertEquals([ours.code, theirs.code], [code, code], `${prompt}: ${ours.stderr}`);
-      const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
-      assertEquals(messagesIn(frames), messagesIn(expected), prompt);
-      assertEquals(resultsIn(frames), resultsIn(expected), prompt);
-      if (prompt === "mended") {
-        const usages = [frames, expected].map((each) => each.at(-1)?.usage);
-        assertEquals(usages[0], usages[1]);
-      }
-      const [init] = frames;
-      assertEquals(init?.mcp_servers, []);
-      // Only since 2.1.330 it is known which tools there are.
-      const names = Array.isArray(init?.tools) ? init.tools : [];
-      assertEquals(
-        names.filter((name) => `${name}`.endsWith("StructuredOutput")),
-        names.length === 0 ? [] : ["StructuredOutput"],
-      );
+      assertSame([parseFrames(ours.stdout), parseFrames(theirs.stdout)], prompt);
     }
-    const described = real.api.turns.map(({ body }) => {
-      const { tools } = body as { readonly tools: readonly JsonObject[] };
-      const { name: _, ...tool } = tools.find(({ name }) =>
-        `${name}`.endsWith("StructuredOutput")
-      ) ?? {};
-      return JSON.stringify(Object.entries(tool).toSorted());
-    });
-    assertEquals(new Set(described).size, 1, "what the model is told of the tool");
+    assertToolIsSame(real);
   },
   { api: { reply } },
 );
 
 forNewestVersion(
-  "--json-schema in text: the answer is its JSON, and so many tries in vain are an error",
+  "--json-schema in text: the answer is its JSON, and so many tries in vain are an error; all that the tape has is as by claude -p",
   async (real) => {
-    const env = { MAX_STRUCTURED_OUTPUT_RETRIES: "3" };
+    const env = LIMITED;
     const folderOf = (prompt: string) => `${real.home.path}/${prompt}`;
     const pairs = ["mended", "hopeless"].map(async (prompt) => {
       const args = [...WITH_SCHEMA, "--", prompt];
@@ -121,9 +136,16 @@ forNewestVersion(
       const recorded = `structured_output/text-${prompt}` as const;
       const theirs = await real.claudeP(args, { env, recorded });
       assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout], ours.stderr);
+      const told = await real.claudeP([...STREAM_FORMAT, ...args], {
+        env,
+        recorded: `structured_output/${prompt}`,
+      });
+      const { tape } = readCassette(folderOf(prompt));
+      assertSame([tape.map(({ frame }) => frame), parseFrames(told.stdout)], prompt);
       return ours;
     });
     const [mended, hopeless] = await Promise.all(pairs);
+    assertToolIsSame(real);
     assertEquals(mended?.stdout, '{"n":2}\n');
     assertMatch(hopeless?.stderr ?? "", /Failed to provide valid structured output after 3/u);
     // What was wrong with the answers is a part of the recording.

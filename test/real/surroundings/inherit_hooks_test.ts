@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { asRecorded } from "../as_recorded.ts";
-import { forEachVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 /** Hooks of the user's own that leave a trace; the one at the end makes the assistant go on, once. */
@@ -17,7 +17,7 @@ function hooksOf(real: RealClaude) {
   };
 }
 
-forEachVersion("--inherit-hooks runs the user's own hooks, as claude -p does", async (real) => {
+forNewestVersion("--inherit-hooks runs the user's own hooks, as claude -p does", async (real) => {
   const log = `${real.home.path}/hooks.log`;
   const take = async () => {
     const text = await Deno.readTextFile(log).catch(() => "");

@@ -1,8 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { forEachVersion } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { parseFrames } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "..", "fixtures", "mcp_server.ts");
 
@@ -14,68 +15,66 @@ const CONFIG = JSON.stringify({
   },
 });
 
-forEachVersion(
-  "the first request knows the tools of MCP servers, which are called",
-  async (real) => {
-    const tool = "mcp__loud__shout";
-    const run = await real.print([
-      `--mcp-config=${CONFIG}`,
-      `--allowedTools=${tool}`,
-      `[[tool ${tool} {"text":"hello there"}]] [[say ok]]`,
-    ]);
-    assertEquals([run.code, run.stdout, run.stderr], [0, "ok\n", ""]);
-    const [first, second, ...others] = real.api.turns;
-    const offered = first?.text.replaceAll(`[[tool ${tool}`, "");
-    assertStringIncludes(offered ?? "", tool, "the tool is on offer");
-    assertStringIncludes(second?.text ?? "", "HELLO THERE");
-    assertEquals(others, []);
-  },
-);
+/** A call of a server's tool, of which the first request has to know. */
+const calling = (tool: string) => `[[tool ${tool} {"text":"hello there"}]] [[say ok]]`;
 
-forEachVersion("so does that of a conversation's first message", async (real) => {
-  const tool = "mcp__loud__shout";
-  const { code, stdout, stderr } = await hold(real, async ({ say, heard }) => {
-    await say(`[[tool ${tool} {"text":"hello there"}]] [[say ok]]`);
-    await heard('"type":"result"');
-  }, [`--mcp-config=${CONFIG}`, `--allowedTools=${tool}`]);
-  assertEquals([code, stderr], [0, ""]);
-  assertStringIncludes(stdout, '"result":"ok"');
-  const [first, second] = real.api.turns;
+/** Fails unless the tool was on offer in the first request, and was called. */
+function assertCalled({ api }: RealClaude, tool: string): void {
+  const [first, second, ...others] = api.turns;
   const offered = first?.text.replaceAll(`[[tool ${tool}`, "");
   assertStringIncludes(offered ?? "", tool, "the tool is on offer");
   assertStringIncludes(second?.text ?? "", "HELLO THERE");
-});
+  assertEquals(others, []);
+}
 
-forEachVersion("servers are listed as by claude -p, wherever they are configured", async (real) => {
-  const { loud, broken } = JSON.parse(CONFIG).mcpServers;
-  const { path, project } = real.home;
-  const own = JSON.parse(await Deno.readTextFile(`${path}/.claude.json`));
-  await Deno.writeTextFile(
-    `${path}/.claude.json`,
-    JSON.stringify({
-      ...own,
-      mcpServers: { users: loud },
-      projects: {
-        [project]: { mcpServers: { local: broken }, disabledMcpServers: ["off", "off-too"] },
-      },
-    }),
-  );
-  await Deno.writeTextFile(
-    `${project}/.mcp.json`,
-    JSON.stringify({ mcpServers: { projects: broken, off: loud } }),
-  );
-  const args = [
-    `--mcp-config=${JSON.stringify({ mcpServers: { dynamic: loud, "off-too": loud } })}`,
-    ...["--output-format", "stream-json", "--verbose", "[[say ok]]"],
-  ];
-  const [ours, theirs] = await Promise.all([
-    real.print(args),
-    real.claudeP(args, { recorded: "mcp/listed" }),
-  ]);
-  // How far a connection is when the turn begins hangs on the machine.
-  const servers = [ours, theirs].map(({ stdout }) =>
-    JSON.stringify(parseFrames(stdout).find(({ subtype }) => subtype === "init")?.mcp_servers)
-      .replaceAll(/connected|failed|pending/gu, "tried")
-  );
-  assertEquals(servers[0], servers[1], ours.stderr);
-});
+forNewestVersion(
+  "a conversation's first request knows the tools of MCP servers, which are called",
+  async (real) => {
+    const tool = "mcp__loud__shout";
+    const { code, stdout, stderr } = await hold(real, async ({ say, heard }) => {
+      await say(calling(tool));
+      await heard('"type":"result"');
+    }, [`--mcp-config=${CONFIG}`, `--allowedTools=${tool}`]);
+    assertEquals([code, stderr], [0, ""]);
+    assertStringIncludes(stdout, '"result":"ok"');
+    assertCalled(real, tool);
+  },
+);
+
+forEachVersion(
+  "so does a run's, and servers are listed as by claude -p, wherever they are configured",
+  async (real) => {
+    const { loud, broken } = JSON.parse(CONFIG).mcpServers;
+    const tool = "mcp__dynamic__shout";
+    const { path, project } = real.home;
+    const own = JSON.parse(await Deno.readTextFile(`${path}/.claude.json`));
+    await Deno.writeTextFile(
+      `${path}/.claude.json`,
+      JSON.stringify({
+        ...own,
+        mcpServers: { users: loud },
+        projects: {
+          [project]: { mcpServers: { local: broken }, disabledMcpServers: ["off", "off-too"] },
+        },
+      }),
+    );
+    await Deno.writeTextFile(
+      `${project}/.mcp.json`,
+      JSON.stringify({ mcpServers: { projects: broken, off: loud } }),
+    );
+    const args = [
+      `--mcp-config=${JSON.stringify({ mcpServers: { dynamic: loud, "off-too": loud } })}`,
+      ...["--output-format", "stream-json", "--verbose", `--allowedTools=${tool}`, calling(tool)],
+    ];
+    const ours = await real.print(args);
+    assertEquals([ours.code, ours.stderr], [0, ""]);
+    assertCalled(real, tool);
+    const theirs = await real.claudeP(args, { recorded: "mcp/listed" });
+    // How far a connection is when the turn begins hangs on the machine.
+    const servers = [ours, theirs].map(({ stdout }) =>
+      JSON.stringify(parseFrames(stdout).find(({ subtype }) => subtype === "init")?.mcp_servers)
+        .replaceAll(/connected|failed|pending/gu, "tried")
+    );
+    assertEquals(servers[0], servers[1], ours.stderr);
+  },
+);

@@ -42,30 +42,22 @@ function resultsIn(frames: readonly JsonObject[]): readonly JsonObject[] {
 forEachVersion(
   "--permission-prompt-tool: a tool of an MCP server decides, as by claude -p",
   async (real) => {
-    const prompts = [
-      `${
-        calls(
-          '{"behavior":"allow","updatedInput":{"command":"touch f0"}}',
-          '{"behavior":"allow","updatedInput":{"command":"echo changed"}}',
-          '{"behavior":"deny","message":"Not that"}',
-          "who asks",
-          "fail",
-        )
-      } [[say end]]`,
-      calls(
-        '{"behavior":"allow","updatedInput":{"command":"touch f0"},"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}',
-        '{"behavior":"deny","message":"Enough","interrupt":true}',
-      ),
-    ];
-    await Promise.all(prompts.map(async (prompt, index) => {
-      const args = [...STREAM_FORMAT, `--mcp-config=${CONFIG}`, ...ASKING, "--", prompt];
-      const ours = await real.print(args);
-      const theirs = await real.claudeP(args, { recorded: `prompt_tool/${index}` });
-      assertEquals(ours.code, theirs.code, ours.stderr);
-      const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
-      assertEquals(heardIn(frames), heardIn(expected));
-      assertEquals(resultsIn(frames), resultsIn(expected));
-    }));
+    const prompt = calls(
+      '{"behavior":"allow","updatedInput":{"command":"touch f0"}}',
+      '{"behavior":"allow","updatedInput":{"command":"echo changed"}}',
+      '{"behavior":"deny","message":"Not that"}',
+      "who asks",
+      "fail",
+      '{"behavior":"allow","updatedInput":{"command":"touch f0"},"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}',
+      '{"behavior":"deny","message":"Enough","interrupt":true}',
+    );
+    const args = [...STREAM_FORMAT, `--mcp-config=${CONFIG}`, ...ASKING, "--", prompt];
+    const ours = await real.print(args);
+    const theirs = await real.claudeP(args, { recorded: "prompt_tool/decisions" });
+    assertEquals(ours.code, theirs.code, ours.stderr);
+    const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
+    assertEquals(heardIn(frames), heardIn(expected));
+    assertEquals(resultsIn(frames), resultsIn(expected));
     // The model knows the server's other tools alone.
     for (const { body } of real.api.turns) {
       const { tools } = body as { readonly tools: readonly JsonObject[] };

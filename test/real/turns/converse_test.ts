@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { converseHere } from "../../library/converse_here.ts";
-import { forEachVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 
-forEachVersion(
+forNewestVersion(
   "converse() holds two turns in one session, and its result is each turn's",
   async (real) => {
     await using conversation = converseHere(real);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { type JsonObject, parseFrames, parseObject } from "../print_mode_facts.ts";
 
@@ -26,42 +26,47 @@ const USED = {
 
 const limitsOf = (result: JsonObject | undefined) => result?.claude_limits as JsonObject;
 
-forEachVersion(
+/** Fails unless the first result tells how much is used of limits and context. */
+function assertTold(result: JsonObject | undefined): void {
+  const { rate_limits, context_window, turn_cost_usd } = limitsOf(result);
+  assertEquals(rate_limits, USED);
+  assertEquals(turn_cost_usd, result?.total_cost_usd);
+  const context = context_window as JsonObject;
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = context
+    .current_usage as Record<string, number>;
+  assertEquals(
+    context.total_input_tokens,
+    [
+      input_tokens ?? 0,
+      cache_read_input_tokens ?? 0,
+      cache_creation_input_tokens ?? 0,
+    ].reduce((sum, tokens) => sum + tokens),
+  );
+  const [model] = Object.values(result?.modelUsage as Record<string, JsonObject>);
+  assertEquals(context.context_window_size, model?.contextWindow);
+}
+
+forEarlierVersions(
   "a result tells how much of the account's limits and of the context is used",
   async (real) => {
     const args = ["--output-format", "json", "--allowedTools", "Bash", "--"];
     const { code, stdout } = await real.print([...args, "Work [[bash echo one]] [[say done]]"]);
     assertEquals(code, 0);
-    const result = parseObject(stdout);
-    const { rate_limits, context_window, turn_cost_usd } = limitsOf(result);
-    assertEquals(rate_limits, USED);
-    assertEquals(turn_cost_usd, result.total_cost_usd);
-    const context = context_window as JsonObject;
-    const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = context
-      .current_usage as Record<string, number>;
-    assertEquals(
-      context.total_input_tokens,
-      [
-        input_tokens ?? 0,
-        cache_read_input_tokens ?? 0,
-        cache_creation_input_tokens ?? 0,
-      ].reduce((sum, tokens) => sum + tokens),
-    );
-    const [model] = Object.values(result.modelUsage as Record<string, JsonObject>);
-    assertEquals(context.context_window_size, model?.contextWindow);
+    assertTold(parseObject(stdout));
   },
   { api: { headers: HEADERS } },
 );
 
-forNewestVersion("each result of a conversation tells what its turn has cost", async (real) => {
+forNewestVersion("so do those of a conversation, and what each turn has cost", async (real) => {
   const { code, stdout } = await hold(real, async ({ say, heard }) => {
-    await say("One [[say one]]");
-    await heard('"result"', 1);
+    await say("One [[bash echo one]] [[say one]]");
+    await heard('"type":"result"', 1);
     await say("Two [[say two]]");
     await heard('"type":"result"', 2);
-  });
+  }, ["--allowedTools", "Bash"]);
   assertEquals(code, 0);
   const results = parseFrames(stdout).filter(({ type }) => type === "result");
+  assertTold(results[0]);
   const totals = results.map(({ total_cost_usd }) => Number(total_cost_usd));
   const turns = results.map((result) => Number(limitsOf(result).turn_cost_usd));
   const cents = (usd: number | undefined) => usd?.toFixed(6);

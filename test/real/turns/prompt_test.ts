@@ -53,7 +53,6 @@ const awkward = (bytes: number): string =>
 const AWKWARD_BEGINNINGS = [
   "//x",
   "!touch pressed",
-  "# remember this",
   "?",
   "--help -p -- \\",
 ];
@@ -64,7 +63,7 @@ forEachVersion("an awkward prompt of more than 1 MB reaches the API as it is", a
 });
 
 forNewestVersion("an awkward prompt of more than 33 KB reaches the API as it is", async (real) => {
-  const prompt = awkward(33 * 1024);
+  const prompt = `# remember this${awkward(33 * 1024)}`;
   assertEquals(await received(real, { stdin: prompt }), prompt);
 });
 

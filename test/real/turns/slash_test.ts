@@ -5,6 +5,7 @@ import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { hold } from "../hold_conversation.ts";
 import { outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -20,13 +21,15 @@ function told(real: RealClaude, since: number): readonly (readonly string[])[] {
 }
 
 const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout\u00a0x", "/fork"];
+/** Text wherever it comes in, which the other one takes for text too. */
 const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
 /** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
 const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "/ logout", "/nonsense x", "!ls\ufe0f\r\n"];
 const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
 const REFUSED = ["/heapdump", "/config x=y", "/daemon"];
-/** What a headless Claude Code answers, which asks no model and leaves nothing either. */
-const ASKED = ["/cost", "/config", "/context x", "/clear"];
+/** What a headless Claude Code answers, which asks no model and leaves nothing either: alone, and in a conversation. */
+const ASKED_ALONE = "/cost";
+const ASKED = ["/config", "/context x", "/clear"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
   const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
@@ -36,11 +39,11 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
   await Deno.mkdir(`${project}/.claude/skills/upgrade`, { recursive: true });
   await Deno.writeTextFile(`${project}/.claude/skills/upgrade/SKILL.md`, "Upgrade");
   const before = filesBelow(path);
-  const sent = [...TEXT, ...isLiteral ? [] : TEXT_SINCE_330];
+  const sent = isLiteral ? TEXT : TEXT_SINCE_330;
   const refused = [...REFUSED, "/upgrade", ...isLiteral ? WORDS_BEFORE_330 : []];
   const answered = [...ANSWERED, `/export ${target}`];
   const list = await real.print(["--jsonl", "--no-session-persistence"], {
-    stdin: [...answered, ...refused, ...ASKED, ...sent].map((prompt) => JSON.stringify(prompt))
+    stdin: [...answered, ...refused, ASKED_ALONE, ...sent].map((prompt) => JSON.stringify(prompt))
       .join("\n"),
   });
   for (const line of list.stdout.trimEnd().split("\n")) {
@@ -50,10 +53,20 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
       assertEquals([exit_code, result.num_turns], [0, 0], line);
       assertEquals(result.result, `${name} isn't available in this environment.`);
     } else {
-      const isFine = sent.includes(input) || ASKED.includes(input);
-      assertEquals(exit_code, isFine ? 0 : 2, line);
+      assertEquals(exit_code, [ASKED_ALONE, ...sent].includes(input) ? 0 : 2, line);
     }
   }
+  const conversation = await hold(real, async ({ say, heard }) => {
+    for (const [at, prompt] of ASKED.entries()) {
+      await say(prompt);
+      await heard('"type":"result"', at + 1);
+    }
+  }, ["--no-session-persistence"]);
+  assertEquals(
+    parseFrames(conversation.stdout).filter(({ type }) => type === "result")
+      .map(({ subtype, is_error }) => [subtype, is_error]),
+    ASKED.map(() => ["success", false]),
+  );
   const pasted = await real.print(["--inject", "paste"], { stdin: "/logout\na\nb\nc\nd" });
   assertEquals(pasted.stdout, "/logout isn't available in this environment.\n");
   assertEquals(told(real, 0), sent.map((prompt) => [prompt]));
