@@ -6,7 +6,7 @@ import {
 } from "../../fixtures/permissions/permission_cells.ts";
 import { printPermissionMode } from "../../fixtures/permissions/print_permission_mode.ts";
 import { concurrently } from "../faults/concurrently.ts";
-import { forEachVersion, forNewestVersion } from "../real/for_each_version.ts";
+import { forNewestVersion } from "../real/for_each_version.ts";
 import { namedClaude } from "../real/named_claude.ts";
 
 /** Cells in which versions differ. */
@@ -24,7 +24,7 @@ const cellOf = (name: string): PermissionCell => {
   return cell;
 };
 
-forEachVersion("claude -p still begins in the modes that were measured", async (real) => {
+forNewestVersion("claude -p still begins in the modes that were measured", async (real) => {
   const modes: Readonly<Record<string, Readonly<Record<string, string>>>> = measured;
   const ofVersion = modes[real.version] ?? modes["2.1.330"];
   await concurrently(namedClaude === undefined ? DIFFERING : SAMPLE, {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { asRecorded } from "../as_recorded.ts";
-import { forEachVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
 const INNER = {
@@ -49,23 +49,26 @@ function factsOf(stdout: string) {
   };
 }
 
-forEachVersion("--session-mirror prints the lines that the transcripts will hold", async (real) => {
-  const { code, stdout } = await real.print(ARGS);
-  assertEquals(code, 0);
-  const { paths, own, inner } = mirroredIn(stdout);
-  const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
-  const written = await Promise.all(
-    paths.map(async (path) =>
-      (await Deno.readTextFile(path)).trimEnd().split("\n")
-        .map((line): JsonObject => JSON.parse(line))
-    ),
-  );
-  assertEquals(printed.map((lines) => lines.filter((line) => !isNote(line))), written);
-  const note = await Deno.readTextFile(paths[1]?.replace(/\.jsonl$/u, ".meta.json") ?? "");
-  assertEquals(printed[1]?.findLast(isNote), { type: "agent_metadata", ...JSON.parse(note) });
-  const theirs = await asRecorded(real, "session_mirror/run", async () => {
-    const { stdout } = await real.claudeP(ARGS);
-    return factsOf(stdout);
-  });
-  assertEquals(factsOf(stdout), theirs);
-});
+forNewestVersion(
+  "--session-mirror prints the lines that the transcripts will hold",
+  async (real) => {
+    const { code, stdout } = await real.print(ARGS);
+    assertEquals(code, 0);
+    const { paths, own, inner } = mirroredIn(stdout);
+    const printed = [own, inner].map((mirrors) => mirrors.flatMap(({ entries }) => entries));
+    const written = await Promise.all(
+      paths.map(async (path) =>
+        (await Deno.readTextFile(path)).trimEnd().split("\n")
+          .map((line): JsonObject => JSON.parse(line))
+      ),
+    );
+    assertEquals(printed.map((lines) => lines.filter((line) => !isNote(line))), written);
+    const note = await Deno.readTextFile(paths[1]?.replace(/\.jsonl$/u, ".meta.json") ?? "");
+    assertEquals(printed[1]?.findLast(isNote), { type: "agent_metadata", ...JSON.parse(note) });
+    const theirs = await asRecorded(real, "session_mirror/run", async () => {
+      const { stdout } = await real.claudeP(ARGS);
+      return factsOf(stdout);
+    });
+    assertEquals(factsOf(stdout), theirs);
+  },
+);

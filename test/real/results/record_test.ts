@@ -3,6 +3,7 @@ import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { forNewestVersion } from "../for_each_version.ts";
+import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const folderOf = (real: RealClaude): string => `${real.home.path}/cassette`;
@@ -52,15 +53,17 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a recorded run by stdin that times out replays without a difference",
+  "--timeout ends the run and its answer with 124, and recorded by stdin it replays without a difference",
   async (real) => {
     const format = ["--output-format", "stream-json", "--verbose"];
     const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
     const run = await real.print([...format, ...args]);
     assertEquals(run.code, 124);
+    assertStringIncludes(run.stderr, "timed out after 4 s");
+    const { type, subtype, is_error } = parseFrames(run.stdout).at(-1) ?? {};
+    assertEquals([type, subtype, is_error], ["result", "timeout", true]);
     const replayed = await cassette(real, "replay");
     assertEquals([replayed.code, replayed.stderr], [0, ""]);
-    assertStringIncludes(replayed.stdout, '"subtype":"timeout"');
     assertEquals(replayed.stdout, run.stdout);
   },
 );

@@ -3,7 +3,7 @@ import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { filesBelow } from "../files_below.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { performHere } from "../perform_here.ts";
-import { factsOfResult, parseObject } from "../print_mode_facts.ts";
+import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const JSON_FORMAT = ["--output-format", "json"];
@@ -60,36 +60,6 @@ forEachVersion(
     assert(after.delete(transcript), "the transcript is there");
     assertEquals(after, before, "nothing else is new or changed");
     assertEquals([...Deno.readDirSync(project)], []);
-  },
-);
-
-forNewestVersion(
-  "hooks of the project fire, and one that blocks Stop makes the run go on",
-  async (real) => {
-    const { project, path } = real.home;
-    await Deno.mkdir(`${project}/.claude`);
-    const log = `${path}/stops`;
-    const block = JSON.stringify({ decision: "block", reason: "Not yet: count to two" });
-    const command = `if [ -e ${log} ]; then echo again >> ${log}; ` +
-      `else echo first > ${log}; echo '${block}'; fi`;
-    await Deno.writeTextFile(
-      `${project}/.claude/settings.json`,
-      JSON.stringify({ hooks: { Stop: hook(command) } }),
-    );
-    const args = [...JSON_FORMAT, "--", "Count. [[say one]] [[next]] [[say one, two]]"];
-    const ours = await real.print(args);
-    assertEquals([ours.code, ours.stderr], [0, ""]);
-    assertEquals(await Deno.readTextFile(log), "first\nagain\n");
-    await Deno.remove(log);
-    const result = parseObject(ours.stdout);
-    assertEquals(result.result, "one, two");
-    assertEquals(factsOfResult(result), {
-      ...factsOfResult(
-        parseObject((await real.claudeP(args, { recorded: "sandbox/stop" })).stdout),
-      ),
-      claude_version: real.version,
-    });
-    assertStringIncludes(real.api.turns[1]?.text ?? "", "Not yet: count to two");
   },
 );
 

@@ -124,6 +124,8 @@ for (const [index, { failure, told }] of FAILURES.entries()) {
       assertEquals([text.code, text.stdout], [code, `${failure.message}\n`]);
       assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and what to do");
       for (const words of told) assertStringIncludes(text.stderr, words);
+      // The results of the others are compared with claude -p, in rows of parity.
+      if (index > 0) continue;
       const json = await claude.print([...JSON_FORMAT, "hello"]);
       assertEquals([json.code, json.result["subtype"]], [code, "success"]);
       assertEquals(json.result["result"], failure.message);
@@ -239,12 +241,6 @@ Deno.test("a project's Stop hook that blocks once makes the run wait for the sec
     assertEquals([code, stdout], [0, "Second.\n"]);
     assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "hook"]);
   }
-});
-
-Deno.test("50 MB on the terminal change neither the answer nor the end", async () => {
-  await using claude = await StandIn.set({ floodMb: 50 });
-  const run = await claude.print(["hello"]);
-  assertEquals([run.code, run.stdout], [0, `${HELLO}\n`]);
 });
 
 Deno.test("an answer of 1 MB is printed whole", async () => {
