@@ -5,7 +5,12 @@ import { untakenMessages } from "../../src/session/taking.ts";
 import { called, returned } from "../transcript/lines.ts";
 import { simulate, type Simulation } from "./simulation.ts";
 
-const OPTIONS = { conversation: true, version: "2.1.330", timeoutMs: 60_000 } as const;
+const OPTIONS = {
+  keptAtEnd: true,
+  conversation: true,
+  version: "2.1.330",
+  timeoutMs: 60_000,
+} as const;
 
 const say = (session: Simulation, text: string, more: Partial<Message> = {}) =>
   session.hear({
@@ -100,7 +105,7 @@ Deno.test("what a turn cost is asked for at its Stop, by keys that leave the inp
     answered(session, "one");
     assertEquals([before, session.typed()], ["", keys], version);
   }
-  const text = simulate({ version: "2.1.330", prompt: "one", inject: "stdin" });
+  const text = simulate({ keptAtEnd: true, prompt: "one", inject: "stdin" });
   answered(text, "one");
   assertEquals([text.typed(), text.signals()], ["", ["SIGTERM"]], "nobody waits for it");
 });
