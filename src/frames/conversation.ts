@@ -10,7 +10,13 @@ import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellCompleted } from "./messages.ts";
 import { noteDecision, tellMode, tellModel, tellStopped, tellTitle } from "./decisions.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
-import { type FramesOptions, type FramesState, startFrames, told } from "./telling/frames_state.ts";
+import {
+  type FramesOptions,
+  type FramesState,
+  holdsLines,
+  startFrames,
+  told,
+} from "./telling/frames_state.ts";
 import { reportTurns } from "./report_turns.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
 
@@ -130,8 +136,11 @@ function advanceBoth(before: ConversationState, input: Input): ConversationStep 
   const lines = ownLines(before.lines, input);
   // A hook or a tool has resumed the session with `claude -p`, of which the child knows nothing.
   if (lines === undefined) return { state: before, effects: [] };
-  const session = step(before.session, input);
   const said = tellInput(before.frames, input);
+  // What is held back is read, and not told.
+  const session = input.type === "read" && holdsLines(said.state)
+    ? { state: before.session, effects: [] }
+    : step(before.session, input);
   const isEnding = before.endingAt === undefined &&
     session.effects.some(({ type }) => type === "kill");
   const state: ConversationState = {

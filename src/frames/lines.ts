@@ -21,6 +21,7 @@ import {
   and,
   chained,
   type FramesState,
+  holdsLines,
   isUnderWay,
   listOf,
   type Told,
@@ -60,7 +61,7 @@ import { asText } from "../transcript/json_object.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
-  if (before.own === undefined && before.subagents === undefined) return told(before);
+  if (!holdsLines(before)) return told(before);
   const frames: Frame[] = [];
   let state: FramesState = {
     ...before,

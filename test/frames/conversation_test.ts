@@ -152,3 +152,56 @@ Deno.test("what an earlier run or another Claude Code wrote is not told", () => 
   assert(!JSON.stringify(frames).includes("not me"));
   assert(!JSON.stringify(frames).includes('"old"'));
 });
+
+Deno.test("what a caller is asked about a line that is held back waits for it too, and for no longer", () => {
+  const told = (...more: readonly Input[]) => {
+    const said: string[] = [];
+    const written: Input[] = [
+      {
+        type: "user",
+        uuid: "p",
+        message: { role: "user", content: "Hi" },
+      },
+      {
+        type: "assistant",
+        uuid: "a",
+        message: {
+          id: "m",
+          model: "m",
+          content: [{ type: "tool_use", id: "toolu_1", name: "add", input: {} }],
+        },
+      },
+    ].map((each) => ({ at: 10, ...line({ version: "2.1.330", ...each }) }));
+    const caller = { idPrefix: "q", callbacks: [] };
+    fold(conversationOptions({ conversation: true, version: "2.1.330", caller }), [
+      SPAWNED,
+      ...written,
+      READ,
+      {
+        at: 11,
+        type: "mcp-message",
+        server: "calc",
+        message: {
+          id: 1,
+          method: "tools/call",
+          params: { _meta: { "claudecode/toolUseId": "toolu_1" } },
+        },
+      },
+      ...more,
+    ], {
+      onEffect: (effect) => {
+        if (effect.type === "frame") said.push(effect.frame.type);
+      },
+    });
+    return said;
+  };
+  assertEquals(told(), []);
+  const request: Input = {
+    at: 12,
+    ...line({ type: "api-request", querySource: "repl_main_thread", shapeHash: "h" }),
+  };
+  const whole = ["system", "assistant", "control_request"];
+  assertEquals(told(request, { ...READ, at: 12 }), whole);
+  assertEquals(told({ at: 400, type: "deadline", name: "init" }), whole);
+  assertEquals(told({ at: 2011, type: "deadline", name: "told" }), ["control_request"]);
+});

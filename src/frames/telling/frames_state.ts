@@ -371,6 +371,11 @@ export function isUnderWay({ begun, rested, prompt }: FramesState): boolean {
   return begun && !(rested && prompt === undefined);
 }
 
+/** Whether there are lines that have not been told. */
+export function holdsLines({ own, subagents }: FramesState): boolean {
+  return own !== undefined || subagents !== undefined;
+}
+
 /** Notes that an answer is told as it is written. */
 export function withStreamed(state: FramesState, id: string): FramesState {
   const { streamed = [] } = state;

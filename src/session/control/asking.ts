@@ -12,24 +12,53 @@ import { lookWhenQuiet } from "../waits.ts";
 import { noted, PROBE, serverAnswer, serverError, unknownMethod } from "./bridging.ts";
 import { type Decision, decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
 import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
-import type { CallbackHook, PromptTool, Question, ToolCall, WaitingHook } from "./question.ts";
+import type {
+  CallbackHook,
+  PromptTool,
+  Question,
+  ToolCall,
+  UntoldLine,
+  WaitingHook,
+  WaitingMessage,
+} from "./question.ts";
 
-/** How long the line that a hook is about may take to be read: lines are held back for 0.1 s. */
+/** What waits for the caller to have been told what it is about. */
+type Waiting = WaitingHook | WaitingMessage;
+
+/**
+ * How long the line that a question is about may take to be read: lines are held back for 0.1 s, which goes on while the
+ * child waits.
+ */
 const TOLD_MS = 2000;
 
 /** Whether somebody else decides what the screen asks. */
 export function isAsking({ asked, waiting }: SessionState): boolean {
-  return waiting.some(({ callback }) => callback === undefined) ||
+  return waiting.some((each) => isHook(each) && each.callback === undefined) ||
     [...asked.values()].some(({ kind }) => kind === "permission");
 }
 
-/** The calls that a line of a transcript makes, and without those whose results it holds. */
-export function withCalls(
+function isHook(waiting: Waiting): waiting is WaitingHook {
+  return "hookId" in waiting;
+}
+
+/** Keeps a line of a transcript that may be of calls until its frames have been printed. */
+export function withUntold(
   state: SessionState,
   entry: Entry,
   { agentId }: { readonly agentId?: string } = {},
 ): SessionState {
-  if (state.options.caller === undefined) return state;
+  if (state.options.caller === undefined || entry.type === "other") return state;
+  const line = { entry, ...(agentId === undefined ? {} : { agentId }) };
+  return { ...state, untold: [...state.untold, line] };
+}
+
+/** Notes the calls that have been told, and those whose results have been. */
+function withTold(before: SessionState): SessionState {
+  if (before.untold.length === 0) return before;
+  return before.untold.reduce(withCalls, { ...before, untold: [] });
+}
+
+function withCalls(state: SessionState, { entry, agentId }: UntoldLine): SessionState {
   if (entry.type === "assistant") {
     const made = entry.message.content.flatMap((block): readonly ToolCall[] =>
       block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
@@ -41,61 +70,96 @@ export function withCalls(
         }]
         : []
     );
-    return made.length === 0 ? state : { ...state, calls: [...state.calls, ...made] };
+    return made.length === 0
+      ? state
+      : { ...state, calls: [...state.calls.filter((call) => !isPast(call, agentId)), ...made] };
   }
   if (entry.type !== "user" || typeof entry.message.content === "string") return state;
   const returned = new Set(entry.message.content.map(({ tool_use_id: id }) => id));
-  const calls = state.calls.filter(({ id }) => !returned.has(id));
-  return calls.length === state.calls.length ? state : { ...state, calls };
+  return state.calls.some(({ id }) => returned.has(id))
+    ? {
+      ...state,
+      calls: state.calls.map((call) => returned.has(call.id) ? { ...call, returned: true } : call),
+    }
+    : state;
 }
 
-/** A hook waits for the caller, who is asked once the frames of what it is about have been printed. */
+function isPast(call: ToolCall, agentId: string | undefined): boolean {
+  return call.returned === true && call.agentId === agentId;
+}
+
+/** Something waits for the caller, who is asked once the frames of what it is about have been printed. */
 export function askWhenTold(
   before: SessionState,
-  { hook, at }: { readonly hook: WaitingHook; readonly at: number },
+  { asking, at }: { readonly asking: Waiting; readonly at: number },
 ): Step {
-  const { state, effects } = askTold({ ...before, waiting: [...before.waiting, hook] }, at);
-  return state.waiting.includes(hook)
-    ? act(state, [...effects, deadline("told", TOLD_MS), deadline("look")])
+  const { state, effects } = askTold({ ...before, waiting: [...before.waiting, asking] }, at);
+  return state.waiting.includes(asking)
+    ? act(state, [
+      ...effects,
+      deadline("told", TOLD_MS),
+      ...(isHook(asking) ? [deadline("look")] : []),
+    ])
     : act(state, effects);
 }
 
-/** Asks about what has been told by now. */
-export function askTold(before: SessionState, at: number): Step {
-  return askThose(before, { at, isReady: (state, hook) => isTold(state, hook) });
+/** The frames of all lines so far have been printed: asks about what has been told by now. */
+export function onTold(before: SessionState, at: number): Step {
+  return askTold(withTold(before), at);
+}
+
+function askTold(before: SessionState, at: number): Step {
+  return askThose(before, { at, isReady: (state, waiting) => isTold(state, waiting) });
 }
 
 /** Asks about the rest too: it is not told any more. */
 export function askRest(before: SessionState, at: number): Step {
-  return askThose(before, { at, isReady: () => true });
+  return askThose(withTold(before), { at, isReady: () => true });
 }
 
 function askThose(
   before: SessionState,
   { at, isReady }: {
     readonly at: number;
-    readonly isReady: (state: SessionState, hook: WaitingHook) => boolean;
+    readonly isReady: (state: SessionState, waiting: Waiting) => boolean;
   },
 ): Step {
   if (before.waiting.length === 0) return stay(before);
   let step = stay({ ...before, waiting: [] });
-  for (const hook of before.waiting) {
-    step = isReady(step.state, hook)
-      ? then(step, (state) => askFor(state, { hook, at }))
-      : act({ ...step.state, waiting: [...step.state.waiting, hook] }, step.effects);
+  for (const waiting of before.waiting) {
+    step = isReady(step.state, waiting)
+      ? then(
+        step,
+        (state) =>
+          isHook(waiting) ? askFor(state, { hook: waiting, at }) : askServer(state, waiting),
+      )
+      : act({ ...step.state, waiting: [...step.state.waiting, waiting] }, step.effects);
   }
   return step.state.waiting.length > 0
     ? step
     : act(step.state, [...step.effects, deadline("told")]);
 }
 
-/** Whether the frames of what a hook is about have been printed: the call of a tool, or the answer that is the last. */
-function isTold(state: SessionState, { payload, callback }: WaitingHook): boolean {
+/**
+ * Whether the frames of what a question is about have been printed: the call of a tool, the results of several, or the
+ * answer that is the last. `claude -p` asks after them too (2.1.197 and 2.1.330); of subagents it asks its hooks first.
+ */
+function isTold(state: SessionState, waiting: Waiting): boolean {
+  if (!isHook(waiting)) return isCallTold(state, calledBy(waiting.message));
+  const { payload, callback } = waiting;
   if (callback === undefined) return callOf(state, payload) !== undefined;
   const { tool_use_id: id, last_assistant_message: message } = payload;
   switch (callback.event) {
     case "PreToolUse":
-      return state.calls.some((call) => call.id === id);
+    case "PostToolUse":
+    case "PostToolUseFailure":
+      return isCallTold(state, id);
+    case "PermissionRequest": {
+      const { tool_name: name, agent_id: agentId } = payload;
+      return state.calls.some((call) => call.name === name && call.agentId === agentId);
+    }
+    case "PostToolBatch":
+      return areReturned(state, payload["tool_calls"]);
     case "Stop":
       return typeof message !== "string" || message.trim() === "" ||
         announces(message, state.answer);
@@ -104,12 +168,33 @@ function isTold(state: SessionState, { payload, callback }: WaitingHook): boolea
   }
 }
 
+/** The id of the call that a message to an MCP server makes, if it makes one of the model's. */
+function calledBy({ method, params }: JsonObject): unknown {
+  const meta = isJsonObject(params) ? params["_meta"] : undefined;
+  return method === "tools/call" && isJsonObject(meta) ? meta["claudecode/toolUseId"] : undefined;
+}
+
+/** Whether a call has been told; what has no id can be waited for by nobody. */
+function isCallTold({ calls }: SessionState, id: unknown): boolean {
+  return typeof id !== "string" || calls.some((call) => call.id === id);
+}
+
+/** Whether results of calls have been told: one of them at least, and none is missing of a call that is known. */
+function areReturned({ calls }: SessionState, batch: unknown): boolean {
+  if (!Array.isArray(batch)) return true;
+  const ids = new Set(batch.map((call) => isJsonObject(call) ? call["tool_use_id"] : undefined));
+  const known = calls.filter(({ id }) => ids.has(id));
+  return known.length > 0 && known.every(({ returned }) => returned);
+}
+
 /** The call that a permission is for: that with the same input, else the only one of the tool's. */
 function callOf(
   { calls }: SessionState,
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
 ): ToolCall | undefined {
-  const open = calls.filter((call) => call.name === name && call.agentId === agentId);
+  const open = calls.filter((call) =>
+    call.name === name && call.agentId === agentId && !call.asked && !call.returned
+  );
   const text = JSON.stringify(input);
   return open.find((call) => JSON.stringify(call.input) === text) ??
     (open.length === 1 ? open[0] : undefined);
@@ -127,8 +212,10 @@ function askFor(
   const call = callOf(state, payload);
   const { tool_name: tool, tool_input: input } = payload;
   const question = { kind: "permission", hookId, tool, input, call } as const;
-  // Nobody is asked about a call twice, though its result may be written late.
-  const next = { ...state, calls: state.calls.filter((each) => each !== call) };
+  const next: SessionState = {
+    ...state,
+    calls: state.calls.map((each) => each === call ? { ...each, asked: true } : each),
+  };
   const promptTool = state.options.caller?.promptTool;
   if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });
   return state.open
@@ -196,19 +283,25 @@ function askCallback(
   return act(asking.state, [...asking.effects, ...untilDue(asking.state, at)]);
 }
 
-/** The child says something to an MCP server of the caller's. */
+/** The child says something to an MCP server of the caller's: a call of a tool once that has been told. */
 export function onServerMessage(
   state: SessionState,
-  { server, message }: { readonly server: string; readonly message: JsonObject },
+  { server, message, at }: WaitingMessage & { readonly at: number },
 ): Step {
-  const { id, method } = message;
-  const question = {
-    kind: "server",
-    server,
-    method,
-    ...(id === undefined ? {} : { rpcId: id }),
-  } as const;
-  if (method === PROBE) return act(state, unknownMethod(question));
+  return message["method"] === PROBE
+    ? act(state, unknownMethod(serverQuestion({ server, message })))
+    : askWhenTold(state, { asking: { server, message }, at });
+}
+
+function serverQuestion(
+  { server, message: { id, method } }: WaitingMessage,
+): Extract<Question, { readonly kind: "server" }> {
+  return { kind: "server", server, method, ...(id === undefined ? {} : { rpcId: id }) };
+}
+
+function askServer(state: SessionState, waiting: WaitingMessage): Step {
+  const { server, message } = waiting;
+  const question = serverQuestion(waiting);
   return state.open
     ? ask(state, { question, request: { subtype: "mcp_message", server_name: server, message } })
     : act(state, serverError(question, "The caller of its server has gone"));
@@ -303,11 +396,14 @@ export function onCallerGone(before: SessionState): Step {
           ),
     );
   }
-  for (const { hookId, callback } of before.waiting) {
-    step = then(step, (state) =>
-      act(state, [
+  for (const waiting of before.waiting) {
+    step = then(step, (state) => {
+      if (!isHook(waiting)) return askServer(state, waiting);
+      const { hookId, callback } = waiting;
+      return act(state, [
         callback === undefined ? answer(hookId, unanswerable(state).reply) : answer(hookId),
-      ]));
+      ]);
+    });
   }
   return step;
 }
@@ -335,7 +431,13 @@ export function withdraw(state: SessionState): Step {
     effects.push(answer(question.hookId));
     if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
   }
-  for (const { hookId } of state.waiting) effects.push(answer(hookId));
+  for (const waiting of state.waiting) {
+    effects.push(
+      ...(isHook(waiting)
+        ? [answer(waiting.hookId)]
+        : serverError(serverQuestion(waiting), "The turn was over before the caller was asked")),
+    );
+  }
   return act({ ...state, asked, waiting: [] }, effects);
 }
 

@@ -1,3 +1,4 @@
+import type { Entry } from "../../transcript/entry.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import type { HookPayload } from "../input.ts";
@@ -49,6 +50,10 @@ export interface ToolCall {
   readonly input: unknown;
   /** The subagent that has made it; absent for the session itself. */
   readonly agentId?: string;
+  /** Whether its permission has been asked for: nobody is asked about a call twice. */
+  readonly asked?: true;
+  /** Whether its result has been told. */
+  readonly returned?: true;
 }
 
 /** What somebody has asked the caller, and the hook that waits for the answer. */
@@ -86,6 +91,18 @@ export interface WaitingHook {
   readonly callback?: CallbackHook;
 }
 
+/** A call of a tool of an MCP server of the caller's, which is not made before it has been told. */
+export interface WaitingMessage {
+  readonly server: string;
+  readonly message: JsonObject;
+}
+
+/** A line of the transcript, or of a subagent's, whose frames have not been printed yet. */
+export interface UntoldLine {
+  readonly entry: Exclude<Entry, { readonly type: "other" }>;
+  readonly agentId?: string;
+}
+
 /** What an MCP server in the caller's own process has said of itself. */
 export interface ToldServer {
   readonly serverInfo?: unknown;
@@ -102,8 +119,10 @@ export interface AskingMemory {
   readonly questions: number;
   /** Those that are not answered, by their ids, the oldest first. */
   readonly asked: ReadonlyMap<string, Question>;
-  readonly waiting: readonly WaitingHook[];
-  /** Calls that have not returned and whose permission has not been asked for, the oldest first. */
+  /** What the caller is not asked before the frames of what it is about have been printed, the oldest first. */
+  readonly waiting: readonly (WaitingHook | WaitingMessage)[];
+  readonly untold: readonly UntoldLine[];
+  /** Calls that have been told, the oldest first; those that have returned until the same agent makes others. */
   readonly calls: readonly ToolCall[];
   /** The tools that the server of the prompt tool has, as far as it has told. */
   readonly promptTools: readonly string[];
@@ -136,6 +155,7 @@ export const NOTHING_ASKED: AskingMemory = {
   questions: 0,
   asked: new Map(),
   waiting: [],
+  untold: [],
   calls: [],
   promptTools: [],
   launches: new Map(),

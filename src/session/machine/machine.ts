@@ -1,11 +1,11 @@
 import { awaitBackground } from "../background_wait.ts";
 import {
-  askTold,
   onAnswer,
   onCallerGone,
   onServerMessage,
+  onTold,
   onToolAnswer,
-  withCalls,
+  withUntold,
 } from "../control/asking.ts";
 import { onChildGone, onConsulted } from "../control/consulting.ts";
 import { stopsOver, withTasks } from "../control/stopping.ts";
@@ -85,7 +85,7 @@ export function step(state: SessionState, input: Input): Step {
       return stay(alive(state, input));
     case "transcript":
       return onTranscript(
-        withTasks(withCalls(alive(state, input), input.entry), input.entry),
+        withTasks(withUntold(alive(state, input), input.entry), input.entry),
         input.entry,
       );
     case "screen":
@@ -102,12 +102,11 @@ export function step(state: SessionState, input: Input): Step {
       return onExit(state, input.exit);
     case "subagent": {
       const { entry, subagent: { agentId, toolUseId } } = input.line;
-      return toolUseId === undefined
-        ? stay(state)
-        : stay(withTasks(withCalls(state, entry, { agentId }), entry));
+      const known = withUntold(state, entry, { agentId });
+      return stay(toolUseId === undefined ? known : withTasks(known, entry));
     }
     case "read":
-      return askTold(state, input.at);
+      return onTold(state, input.at);
     case "shells":
       return input.unused ? onTaskless(state) : stay(state);
     case "earlier":

@@ -1,4 +1,4 @@
-import { askRest, onCallbacksDue } from "../control/asking.ts";
+import { askRest, onCallbacksDue, onTold } from "../control/asking.ts";
 import { onMoved } from "../control/backgrounding.ts";
 import { onTaskDue } from "../control/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
@@ -86,10 +86,12 @@ export function onDeadline(
       return askRest(state, at);
     case "callback":
       return onCallbacksDue(state, at);
-    case "record":
+    // What was held back is told with it.
     case "init":
-    case "shells":
     case "subagent":
+      return onTold(state, at);
+    case "record":
+    case "shells":
     case "compaction":
       return stay(state);
     default:

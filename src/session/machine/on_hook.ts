@@ -70,7 +70,7 @@ function answer(state: SessionState, call: HookCall): Step {
     return act({ ...next.state, stopHook: id }, [...next.effects, ...asking]);
   }
   if (event === "PermissionRequest" && state.options.caller?.permissions && mayAsk(next.state)) {
-    const asking = askWhenTold(next.state, { hook: { hookId: id, payload }, at });
+    const asking = askWhenTold(next.state, { asking: { hookId: id, payload }, at });
     return act(asking.state, [...next.effects, ...asking.effects]);
   }
   const last = limited === undefined ? undefined : STOP;
@@ -93,7 +93,7 @@ function onCallback(
   const callback = state.options.caller?.callbacks[place];
   return callback === undefined || !mayAsk(state)
     ? act(state, [{ type: "answer", id: hookId }])
-    : askWhenTold(state, { hook: { hookId, payload, callback }, at });
+    : askWhenTold(state, { asking: { hookId, payload, callback }, at });
 }
 
 /** Whether anything that is answered now still matters. */

@@ -143,6 +143,12 @@ function answerOfCaller({ subtype, input, callback_id: id, message }: JsonObject
   }
 }
 
+/** Makes the caller's own server known. */
+const CALCULATOR = [
+  "--mcp-config",
+  JSON.stringify({ mcpServers: { calc: { type: "sdk", name: "calc" } } }),
+];
+
 forEarlierVersions(
   "a caller's decisions, hooks and servers in its own process are asked as by claude -p",
   async (real) => {
@@ -153,10 +159,9 @@ forEarlierVersions(
       Stop: [{ hookCallbackIds: ["stop"] }],
       SessionStart: [{ hookCallbackIds: ["start"] }],
     };
-    const config = JSON.stringify({ mcpServers: { calc: { type: "sdk", name: "calc" } } });
     const { requests, methods } = await assertSame(real, {
       recorded: "control/asked-of-callers",
-      args: [...ASKS_CALLER, "--allowedTools=mcp__calc__add", "--mcp-config", config],
+      args: [...ASKS_CALLER, "--allowedTools=mcp__calc__add", ...CALCULATOR],
       script: async ({ say, send, heard, answer }) => {
         answer(answerOfCaller);
         await send(request("init", { subtype: "initialize", hooks }));
@@ -182,6 +187,44 @@ forEarlierVersions(
     });
     assertStringIncludes(requests.at(-1)?.text ?? "", "sum 3");
     assertEquals(methods, ["initialize", "notifications/initialized", "tools/list", "tools/call"]);
+  },
+);
+
+/** What a caller hears from the first prompt on, frames and what it is asked, in their order. */
+function orderOf(stdout: string): readonly string[] {
+  return parseFrames(stdout).flatMap((frame) => {
+    const { type, request } = frame;
+    if (type !== "control_request") {
+      return type === "control_response" ? [] : outlineOfFrames([frame]);
+    }
+    const { subtype, callback_id: id, tool_name: name, message } = request as JsonObject;
+    const { method } = (message ?? {}) as JsonObject;
+    // What a server is asked at the start is asked while other things go on.
+    return subtype === "mcp_message" && method !== "tools/call"
+      ? []
+      : [[subtype, id, name, method].filter((word) => word !== undefined).join(" ")];
+  });
+}
+
+forEachVersion(
+  "a caller is asked after the frames of what it is asked about, as by claude -p",
+  async (real) => {
+    const events = ["UserPromptSubmit", "PostToolUse", "PostToolBatch", "Stop"];
+    const hooks = {
+      ...Object.fromEntries(events.map((event) => [event, [{ hookCallbackIds: [event] }]])),
+      PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["PreToolUse"] }],
+    };
+    const run = async (holding: typeof hold) => {
+      const { stdout } = await holding(real, async ({ say, send, heard, answer }) => {
+        answer(answerOfCaller);
+        await send(request("init", { subtype: "initialize", hooks }));
+        await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[bash touch a]] [[say first]]');
+        await heard(RESULT);
+      }, [...ASKS_CALLER, ...CALCULATOR, "--allowedTools", "mcp__calc__add"]);
+      return orderOf(stdout);
+    };
+    const ours = await run(hold);
+    assertEquals(ours, await asRecorded(real, "control/order", () => run(holdWithClaude)));
   },
 );
 

@@ -241,6 +241,35 @@ Deno.test("a hook of the caller's that says nothing in time lets no tool be call
   );
 });
 
+Deno.test("a hook about what a tool has done is called after the call, and one about several after their results", () => {
+  const events = ["PostToolUse", "PermissionRequest", "PostToolBatch"];
+  const session = working(events.map((event) => ({ event, id: event })));
+  const payloads = [
+    { tool_name: "Bash", tool_use_id: "toolu_1" },
+    { tool_name: "Bash", tool_input: INPUT },
+    { tool_calls: [{ tool_use_id: "toolu_1" }, { tool_use_id: "toolu_2" }] },
+  ];
+  for (const [callback, event] of events.entries()) {
+    const payload = payloads[callback] ?? {};
+    session.hear({ type: "hook", event, payload, id: `${callback}`, callback });
+  }
+  const called = () =>
+    asked(session).map(({ question }) => "callback_id" in question && question.callback_id);
+  assertEquals(called(), []);
+  call(session);
+  assertEquals(called(), ["PostToolUse", "PermissionRequest"]);
+  call(session, "toolu_2");
+  const returned = (id: string) =>
+    line(session, {
+      type: "user",
+      message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "" }] },
+    });
+  returned("toolu_1");
+  assertEquals(called().length, 2);
+  returned("toolu_2");
+  assertEquals(called(), events);
+});
+
 Deno.test("a hook whose callback nobody has registered says nothing", () => {
   const session = working();
   preToolUse(session);
@@ -271,6 +300,50 @@ Deno.test("what the child says to a server of the caller's is asked, and the ans
   answer(session, { mcp_response: { jsonrpc: "2.0", id: 0, result: { tools: [] } } });
   answer(session, { mcp_response: { jsonrpc: "2.0", id: 0, result: {} } }, "q-2");
   assertEquals(toChild(session), [{ jsonrpc: "2.0", id: 7, result: { tools: [] } }]);
+});
+
+const callTool = (session: Simulation, id: number, meta?: Readonly<Record<string, unknown>>) =>
+  fromChild(session, {
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "add", ...(meta === undefined ? {} : { _meta: meta }) },
+  });
+
+Deno.test("a tool of the caller's is called once its call has been told, and one that is nobody's at once", () => {
+  const session = working();
+  callTool(session, 1, { "claudecode/toolUseId": "toolu_1" });
+  callTool(session, 2);
+  fromChild(session, { jsonrpc: "2.0", id: 3, method: "tools/list" });
+  const ids = () =>
+    asked(session).map(({ question }) =>
+      question.subtype === "mcp_message" ? (question.message as { id: number }).id : undefined
+    );
+  assertEquals(ids(), [2, 3]);
+  call(session);
+  assertEquals(ids(), [2, 3, 1]);
+  needsPermission(session, "7");
+  answer(session, { behavior: "allow" }, "q-4");
+  callTool(session, 4, { "claudecode/toolUseId": "toolu_1" });
+  assertEquals(
+    ids(),
+    [2, 3, 1, undefined, 4],
+    "that its permission was asked for takes nothing back",
+  );
+});
+
+Deno.test("a call of the caller's tool that is never told is made all the same, but not after its turn", () => {
+  const session = working();
+  callTool(session, 1, { "claudecode/toolUseId": "toolu_1" });
+  session.wait(5000);
+  assertEquals(asked(session).length, 1);
+  callTool(session, 2, { "claudecode/toolUseId": "toolu_2" });
+  session.hear({
+    type: "control",
+    request: { id: "i", subtype: "interrupt", body: { subtype: "interrupt" } },
+  });
+  assertEquals(asked(session).length, 1);
+  assertEquals(toChild(session).map(({ id, error }) => [id, error !== undefined]), [[2, true]]);
 });
 
 Deno.test("a server's call ends in an error when the caller errs, says nothing of use, or goes away", () => {

@@ -28,6 +28,7 @@ function asking(tools: readonly string[] = ["ask"], version = "2.1.330"): Simula
     },
   });
   if (entry !== undefined) session.hear({ type: "transcript", entry });
+  session.hear({ type: "read" });
   session.hear({
     type: "hook",
     event: "PermissionRequest",
