@@ -17,7 +17,7 @@ import { awaitMessage } from "./messages.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
-import { stopTurn } from "./results.ts";
+import { isPriced, stopTurn, tellEarly } from "./results.ts";
 import { isAheadOfSubagent } from "./subagent_lines.ts";
 import { tellTasks } from "./telling/saying.ts";
 import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./live/shell_output.ts";
@@ -41,6 +41,8 @@ const INIT_DELAY_RESUMED_MS = 200;
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
 /** The same of the lines of a subagent that is over, which are written together with its result. */
 const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
+/** How long a result may wait for what its turn has cost: the status line runs 0.3 s after it. */
+const PRICE_DELAY = { type: "deadline", name: "priced", afterMs: 1000 } as const;
 /** How long until the next look, where it cannot be told yet which shell is whose. */
 const LOOK_AGAIN_MS = 500;
 
@@ -58,9 +60,22 @@ export interface FramesStep extends Told {
 export function tellInput(before: FramesState, given: Input): FramesStep {
   const { state, input } = asOwnTool(before, given);
   const missed = tellMissed(state, input);
-  const step = takeInput(missed.state, input);
+  const step = takePriced(missed.state, input);
   const said = and({ ...step, frames: [...missed.frames, ...step.frames] }, tellHeard);
   return { ...said, effects: step.effects };
+}
+
+/** Takes an input: what comes after a result that waits for its price is told after it. */
+function takePriced(state: FramesState, input: Input): FramesStep {
+  const step = takeInput(state, input);
+  if (state.unpriced === undefined) {
+    const delay = step.state.unpriced === undefined ? [] : [PRICE_DELAY];
+    return { ...step, effects: [...step.effects, ...delay] };
+  }
+  if (step.state.unpriced === undefined || step.frames.length === 0) return step;
+  const early = tellEarly(state);
+  const next = takeInput(early.state, input);
+  return { ...next, frames: [...early.frames, ...next.frames] };
 }
 
 function takeInput(state: FramesState, input: Input): FramesStep {
@@ -76,9 +91,10 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       const { before } = state.options;
       const isOurs = before !== undefined && totalUsd < before.totalUsd;
       const { paid = isOurs ? before : NOTHING } = state;
-      return quiet({
+      const priced: FramesState = {
         ...state,
         paid,
+        pricedAt: input.ranAt,
         cost: {
           totalUsd: totalUsd + paid.totalUsd,
           apiDurationMs: apiDurationMs + paid.apiDurationMs,
@@ -86,7 +102,9 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         overspent: isOverspent(state, totalUsd + paid.totalUsd),
         paidBefore: state.paidBefore ?? totalUsd + paid.totalUsd,
         ...(input.limits === undefined ? {} : { limits: input.limits }),
-      });
+      };
+      const isDue = priced.unpriced !== undefined && isPriced(priced, priced.unpriced.at);
+      return isDue ? { ...tellEarly(priced), effects: [] } : quiet(priced);
     }
     case "hook": {
       const model = input.payload["model"];
@@ -162,6 +180,9 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         const begun = isAwaited(state) ? told(state) : tellBegun(state);
         const isOver = begun.state.compactions.every((each) => each.told);
         return { ...begun, effects: isOver ? [] : [COMPACTION_DELAY] };
+      }
+      if (input.name === "priced" && state.unpriced !== undefined) {
+        return { ...tellEarly(state), effects: [] };
       }
       if (input.name === "init") return { ...and(begin(state), tellLines), effects: [] };
       if (input.name === "subagent" && state.awaitsSubagent) {

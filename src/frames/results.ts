@@ -45,15 +45,36 @@ function stopBefore(
 }
 
 /**
- * Tells the results of the turns that have ended, if the run goes on and none has to wait. They have no cost where the
- * child tells it at its end only.
+ * Tells the results of the turns that have ended, if the run goes on and none has to wait: in a run of one prompt for the
+ * status line, which tells some 0.3 s later what they have cost. They have no cost where the child tells it at its end
+ * only.
  */
 export function endTurn(state: FramesState, entry: SystemEntry): Told {
   const { stop, later } = stopBefore(state, entry);
   const rest = { ...state, stops: later };
-  const { version } = state;
-  if (stop?.result !== "printable" || version === undefined) return told(rest);
-  const turns = runTurns(rest);
+  if (stop?.result !== "printable") return told(rest);
+  const { at } = stop;
+  return at === undefined || isPriced(state, at)
+    ? tellEarly(rest)
+    : told({ ...rest, unpriced: { at, turns: runTurns(rest).length } });
+}
+
+/** Whether the status line has run since a turn ended, or nothing is heard of it then. */
+export function isPriced(
+  { options: { conversation }, cost, pricedAt }: FramesState,
+  at: number,
+): boolean {
+  return conversation === true || cost === undefined || (pricedAt !== undefined && pricedAt >= at);
+}
+
+/** Tells the results of the turns that have ended while the run goes on. */
+export function tellEarly({ unpriced, ...rest }: FramesState): Told {
+  const { version } = rest;
+  if (version === undefined) return told(rest);
+  const turns = runTurns(rest).slice(0, unpriced?.turns);
+  // What was told before it is the cost of something else.
+  const { cost, ...priceless } = rest;
+  const isKnown = cost !== undefined && (unpriced === undefined || isPriced(rest, unpriced.at));
   const { maxOutputTokens } = sessionListingOf(listOf(rest.entries));
   const { state: next, made } = withIds(
     rest,
@@ -66,7 +87,7 @@ export function endTurn(state: FramesState, entry: SystemEntry): Told {
           outcome: { kind: "answered" },
           turns: turns.slice(0, rest.results + index + 1),
           index: rest.results + rest.locals + index,
-          cost: costSoFar(rest, turns),
+          cost: costSoFar(isKnown ? rest : priceless, turns),
           messages: rest.taken,
           fastMode: rest.fastMode,
           permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),

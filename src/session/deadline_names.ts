@@ -8,8 +8,8 @@
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machines' own, `init`, `shells`, `subagent` and `compaction` those of the frames; `background` runs from the
- * end of a turn to the end of the wait for tasks in the background, `foreground` from the key that puts calls there,
+ * The others are the machines' own, `init`, `shells`, `subagent`, `compaction` and `priced` those of the frames; `background` runs
+ * from the end of a turn to the end of the wait for tasks in the background, `foreground` from the key that puts calls there,
  * `task` from a key in the list of them.
  */
 export const DEADLINE_NAMES = [
@@ -38,6 +38,7 @@ export const DEADLINE_NAMES = [
   "shells",
   "subagent",
   "compaction",
+  "priced",
 ] as const;
 
 /** A deadline by its name. */

@@ -9,7 +9,11 @@ import { startTelling } from "./telling.ts";
  */
 function replay(
   recording: Recording,
-  { early = false } = {},
+  { early = false, prices = [] }: {
+    readonly early?: boolean;
+    /** What the status line says it has cost, before each Stop hook and behind the last one. */
+    readonly prices?: readonly number[];
+  } = {},
 ): { readonly frames: readonly Frame[]; readonly results: number } {
   const { tell, push, state, frames } = startTelling({
     cwd: recording.run.cwd,
@@ -19,11 +23,21 @@ function replay(
   const lines = new TextDecoder().decode(recording.transcript).trimEnd().split("\n");
   const isSummary = (line: string) => line.includes('"stop_hook_summary"');
   const ends = lines.filter(isSummary).map((line) => Date.parse(JSON.parse(line).timestamp));
+  const costs = [...prices];
+  let stoppedAt = 0;
+  const price = () => {
+    const totalUsd = costs.shift();
+    if (totalUsd === undefined) return;
+    tell({ type: "cost", totalUsd, apiDurationMs: 5, ranAt: stoppedAt });
+  };
+  price();
   for (const line of lines) {
     for (const stop of isSummary(line) ? stops.splice(0, early ? stops.length : 1) : []) {
-      tell({ type: "hook", event: "Stop", payload: { ...stop }, ranAt: ends.shift() ?? 0 });
+      stoppedAt = ends.shift() ?? 0;
+      tell({ type: "hook", event: "Stop", payload: { ...stop }, ranAt: stoppedAt });
     }
     push(line);
+    if (line.includes('"turn_duration"')) price();
   }
   // The recording holds no lines of subagents, for which the end of one waits.
   tell({ type: "deadline", name: "subagent" });
@@ -84,6 +98,25 @@ for (const version of ["2.1.197", "2.1.330"]) {
     assertEquals(counts(usage), counts(theirs?.usage));
     assertEquals([modelUsage, duration_api_ms], [{}, 0], "the child tells it at its end");
     assert(!("total_cost_usd" in first));
+  });
+
+  Deno.test(`FrameStream: an early result waits for the status line, but not for ever (${version})`, () => {
+    const inOrder = frames.map(comparable);
+    const costsOf = (prices: readonly number[]) => {
+      const priced = replay(recording, { prices });
+      assertEquals(priced.frames.map(comparable), inOrder);
+      return priced.frames.flatMap((frame) =>
+        frame.type === "result"
+          ? [[
+            frame.total_cost_usd,
+            Object.values(frame.modelUsage ?? {}).map(({ costUSD }) => costUSD),
+          ]]
+          : []
+      );
+    };
+    assertEquals(costsOf([0, 0.25]), [[0.25, [0.25]]]);
+    // What comes next is told behind it, which has no cost then.
+    assertEquals(costsOf([0]), [[undefined, []]]);
   });
 }
 

@@ -277,6 +277,10 @@ export interface FramesState {
   readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
   /** What the conversation has cost, as the child's status line told last. */
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  /** When that status line ran, in milliseconds since the epoch, as far as the file system tells. */
+  readonly pricedAt?: number | undefined;
+  /** The end of a turn whose result waits for what it has cost, and how many turns there were by then. */
+  readonly unpriced?: { readonly at: number; readonly turns: number } | undefined;
   /** What it had cost when the turn began, in US dollars, as far as that was told. */
   readonly paidBefore?: number | undefined;
   /** Whether it has cost as much as it may: tools that are refused because of that are not told. */

@@ -93,6 +93,7 @@ export function onDeadline(
     case "record":
     case "shells":
     case "compaction":
+    case "priced":
       return stay(state);
     default:
       return name satisfies never;

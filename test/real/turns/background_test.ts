@@ -107,6 +107,8 @@ forEarlierVersions(
         num_turns: result.num_turns,
         result: result.result,
         result_index: result.result_index,
+        models: Object.keys(Object(result.modelUsage)),
+        isPriced: Number(result.total_cost_usd) > 0,
         // Its id belongs to the run.
         origin: { ...Object(result.origin), runId: undefined },
       }));
