@@ -84,7 +84,18 @@ class Stage:
             self.see(message)
 
 
-async def permissions(stage):
+async def permissions_and_tools_of_its_own(stage):
+    @tool("add", "Adds two numbers", {"a": float, "b": float})
+    async def add(given):
+        stage.call({"called": "add", **given})
+        return {"content": [{"type": "text", "text": f"The sum is {given['a'] + given['b']}"}]}
+
+    @tool("fail", "Fails", {})
+    async def fail(given):
+        raise RuntimeError("It broke")
+
+    server = create_sdk_mcp_server(name="calc", version="1", tools=[add, fail])
+
     async def can_use_tool(name, given, context):
         stage.call({"asked": name, "input": given, "call": context.tool_use_id})
         command = given.get("command")
@@ -98,11 +109,16 @@ async def permissions(stage):
             raise RuntimeError("the user's code broke")
         return PermissionResultAllow()
 
-    async with ClaudeSDKClient(stage.options(can_use_tool=can_use_tool)) as client:
+    options = stage.options(can_use_tool=can_use_tool, mcp_servers={"calc": server})
+    async with ClaudeSDKClient(options) as client:
         await stage.say(client, f"One. {bash('touch yes')} {bash('touch no')} [[say first]]")
         await stage.say(client, f"Two. {bash('touch other')} {bash('touch broken')} [[say second]]")
         await stage.say(client, f"Three. {bash('touch stop')} [[say never]]")
-        await stage.say(client, "Four. [[say fourth]]")
+        await stage.say(client, 'Four. [[tool mcp__calc__add {"a":1,"b":2}]] [[say fourth]]')
+        await stage.say(client, "Five. [[tool mcp__calc__fail {}]] [[say fifth]]")
+        status = await client.get_mcp_status()
+        servers = status["mcpServers"]
+        stage.see([{"name": each["name"], "status": each["status"]} for each in servers])
 
 
 async def hooks(stage):
@@ -150,28 +166,6 @@ async def hooks(stage):
         await stage.say(client, f"Two. {bash('echo last')} [[say never]]")
         await stage.say(client, "Three. [[say never]]")
         await stage.say(client, "Four. [[say fourth]]")
-
-
-async def tools_of_its_own(stage):
-    @tool("add", "Adds two numbers", {"a": float, "b": float})
-    async def add(given):
-        stage.call({"called": "add", **given})
-        return {"content": [{"type": "text", "text": f"The sum is {given['a'] + given['b']}"}]}
-
-    @tool("fail", "Fails", {})
-    async def fail(given):
-        raise RuntimeError("It broke")
-
-    server = create_sdk_mcp_server(name="calc", version="1", tools=[add, fail])
-    options = stage.options(
-        mcp_servers={"calc": server}, allowed_tools=["mcp__calc__add", "mcp__calc__fail"]
-    )
-    async with ClaudeSDKClient(options) as client:
-        await stage.say(client, 'One. [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]')
-        await stage.say(client, "Two. [[tool mcp__calc__fail {}]] [[say second]]")
-        status = await client.get_mcp_status()
-        servers = status["mcpServers"]
-        stage.see([{"name": each["name"], "status": each["status"]} for each in servers])
 
 
 async def control(stage):
@@ -245,9 +239,8 @@ async def errors(stage):
 
 
 SCENARIOS = {
-    "permissions": permissions,
+    "permissions and tools of its own": permissions_and_tools_of_its_own,
     "hooks": hooks,
-    "tools of its own": tools_of_its_own,
     "control": control,
     "structured output": structured_output,
     "partial messages": partial_messages,

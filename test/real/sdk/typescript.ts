@@ -148,13 +148,6 @@ const SUBAGENT = {
 const AGENTS = { "my-agent": { description: "Greets", prompt: "You greet.", tools: ["Read"] } };
 
 const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
-  async "several turns"(stage) {
-    const { say, end } = talk(stage);
-    await say("One. [[say first]]", { uuid: crypto.randomUUID(), origin: { kind: "human" } });
-    await say(`Two. ${bash("echo two")} [[say second]]`);
-    await end();
-  },
-
   async "permissions"(stage) {
     const canUseTool = (
       name: string,
@@ -190,7 +183,7 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await end();
   },
 
-  async "every hook"(stage) {
+  async "every hook, and some that decide"(stage) {
     const called = new Set<string>();
     const hook = (event: string) => (input: Options, toolUseId: unknown) => {
       const { hook_event_name: name, tool_name: tool, agent_type: agent } = input;
@@ -199,20 +192,6 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     };
     // These stand in the place of what Claude Code does by itself.
     const events = stage.sdk.HOOK_EVENTS.filter((event) => !event.startsWith("Worktree"));
-    const hooks = Object.fromEntries(events.map((event) => [event, [{ hooks: [hook(event)] }]]));
-    // When a subagent's own messages come among the others, the machine decides.
-    const see = (message: unknown) => {
-      if (!(message as Message).parent_tool_use_id) stage.see(message);
-    };
-    const options = { hooks, agents: AGENTS, allowedTools: ["Agent"] };
-    const { say, end } = talk({ ...stage, see }, options);
-    await say(`One. ${bash("echo yes")} ${bash("ls nowhere")} [[say first]]`);
-    await say(`Two. [[tool Agent ${JSON.stringify(SUBAGENT)}]] [[say second]]`);
-    await end();
-    stage.call([...called].sort());
-  },
-
-  async "hooks that decide"(stage) {
     const hookSpecificOutput = (hookEventName: string, more: Options) => ({
       hookSpecificOutput: { hookEventName, ...more },
     });
@@ -239,21 +218,30 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
         : hookSpecificOutput("PostToolUse", { additionalContext: "Looked at" });
     const prompt = ({ prompt }: { prompt: string }) =>
       prompt.startsWith("Three") ? { decision: "block", reason: "Not this" } : {};
-    const { say, end } = talk(stage, {
-      hooks: {
-        PreToolUse: [{ matcher: "Bash", hooks: [before] }],
-        PostToolUse: [{ matcher: "Bash", hooks: [after] }],
-        UserPromptSubmit: [{ hooks: [prompt] }],
-      },
-    });
+    const deciding: Readonly<Record<string, unknown>> = {
+      PreToolUse: { matcher: "Bash", hooks: [before] },
+      PostToolUse: { matcher: "Bash", hooks: [after] },
+      UserPromptSubmit: { hooks: [prompt] },
+    };
+    const hooks = Object.fromEntries(
+      events.map((event) => [event, [{ hooks: [hook(event)] }, ...[deciding[event] ?? []].flat()]]),
+    );
+    // When a subagent's own messages come among the others, the machine decides.
+    const see = (message: unknown) => {
+      if (!(message as Message).parent_tool_use_id) stage.see(message);
+    };
+    const options = { hooks, agents: AGENTS, allowedTools: ["Agent"] };
+    const { say, end } = talk({ ...stage, see }, options);
     await say(`One. ${bash("echo no")} ${bash("touch allowed")} [[say first]]`);
     await say(`Two. ${bash("echo last")} [[say never]]`);
     await say("Three. [[say never]]");
-    await say("Four. [[say fourth]]");
+    await say(`Four. ${bash("echo yes")} ${bash("ls nowhere")} [[say fourth]]`);
+    await say(`Five. [[tool Agent ${JSON.stringify(SUBAGENT)}]] [[say fifth]]`);
     await end();
+    stage.call([...called].sort());
   },
 
-  async "tools of its own"(stage) {
+  async "control, and tools of its own"(stage) {
     const { sdk, call } = stage;
     const add = sdk.tool(
       "add",
@@ -274,20 +262,12 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     const mcpServers = {
       calc: sdk.createSdkMcpServer({ name: "calc", version: "1", tools: [add, fail, forbidden] }),
     };
-    const { say, end } = talk(stage, {
+    const { query, say, tell, until, end } = talk(stage, {
       mcpServers,
-      allowedTools: ["mcp__calc__add", "mcp__calc__fail"],
+      allowedTools: ["Bash", "mcp__calc__add", "mcp__calc__fail"],
       disallowedTools: ["mcp__calc__forbidden"],
     });
-    await say(`One. [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]`);
-    await say("Two. [[tool mcp__calc__fail {}]] [[tool mcp__calc__forbidden {}]] [[say second]]");
-    await say(`Three. [[tool mcp__calc__add {"a":"x"}]] [[say third]]`);
-    await end();
-  },
-
-  async "control"(stage) {
-    const { query, say, tell, until, end } = talk(stage, { allowedTools: ["Bash"] });
-    await say("One. [[say first]]");
+    await say("One. [[say first]]", { uuid: crypto.randomUUID(), origin: { kind: "human" } });
     tell(`Two. ${bash("touch begun; until [ -e never ]; do sleep 0.05; done")} [[say never]]`);
     await until(calls("Bash"));
     await isThere("begun");
@@ -303,6 +283,9 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     } catch (error) {
       stage.see({ thrown: `${error}` });
     }
+    await say(`Five. [[tool mcp__calc__add {"a":1,"b":2}]] [[say fifth]]`);
+    await say("Six. [[tool mcp__calc__fail {}]] [[tool mcp__calc__forbidden {}]] [[say sixth]]");
+    await say(`Seven. [[tool mcp__calc__add {"a":"x"}]] [[say seventh]]`);
     await end();
   },
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -12,27 +12,27 @@ async function fill(real: RealClaude, files: Readonly<Record<string, string>>): 
   }
 }
 
-/** Reads a file of the project and says so: two requests. */
-function reading(real: RealClaude, name: string): string {
-  const file = JSON.stringify({ file_path: `${real.home.project}/${name}` });
-  return `Look [[tool Read ${file}]] [[say read]]`;
-}
+/** What files say of which the model is told, by their paths. */
+const TOLD: Readonly<Record<string, string>> = {
+  "AGENTS.md": "Count to one.",
+  ".claude/AGENTS.md": "Count to two.",
+  "src/AGENTS.md": "Count to three.",
+};
 
-for (const place of ["AGENTS.md", ".claude/AGENTS.md", "src/AGENTS.md"]) {
-  forNewestVersion(`what ${place} says is told as by claude -p`, async (real) => {
-    await fill(real, { "src/main.ts": "1;\n", [place]: "Count to two.\n" });
-    const prompt = reading(real, "src/main.ts");
-    const isTold = () => JSON.stringify(real.api.turns.at(-1)?.body).includes("Count to two.");
-    const isToldByClaude = await asRecorded(
-      real,
-      `plugins/${place.replaceAll("/", "-")}`,
-      async () => {
-        assertEquals((await real.claudeP([prompt])).stdout, "read\n");
-        return isTold();
-      },
-    );
-    assert(isToldByClaude, "claude -p");
-    assertEquals((await real.print([prompt])).stdout, "read\n");
-    assert(isTold(), "claude-print");
-  });
-}
+forNewestVersion(
+  `what ${Object.keys(TOLD).join(", ")} say is told as by claude -p`,
+  async (real) => {
+    await fill(real, { "src/main.ts": "1;\n", ...TOLD });
+    const file = JSON.stringify({ file_path: `${real.home.project}/src/main.ts` });
+    const prompt = `Look [[tool Read ${file}]] [[say read]]`;
+    const told = async (run: RealClaude["print"]) => {
+      assertEquals((await run([prompt])).stdout, "read\n");
+      const body = JSON.stringify(real.api.turns.at(-1)?.body);
+      return Object.entries(TOLD).filter(([, text]) => body.includes(text)).map(([path]) => path);
+    };
+    const ours = await told((args) => real.print(args));
+    const theirs = await asRecorded(real, "plugins/all", () => told((args) => real.claudeP(args)));
+    assertEquals(ours, theirs);
+    assertEquals(ours, Object.keys(TOLD));
+  },
+);
