@@ -2,7 +2,6 @@ import { asText, isJsonObject, type JsonObject } from "../../transcript/json_obj
 import type { ControlRequest } from "../../wire/control.ts";
 import type { NotedChanges, SettledMessage } from "../message.ts";
 import type { Consulted } from "../input.ts";
-import { slashWord } from "../prompt/slash_word.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, type Step } from "../step.ts";
 
@@ -67,7 +66,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
         ...(isJsonObject(fields) ? { fields } : {}),
         ...(typeof begun === "string" ? { begun } : {}),
         ...(typeof title === "string" ? { title } : {}),
-        ...(notes ? { changes: changesOf(message.text, said.response) } : {}),
+        ...(notes ? { changes: changesOf(said.response) } : {}),
       },
     },
   };
@@ -80,11 +79,12 @@ const EITHER = /^opusplan\b/iu;
  * How the session goes on because of a command that says so, by what is in force before it and after it. Of one that says
  * nothing of that, or was not understood, only the model hears.
  */
-function changesOf(text: string, { before, after }: JsonObject): NotedChanges {
-  const { name, rest } = slashWord(text) ?? { name: "", rest: "" };
-  if (!isJsonObject(before) || !isJsonObject(after)) return {};
+function changesOf({ fields, before, after }: JsonObject): NotedChanges {
+  const run = isJsonObject(fields) ? fields["local_command_run"] : undefined;
+  if (!isJsonObject(run) || !isJsonObject(before) || !isJsonObject(after)) return {};
+  const { command: name } = run;
   const differs = (field: string) => before[field] !== after[field];
-  const said = rest.trim();
+  const said = asText(run["args"]).trim();
   if (name === "model") {
     const { model } = after;
     return differs("model") || EITHER.test(said)

@@ -103,7 +103,17 @@ function noting(text: string, { before, after }: Readonly<Record<"before" | "aft
   session.hear({
     type: "consulted",
     id,
-    said: { response: { text: "said", title: "T", before, after } },
+    said: {
+      response: {
+        ...{ text: "said", title: "T", before, after },
+        fields: {
+          local_command_run: {
+            command: text.slice(1, text.indexOf(" ")),
+            args: text.slice(text.indexOf(" ")),
+          },
+        },
+      },
+    },
   });
   assertEquals(session.effects.filter(({ type }) => type === "deliver"), []);
   const [turn] = session.effects.filter((effect) => effect.type === "turn");
