@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { forNewestVersion } from "../for_each_version.ts";
-import { parseFrames, parseObject } from "../print_mode_facts.ts";
+import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 /** Installs the shim before the real Claude Code on PATH, and says how to call it. */
@@ -24,23 +24,18 @@ async function shimmed(real: RealClaude) {
     }).ended;
 }
 
-forNewestVersion("claude -p through the shim is a run of claude-print", async (real) => {
-  const claude = await shimmed(real);
-  const { code, stdout, stderr } = await claude(["-p", "--output-format=json", "[[say hi]]"]);
-  assertEquals([code, stderr], [0, ""]);
-  const { result, claude_version } = parseObject(stdout);
-  assertEquals([result, claude_version], ["hi", real.version]);
-  assertMatch(real.api.turns.at(-1)?.text ?? "", /cc_entrypoint=cli;/u);
-});
-
-forNewestVersion("what the Agent SDKs ask for gets its answer through the shim", async (real) => {
-  const claude = await shimmed(real);
-  const ask = { type: "user", message: { role: "user", content: "[[say hi]]" } };
-  const { code, stdout, stderr } = await claude(
-    ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"],
-    { stdin: `${JSON.stringify({ ...ask, parent_tool_use_id: null, session_id: "" })}\n` },
-  );
-  assertEquals([code, stderr], [0, ""]);
-  const { result, claude_version } = parseFrames(stdout).at(-1) ?? {};
-  assertEquals([result, claude_version], ["hi", real.version]);
-});
+forNewestVersion(
+  "what the Agent SDKs ask for through the shim is a run of claude-print",
+  async (real) => {
+    const claude = await shimmed(real);
+    const ask = { type: "user", message: { role: "user", content: "[[say hi]]" } };
+    const { code, stdout, stderr } = await claude(
+      ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"],
+      { stdin: `${JSON.stringify({ ...ask, parent_tool_use_id: null, session_id: "" })}\n` },
+    );
+    assertEquals([code, stderr], [0, ""]);
+    const { result, claude_version } = parseFrames(stdout).at(-1) ?? {};
+    assertEquals([result, claude_version], ["hi", real.version]);
+    assertMatch(real.api.turns.at(-1)?.text ?? "", /cc_entrypoint=cli;/u);
+  },
+);

@@ -18,11 +18,13 @@ async function cassette(real: RealClaude, action: "replay" | "svg") {
 forNewestVersion(
   "a recorded run by paste replays without a difference, and is drawn",
   async (real) => {
+    const prompt = "Look\nat [[bash echo $((6*7))]]\n[[say It is 42.]]";
     const run = await real.print([
       ...["--inject", "paste", "--allowedTools", "Bash", "--record", folderOf(real), "--"],
-      "Look [[bash echo $((6*7))]] [[say It is 42.]]",
+      prompt,
     ]);
     assertEquals(run, { code: 0, stdout: "It is 42.\n", stderr: "" });
+    assertEquals(real.api.turns.map(({ prompt }) => prompt), [prompt, prompt]);
     const { cast, tape } = readCassette(folderOf(real));
     assertEquals(cast.header.claude_print.claude_version, real.version);
     assertEquals(

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { StartedRun } from "../real_claude.ts";
 
@@ -15,10 +15,10 @@ async function until(run: StartedRun, condition: () => boolean): Promise<void> {
   }
 }
 
-/** Which signals end answers with every version: the others need no more than the newest. */
+/** Each with one version: what a signal does to this program does not hang on that. */
 const SIGNALS = [
-  { signal: "SIGINT", code: 130, forVersions: forNewestVersion },
-  { signal: "SIGTERM", code: 143, forVersions: forEachVersion },
+  { signal: "SIGINT", code: 130, forVersions: forEarlierVersions },
+  { signal: "SIGTERM", code: 143, forVersions: forNewestVersion },
 ] as const;
 
 for (const { signal, code, forVersions } of SIGNALS) {
@@ -68,16 +68,21 @@ forEarlierVersions("SIGINT ends a running tool too, and keeps the text before it
   assertEquals([subtype, terminal_reason, result], ["interrupted", "aborted_tools", "I look"]);
 });
 
-forEachVersion("a prompt that a hook has blocked ends the run as claude -p does", async (real) => {
-  const settings = JSON.stringify({
-    hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "echo no >&2; exit 2" }] }] },
-  });
-  const args = [...JSON_FORMAT, "--settings", settings, "--", "Hi. [[say never]]"];
-  const { code, stdout, stderr } = await real.print(args);
-  const { subtype, result, is_error, num_turns } = parseObject(stdout);
-  assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
-  assertStringIncludes(`${result}`, "operation blocked by hook:");
-});
+forNewestVersion(
+  "a prompt that a hook has blocked ends the run as claude -p does",
+  async (real) => {
+    const settings = JSON.stringify({
+      hooks: {
+        UserPromptSubmit: [{ hooks: [{ type: "command", command: "echo no >&2; exit 2" }] }],
+      },
+    });
+    const args = [...JSON_FORMAT, "--settings", settings, "--", "Hi. [[say never]]"];
+    const { code, stdout, stderr } = await real.print(args);
+    const { subtype, result, is_error, num_turns } = parseObject(stdout);
+    assertEquals([code, stderr, subtype, is_error, num_turns], [0, "", "success", false, 0]);
+    assertStringIncludes(`${result}`, "operation blocked by hook:");
+  },
+);
 
 // A run that is recorded ends so in the middle of its answer.
 forNewestVersion("--timeout ends the run and its tool with 124", async (real) => {
