@@ -41,10 +41,18 @@ export function interrupt(state: SessionState, ending: Ending): Step {
   if (!underWay) return end(state, ending);
   return act({ ...state, phase: "interrupting", ending }, [
     ...clearedDeadlines(),
-    write(`${KEPT_OUT}${ESCAPE}`),
+    write(isToldOf(ending) ? `${KEPT_OUT}${ESCAPE}` : ESCAPE),
     deadline("interrupt", INTERRUPT_MS),
     { type: "trace", text: `${ending.kind}: Escape pressed` },
   ]);
+}
+
+/**
+ * Whether the model is told later that a turn was stopped which had said nothing yet: `claude -p` writes that down after
+ * SIGINT (2.1.330), and after any other signal keeps the prompt alone.
+ */
+export function isToldOf(ending: Ending | undefined): boolean {
+  return ending?.kind !== "interrupted" || ending.signal === "SIGINT";
 }
 
 /**

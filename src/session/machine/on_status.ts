@@ -1,7 +1,7 @@
 import { isAsking } from "../control/asking.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
-import { end } from "../ending.ts";
+import { end, isToldOf } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
 import type { ChildStatus, SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
@@ -13,6 +13,8 @@ import { lookWhenQuiet, overWhenIdle, overWhenRecorded } from "../waits.ts";
  * lines are held back for 0.1 s, and longer on a busy machine.
  */
 const RECORDED_MS = 1500;
+/** The same where there may be nothing to write down, and somebody waits for this program to stop. */
+const HURRIED_MS = 300;
 
 /** The child says whether it is idle, busy, or waits for somebody. */
 export function onStatus(
@@ -31,7 +33,11 @@ export function onStatus(
     },
   };
   // What there was of an answer gets into the transcript a moment after the child is idle.
-  if (state.phase === "ending" || state.phase === "interrupting") return stay(next);
+  if (state.phase === "ending") return stay(next);
+  if (state.phase === "interrupting") {
+    const isHurried = status !== "busy" && !isToldOf(state.ending);
+    return act(next, isHurried ? [deadline("interrupt", HURRIED_MS)] : []);
+  }
   if (state.phase === "aborting") {
     return act(next, status === "busy" ? [] : [deadline("interrupt", RECORDED_MS)]);
   }

@@ -487,6 +487,18 @@ Deno.test("a turn under way is stopped with Escape, and its text so far waited f
   assertEquals(session.ending(), { kind: "interrupted", signal: "SIGINT" });
 });
 
+Deno.test("a signal that claude -p does not tell the model of leaves the prompt alone, and does not wait long", () => {
+  const session = simulate();
+  session.hear(status("busy"));
+  session.hear({ type: "signal", signal: "SIGTERM" });
+  assertEquals(session.typed(), "\x1b");
+  session.hear(status("idle"));
+  session.wait(299);
+  assertEquals(session.signals(), []);
+  session.wait(1);
+  assertEquals(session.signals(), ["SIGTERM tree"]);
+});
+
 Deno.test("a child that does not heed Escape is gone within 3 s of the first signal", () => {
   const session = simulate();
   session.hear(status("busy"));
