@@ -27,6 +27,8 @@ export function processesOf(path: string): readonly string[] {
     if (!/^\d+$/.test(pid)) continue;
     try {
       const commandLine = Deno.readTextFileSync(`/proc/${pid}/cmdline`);
+      // A thread of the kernel, or a process that has ended and that nobody has asked about yet.
+      if (commandLine === "") continue;
       const belongs = commandLine.includes(path) ||
         Deno.readTextFileSync(`/proc/${pid}/environ`).includes(path) ||
         Deno.readLinkSync(`/proc/${pid}/cwd`).startsWith(path);

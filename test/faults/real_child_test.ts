@@ -8,7 +8,7 @@ forNewestVersion(
   "Claude Code killed in a tool ends the run, its tool and its wait",
   async (real) => {
     const args = ["--output-format", "json", "--allowedTools", "Bash"];
-    const run = real.start([...args, "--", "Wait. [[bash tail -f /dev/null]]"]);
+    const run = real.start([...args, "--", "Wait. [[bash touch begun; tail -f /dev/null]]"]);
     let isOver = false;
     run.ended.finally(() => isOver = true);
     while (!isOver && !isAtWork(real)) await new Promise((done) => setTimeout(done, 20));
@@ -21,7 +21,7 @@ forNewestVersion(
 
 /** Whether the tool runs. */
 function isAtWork(real: RealClaude): boolean {
-  return processesOf(real.home.path).some((line) => line.endsWith("tail -f /dev/null"));
+  return [...Deno.readDirSync(real.home.project)].length > 0;
 }
 
 /** The pid of the Claude Code that runs. */

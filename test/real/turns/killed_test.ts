@@ -22,8 +22,9 @@ forNewestVersion(
     const run = real.start([
       "--allowedTools=Bash",
       "--",
-      "Wait. [[bash exec env -i tail -f /dev/null]]",
+      "Wait. [[bash touch begun; exec env -i tail -f /dev/null]]",
     ]);
+    await until(() => [...Deno.readDirSync(project)].length > 0);
     await until(() => processesOf(path).some((line) => line.endsWith("tail -f /dev/null")));
     run.kill("SIGKILL");
     await run.ended;
