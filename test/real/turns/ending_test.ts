@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { StartedRun } from "../real_claude.ts";
 
