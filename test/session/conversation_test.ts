@@ -447,6 +447,25 @@ Deno.test("what a child cannot change is for the next one, which the next messag
   assertEquals(untakenMessages(session.state()).map(({ text }) => text), ["two"]);
 });
 
+Deno.test("another model is refused where a hook has a say in it, which would not be called", () => {
+  const session = simulate({
+    ...OPTIONS,
+    caller: { idPrefix: "q", callbacks: [], watchesModels: true },
+  });
+  session.hear({
+    type: "control",
+    request: { id: "r", subtype: "set_model", body: { model: "m" } },
+  });
+  const [response] = session.effects.flatMap((effect) =>
+    effect.type === "respond" && effect.response.subtype === "error" ? [effect.response.error] : []
+  );
+  assertEquals(
+    response?.split(":")[0],
+    "Cannot set the model",
+  );
+  assertEquals(session.state().changes, undefined);
+});
+
 Deno.test("a change that makes no sense is refused, and changes nothing", () => {
   const session = rested();
   for (

@@ -34,6 +34,7 @@ const CALLER = {
     z.object({ name: z.string(), server: z.exactOptional(z.string()), tool: z.string() }),
   ),
   mayBypass: z.exactOptional(z.literal(true)),
+  watchesModels: z.exactOptional(z.literal(true)),
   servers: z.exactOptional(z.array(z.string())),
   setServers: z.exactOptional(z.record(z.string(), z.unknown())),
   switched: z.exactOptional(z.record(z.string(), z.boolean())),

@@ -6,11 +6,12 @@ import {
   findCustomCommand,
   pluginDirs,
 } from "../../sandbox/child/custom_command.ts";
+import { watchesModels } from "../../sandbox/child/foreign_settings.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
 export const LONGEST_REPLY = 1_000_000;
@@ -62,9 +63,7 @@ export function gatePrompt(
     mcpServers: facts.mcpServers > 0,
     conversation: options.conversation === true,
     keepsSession: options.persistSession,
-    watchesModels: facts.settings.some(({ hooks }) =>
-      isJsonObject(hooks) && ["PreModelSwitch", "PostModelSwitch"].some((event) => event in hooks)
-    ),
+    watchesModels: watchesModels(facts.settings),
     rendezvous: options.inject === "stdin" && JSON.stringify(prompt).length <= LONGEST_REPLY,
   });
   switch (judgement.kind) {

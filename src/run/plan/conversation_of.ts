@@ -4,7 +4,7 @@ import type { FramesOptions } from "../../frames/telling/frames_state.ts";
 import { callerServersOf, type Decisions, shellOutputOf, toolPrefix } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
-import { mayHaveOtherStopHooks } from "../../sandbox/child/foreign_settings.ts";
+import { mayHaveOtherStopHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { partsOf } from "../../sandbox/folder/folder_parts.ts";
@@ -64,7 +64,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
 /** What the session is told of a caller that decides for it. */
 function callerOptions(
   order: RunOrder,
-  { facts: { seed, outputProblem, promptServer }, decided: { agents } }: Pick<
+  { facts: { seed, outputProblem, promptServer, settings }, decided: { agents } }: Pick<
     Known,
     "facts" | "decided"
   >,
@@ -88,6 +88,7 @@ function callerOptions(
       ...(order.setServers === undefined ? {} : { setServers: order.setServers }),
       ...(order.switched === undefined ? {} : { switched: order.switched }),
       ...(mayBypass ? { mayBypass } : {}),
+      ...(watchesModels(settingsOfHooks(settings, order)) ? { watchesModels: true } : {}),
       ...(id === undefined ? {} : { initialized: error === undefined ? { id } : { id, error } }),
     },
   };

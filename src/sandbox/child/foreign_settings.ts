@@ -44,6 +44,18 @@ export function mayHaveOtherStopHooks(settings: readonly JsonObject[]): boolean 
   );
 }
 
+/**
+ * Whether a hook has a say in another model, or hears of it: Claude Code calls it when its model changes (2.1.330), and
+ * nobody when one with another model is started.
+ *
+ * @param settings every settings object that applies to the run, less the hooks that are not read
+ */
+export function watchesModels(settings: readonly JsonObject[]): boolean {
+  return settings.some(({ hooks }) =>
+    isJsonObject(hooks) && ["PreModelSwitch", "PostModelSwitch"].some((event) => event in hooks)
+  );
+}
+
 /** Settings that start a program to draw or to complete something on the screen, which print mode does not have. */
 const SCREEN_COMMANDS = ["statusLine", "subagentStatusLine", "fileSuggestion"];
 

@@ -13,6 +13,8 @@ export interface CallerOptions {
   readonly promptTool?: PromptTool;
   /** Whether the caller may have the mode in which no permission is needed. */
   readonly mayBypass?: true;
+  /** Whether a hook of the settings has a say in another model: it is not called where that is another child's. */
+  readonly watchesModels?: true;
   /** The names of its MCP servers, those that it has set, and those that it has switched off or on again. */
   readonly servers?: readonly string[];
   readonly setServers?: JsonObject;

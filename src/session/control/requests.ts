@@ -142,6 +142,14 @@ function onSetModel(state: SessionState, request: ControlRequest): Step {
       refuse(request, { error: "Cannot set the model: its name has to be text, and not so long" }),
     ]);
   }
+  if (state.options.caller?.watchesModels) {
+    return act(state, [
+      refuse(request, {
+        error:
+          "Cannot set the model: a hook for PreModelSwitch or PostModelSwitch is set, which would not be called; begin another conversation with --model",
+      }),
+    ]);
+  }
   const named = typeof model === "string" && model !== "" && model !== "default" ? model : null;
   const answer = isNew(state) ? { response: { model: named ?? "default" } } : {};
   return act(changed(state, { model: named }), [

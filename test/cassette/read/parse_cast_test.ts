@@ -65,6 +65,7 @@ const CALLER: Required<CallerOptions> = {
   permissions: true,
   promptTool: { name: "mcp__s__t", server: "s", tool: "t" },
   mayBypass: true,
+  watchesModels: true,
   servers: ["calc"],
   setServers: { calc: { type: "sdk" } },
   switched: { calc: false },

@@ -242,6 +242,24 @@ rule("agents that are too long for a command line are files as the user has them
   },
 });
 
+const HOOKED = (source: "user" | "project"): Partial<PlanFacts> => ({
+  settings: [{ source, values: { hooks: { PreModelSwitch: [] } } }],
+});
+
+rule("a hook that has a say in another model is known, and of the user's only those that are run", {
+  see: ({ conversation: { session: { caller } } }) => caller?.watchesModels,
+  rows: {
+    "nobody's": { order: { prompt: undefined }, is: undefined },
+    "the project's": { order: { prompt: undefined }, facts: HOOKED("project"), is: true },
+    "the user's": { order: { prompt: undefined }, facts: HOOKED("user"), is: undefined },
+    "the user's that are run": {
+      order: { prompt: undefined, inheritHooks: true },
+      facts: HOOKED("user"),
+      is: true,
+    },
+  },
+});
+
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
 rule(
