@@ -312,7 +312,7 @@ forEachVersion("what a caller asks about Claude Code is answered as by claude -p
 });
 
 forNewestVersion(
-  "a caller's servers are told of, switched and set as by claude -p",
+  "a conversation's servers have tools for its first request, and are told of, switched and set as by claude -p",
   async (real) => {
     const works = { type: "stdio", command: Deno.execPath(), args: MCP_SERVER };
     const config = { mcpServers: { works, broken: { command: "/nonexistent" } } };
@@ -347,7 +347,7 @@ forNewestVersion(
           }));
           const init = { subtype: "initialize", hooks: {}, sdkMcpServers: ["calc"] };
           await send(request("init", init));
-          await say("One. [[say first]]");
+          await say('One. [[tool mcp__works__shout {"text":"one"}]] [[say first]]');
           await heard(RESULT, 1);
           for (const [id, body] of steps) {
             await send(request(id, body));
@@ -362,7 +362,11 @@ forNewestVersion(
           await heard('"request_id":"end"');
           await say("Three. [[say never]]");
         },
-        ["--mcp-config", JSON.stringify(config), "--allowedTools", "mcp__more__shout"],
+        [
+          "--mcp-config",
+          JSON.stringify(config),
+          "--allowedTools=mcp__works__shout,mcp__more__shout",
+        ],
       );
       const frames = parseFrames(stdout);
       const answers = frames.filter(({ type }) => type === "control_response")
@@ -378,6 +382,9 @@ forNewestVersion(
       };
     };
     const ours = await told(hold);
+    const [first, second] = real.api.turns;
+    assertStringIncludes(first?.text.replace("[[tool mcp__", "") ?? "", "mcp__works__shout");
+    assertStringIncludes(second?.text ?? "", '"ONE"');
     assertEquals(JSON.stringify(ours.told).includes('"shout"'), true);
     assertEquals(ours.code, 0);
     assertEquals(

@@ -1,7 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
-import { hold } from "../hold_conversation.ts";
+import { forEachVersion } from "../for_each_version.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -27,22 +26,8 @@ function assertCalled({ api }: RealClaude, tool: string): void {
   assertEquals(others, []);
 }
 
-forNewestVersion(
-  "a conversation's first request knows the tools of MCP servers, which are called",
-  async (real) => {
-    const tool = "mcp__loud__shout";
-    const { code, stdout, stderr } = await hold(real, async ({ say, heard }) => {
-      await say(calling(tool));
-      await heard('"type":"result"');
-    }, [`--mcp-config=${CONFIG}`, `--allowedTools=${tool}`]);
-    assertEquals([code, stderr], [0, ""]);
-    assertStringIncludes(stdout, '"result":"ok"');
-    assertCalled(real, tool);
-  },
-);
-
 forEachVersion(
-  "so does a run's, and servers are listed as by claude -p, wherever they are configured",
+  "the first request knows the tools of MCP servers, which are called, and listed as by claude -p, wherever they are configured",
   async (real) => {
     const { loud, broken } = JSON.parse(CONFIG).mcpServers;
     const tool = "mcp__dynamic__shout";

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { asRecorded } from "../as_recorded.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
@@ -107,13 +107,14 @@ forNewestVersion(
     const run = (
       prompt: string,
     ) => ["--mcp-config", CONFIG, "--permission-prompt-tool", "mcp__loud_one__judge", "--", prompt];
-    const [unasked, asked, theirs, foreign] = await Promise.all([
-      real.print(run("[[say fine]]")),
-      real.print(run(`${calls("x")} [[say end]]`)),
-      real.claudeP(run(`${calls("x")} [[say end]]`), { recorded: "prompt_tool/missing" }),
+    const prompt = `Look [[bash ls]] ${calls("x")} [[say end]]`;
+    const [asked, theirs, foreign] = await Promise.all([
+      real.print(run(prompt)),
+      real.claudeP(run(prompt), { recorded: "prompt_tool/missing" }),
       real.print(["--permission-prompt-tool", "mcp__other__judge", "--", calls("x")]),
     ]);
-    assertEquals(unasked, { code: 0, stdout: "fine\n", stderr: "" });
+    const unasked = real.api.turns.filter(({ text }) => text.includes("Look [[bash ls]]"));
+    assert(unasked.length > 1, "a call that needs no permission is made");
     assertEquals([asked.code, asked.stdout], [theirs.code, theirs.stdout]);
     assertEquals(
       asked.stderr.split("\n")[0],
