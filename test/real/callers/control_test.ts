@@ -19,6 +19,8 @@ const ASKS_CALLER = ["--permission-prompt-tool", "stdio"];
 const UNTOLD = [
   ...["blocked_path", "decision_reason", "decision_reason_type", "permission_suggestions"],
   ...["decision_reason_hook_event", "decision_reason_hook_source"],
+  // Of whose configuration a server is (2.1.330), which to the child is another one.
+  "mcp_server",
   ...["tool_use_id", "session_id", "transcript_path", "prompt_id", "duration_ms"],
 ];
 
