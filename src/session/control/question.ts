@@ -99,9 +99,9 @@ export interface WaitingMessage {
   readonly message: JsonObject;
 }
 
-/** A line of the transcript, or of a subagent's, whose frames have not been printed yet. */
+/** A line of the transcript, or of a subagent's, that is of calls, and whose frames have not been printed yet. */
 export interface UntoldLine {
-  readonly entry: Exclude<Entry, { readonly type: "other" }>;
+  readonly entry: Extract<Entry, { readonly type: "assistant" | "user" }>;
   readonly agentId?: string;
 }
 

@@ -5,8 +5,8 @@ import {
   onServerMessage,
   onTold,
   onToolAnswer,
-  withUntold,
 } from "../control/asking.ts";
+import { withUntold } from "../control/told_calls.ts";
 import { onChildGone, onConsulted } from "../control/consulting.ts";
 import { stopsOver, withTasks } from "../control/stopping.ts";
 import { onControl } from "../control/requests.ts";

@@ -1,0 +1,129 @@
+import type { Entry } from "../../transcript/entry.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { announces } from "../ending.ts";
+import type { HookPayload } from "../input.ts";
+import type { SessionState } from "../session_state.ts";
+import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";
+
+/** What waits for the caller to have been told what it is about. */
+export type Waiting = WaitingHook | WaitingMessage;
+
+/** Whether it is a hook that waits. */
+export function isHook(waiting: Waiting): waiting is WaitingHook {
+  return "hookId" in waiting;
+}
+
+/** Keeps a line of a transcript that is of calls until its frames have been printed. */
+export function withUntold(
+  state: SessionState,
+  entry: Entry,
+  { agentId }: { readonly agentId?: string } = {},
+): SessionState {
+  if (state.options.caller === undefined || !isOfCalls(entry)) return state;
+  const line = { entry, ...(agentId === undefined ? {} : { agentId }) };
+  return { ...state, untold: [...state.untold, line] };
+}
+
+/** Whether a line makes calls or holds results of some: most do neither. */
+function isOfCalls(entry: Entry): entry is UntoldLine["entry"] {
+  if (entry.type !== "assistant" && entry.type !== "user") return false;
+  const { content } = entry.message;
+  return typeof content !== "string" &&
+    content.some(({ type, tool_use_id: id }) => type === "tool_use" || id !== undefined);
+}
+
+/** Notes the calls that have been told, and those whose results have been. */
+export function withTold(before: SessionState): SessionState {
+  if (before.untold.length === 0) return before;
+  return before.untold.reduce(withCalls, { ...before, untold: [] });
+}
+
+function withCalls(state: SessionState, { entry, agentId }: UntoldLine): SessionState {
+  if (entry.type === "assistant") {
+    const made = entry.message.content.flatMap((block): readonly ToolCall[] =>
+      block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
+        ? [{
+          id: block.id,
+          name: block.name,
+          input: block.input,
+          ...(agentId === undefined ? {} : { agentId }),
+        }]
+        : []
+    );
+    return made.length === 0
+      ? state
+      : { ...state, calls: [...state.calls.filter((call) => !isPast(call, agentId)), ...made] };
+  }
+  if (typeof entry.message.content === "string") return state;
+  const returned = new Set(entry.message.content.map(({ tool_use_id: id }) => id));
+  return state.calls.some(({ id }) => returned.has(id))
+    ? {
+      ...state,
+      calls: state.calls.map((call) => returned.has(call.id) ? { ...call, returned: true } : call),
+    }
+    : state;
+}
+
+function isPast(call: ToolCall, agentId: string | undefined): boolean {
+  return call.returned === true && call.agentId === agentId;
+}
+
+/**
+ * Whether the frames of what a question is about have been printed: the call of a tool, the results of several, or the
+ * answer that is the last. `claude -p` asks after them too (2.1.197 and 2.1.330); of subagents it asks its hooks first.
+ */
+export function isTold(state: SessionState, waiting: Waiting): boolean {
+  if (!isHook(waiting)) return isCallTold(state, calledBy(waiting.message));
+  const { payload, callback } = waiting;
+  if (callback === undefined) return callOf(state, payload) !== undefined;
+  const { tool_use_id: id, last_assistant_message: message } = payload;
+  switch (callback.event) {
+    case "PreToolUse":
+    case "PostToolUse":
+    case "PostToolUseFailure":
+      return isCallTold(state, id);
+    case "PermissionRequest": {
+      const { tool_name: name, agent_id: agentId } = payload;
+      return state.calls.some((call) => call.name === name && call.agentId === agentId);
+    }
+    case "PostToolBatch":
+      return areReturned(state, payload["tool_calls"]);
+    case "Stop":
+      return typeof message !== "string" || message.trim() === "" ||
+        announces(message, state.answer);
+    default:
+      return true;
+  }
+}
+
+/** The id of the call that a message to an MCP server makes, if it makes one of the model's. */
+function calledBy({ method, params }: JsonObject): unknown {
+  const meta = isJsonObject(params) ? params["_meta"] : undefined;
+  return method === "tools/call" && isJsonObject(meta) ? meta["claudecode/toolUseId"] : undefined;
+}
+
+/** Whether a call has been told; what has no id can be waited for by nobody. */
+function isCallTold({ calls }: SessionState, id: unknown): boolean {
+  return typeof id !== "string" || calls.some((call) => call.id === id);
+}
+
+/** Whether results of calls have been told: one of them at least, and none is missing of a call that is known. */
+function areReturned({ calls }: SessionState, batch: unknown): boolean {
+  if (!Array.isArray(batch)) return true;
+  const ids = new Set(batch.map((call) => isJsonObject(call) ? call["tool_use_id"] : undefined));
+  const known = calls.filter(({ id }) => ids.has(id));
+  return known.length > 0 && known.every(({ returned }) => returned);
+}
+
+/** The call that a permission is for: that with the same input, else the only one of the tool's. */
+export function callOf(
+  { calls }: SessionState,
+  { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
+): ToolCall | undefined {
+  const open = calls.filter((call) =>
+    call.name === name && call.agentId === agentId && !call.asked && !call.returned
+  );
+  const text = JSON.stringify(input);
+  return open.find((call) => JSON.stringify(call.input) === text) ??
+    (open.length === 1 ? open[0] : undefined);
+}
