@@ -156,10 +156,15 @@ export function overAtOnce(state: SessionState): Step | undefined {
     : undefined;
 }
 
-/** The announced end of the last turn, where nothing is known that may follow it, and the child is kept at its end. */
+/**
+ * The announced end of the last turn, where nothing is known that may follow it, and the child is kept at its end. A Stop
+ * hook that waits for an answer has not ended when it is given one, and would be noted to have failed.
+ */
 function lastAnnounced(state: SessionState): Ending | undefined {
   const over = announced(state);
-  return state.options.keptAtEnd && over?.kind === "answered" && isLast(state) &&
+  const { keptAtEnd, conversation, output } = state.options;
+  const isAnswered = conversation === true || output !== undefined;
+  return keptAtEnd && !isAnswered && over?.kind === "answered" && isLast(state) &&
       !awaitsNext(state, over)
     ? over
     : undefined;

@@ -135,20 +135,25 @@ Deno.test("a turn whose cost is not told is over all the same", () => {
   assertEquals([turns(session), phase(session)], [["answered"], "resting"]);
 });
 
-Deno.test("the last turn ends at its Stop where the child keeps its lines, and its cost comes at the end", () => {
+Deno.test("the last turn ends once the child is idle, and its cost comes at the end", () => {
   const session = rested();
   say(session, "one");
   session.hear({ type: "closed" });
-  answered(session, "one");
+  answered(session, "one", { asks: "stop-1" });
+  // The hook has yet to end, now that it is answered.
+  assertEquals([answers(session), session.signals()], [["stop-1"], []]);
+  status(session, "idle");
   assertEquals([turns(session), session.signals()], [[], ["SIGTERM"]]);
 });
 
-Deno.test("the end of input while a Stop is settled ends the run at once", () => {
+Deno.test("the end of input while a Stop is settled ends the run as soon as the child is idle", () => {
   const session = rested();
   say(session, "one");
   answered(session, "one");
   assertEquals(session.signals(), []);
   session.hear({ type: "closed" });
+  assertEquals(session.signals(), []);
+  status(session, "idle");
   assertEquals([turns(session), session.signals()], [[], ["SIGTERM"]]);
 });
 

@@ -88,7 +88,11 @@ umask 077
 d=\${0%/*}
 s=${shellQuote(secret)}
 p="$d/payloads/$$"
-if [ "$1" = ${ASKS} ] && ! kill -0 ${pid} 2> /dev/null; then exit 0; fi
+if [ "$1" = ${ASKS} ]; then
+  # One that was killed may not be gone yet, as long as nobody has asked what became of it.
+  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || exit 0
+  case \${run##*)} in ' '[ZX]*) exit 0 ;; esac
+fi
 if ! cat > "$p"; then
   printf '\\n%s ${UNHEARD}\\n' "$s" 1<> "$d/hooks.fifo"
   exit 0

@@ -64,17 +64,33 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
   assert(!isThere(`${ground.path}/ran`));
 });
 
-Deno.test("a hook that asks waits for nobody who has been killed, and leaves nothing", async () => {
+Deno.test("a hook that asks waits for nobody who has been killed, whether anybody knows of that or not", async () => {
   using ground = new Ground();
   const gone = new Deno.Command("true").spawn();
   await gone.status;
-  using sandbox = ground.sandbox({ pid: gone.pid });
-  const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
-    args: [`${sandbox.path}/own/hook`, "asks"],
-    stdin: "null",
-  }).output();
-  assertEquals([code, stdout.length, stderr.length], [0, 0, 0]);
-  assertEquals([...Deno.readDirSync(sandbox.payloadDir)], []);
+  // Nobody asks what has become of the inner shell: the outer one has become another program.
+  const parent = new Deno.Command("/bin/sh", {
+    args: ["-c", '/bin/sh -c "exit 0" & echo $!; exec cat'],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = parent.stdout.getReader();
+  const zombie = Number(new TextDecoder().decode((await reader.read()).value));
+  while (!/\) Z /u.test(Deno.readTextFileSync(`/proc/${zombie}/stat`))) {
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  for (const pid of [gone.pid, zombie]) {
+    using sandbox = ground.sandbox({ pid });
+    const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
+      args: [`${sandbox.path}/own/hook`, "asks"],
+      stdin: "null",
+    }).output();
+    assertEquals([code, stdout.length, stderr.length], [0, 0, 0]);
+    assertEquals([...Deno.readDirSync(sandbox.payloadDir)], []);
+  }
+  await parent.stdin.close();
+  await reader.cancel();
+  await parent.status;
 });
 
 /** Runs a hook, which is answered with its own id if it asks: what it prints, and how it was heard. */
