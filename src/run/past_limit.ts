@@ -1,5 +1,6 @@
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Report } from "../frames/result/report.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { resumedOrder } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { StoppedError } from "./stopped_error.ts";
@@ -27,8 +28,10 @@ export function resetOf(
 ): number | undefined {
   const seconds = result.claude_limits?.reached?.resets_at;
   if (seconds === undefined) return undefined;
-  const isExact = seconds % 60 !== 0;
-  const until = seconds * 1000 + (isExact ? GRACE_MS : GRACE_BEFORE_330_MS);
+  const graceMs = isVersionAtLeast(result.claude_version, "2.1.330")
+    ? GRACE_MS
+    : GRACE_BEFORE_330_MS;
+  const until = seconds * 1000 + graceMs;
   return until - now <= longestMs ? until : undefined;
 }
 

@@ -68,17 +68,22 @@ Deno.test("a hook that asks waits for nobody who has been killed, whether anybod
   using ground = new Ground();
   const gone = new Deno.Command("true").spawn();
   await gone.status;
-  // Nobody asks what has become of the inner shell: the outer one has become another program.
+  // A shell asks what has become of its children, in its own time, unless it is another program by then.
   const parent = new Deno.Command("/bin/sh", {
-    args: ["-c", '/bin/sh -c "exit 0" & echo $!; exec cat'],
+    args: ["-c", "sleep 600 & echo $!; exec cat"],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
   const reader = parent.stdout.getReader();
   const zombie = Number(new TextDecoder().decode((await reader.read()).value));
-  while (!/\) Z /u.test(Deno.readTextFileSync(`/proc/${zombie}/stat`))) {
-    await new Promise((done) => setTimeout(done, 5));
-  }
+  const until = async (pid: number, line: RegExp) => {
+    while (!line.test(Deno.readTextFileSync(`/proc/${pid}/stat`))) {
+      await new Promise((done) => setTimeout(done, 5));
+    }
+  };
+  await until(parent.pid, /\(cat\)/u);
+  Deno.kill(zombie, "SIGKILL");
+  await until(zombie, /\) Z /u);
   for (const pid of [gone.pid, zombie]) {
     using sandbox = ground.sandbox({ pid });
     const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
