@@ -94,6 +94,12 @@ export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told
       (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
     );
   }
+  if (isOfEarlier(entry, before)) {
+    return and(
+      say(before, (context) => framesOfEntry(entry, context)),
+      (state) => told(withCalls(state, entry)),
+    );
+  }
   const [block, ...others] = entry.message.content;
   return and(
     openFor(before, entry),
@@ -107,6 +113,16 @@ export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told
 /** Whether a line is Claude Code's own, such as an API error, in the place of an answer. */
 export function standsInPlace({ isApiErrorMessage, message }: AssistantEntry): boolean {
   return isApiErrorMessage === true || message.model === "<synthetic>";
+}
+
+/**
+ * Whether a line is of an answer before the one that is being told, which came so soon that its hook was heard before
+ * that line was written: a call comes after the text of its answer, and nothing shows that text.
+ */
+function isOfEarlier({ message: { content } }: AssistantEntry, { partial }: FramesState): boolean {
+  const { open } = partial ?? NO_PARTS;
+  return open !== undefined && open.apiId === undefined && open.text.trim() !== "" &&
+    content[0]?.type === "tool_use";
 }
 
 /** Sees to it that the answer is open of which a line is a part. */
@@ -198,13 +214,16 @@ function endShownText(state: FramesState, text: string): Told {
 }
 
 function noteLine(state: FramesState, entry: AssistantEntry): FramesState {
-  const { open, calls } = state.partial ?? NO_PARTS;
-  if (open === undefined) return state;
-  const called = entry.message.content.flatMap(({ type, id }) =>
+  const { open } = state.partial ?? NO_PARTS;
+  return open === undefined ? state : withCalls(withOpen(state, { ...open, last: entry }), entry);
+}
+
+function withCalls(state: FramesState, { message }: AssistantEntry): FramesState {
+  const { calls } = state.partial ?? NO_PARTS;
+  const called = message.content.flatMap(({ type, id }) =>
     type === "tool_use" && typeof id === "string" ? [id] : []
   );
-  const next = withOpen(state, { ...open, last: entry });
-  return called.length === 0 ? next : changed(next, { calls: new Set([...calls, ...called]) });
+  return called.length === 0 ? state : changed(state, { calls: new Set([...calls, ...called]) });
 }
 
 /** What the model is told comes after what it has said. */

@@ -173,6 +173,25 @@ Deno.test("what hooks tell of the next answer waits for what the model is told b
   ]);
 });
 
+Deno.test("an answer that comes before the lines of the one ahead of it is told once", () => {
+  const run = begun();
+  display(run, 0, "done", { final: true });
+  const told = run.frames.length;
+  run.push(answerLine("m", call, "tool_use"), result, answerLine("n", text("done")));
+  assertEquals(outline(run.frames.slice(told)), [
+    "assistant tool_use(Bash)",
+    "user",
+    "assistant text(done)",
+    "content_block_stop 0",
+    'message_delta "end_turn"',
+    "message_stop",
+  ]);
+  const ids = run.frames.filter(({ type }) => type === "assistant")
+    .map((frame) => (frame as AssistantFrame).message.id);
+  assertEquals([ids[0], ids.length, new Set(ids).size], ["m", 2, 2]);
+  assertEquals(joined(run.frames), "done");
+});
+
 Deno.test("what hooks tell of a turn waits for its beginning", () => {
   const run = begun();
   display(run, 0, "a");
