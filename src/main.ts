@@ -68,6 +68,10 @@ async function main(argv: readonly string[]): Promise<number> {
         const { cassette } = await import("./commands/cassette.ts");
         return await cassette(command.options);
       }
+      case "relay": {
+        const { relay } = await import("./commands/relay.ts");
+        return await relay(command.options);
+      }
       case "completion": {
         const { completion } = await import("./cli/help/completion.ts");
         print(Deno.stdout, completion(command.shell));

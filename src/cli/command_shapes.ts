@@ -1,5 +1,13 @@
 /** The commands beside a run; each is one only as the very first argument. */
-export const COMMAND_NAMES = ["doctor", "sweep", "shim", "cassette", "completion", "man"] as const;
+export const COMMAND_NAMES = [
+  "doctor",
+  "sweep",
+  "shim",
+  "cassette",
+  "relay",
+  "completion",
+  "man",
+] as const;
 
 /** A command of the program's own. */
 export type CommandName = (typeof COMMAND_NAMES)[number];
@@ -61,6 +69,23 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     flags: [],
     first: { name: "an action", choices: ["replay", "svg"] },
     second: { name: "the folder of a cassette", placeholder: "folder" },
+  },
+  relay: {
+    summary: "Answer requests to the Messages API from what was recorded",
+    flags: [
+      flag("--cache <folder>", "The cassette whose api/ is played"),
+      flag("--on-miss <how>", "What is not recorded: fail (default) or record"),
+      flag("--upstream <url>", "Who is asked then (default: Anthropic)"),
+      flag("--offline", "Ask nobody, even with --on-miss record"),
+      flag("--allow-upstream", "Let --on-miss record ask under CI=true too"),
+      flag("--match <how>", "normalized (default), exact or sequence"),
+      flag("--ignore <pointer>", "A place that does not count, as /metadata"),
+      flag("--speed <factor>", "Times faster than it came (default: at once)"),
+      flag("--inject <faults>", "Go wrong: 529@2,reset@3,stall=5s@4"),
+      flag("--bind <address>", "Where to listen (default 127.0.0.1)"),
+      flag("--port <number>", "The port to listen on (default: a free one)"),
+      flag("--stats", "Print at the end what happened, as JSON"),
+    ],
   },
   completion: {
     summary: "Print the completions of the command line for a shell",

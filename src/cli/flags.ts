@@ -148,6 +148,11 @@ export const FLAGS: readonly Flag[] = [
   own("--show", "Mirror Claude Code's screen to the terminal; it takes no keys"),
   own("--stream-text", "In text format: the answer appears as it is written"),
   own("--exact-stream", "With either of them: every token, from a relay in front of the API"),
+  own("--api-cassette <folder>", "Answer Claude Code's requests from the api/ of a cassette"),
+  own("--on-miss <how>", "With it, what is not recorded: fail (default) or record", {
+    choices: ["fail", "record"],
+  }),
+  own("--allow-upstream", "With it, let --on-miss record ask the API under CI=true too"),
   own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
     choices: ["stdin", "paste"],
   }),

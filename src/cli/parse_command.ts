@@ -1,5 +1,11 @@
 import { COMMAND_SHAPES, type CommandName } from "./command_shapes.ts";
-import type { CassetteOptions, ParsedArguments, Shell, ShimOptions } from "./parsed_arguments.ts";
+import type {
+  CassetteOptions,
+  ParsedArguments,
+  RelayCommandOptions,
+  Shell,
+  ShimOptions,
+} from "./parsed_arguments.ts";
 import { CliError } from "../cli_error.ts";
 
 const READING = "Cannot read the command line";
@@ -7,7 +13,8 @@ const READING = "Cannot read the command line";
 /** A command's arguments, told apart. */
 interface Given {
   readonly switches: ReadonlySet<string>;
-  readonly values: ReadonlyMap<string, string>;
+  /** The values of each flag that has some, in their order. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
 }
 
@@ -21,9 +28,10 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   if (given === "help") return { kind: "help", command };
   const { switches, values, operands: [first, second] } = given;
   const json = switches.has("--json");
+  const last = (name: string) => values.get(name)?.at(-1);
   switch (command) {
     case "doctor": {
-      const claudeBinary = values.get("--claude-binary");
+      const claudeBinary = last("--claude-binary");
       return {
         kind: "doctor",
         options: {
@@ -46,6 +54,8 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       };
     case "cassette":
       return { kind: "cassette", options: { action: first, dir: second } as CassetteOptions };
+    case "relay":
+      return { kind: "relay", options: relayOptions({ switches, values, last }) };
     case "completion":
       return { kind: "completion", shell: first as Shell };
     case "man":
@@ -53,11 +63,80 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   }
 }
 
+function relayOptions(
+  { switches, values, last }: Pick<Given, "switches" | "values"> & {
+    readonly last: (name: string) => string | undefined;
+  },
+): RelayCommandOptions {
+  const cache = last("--cache");
+  if (cache === undefined || cache === "") {
+    throw new CliError(`${READING}: relay needs --cache and a folder`, {
+      suggestion: "Name a cassette, or a new folder: claude-print relay --cache recorded",
+    });
+  }
+  const ignored = values.get("--ignore") ?? [];
+  const pointer = ignored.find((each) => !/^(?:\/(?:[^~]|~[01])*)+$/u.test(each));
+  if (pointer !== undefined) {
+    throw new CliError(`${READING}: --ignore "${pointer}" is no JSON pointer`, {
+      suggestion: "Write it as /metadata/user_id or /messages/0",
+    });
+  }
+  const match = oneOf("--match", last("--match") ?? "normalized", MATCHES);
+  if (match !== "normalized" && ignored.length > 0) {
+    throw new CliError(`${READING}: --ignore goes with --match normalized alone`, {
+      suggestion: "Leave one of them out",
+    });
+  }
+  const upstream = last("--upstream");
+  if (upstream !== undefined && !/^https?:$/u.test(URL.parse(upstream)?.protocol ?? "")) {
+    throw new CliError(`${READING}: --upstream "${upstream}" is no URL of the web`, {
+      suggestion: "Write it as https://api.anthropic.com",
+    });
+  }
+  const faults = last("--inject");
+  return {
+    cache,
+    match,
+    ignored,
+    onMiss: oneOf("--on-miss", last("--on-miss") ?? "fail", ["fail", "record"]),
+    offline: switches.has("--offline"),
+    allowUpstream: switches.has("--allow-upstream"),
+    ...(upstream === undefined ? {} : { upstream }),
+    speed: numberIn("--speed", last("--speed") ?? "0", { most: 1_000_000 }),
+    ...(faults === undefined ? {} : { faults }),
+    hostname: last("--bind") ?? "127.0.0.1",
+    port: Math.floor(numberIn("--port", last("--port") ?? "0", { most: 65_535 })),
+    stats: switches.has("--stats"),
+  };
+}
+
+const MATCHES = ["normalized", "exact", "sequence"] as const;
+
+function oneOf<Word extends string>(
+  name: string,
+  value: string,
+  words: readonly Word[],
+): Word {
+  const word = words.find((each) => each === value);
+  if (word !== undefined) return word;
+  throw new CliError(`${READING}: ${name} does not take "${value}"`, {
+    suggestion: `Use one of ${words.join(", ")}`,
+  });
+}
+
+function numberIn(name: string, value: string, { most }: { readonly most: number }): number {
+  const number = /^\d+(?:\.\d+)?$/u.test(value) ? Number(value) : NaN;
+  if (number <= most) return number;
+  throw new CliError(`${READING}: ${name} "${value}" is no number from 0 to ${most}`, {
+    suggestion: `Write it as ${name} 1, or leave it out`,
+  });
+}
+
 /** Tells the arguments apart, and checks them against the command's shape. */
 function read(command: CommandName, argv: readonly string[]): Given | "help" {
   const { flags, first, second } = COMMAND_SHAPES[command];
   const switches = new Set<string>();
-  const values = new Map<string, string>();
+  const values = new Map<string, string[]>();
   const operands: string[] = [];
   const places = (first === undefined ? 0 : 1) + (second === undefined ? 0 : 1);
   const rest = [...argv];
@@ -74,7 +153,7 @@ function read(command: CommandName, argv: readonly string[]): Given | "help" {
           suggestion: `Type ${name} ${flag.placeholder}`,
         });
       }
-      values.set(name, value);
+      values.set(name, [...values.get(name) ?? [], value]);
     } else if (!argument.startsWith("-") && operands.length < places) {
       operands.push(argument);
     } else {

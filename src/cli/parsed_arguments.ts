@@ -30,6 +30,28 @@ export type CassetteOptions = {
   readonly dir: string;
 };
 
+/** What `claude-print relay` was asked for. */
+export type RelayCommandOptions = {
+  /** The folder of the cassette. */
+  readonly cache: string;
+  readonly match: "normalized" | "exact" | "sequence";
+  /** Places of JSON bodies that do not count, as JSON pointers. */
+  readonly ignored: readonly string[];
+  readonly onMiss: "fail" | "record";
+  readonly offline: boolean;
+  readonly allowUpstream: boolean;
+  /** The base URL of the API; Anthropic's if absent. */
+  readonly upstream?: string;
+  /** How much faster than they came answers are given; 0 for at once. */
+  readonly speed: number;
+  /** What goes wrong on purpose, as it was typed. */
+  readonly faults?: string;
+  readonly hostname: string;
+  /** 0 for a free one. */
+  readonly port: number;
+  readonly stats: boolean;
+};
+
 /** A shell whose completions can be printed. */
 export type Shell = "bash" | "zsh" | "fish";
 
@@ -42,5 +64,6 @@ export type ParsedArguments =
   | { readonly kind: "sweep"; readonly options: SweepOptions }
   | { readonly kind: "shim"; readonly options: ShimOptions }
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
+  | { readonly kind: "relay"; readonly options: RelayCommandOptions }
   | { readonly kind: "completion"; readonly shell: Shell }
   | { readonly kind: "man" };

@@ -174,6 +174,7 @@ export function requestOf(
     streamText,
     ...present("shellOutput", shellOutput),
     exactStream,
+    ...present("apiCassette", apiCassetteOf({ last, given })),
     asksCaller: promptTool === "stdio" && asks,
     ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
     outputFormat,
@@ -215,6 +216,27 @@ export function requestOf(
     betas: all("--betas"),
     ...present("taskBudget", taskBudget(last("--task-budget"))),
     forwarded: forwardedOf(uses),
+  };
+}
+
+/** From what the API's answers come, if not from the API. */
+function apiCassetteOf(
+  { last, given }: {
+    readonly last: (flag: string) => string | undefined;
+    readonly given: (flag: string) => boolean;
+  },
+): RunRequest["apiCassette"] {
+  const folder = last("--api-cassette");
+  const alone = ["--on-miss", "--allow-upstream"].find(given);
+  if (folder === undefined && alone !== undefined) {
+    throw new CliError(`${READING}: ${alone} needs --api-cassette`, {
+      suggestion: `Add --api-cassette and a folder, or leave ${alone} out`,
+    });
+  }
+  return folder === undefined ? undefined : {
+    folder,
+    onMiss: choice<"fail" | "record">(last("--on-miss"), "fail"),
+    allowUpstream: given("--allow-upstream"),
   };
 }
 

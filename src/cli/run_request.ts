@@ -54,6 +54,14 @@ export type RunRequest = {
   readonly shellOutput?: "joined" | "split";
   /** Whether it comes as the API streams it, and not line by line. */
   readonly exactStream: boolean;
+  /** The cassette that answers in the API's place. */
+  readonly apiCassette?: {
+    readonly folder: string;
+    /** What becomes of a request of which nothing is recorded. */
+    readonly onMiss: "fail" | "record";
+    /** Whether the API may be asked under `CI=true` too. */
+    readonly allowUpstream: boolean;
+  };
   /** Whether the caller is asked for permissions on stdout: `--permission-prompt-tool stdio`. */
   readonly asksCaller: boolean;
   /** The tool of an MCP server that is asked for permissions. */

@@ -78,8 +78,8 @@ export interface RunSessionOptions {
   readonly rendezvous?: RendezvousOptions | undefined;
   /** How a headless Claude Code is started that is asked what the child cannot tell, where somebody may ask. */
   readonly twin?: TwinPlan | undefined;
-  /** What the API streams to the child, if that is heard. */
-  readonly stream?: { readonly source: StreamSource } | undefined;
+  /** What stands between the child and the API, and what that streams, if it is heard. */
+  readonly relay?: { readonly source?: StreamSource } | undefined;
   /** What structured answers have to look like, if some are wanted. */
   readonly output?: { readonly problemsOf: (value: unknown) => readonly OutputProblem[] };
   /** The signals that ask this run to stop. */
@@ -166,7 +166,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     speaker.onArrival = () => poller.wake();
     stack.defer(() => speaker.onArrival = undefined);
   }
-  const stream = options.stream?.source;
+  const stream = options.relay?.source;
   if (stream !== undefined) stack.defer(() => stream.onArrival = undefined);
   const twin = options.twin && stack.use(
     new HeadlessTwin({

@@ -3,7 +3,7 @@ import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
 import { UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { claudeVersion } from "../driver/claude_version.ts";
-import type { ExactStream } from "./exact_stream.ts";
+import type { ApiRelay } from "./api_relay.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
 import { readFacts } from "./facts/read_facts.ts";
@@ -33,8 +33,8 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
   readonly options: RunOrder;
   readonly binary: string;
   readonly sandbox: Sandbox;
-  /** What the API streams to the child, if it is wanted exactly; to be disposed of with the sandbox. */
-  readonly stream?: ExactStream;
+  /** What stands between the child and the API, if anything does; to be disposed of with the sandbox. */
+  readonly relay?: ApiRelay;
   /** What structured answers have to look like, if some are wanted. */
   readonly output?: OutputSchema;
   /** What Claude Code reads for the run, the caller's among them, and before anything of ours is added. */
@@ -72,10 +72,11 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     ...(order.persistSession ? { session } : {}),
   });
   undo.defer(() => removeRunFolder(owner));
-  // Whatever is answered without a child streams nothing.
-  const stream = order.exactStream && needsChild(gated)
+  // Whatever is answered without a child asks nothing.
+  const isRelayed = order.exactStream === true || order.apiCassette !== undefined;
+  const relay = isRelayed && needsChild(gated)
     ? undo.use(
-      (await import("./exact_stream.ts")).startExactStream(order, {
+      (await import("./api_relay.ts")).startApiRelay(order, {
         settings,
         sessionId: session.id,
       }),
@@ -83,7 +84,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     : undefined;
   const { contents, ...planned } = plan(order, {
     ...facts,
-    ...(stream === undefined ? {} : { relayVariables: stream.variables }),
+    ...(relay === undefined ? {} : { relayVariables: relay.variables }),
     found,
     folder: owner.path,
     runs: everywhere.map(folderOfRuns),
@@ -103,7 +104,7 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     options: order,
     binary,
     sandbox,
-    ...(stream === undefined ? {} : { stream }),
+    ...(relay === undefined ? {} : { relay }),
     ...(facts.output === undefined ? {} : { output: facts.output }),
     settings,
     userConfig,

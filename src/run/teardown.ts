@@ -5,6 +5,11 @@ import type { Sandbox } from "../sandbox/folder/sandbox.ts";
 /** Exit code of a program that SIGQUIT ends. */
 const QUIT = 131;
 
+/** What stands between a child and the API, and what went wrong with it in a sentence each. */
+interface OwnedRelay extends Disposable {
+  readonly troubles: () => readonly string[];
+}
+
 /**
  * The one way in which a run leaves nothing behind, reached from every end of this program but SIGKILL: the
  * normal end, `Deno.exit`, an uncaught error, an unhandled rejection and SIGQUIT. The signals of `StopSignals`
@@ -18,7 +23,7 @@ export class Teardown implements Disposable {
   readonly #onCrash: ((error: unknown) => void) | undefined;
   readonly #quitting: Disposable | undefined;
   #sandbox: Sandbox | undefined;
-  #stream: Disposable | undefined;
+  #relay: OwnedRelay | undefined;
   #save: (() => string | undefined) | undefined;
   #crashed = false;
   #childEnded = false;
@@ -52,9 +57,9 @@ export class Teardown implements Disposable {
    * From now on this sandbox is brought home and removed at the end, and what runs in it ended, and so is what stands
    * between its child and the API.
    */
-  own({ sandbox, stream }: { readonly sandbox: Sandbox; readonly stream?: Disposable }): void {
+  own({ sandbox, relay }: { readonly sandbox: Sandbox; readonly relay?: OwnedRelay }): void {
     this.#sandbox = sandbox;
-    this.#stream = stream;
+    this.#relay = relay;
     this.#childEnded = false;
   }
 
@@ -86,8 +91,9 @@ export class Teardown implements Disposable {
   #tearDown(): void {
     const sandbox = this.#sandbox;
     this.#sandbox = undefined;
-    this.#stream?.[Symbol.dispose]();
-    this.#stream = undefined;
+    for (const trouble of this.#relay?.troubles() ?? []) this.#warn(trouble);
+    this.#relay?.[Symbol.dispose]();
+    this.#relay = undefined;
     if (sandbox === undefined) return;
     if (!this.#childEnded) endRunProcesses({ configDir: sandbox.configDir });
     const { left, failures: [failure, ...others] } = sandbox.forward();

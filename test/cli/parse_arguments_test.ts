@@ -301,6 +301,8 @@ const STREAMS = ["--input-format=stream-json", "--output-format=stream-json", "-
 /** What some flags make sense beside alone. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "--exact-stream": ["--stream-text"],
+  "--on-miss": ["--api-cassette", "x"],
+  "--allow-upstream": ["--api-cassette", "x"],
   "--include-partial-messages": STREAMS,
   "--forward-subagent-text": STREAMS,
   "--one-session": ["--jsonl"],

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { passOn } from "../../src/relay/pass_on.ts";
 import { type RelayedRequest, startRelay } from "../../src/relay/relay.ts";
+import { watched } from "../../src/relay/watched.ts";
 
 /** A relay in front of a server of the test's own, and what has been seen of the exchanges. */
 function relayed(answer: (request: Request) => Response | Promise<Response>, base = "") {
@@ -9,18 +11,19 @@ function relayed(answer: (request: Request) => Response | Promise<Response>, bas
   const client = stack.adopt(Deno.createHttpClient({}), (client) => client.close());
   const requests: RelayedRequest[] = [];
   const seen: string[] = [];
-  const relay = stack.use(startRelay({
+  const pass = passOn({
     upstream: new URL(`http://127.0.0.1:${upstream.addr.port}${base}`),
     client,
-    watch: (request) => {
-      requests.push(request);
-      return {
-        onHead: ({ status }) => seen.push(`head ${status}`),
-        onBytes: (bytes) => seen.push(new TextDecoder().decode(bytes)),
-        onEnd: ({ whole }) => seen.push(whole ? "whole" : "broken"),
-      };
-    },
-  }));
+  });
+  const watching = watched(pass, (request) => {
+    requests.push(request);
+    return {
+      onHead: ({ status }) => seen.push(`head ${status}`),
+      onBytes: (bytes) => seen.push(new TextDecoder().decode(bytes)),
+      onEnd: ({ whole }) => seen.push(whole ? "whole" : "broken"),
+    };
+  });
+  const relay = stack.use(startRelay({ answer: watching }));
   return {
     url: relay.url,
     requests,
@@ -63,7 +66,7 @@ Deno.test("a request and its answer pass through a relay as they are, login and 
     ...["Bearer secret", "key", "claude-cli/9", "2", null],
     "{}",
   ]);
-  assertEquals(there.requests[0]?.path, "/base/v1/messages?beta=true");
+  assertEquals(there.requests[0]?.path, "/v1/messages?beta=true");
   assertEquals(there.seen, ["head 529", '{"error":"busy"}', "whole"]);
 });
 
@@ -134,7 +137,8 @@ Deno.test("an upstream that is down is a connection that breaks off", async () =
   const upstream = new URL(`http://127.0.0.1:${nobody.addr.port}`);
   nobody.close();
   const client = Deno.createHttpClient({});
-  using relay = startRelay({ upstream, client, watch: () => ({ onEnd: (end) => ends.push(end) }) });
+  const watch = () => ({ onEnd: (end: { readonly whole: boolean }) => ends.push(end) });
+  using relay = startRelay({ answer: watched(passOn({ upstream, client }), watch) });
   const ends: { readonly whole: boolean }[] = [];
   await assertRejects(async () => await (await fetch(`${relay.url}/x`)).text(), TypeError);
   assertEquals(ends, [{ whole: false }]);

@@ -40,6 +40,21 @@ the answers and all that stood on Claude Code's screen are in it.`,
   1    it does something else
   2    the cassette cannot be read`,
   },
+  relay: {
+    description: `Stands in front of the Messages API and answers from the api/ of a cassette,
+byte for byte. The first line it prints is its base URL; it ends by SIGINT or
+SIGTERM, and serves any number of runs until then.
+
+Nothing is asked of the API unless --on-miss record says so. Without it, what
+is not recorded is answered by 503, with what comes nearest and where that is
+different. Headers of requests are not recorded, and keys are taken out of what
+is. normalized looks past ids, dates, ports, temporary folders and the like;
+sequence takes the next exchange of a conversation, whatever is asked.`,
+    closing: `Exit codes:
+  0    everything that was asked was recorded
+  1    something was not, or could not be written
+  2    the relay cannot listen, or a file of the cassette cannot be read`,
+  },
   completion: {
     description: `Prints the completions of the command line for a shell.
 

@@ -1,5 +1,6 @@
 import { eventReader } from "../../relay/event_stream.ts";
-import type { ExchangeWatcher, RelayedRequest } from "../../relay/relay.ts";
+import type { RelayedRequest } from "../../relay/relay.ts";
+import type { ExchangeWatcher } from "../../relay/watched.ts";
 import type { StreamedPart } from "../../session/input.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 

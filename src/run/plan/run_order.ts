@@ -33,6 +33,15 @@ export interface Initialized {
   readonly error?: string;
 }
 
+/** The cassette that answers in the API's place. */
+export interface ApiCassetteOrder {
+  readonly folder: string;
+  /** What becomes of a request of which nothing is recorded. */
+  readonly onMiss: "fail" | "record";
+  /** Whether the API may be asked under `CI=true` too. */
+  readonly allowUpstream: boolean;
+}
+
 /** One run as it was asked for. */
 export interface RunOrder extends Limits {
   /** Its prompt; undefined where messages come as the run goes on. */
@@ -50,6 +59,7 @@ export interface RunOrder extends Limits {
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
   readonly exactStream?: boolean;
+  readonly apiCassette?: ApiCassetteOrder;
   /** Whether the caller is asked for permissions, by the control protocol. */
   readonly asksCaller?: boolean;
   /** The tool of an MCP server that is asked in the caller's place. */

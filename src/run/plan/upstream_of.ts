@@ -28,7 +28,15 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 const BASE_URL = "ANTHROPIC_BASE_URL";
-const UNSEEN = "Leave out --exact-stream: text comes in whole lines then";
+
+/** A flag that puts a relay between Claude Code and its API. */
+type RelayFlag = "--exact-stream" | "--api-cassette";
+
+const WITHOUT: Readonly<Record<RelayFlag, string>> = {
+  "--exact-stream": "Leave out --exact-stream: text comes in whole lines then",
+  "--api-cassette":
+    "Leave out --api-cassette, or run where Claude Code asks the Messages API itself",
+};
 
 /**
  * Which API Claude Code asks in a run, by its environment and settings (2.1.197 and 2.1.330: those of a project count
@@ -37,16 +45,22 @@ const UNSEEN = "Leave out --exact-stream: text comes in whole lines then";
  * @throws {CliError} where nothing can be put between the two
  */
 export function upstreamOf(
-  { env, settings }: { readonly env: Environment; readonly settings: readonly Settings[] },
+  { env, settings, flag }: {
+    readonly env: Environment;
+    readonly settings: readonly Settings[];
+    /** Why somebody asks. */
+    readonly flag: RelayFlag;
+  },
 ): Upstream {
+  const suggestion = WITHOUT[flag];
   const all: Record<string, string> = { ...env };
   for (const { source, values: { env: variables } } of settings) {
     if (!isJsonObject(variables)) continue;
     for (const [name, value] of Object.entries(variables)) {
       if (name === BASE_URL && source === "managed") {
         throw new CliError(
-          `Cannot honour --exact-stream: managed settings decide what ${BASE_URL} is`,
-          { suggestion: UNSEEN },
+          `Cannot honour ${flag}: managed settings decide what ${BASE_URL} is`,
+          { suggestion },
         );
       }
       if (typeof value === "string") all[name] = value;
@@ -55,14 +69,14 @@ export function upstreamOf(
   const elsewhere = Object.entries(ELSEWHERE).find(([name]) => isOn(all[name]));
   if (elsewhere !== undefined) {
     const [name, what] = elsewhere;
-    throw new CliError(`Cannot honour --exact-stream: ${name} lets Claude Code ask ${what}`, {
-      suggestion: UNSEEN,
+    throw new CliError(`Cannot honour ${flag}: ${name} lets Claude Code ask ${what}`, {
+      suggestion,
     });
   }
   const given = all[BASE_URL] || FIRST_PARTY;
   const url = URL.parse(given);
   if (url === null || !/^https?:$/u.test(url.protocol)) {
-    throw new CliError(`Cannot honour --exact-stream: ${BASE_URL} is no URL of the web`, {
+    throw new CliError(`Cannot honour ${flag}: ${BASE_URL} is no URL of the web`, {
       suggestion: `Set it to something like ${FIRST_PARTY}, or remove it`,
     });
   }

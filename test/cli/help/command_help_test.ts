@@ -3,6 +3,19 @@ import { COMMAND_NAMES } from "../../../src/cli/command_shapes.ts";
 import { commandHelp } from "../../../src/cli/help/command_help.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 
+/** Values of flags that do not take any. */
+const VALUES: Readonly<Record<string, string>> = {
+  "--on-miss": "record",
+  "--upstream": "https://api.example.com",
+  "--match": "normalized",
+  "--ignore": "/metadata/user_id",
+  "--speed": "1",
+  "--port": "0",
+};
+
+/** What a command cannot do without. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = { relay: ["--cache", "recorded"] };
+
 for (const command of COMMAND_NAMES) {
   Deno.test(`${command} --help is for ${command}`, async () => {
     for (const flag of ["--help", "-h"]) {
@@ -14,7 +27,12 @@ for (const command of COMMAND_NAMES) {
   Deno.test(`${command} takes every flag that its help names`, async () => {
     const flags = [...commandHelp(command).matchAll(/^ {2}(--[\w-]+)( <\w+>)?/gm)];
     for (const [, flag = "", value] of flags) {
-      const { kind } = await parseArguments([command, flag, ...(value === undefined ? [] : ["x"])]);
+      const { kind } = await parseArguments([
+        command,
+        ...BESIDE[command] ?? [],
+        flag,
+        ...value === undefined ? [] : [VALUES[flag] ?? "x"],
+      ]);
       assertEquals(kind, command, flag);
     }
   });

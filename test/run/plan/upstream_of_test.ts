@@ -22,7 +22,7 @@ Deno.test("upstreamOf() is what Claude Code would ask: settings win over the env
       [{ CLAUDE_CODE_USE_BEDROCK: "0" }, [], "api.anthropic.com", true],
     ] as const
   ) {
-    const upstream = upstreamOf({ env, settings: all });
+    const upstream = upstreamOf({ env, settings: all, flag: "--exact-stream" });
     assertEquals([upstream.url.host, upstream.isFirstParty], [host, isFirstParty]);
   }
 });
@@ -39,14 +39,21 @@ Deno.test("upstreamOf() refuses where nothing can be put between Claude Code and
       [{}, [settings("managed", { ANTHROPIC_BASE_URL: "https://x" })], "managed settings"],
     ] as const
   ) {
-    const error = assertThrows(() => upstreamOf({ env, settings: all }), CliError, why);
+    const error = assertThrows(
+      () => upstreamOf({ env, settings: all, flag: "--exact-stream" }),
+      CliError,
+      why,
+    );
     assertEquals(error.message.split(":")[0], "Cannot honour --exact-stream");
   }
 });
 
 Deno.test("relayVariables() leave loopback out of proxies, and Anthropic's own API what it is", () => {
   const at = (env: Readonly<Record<string, string>>) =>
-    relayVariables(upstreamOf({ env, settings: [] }), "http://127.0.0.1:5/s");
+    relayVariables(
+      upstreamOf({ env, settings: [], flag: "--exact-stream" }),
+      "http://127.0.0.1:5/s",
+    );
   assertEquals(at({ NO_PROXY: "a,b" }), {
     ANTHROPIC_BASE_URL: "http://127.0.0.1:5/s",
     NO_PROXY: "a,b,127.0.0.1",

@@ -1,0 +1,67 @@
+import { listenToSignals } from "../../ffi/processes/own_signals.ts";
+import { CliError } from "../cli_error.ts";
+import type { RelayCommandOptions } from "../cli/parsed_arguments.ts";
+import { createRedactor } from "../redaction/redact.ts";
+import { openApiCassette } from "../relay/api_cassette.ts";
+import { parseFaults } from "../relay/faults.ts";
+import { isLoopback, type Relay, startRelay } from "../relay/relay.ts";
+import { recordingAnswer } from "../run/api_relay.ts";
+import { callerEnvironment } from "../sandbox/environment.ts";
+import { print } from "./report/print.ts";
+
+const FIRST_PARTY = "https://api.anthropic.com";
+
+/**
+ * Answers requests to the Messages API until it is told to stop: the first line of stdout is its base URL.
+ *
+ * @returns the exit code: 1 when something was asked that is not recorded, or could not be written
+ * @throws {CliError} when it cannot listen, an exchange cannot be read, or nobody may be asked
+ */
+export async function relay(options: RelayCommandOptions): Promise<number> {
+  const env = callerEnvironment();
+  using undo = new DisposableStack();
+  const isRecording = options.onMiss === "record" && !options.offline;
+  const record = isRecording
+    ? undo.use(recordingAnswer({
+      upstream: new URL(options.upstream ?? FIRST_PARTY),
+      env,
+      allowUpstream: options.allowUpstream,
+    }))
+    : undefined;
+  const api = openApiCassette({
+    folder: `${options.cache}/api`,
+    match: options.match,
+    ignored: options.ignored,
+    ...(record === undefined ? {} : { record: record.answer }),
+    speed: options.speed,
+    faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
+    redact: createRedactor({ env }).text,
+    tell: (line) => print(Deno.stderr, `claude-print: ${line}\n`),
+  });
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop()));
+  const server = undo.use(listen(options, { answer: api.answer }));
+  print(Deno.stdout, `${server.url}\n`);
+  await stopped;
+  const stats = api.stats();
+  if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
+  return stats.misses + stats.unwritten === 0 ? 0 : 1;
+}
+
+/** Whoever is not on this machine has to know a word that stands in the base URL. */
+function listen(
+  { hostname, port }: RelayCommandOptions,
+  { answer }: Pick<Parameters<typeof startRelay>[0], "answer">,
+): Relay {
+  try {
+    return startRelay({ answer, hostname, port, ...(isLoopback(hostname) ? { token: "" } : {}) });
+  } catch (cause) {
+    const why = cause instanceof Deno.errors.AddrInUse
+      ? "the port is taken"
+      : (cause as Error).message;
+    throw new CliError(`Cannot listen on ${hostname}, port ${port}: ${why}`, {
+      suggestion: "Leave --port out for a free one, and give --bind an address of this machine",
+      cause,
+    });
+  }
+}

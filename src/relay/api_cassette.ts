@@ -1,0 +1,266 @@
+import { ExchangeFinder, type Identified } from "./exchanges/exchange_finder.ts";
+import type { Chunk, Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
+import { addExchange, readExchanges } from "./exchanges/exchange_folder.ts";
+import type { Difference } from "./exchanges/first_difference.ts";
+import { keyOf, type Match } from "./exchanges/request_key.ts";
+import { errorAnswer, type Fault, type Faults } from "./faults.ts";
+import { type Answer, brokenAnswer, type RelayedRequest } from "./relay.ts";
+import { replayedAnswer, sleep } from "./replayed_answer.ts";
+import { type ExchangeWatcher, watched } from "./watched.ts";
+
+/** How requests are answered from a folder of exchanges. */
+export interface ApiCassetteOptions {
+  /** The folder of the exchanges. */
+  readonly folder: string;
+  readonly match: Match;
+  /** Places of JSON bodies that do not count, as JSON pointers; not with `exact`. */
+  readonly ignored: readonly string[];
+  /** Asks the upstream what is not recorded, and records it; absent where nobody is asked. */
+  readonly record?: Answer;
+  /** How much faster than they came answers are given; 0 for at once. */
+  readonly speed: number;
+  readonly faults: Faults;
+  /** Takes the secrets out of a text, on both sides before they are compared. */
+  readonly redact: (text: string) => string;
+  /** Takes a sentence on what went wrong. */
+  readonly tell: (line: string) => void;
+}
+
+/** What has happened so far, in numbers of requests. */
+export interface ApiCassetteStats {
+  readonly requests: number;
+  /** Those that a recorded exchange has answered. */
+  readonly hits: number;
+  /** Those to which nothing is recorded, and nobody was asked. */
+  readonly misses: number;
+  readonly recorded: number;
+  /** Exchanges that could not be written. */
+  readonly unwritten: number;
+  /** Those that have gone wrong on purpose. */
+  readonly injected: number;
+  /** Exchanges that are known. */
+  readonly exchanges: number;
+}
+
+/** Answers requests to the Messages API. */
+export interface ApiCassette {
+  readonly answer: Answer;
+  readonly stats: () => ApiCassetteStats;
+}
+
+/** A request of the model itself, which faults count. */
+const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
+
+/** How many requests without secrets are kept. */
+const MOST_CLEANED = 256;
+
+/** In which Claude Code says which session asks. */
+const SESSION = "x-claude-code-session-id";
+
+/** Says to clients of the API not to ask again: the answer stays the same. */
+const FINAL = { "x-should-retry": "false" };
+
+/** Headers of an answer that are about its moment alone, or the client's own. */
+const UNKEPT = ["set-cookie", "date", "anthropic-organization-id"];
+
+/**
+ * Answers requests from recorded exchanges, and records what is missing if it may.
+ *
+ * @throws {CliError} when an exchange of the folder cannot be read
+ */
+export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
+  const { folder, record, redact, tell } = options;
+  const finder = new ExchangeFinder(
+    readExchanges(folder).map(({ name, exchange }) => ({
+      name,
+      exchange: { ...exchange, request: withoutSecrets(exchange.request, redact) },
+    })),
+    options,
+  );
+  const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
+  const underWay = new Map<string, Promise<void>>();
+  const cleaned = new Map<string, ExchangeRequest>();
+  let asked = 0;
+
+  /** A request without secrets. Of one that has just been made the same is given again, for which nothing is computed. */
+  const clean = (request: RelayedRequest): ExchangeRequest => {
+    const key = keyOf(request);
+    const known = cleaned.get(key);
+    if (known !== undefined) return known;
+    const made = withoutSecrets(request, redact);
+    cleaned.set(key, made);
+    const [oldest] = cleaned.keys();
+    if (cleaned.size > MOST_CLEANED && oldest !== undefined) cleaned.delete(oldest);
+    return made;
+  };
+
+  /** What goes wrong with a request on purpose. */
+  const faultFor = ({ method, path }: RelayedRequest): Fault | undefined =>
+    method === "POST" && MODEL_REQUEST.test(path) ? options.faults.get(++asked) : undefined;
+
+  const forward = async (
+    { request, gone, conversation, known }: {
+      readonly request: RelayedRequest;
+      readonly gone: AbortSignal;
+      readonly conversation: string | undefined;
+      readonly known: Identified;
+    },
+    ask: Answer,
+  ): Promise<Response> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    underWay.set(known.key, promise);
+    const end = () => {
+      underWay.delete(known.key);
+      resolve();
+    };
+    const keep = (exchange: Exchange) => {
+      try {
+        const name = addExchange(folder, { exchange, key: keyOf(exchange.request) });
+        finder.add({ name, exchange });
+        finder.count(known);
+        counts.recorded++;
+      } catch (error) {
+        counts.unwritten++;
+        tell((error as Error).message);
+      }
+    };
+    try {
+      const recorder = () =>
+        recorderOf({ request: known.request, conversation }, { redact, keep, end });
+      return await watched(ask, recorder)(request, gone);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+
+  const answer: Answer = async (request, gone) => {
+    counts.requests++;
+    const fault = faultFor(request);
+    if (fault !== undefined) {
+      counts.injected++;
+      if (fault.kind === "reset") return brokenAnswer();
+      if (fault.kind === "status") {
+        return errorAnswer(fault.status, { message: "This error was asked for by --inject" });
+      }
+      await sleep(fault.ms, gone);
+    }
+    const conversation = request.headers.get(SESSION) ?? undefined;
+    const known = finder.identify({ request: clean(request), conversation });
+    // A request that was not answered well is not one that is known, as long as somebody can be asked again.
+    const again = ({ response: { status, whole } }: Exchange) =>
+      record === undefined || (whole && status < 400);
+    for (;;) {
+      const found = finder.take(known, { again });
+      if (found !== undefined) {
+        counts.hits++;
+        return replayedAnswer(found, { method: request.method, speed: options.speed, gone });
+      }
+      if (record === undefined) break;
+      const same = underWay.get(known.key);
+      if (same === undefined) return await forward({ request, gone, conversation, known }, record);
+      await same;
+    }
+    counts.misses++;
+    const message = missMessage(known.request, finder.nearest(known));
+    tell(message);
+    return errorAnswer(503, { message, headers: FINAL });
+  };
+  return { answer, stats: () => ({ ...counts, exchanges: finder.size }) };
+}
+
+function withoutSecrets(
+  { method, path, body }: ExchangeRequest,
+  redact: (text: string) => string,
+): ExchangeRequest {
+  return { method, path: redact(path), body: redacted(body, redact) };
+}
+
+/** Bytes without secrets; what is no text has none that could be found. */
+function redacted(
+  bytes: Uint8Array<ArrayBuffer>,
+  redact: (text: string) => string,
+): Uint8Array<ArrayBuffer> {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return bytes;
+  }
+  const clean = redact(text);
+  return clean === text ? bytes : new TextEncoder().encode(clean);
+}
+
+/** Records what is answered to a request, once it is over. */
+function recorderOf(
+  { request, conversation }: Pick<Exchange, "request"> & {
+    readonly conversation: string | undefined;
+  },
+  { redact, keep, end }: {
+    readonly redact: (text: string) => string;
+    readonly keep: (exchange: Exchange) => void;
+    readonly end: () => void;
+  },
+): ExchangeWatcher {
+  const at = Date.now();
+  const begun = performance.now();
+  const chunks: Chunk[] = [];
+  let head: Pick<Exchange["response"], "status" | "headers"> | undefined;
+  return {
+    onHead: ({ status, headers }) => {
+      head = { status, headers: [...headers].filter(([name]) => !UNKEPT.includes(name)) };
+    },
+    onBytes: (bytes) => {
+      chunks.push({ ms: Math.round(performance.now() - begun), bytes: new Uint8Array(bytes) });
+    },
+    onEnd: ({ whole }) => {
+      // An upstream that said nothing has not answered.
+      if (head !== undefined && (whole || chunks.length > 0)) {
+        keep({
+          at,
+          ...(conversation === undefined ? {} : { conversation }),
+          request,
+          response: { ...head, chunks: cleanChunks(chunks, redact), whole },
+        });
+      }
+      end();
+    },
+  };
+}
+
+/** The pieces of an answer without secrets. One that had some is a single piece: they may go across several. */
+function cleanChunks(
+  chunks: readonly Chunk[],
+  redact: (text: string) => string,
+): readonly Chunk[] {
+  const [first] = chunks;
+  if (first === undefined) return chunks;
+  const size = chunks.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const all = new Uint8Array(size);
+  let from = 0;
+  for (const { bytes } of chunks) {
+    all.set(bytes, from);
+    from += bytes.length;
+  }
+  const clean = redacted(all, redact);
+  return clean === all ? chunks : [{ ms: first.ms, bytes: clean }];
+}
+
+/** Why there is no answer, and how there would be one. */
+function missMessage(
+  { method, path }: ExchangeRequest,
+  nearest: { readonly name: string; readonly difference: Difference | undefined } | undefined,
+): string {
+  const what = `Nothing is recorded of this ${method} ${path.split("?")[0]}`;
+  const how = "to record it, ask with --on-miss record";
+  if (nearest === undefined) return `${what}, nor of any like it; ${how}`;
+  const { name, difference } = nearest;
+  if (difference === undefined) {
+    return `${what}: that of ${name} has been given, and no other follows it; ${how}`;
+  }
+  const { pointer, recorded, asked } = difference;
+  const where = pointer === "" ? "its body" : pointer;
+  return `${what}: the nearest, ${name}, differs first at ${where}, where ${
+    recorded ?? "nothing"
+  } was recorded and ${asked ?? "nothing"} is asked; ${how}`;
+}

@@ -1,0 +1,156 @@
+import { z } from "zod/mini";
+import { CliError } from "../../cli_error.ts";
+
+/** A piece of an answer as it came. */
+export interface Chunk {
+  /** How long after the request it came, in milliseconds. */
+  readonly ms: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** A recorded request without its headers, which hold keys and noise. */
+export interface ExchangeRequest {
+  readonly method: string;
+  /** Path and query below the base URL. */
+  readonly path: string;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** A request to the API and what was answered. */
+export interface Exchange {
+  /** When the request came, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The session that made the request, where it says. */
+  readonly conversation?: string;
+  readonly request: ExchangeRequest;
+  readonly response: {
+    readonly status: number;
+    readonly headers: readonly (readonly [string, string])[];
+    readonly chunks: readonly Chunk[];
+    /** Whether the answer came to its end; otherwise it breaks off where the last piece ends. */
+    readonly whole: boolean;
+  };
+}
+
+/** The format of an exchange's file. */
+const FORMAT = 1;
+
+/** Bytes as they are written down: as JSON where that gives the same bytes, as text where they are some, else base64. */
+const contentShape = z.union([
+  z.object({ json: z.unknown() }),
+  z.object({ text: z.string() }),
+  z.object({ base64: z.string().check(z.regex(/^[A-Za-z0-9+/]*={0,2}$/u)) }),
+]);
+type Content = z.infer<typeof contentShape>;
+
+const exchangeShape = z.object({
+  format: z.literal(FORMAT),
+  at: z.iso.datetime(),
+  conversation: z.exactOptional(z.string()),
+  request: z.object({ method: z.string(), path: z.string(), body: z.exactOptional(contentShape) }),
+  response: z.object({
+    status: z.int().check(z.minimum(200), z.maximum(599)),
+    headers: z.array(z.tuple([z.string(), z.string()])),
+    chunks: z.array(z.object({ ms: z.number().check(z.nonnegative()), body: contentShape })),
+    whole: z.boolean(),
+  }),
+});
+
+/** An exchange as the text of a file, ended by a line feed. */
+export function encodeExchange({ at, conversation, request, response }: Exchange): string {
+  const { method, path, body } = request;
+  const file: z.infer<typeof exchangeShape> = {
+    format: FORMAT,
+    at: new Date(at).toISOString(),
+    ...(conversation === undefined ? {} : { conversation }),
+    request: { method, path, ...(body.length === 0 ? {} : { body: contentOf(body) }) },
+    response: {
+      ...response,
+      headers: response.headers.map(([name, value]) => [name, value]),
+      chunks: response.chunks.map(({ ms, bytes }) => ({ ms, body: pieceOf(bytes) })),
+    },
+  };
+  return `${JSON.stringify(file, null, 1)}\n`;
+}
+
+/**
+ * Reads the text of an exchange's file.
+ *
+ * @param path names it in the error
+ * @throws {CliError} for anything that is no exchange
+ */
+export function parseExchange(text: string, path: string): Exchange {
+  const { at, conversation, request, response } = shaped(text, path);
+  const { method, path: asked, body } = request;
+  const headers = new Headers();
+  try {
+    for (const [name, value] of response.headers) headers.append(name, value);
+  } catch (cause) {
+    throw broken(path, { why: "its response has a header that is none", cause });
+  }
+  return {
+    at: Date.parse(at),
+    ...(conversation === undefined ? {} : { conversation }),
+    request: { method, path: asked, body: body === undefined ? new Uint8Array() : bytesOf(body) },
+    response: {
+      status: response.status,
+      headers: [...headers],
+      chunks: response.chunks.map(({ ms, body }) => ({ ms, bytes: bytesOf(body) })),
+      whole: response.whole,
+    },
+  };
+}
+
+function shaped(text: string, path: string): z.infer<typeof exchangeShape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw broken(path, { why: "it is no JSON", cause });
+  }
+  const { format } = (value ?? {}) as { readonly format?: unknown };
+  if (typeof format === "number" && format > FORMAT) {
+    throw broken(path, { why: `it has format ${format}, and this version knows ${FORMAT}` });
+  }
+  const { success, data, error } = z.safeParse(exchangeShape, value);
+  if (success) return data;
+  const [issue] = error.issues;
+  const where = (issue?.path ?? []).join(".");
+  throw broken(path, { why: `${where === "" ? "it" : where}: ${issue?.message ?? "unknown"}` });
+}
+
+function broken(
+  path: string,
+  { why, cause }: { readonly why: string; readonly cause?: unknown },
+): CliError {
+  return new CliError(`Cannot read the exchange ${path}: ${why}`, {
+    suggestion: "Restore the file, or remove it and record it again",
+    cause,
+  });
+}
+
+const encoder = new TextEncoder();
+
+function contentOf(bytes: Uint8Array<ArrayBuffer>): Content {
+  const content = pieceOf(bytes);
+  if (!("text" in content)) return content;
+  try {
+    const json: unknown = JSON.parse(content.text);
+    return JSON.stringify(json) === content.text ? { json } : content;
+  } catch {
+    return content;
+  }
+}
+
+function pieceOf(bytes: Uint8Array<ArrayBuffer>): Content {
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    return { base64: bytes.toBase64() };
+  }
+}
+
+function bytesOf(content: Content): Uint8Array<ArrayBuffer> {
+  if ("base64" in content) return Uint8Array.fromBase64(content.base64);
+  return encoder.encode("text" in content ? content.text : JSON.stringify(content.json));
+}

@@ -1,0 +1,83 @@
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { CliError } from "../../cli_error.ts";
+import { encodeExchange, type Exchange, parseExchange } from "./exchange.ts";
+
+/** An exchange and the name of its file. */
+export interface FiledExchange {
+  readonly name: string;
+  readonly exchange: Exchange;
+}
+
+/** The largest file of an exchange that is read, in bytes. */
+const MAX_FILE = 256 * 1024 * 1024;
+
+/** What the name of an exchange's file ends in; others are none of ours. */
+const FILE = /^[\da-f]{16}-\d+\.json$/u;
+
+/**
+ * Reads all exchanges of a folder, in the order in which they were made; there are none where there is no folder.
+ *
+ * @throws {CliError} when one cannot be read: a broken file is no miss
+ */
+export function readExchanges(folder: string): readonly FiledExchange[] {
+  let names: readonly string[];
+  try {
+    names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return [];
+    throw new CliError(`Cannot read ${folder}: ${(cause as Error).message}`, {
+      suggestion: "Name the folder of a cassette, or a new one",
+      cause,
+    });
+  }
+  const found = names.filter((name) => FILE.test(name)).toSorted().map((name) => {
+    const path = `${folder}/${name}`;
+    const text = decoder.decode(readRegularFile(path, { limit: MAX_FILE }));
+    return { name, exchange: parseExchange(text, path) };
+  });
+  return found.toSorted((one, other) => one.exchange.at - other.exchange.at);
+}
+
+const decoder = new TextDecoder();
+
+/**
+ * Adds an exchange to a folder: a file of its own, there as a whole or not at all, whoever else adds some at the time.
+ *
+ * @param options.key what the request is known by, in hexadecimal digits
+ * @returns the name of the file
+ * @throws {CliError} when it cannot be written
+ */
+export function addExchange(
+  folder: string,
+  { exchange, key }: { readonly exchange: Exchange; readonly key: string },
+): string {
+  const part = `${folder}/.${crypto.randomUUID()}`;
+  try {
+    Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    Deno.writeTextFileSync(part, encodeExchange(exchange), { mode: 0o600, createNew: true });
+    try {
+      for (let number = 0;; number++) {
+        const name = `${key.slice(0, 16)}-${number}.json`;
+        if (isLinked(part, `${folder}/${name}`)) return name;
+      }
+    } finally {
+      Deno.removeSync(part);
+    }
+  } catch (cause) {
+    throw new CliError(`Cannot write the exchange: ${(cause as Error).message}`, {
+      suggestion: "Give it a folder of yours on a disk with room",
+      cause,
+    });
+  }
+}
+
+/** Gives a file another name; false where something has that already. */
+function isLinked(from: string, to: string): boolean {
+  try {
+    Deno.linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { type Answer, brokenAnswer } from "./relay.ts";
+
+/** To whom requests are passed on. */
+export interface PassOnOptions {
+  /** The base URL of the upstream. */
+  readonly upstream: URL;
+  /** How that is reached. */
+  readonly client: Deno.HttpClient;
+}
+
+/** Headers that are about one connection, RFC 9110 7.6.1, or follow from the body. */
+const OF_CONNECTION = [
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/** Statuses that have no body. */
+const BODILESS = [101, 204, 205, 304];
+
+/**
+ * Passes requests on to an upstream as they are, logins included, of which nothing is kept or written down here. Answers
+ * come back as the upstream gives them, byte for byte and at once: it is asked not to compress, because `fetch` would
+ * undo that, and what it compresses all the same stays so. An upstream that cannot be reached, or breaks off, is a
+ * connection that breaks off.
+ */
+export function passOn({ upstream, client }: PassOnOptions): Answer {
+  const base = upstream.pathname.replace(/\/$/u, "");
+  return async (request, gone) => {
+    const { method, path, body } = request;
+    const target = new URL(upstream.origin);
+    const [pathname = "", query] = path.split(/\?(.*)/su);
+    target.pathname = base + pathname;
+    target.search = query ?? "";
+    let answer: Response;
+    try {
+      answer = await fetch(target, {
+        method,
+        headers: passedOn(request.headers, { "accept-encoding": "identity" }),
+        ...(method === "GET" || method === "HEAD" ? {} : { body }),
+        redirect: "manual",
+        client,
+        signal: gone,
+      });
+    } catch {
+      return brokenAnswer();
+    }
+    const { status, headers } = answer;
+    const head = { status, headers: passedOn(headers) };
+    if (answer.body !== null && !BODILESS.includes(status)) return new Response(answer.body, head);
+    await answer.body?.cancel();
+    return new Response(null, head);
+  };
+}
+
+/** The headers of a message but for those of its connection. */
+export function passedOn(headers: Headers, more: Readonly<Record<string, string>> = {}): Headers {
+  const passed = new Headers(headers);
+  const named = headers.get("connection")?.split(",").map((name) => name.trim()) ?? [];
+  for (const name of [...OF_CONNECTION, ...named]) if (name !== "") passed.delete(name);
+  for (const [name, value] of Object.entries(more)) passed.set(name, value);
+  return passed;
+}

@@ -1,0 +1,130 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { type ProgramOutput, startProgram } from "../start_program.ts";
+
+/** A relay as a program, with a folder of its own. */
+async function relay(
+  args: readonly string[],
+  use: (url: string) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ProgramOutput> {
+  const { promise: url, resolve } = Promise.withResolvers<string>();
+  const { child, ended } = startProgram([...CLAUDE_PRINT, "relay", ...args], {
+    env: { PATH: "/usr/bin:/bin", HOME: "/nowhere", DENO_DIR: await denoDir(), ...env },
+    cwd: "/",
+    onStdout: (text) => text.endsWith("\n") && resolve(text.trim()),
+  });
+  const first = await Promise.race([url, ended]);
+  if (typeof first !== "string") return first;
+  await use(first);
+  child.kill("SIGTERM");
+  return await ended;
+}
+
+/** An API that says what it was asked, and nobody's folder. */
+function scene() {
+  const folder = Deno.makeTempDirSync();
+  const asked: string[] = [];
+  const api = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    asked.push(`${request.headers.get("x-api-key")} ${await request.text()}`);
+    return Response.json({ said: asked.length });
+  });
+  return {
+    folder,
+    asked,
+    url: `http://127.0.0.1:${api.addr.port}`,
+    async [Symbol.asyncDispose]() {
+      await api.shutdown();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+const ask = async (url: string, body: string) => {
+  const answer = await fetch(`${url}/v1/messages`, {
+    method: "POST",
+    body,
+    headers: { "x-api-key": "key" },
+  });
+  return [answer.status, await answer.text()];
+};
+
+Deno.test("relay records what it is asked, plays it offline, and says at its end what happened", async () => {
+  await using there = scene();
+  const cache = `${there.folder}/cassette`;
+  const recording = ["--cache", cache, "--on-miss", "record", "--upstream", there.url];
+  const recorded = await relay([...recording, "--stats"], async (url) => {
+    assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+$/u);
+    assertEquals(await ask(url, '{"at":"2026-11-25"}'), [200, '{"said":1}']);
+    assertEquals(await ask(url, '{"at":"2026-11-26"}'), [200, '{"said":1}']);
+  });
+  assertEquals([recorded.code, recorded.stderr, there.asked], [0, "", ['key {"at":"2026-11-25"}']]);
+  const [, stats = ""] = recorded.stdout.split("\n");
+  const { requests, hits, misses, recorded: kept } = JSON.parse(stats);
+  assertEquals([requests, hits, misses, kept], [2, 1, 0, 1]);
+
+  const played = await relay(["--cache", cache, "--ignore", "/more"], async (url) => {
+    assertEquals(await ask(url, '{"at":"2027-01-01","more":1}'), [200, '{"said":1}']);
+  });
+  assertEquals([played.code, played.stderr], [0, ""]);
+
+  const missed = await relay([...recording, "--offline", "--match", "exact"], async (url) => {
+    const [status] = await ask(url, '{"at":"2026-11-26"}');
+    assertEquals(status, 503);
+  });
+  assertEquals([missed.code, there.asked.length], [1, 1]);
+  assertStringIncludes(
+    missed.stderr,
+    'at /at, where "2026-11-25" was recorded and "2026-11-26" is asked',
+  );
+});
+
+Deno.test("relay asks nobody under CI=true, and whoever is elsewhere needs its word", async () => {
+  await using there = scene();
+  const recording = ["--cache", there.folder, "--on-miss", "record", "--upstream", there.url];
+  const refused = await relay(recording, () => Promise.resolve(), { CI: "true" });
+  assertEquals([refused.code, refused.stdout], [2, ""]);
+  assertStringIncludes(refused.stderr, "Cannot record under CI=true: it would ask the API\n  Play");
+  const allowed = await relay(
+    [...recording, "--allow-upstream", "--bind", "0.0.0.0"],
+    async (url) => {
+      const { port, pathname } = new URL(url);
+      assertMatch(pathname, /^\/[\da-f-]{36}$/u);
+      assertEquals(await ask(`http://127.0.0.1:${port}`, "{}"), [404, ""]);
+      assertEquals(await ask(`http://127.0.0.1:${port}${pathname}`, "{}"), [200, '{"said":1}']);
+    },
+    { CI: "true" },
+  );
+  assertEquals([allowed.code, allowed.stderr], [0, ""]);
+});
+
+Deno.test("relay says what keeps it from listening, or from reading its cassette", async () => {
+  await using there = scene();
+  const { port } = new URL(there.url);
+  Deno.mkdirSync(`${there.folder}/api`);
+  const taken = await relay(["--cache", there.folder, "--port", port], () => Promise.resolve());
+  assertEquals(taken.code, 2);
+  assertStringIncludes(
+    taken.stderr,
+    `Cannot listen on 127.0.0.1, port ${port}: the port is taken\n`,
+  );
+  Deno.writeTextFileSync(`${there.folder}/api/${"0".repeat(16)}-0.json`, "{}");
+  const broken = await relay(["--cache", there.folder], () => Promise.resolve());
+  assertEquals(broken.code, 2);
+  assertStringIncludes(broken.stderr, "Cannot read the exchange ");
+  for (
+    const [args, why] of [
+      [["--speed", "fast"], '--speed "fast" is no number'],
+      [["--match", "fuzzy"], '--match does not take "fuzzy"'],
+      [["--ignore", "metadata"], '--ignore "metadata" is no JSON pointer'],
+      [["--ignore", "/a", "--match", "exact"], "--ignore goes with --match normalized alone"],
+      [["--upstream", "ftp://x"], '--upstream "ftp://x" is no URL of the web'],
+      [["--inject", "boom"], '--inject does not take "boom"'],
+    ] as const
+  ) {
+    const wrong = await relay(["--cache", "/nowhere", ...args], () => Promise.resolve());
+    assertEquals([wrong.code, wrong.stdout], [2, ""]);
+    assertStringIncludes(wrong.stderr, why);
+  }
+});

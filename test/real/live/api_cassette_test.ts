@@ -1,0 +1,42 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { forEachVersion } from "../for_each_version.ts";
+import { parseFrames } from "../print_mode_facts.ts";
+
+const TALK = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[next]] [[say done]]"];
+
+forEachVersion(
+  "what the API said once is said again without it, exactly and to any run",
+  async (real) => {
+    const cassette = ["--api-cassette", `${real.home.path}/t/cassette`];
+    const json = ["--output-format", "stream-json", "--verbose", ...cassette];
+    const recorded = await real.print([...json, "--on-miss", "record", ...TALK]);
+    assertEquals([recorded.code, recorded.stderr], [0, ""]);
+    const asked = real.api.requests.length;
+    const down = { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1" } };
+    const played = await real.print([...json, ...TALK], down);
+    assertEquals([played.code, played.stderr], [0, ""]);
+    assertEquals(saidIn(played.stdout), saidIn(recorded.stdout));
+    const live = ["--stream-text", "--exact-stream", ...cassette];
+    assertEquals(await real.print([...live, ...TALK], down), {
+      code: 0,
+      stdout: "done\n",
+      stderr: "",
+    });
+    const missed = await real.print([...cassette, "--", "Something else"], down);
+    assertEquals(missed.code, 1);
+    assertMatch(
+      missed.stderr,
+      /^claude-print: The API failed: 503 Nothing is recorded of this POST /u,
+    );
+    assertStringIncludes(missed.stderr, "claude-print: Warning: Nothing is recorded of this POST ");
+    assertMatch(missed.stderr, /differs first at \/messages\/\d+\/content.*Something else/u);
+    assertEquals(real.api.requests.length, asked);
+  },
+);
+
+/** What is said of a run: the same for the same answers of the API. */
+function saidIn(stdout: string): readonly unknown[] {
+  return parseFrames(stdout).flatMap(({ type, message, result, usage, total_cost_usd }) =>
+    type === "system" ? [] : [{ type, message, result, usage, total_cost_usd }]
+  );
+}

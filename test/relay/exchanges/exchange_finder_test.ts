@@ -1,0 +1,95 @@
+import { assertEquals } from "@std/assert";
+import type { Exchange } from "../../../src/relay/exchanges/exchange.ts";
+import { ExchangeFinder } from "../../../src/relay/exchanges/exchange_finder.ts";
+import type { Match } from "../../../src/relay/exchanges/request_key.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const request = (body: string, path = "/v1/messages") => ({
+  method: "POST",
+  path,
+  body: bytes(body),
+});
+
+/** An exchange that is known by its status. */
+const exchange = (status: number, body: string, conversation?: string) => ({
+  name: `${status}.json`,
+  exchange: {
+    at: status,
+    ...(conversation === undefined ? {} : { conversation }),
+    request: request(body),
+    response: { status, headers: [], chunks: [], whole: true },
+  } satisfies Exchange,
+});
+
+const always = { again: () => true };
+const never = { again: () => false };
+
+/** Asks one thing after the other, and gives the statuses of what is found. */
+function asked(
+  finder: ExchangeFinder,
+  bodies: readonly string[],
+  { conversation, again = always }: {
+    readonly conversation?: string;
+    readonly again?: typeof always | typeof never;
+  } = {},
+) {
+  return bodies.map((body) =>
+    finder.take(finder.identify({ request: request(body), conversation }), again)?.response.status
+  );
+}
+
+const finderOf = (match: Match, ...exchanges: readonly ReturnType<typeof exchange>[]) =>
+  new ExchangeFinder(exchanges, { match, ignored: [] });
+
+Deno.test("exact finds the same bytes alone, normalized what differs from run to run too", () => {
+  const [one, other] = ['{"date":"2026-11-25"}', '{"date":"2026-11-26"}'];
+  assertEquals(asked(finderOf("exact", exchange(201, one)), [one, other]), [201, undefined]);
+  assertEquals(asked(finderOf("normalized", exchange(201, one)), [one, other, "{}"]), [
+    201,
+    201,
+    undefined,
+  ]);
+});
+
+Deno.test("each conversation takes the exchanges of a request in their order, and the last again if it may", () => {
+  const finder = finderOf("exact", exchange(529, "{}"), exchange(200, "{}"));
+  assertEquals(asked(finder, ["{}", "{}", "{}"], { conversation: "a" }), [529, 200, 200]);
+  assertEquals(asked(finder, ["{}", "{}"], { conversation: "b" }), [529, 200]);
+  assertEquals(asked(finder, ["{}"], { conversation: "b", again: never }), [undefined]);
+});
+
+Deno.test("sequence gives the next exchange of a conversation, whatever is asked", () => {
+  const opus = (text: string) => `{"model":"opus","text":"${text}"}`;
+  const haiku = '{"model":"haiku"}';
+  const finder = finderOf(
+    "sequence",
+    exchange(201, opus("one"), "a"),
+    exchange(202, haiku, "a"),
+    exchange(203, opus("two"), "a"),
+    exchange(204, opus("three"), "b"),
+  );
+  // Known by its beginning, though another conversation was first.
+  assertEquals(asked(finder, [opus("three")], { conversation: "x" }), [204]);
+  assertEquals(
+    asked(finder, [opus("other"), opus("words"), haiku, opus("more")], { conversation: "y" }),
+    [201, 203, 202, undefined],
+  );
+  // All places are taken: it begins from the first.
+  assertEquals(asked(finder, [opus("anything")], { conversation: "z" }), [201]);
+});
+
+Deno.test("the nearest is what has most in common at its beginning, by the same path", () => {
+  const finder = finderOf(
+    "exact",
+    exchange(201, '{"a":1,"b":2}'),
+    exchange(202, '{"a":1,"b":9,"c":3}'),
+  );
+  const nearest = (body: string, path?: string) =>
+    finder.nearest(finder.identify({ request: request(body, path), conversation: undefined }));
+  assertEquals(nearest('{"a":1,"b":9,"c":4}'), {
+    name: "202.json",
+    difference: { pointer: "/c", recorded: "3", asked: "4" },
+  });
+  assertEquals(nearest("{}", "/v1/messages/count_tokens"), undefined);
+  assertEquals(nearest('{"a":1,"b":2}', "/v1/messages?beta=true")?.difference, undefined);
+});

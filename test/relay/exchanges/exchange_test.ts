@@ -1,0 +1,74 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { CliError } from "../../../src/cli_error.ts";
+import {
+  encodeExchange,
+  type Exchange,
+  parseExchange,
+} from "../../../src/relay/exchanges/exchange.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const EXCHANGE: Exchange = {
+  at: 1_795_400_000_000,
+  conversation: "11111111-1111-4111-8111-111111111111",
+  request: { method: "POST", path: "/v1/messages?beta=true", body: bytes('{"model":"opus"}') },
+  response: {
+    status: 200,
+    headers: [["content-type", "text/event-stream"]],
+    chunks: [{ ms: 3, bytes: bytes("event: ping\n\n") }, { ms: 7, bytes: bytes("data: é\n") }],
+    whole: true,
+  },
+};
+
+Deno.test("an exchange is what was written, byte for byte, whatever its bodies are", () => {
+  const body = fc.oneof(
+    fc.uint8Array().map((array) => new Uint8Array(array)),
+    fc.json().map(bytes),
+    fc.constantFrom('{"a": 1}', '{"__proto__":{"a":1}}', "[1e3]", "\uFEFFtext", "").map(bytes),
+  );
+  const chunks = fc.array(fc.record({ ms: fc.nat(), bytes: body }));
+  fc.assert(fc.property(body, chunks, fc.boolean(), (body, chunks, whole) => {
+    const exchange: Exchange = {
+      ...EXCHANGE,
+      request: { ...EXCHANGE.request, body },
+      response: { ...EXCHANGE.response, chunks, whole },
+    };
+    assertEquals(parseExchange(encodeExchange(exchange), "x.json"), exchange);
+  }));
+});
+
+Deno.test("the file of an exchange can be read by people", () => {
+  const text = encodeExchange(EXCHANGE);
+  assertStringIncludes(text, '"model": "opus"');
+  assertStringIncludes(text, '"text": "data: é\\n"');
+  assertStringIncludes(text, '"at": "2026-11-23T02:13:20.000Z"');
+});
+
+Deno.test("what is no exchange is an error that names the file and what is wrong", () => {
+  const good = JSON.parse(encodeExchange(EXCHANGE));
+  const cases: readonly (readonly [string, string])[] = [
+    ["", "it is no JSON"],
+    [encodeExchange(EXCHANGE).slice(0, -9), "it is no JSON"],
+    ["[]", "it: "],
+    ["null", "it: "],
+    [JSON.stringify({ ...good, format: 2 }), "it has format 2, and this version knows 1"],
+    [JSON.stringify({ ...good, at: "yesterday" }), "at: "],
+    [JSON.stringify({ ...good, request: 1 }), "request: "],
+    [JSON.stringify({ ...good, response: { ...good.response, status: 99 } }), "response.status: "],
+    [
+      JSON.stringify({ ...good, response: { ...good.response, headers: [["a b", "c"]] } }),
+      "a header that is none",
+    ],
+    [
+      JSON.stringify({ ...good, response: { ...good.response, chunks: [{ ms: -1, body: {} }] } }),
+      "response.chunks.0.ms: ",
+    ],
+    ["[".repeat(100_000), "it is no JSON"],
+  ];
+  for (const [text, why] of cases) {
+    const error = assertThrows(() => parseExchange(text, "api/x.json"), CliError);
+    assertStringIncludes(error.message, "Cannot read the exchange api/x.json: ");
+    assertStringIncludes(error.message, why);
+  }
+});
