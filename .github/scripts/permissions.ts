@@ -35,8 +35,7 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     flag: "--allow-net",
-    reason:
-      "`doctor` and the relay of `--exact-stream` ask the API, wherever ANTHROPIC_BASE_URL says",
+    reason: "`doctor` and relays ask the API, wherever ANTHROPIC_BASE_URL or `--upstream` says",
   },
   {
     flag: "--allow-ffi",

@@ -14,6 +14,7 @@ import { measureLive } from "./live.ts";
 import { measureMemory } from "./memory.ts";
 import { measureParallel } from "./parallel.ts";
 import { measurePty } from "./pty.ts";
+import { measureRelay } from "./relay.ts";
 import { formatHeading, formatRow } from "./row.ts";
 import { measureShellOutput } from "./shell_output.ts";
 import { measureTurns } from "./turns.ts";
@@ -24,7 +25,7 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, turns, live, shell, parallel, memory, flood, pty, cost or executable; may be given several times
+  --only PART   wall, turns, live, shell, parallel, memory, flood, pty, cost, relay or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
@@ -38,6 +39,7 @@ const PARTS = {
   pty: measurePty,
   parallel: measureParallel,
   cost: measureCost,
+  relay: measureRelay,
   executable: measureExecutable,
 } as const;
 type Part = keyof typeof PARTS;
