@@ -147,11 +147,11 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     }
     const conversation = request.headers.get(SESSION) ?? undefined;
     const known = finder.identify({ request: clean(request), conversation });
-    // A request that was not answered well is not one that is known, as long as somebody can be asked again.
-    const again = ({ response: { status, whole } }: Exchange) =>
+    // A request that was not answered well is not one that is known, as long as somebody can be asked.
+    const usable = ({ response: { status, whole } }: Exchange) =>
       record === undefined || (whole && status < 400);
     for (;;) {
-      const found = finder.take(known, { again });
+      const found = finder.take(known, { usable });
       if (found !== undefined) {
         counts.hits++;
         return replayedAnswer(found, { method: request.method, speed: options.speed, gone });

@@ -47,6 +47,7 @@ export class ExchangeFinder {
   readonly #match: Match;
   readonly #ignored: readonly string[];
   readonly #all: FiledExchange[] = [];
+  /** Of each key what was answered to the conversation that asked last. */
   readonly #byKey = new Map<string, Exchange[]>();
   readonly #digests = new WeakMap<ExchangeRequest, string>();
   readonly #takers = new Map<string, Taker>();
@@ -76,8 +77,12 @@ export class ExchangeFinder {
     }
     const key = this.#keyIn(conversation, request);
     const known = this.#byKey.get(key);
-    if (known === undefined) this.#byKey.set(key, [filed.exchange]);
-    else known.push(filed.exchange);
+    // What another conversation was answered before it does not count any more: it may have been a failure.
+    if (known?.[0] !== undefined && (known[0].conversation ?? "") === conversation) {
+      known.push(filed.exchange);
+    } else {
+      this.#byKey.set(key, [filed.exchange]);
+    }
   }
 
   /** Finds out by what a request is known, and who makes it. */
@@ -88,23 +93,25 @@ export class ExchangeFinder {
 
   /**
    * Takes what is recorded of a request. Where that is several exchanges, as of one that was made again, each conversation
-   * takes one after the other, and the last again and again if it may.
+   * takes one after the other, and the last again and again.
    *
-   * @param options.again whether one that has been taken may be taken again
+   * @param options.usable whether an exchange may be taken
    */
   take(
     identified: Identified,
-    { again }: { readonly again: (exchange: Exchange) => boolean },
+    { usable }: { readonly usable: (exchange: Exchange) => boolean },
   ): Exchange | undefined {
     const { key, taker: { taken } } = identified;
-    const known = this.#byKey.get(key);
-    const next = known?.[taken.get(key) ?? 0];
+    const known = this.#byKey.get(key) ?? [];
+    const count = taken.get(key) ?? 0;
+    const next = known[count];
     if (next !== undefined) {
+      if (!usable(next)) return undefined;
       this.count(identified);
       return next;
     }
-    const last = known?.at(-1);
-    return last !== undefined && this.#match !== "sequence" && again(last) ? last : undefined;
+    const last = known.at(-1);
+    return last !== undefined && this.#match !== "sequence" && usable(last) ? last : undefined;
   }
 
   /** Counts an exchange as taken by the conversation that it was recorded of. */

@@ -21,20 +21,21 @@ const exchange = (status: number, body: string, conversation?: string) => ({
   } satisfies Exchange,
 });
 
-const always = { again: () => true };
-const never = { again: () => false };
+const always = () => true;
+const never = () => false;
 
 /** Asks one thing after the other, and gives the statuses of what is found. */
 function asked(
   finder: ExchangeFinder,
   bodies: readonly string[],
-  { conversation, again = always }: {
+  { conversation, usable = always }: {
     readonly conversation?: string;
-    readonly again?: typeof always | typeof never;
+    readonly usable?: (exchange: Exchange) => boolean;
   } = {},
 ) {
   return bodies.map((body) =>
-    finder.take(finder.identify({ request: request(body), conversation }), again)?.response.status
+    finder.take(finder.identify({ request: request(body), conversation }), { usable })?.response
+      .status
   );
 }
 
@@ -55,7 +56,20 @@ Deno.test("each conversation takes the exchanges of a request in their order, an
   const finder = finderOf("exact", exchange(529, "{}"), exchange(200, "{}"));
   assertEquals(asked(finder, ["{}", "{}", "{}"], { conversation: "a" }), [529, 200, 200]);
   assertEquals(asked(finder, ["{}", "{}"], { conversation: "b" }), [529, 200]);
-  assertEquals(asked(finder, ["{}"], { conversation: "b", again: never }), [undefined]);
+  assertEquals(asked(finder, ["{}"], { conversation: "b", usable: never }), [undefined]);
+});
+
+Deno.test("what the last conversation was answered that asked counts, and a failure only where nobody can be asked", () => {
+  const finder = finderOf(
+    "exact",
+    exchange(401, "{}", "a"),
+    exchange(200, "{}", "b"),
+    exchange(500, "x", "a"),
+  );
+  assertEquals(asked(finder, ["{}", "{}"]), [200, 200]);
+  const usable = ({ response: { status } }: Exchange) => status < 400;
+  assertEquals(asked(finder, ["x", "{}"], { conversation: "c", usable }), [undefined, 200]);
+  assertEquals(asked(finder, ["x"], { conversation: "c" }), [500]);
 });
 
 Deno.test("sequence gives the next exchange of a conversation, whatever is asked", () => {
