@@ -30,8 +30,18 @@ export const MASKS: readonly Mask[] = [
   {
     what: "dates in words",
     words:
-      /\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} \d{1,2},? \d{4}\b/gu,
+      /\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} (?:\d{1,2},? )?\d{4}\b/gu,
     stands: "<date>",
+  },
+  {
+    what: "how long something took, as a tool tells it",
+    words: /(?<=\bduration_ms\W{1,4})\d{1,15}/gu,
+    stands: "<ms>",
+  },
+  {
+    what: "ids of tasks in the background and of subagents",
+    words: /(?<=\b(?:agentId: |with ID: |task-id>|tasks\/))[ab][\da-z]{8,16}\b/gu,
+    stands: "<task>",
   },
   {
     what: "ports of this machine",

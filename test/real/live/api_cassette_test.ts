@@ -12,7 +12,10 @@ forEachVersion(
     const recorded = await real.print([...json, "--on-miss", "record", ...TALK]);
     assertEquals([recorded.code, recorded.stderr], [0, ""]);
     const asked = real.api.requests.length;
-    const down = { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1" } };
+    // Another day, and nobody who would answer.
+    const down = {
+      env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", CLAUDE_CODE_OVERRIDE_DATE: "2031-03-04" },
+    };
     const played = await real.print([...json, ...TALK], down);
     assertEquals([played.code, played.stderr], [0, ""]);
     assertEquals(saidIn(played.stdout), saidIn(recorded.stdout));
