@@ -11,7 +11,7 @@ async function relay(
 ): Promise<ProgramOutput> {
   const { promise: url, resolve } = Promise.withResolvers<string>();
   const { child, ended } = startProgram([...CLAUDE_PRINT, "relay", ...args], {
-    env: { PATH: "/usr/bin:/bin", HOME: "/nowhere", DENO_DIR: await denoDir(), ...env },
+    env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir(), ...env },
     cwd: "/",
     onStdout: (text) => text.endsWith("\n") && resolve(text.trim()),
   });

@@ -9,12 +9,14 @@ forEachVersion(
   async (real) => {
     const cassette = ["--api-cassette", `${real.home.path}/t/cassette`];
     const json = ["--output-format", "stream-json", "--verbose", ...cassette];
-    const recorded = await real.print([...json, "--on-miss", "record", ...TALK]);
+    const recorded = await real.print([...json, "--on-miss", "record", ...TALK], {
+      env: { TZ: "Etc/GMT+12" },
+    });
     assertEquals([recorded.code, recorded.stderr], [0, ""]);
     const asked = real.api.requests.length;
-    // Another day, and nobody who would answer.
+    // Nobody who would answer, and another day: 26 hours lie between the two places.
     const down = {
-      env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", CLAUDE_CODE_OVERRIDE_DATE: "2031-03-04" },
+      env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", TZ: "Etc/GMT-14" },
     };
     const played = await real.print([...json, ...TALK], down);
     assertEquals([played.code, played.stderr], [0, ""]);
