@@ -1,12 +1,13 @@
 import { ExchangeFinder, type Identified } from "./exchanges/exchange_finder.ts";
-import type { Chunk, Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
+import type { Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
 import { addExchange, readExchanges } from "./exchanges/exchange_folder.ts";
 import type { Difference } from "./exchanges/first_difference.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
 import { type Answer, brokenAnswer, type RelayedRequest } from "./relay.ts";
+import { recorderOf, withoutSecrets } from "./recorded_answer.ts";
 import { replayedAnswer, sleep } from "./replayed_answer.ts";
-import { type ExchangeWatcher, watched } from "./watched.ts";
+import { watched } from "./watched.ts";
 
 /** How requests are answered from a folder of exchanges. */
 export interface ApiCassetteOptions {
@@ -59,9 +60,6 @@ const SESSION = "x-claude-code-session-id";
 
 /** Says to clients of the API not to ask again: the answer stays the same. */
 const FINAL = { "x-should-retry": "false" };
-
-/** Headers of an answer that are about its moment alone, or the client's own. */
-const UNKEPT = ["set-cookie", "date", "anthropic-organization-id"];
 
 /**
  * Answers requests from recorded exchanges, and records what is missing if it may.
@@ -167,83 +165,6 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return errorAnswer(503, { message, headers: FINAL });
   };
   return { answer, stats: () => ({ ...counts, exchanges: finder.size }) };
-}
-
-function withoutSecrets(
-  { method, path, body }: ExchangeRequest,
-  redact: (text: string) => string,
-): ExchangeRequest {
-  return { method, path: redact(path), body: redacted(body, redact) };
-}
-
-/** Bytes without secrets; what is no text has none that could be found. */
-function redacted(
-  bytes: Uint8Array<ArrayBuffer>,
-  redact: (text: string) => string,
-): Uint8Array<ArrayBuffer> {
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return bytes;
-  }
-  const clean = redact(text);
-  return clean === text ? bytes : new TextEncoder().encode(clean);
-}
-
-/** Records what is answered to a request, once it is over. */
-function recorderOf(
-  { request, conversation }: Pick<Exchange, "request"> & {
-    readonly conversation: string | undefined;
-  },
-  { redact, keep, end }: {
-    readonly redact: (text: string) => string;
-    readonly keep: (exchange: Exchange) => void;
-    readonly end: () => void;
-  },
-): ExchangeWatcher {
-  const at = Date.now();
-  const begun = performance.now();
-  const chunks: Chunk[] = [];
-  let head: Pick<Exchange["response"], "status" | "headers"> | undefined;
-  return {
-    onHead: ({ status, headers }) => {
-      head = { status, headers: [...headers].filter(([name]) => !UNKEPT.includes(name)) };
-    },
-    onBytes: (bytes) => {
-      chunks.push({ ms: Math.round(performance.now() - begun), bytes: new Uint8Array(bytes) });
-    },
-    onEnd: ({ whole }) => {
-      // An upstream that said nothing has not answered.
-      if (head !== undefined && (whole || chunks.length > 0)) {
-        keep({
-          at,
-          ...(conversation === undefined ? {} : { conversation }),
-          request,
-          response: { ...head, chunks: cleanChunks(chunks, redact), whole },
-        });
-      }
-      end();
-    },
-  };
-}
-
-/** The pieces of an answer without secrets. One that had some is a single piece: they may go across several. */
-function cleanChunks(
-  chunks: readonly Chunk[],
-  redact: (text: string) => string,
-): readonly Chunk[] {
-  const [first] = chunks;
-  if (first === undefined) return chunks;
-  const size = chunks.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  const all = new Uint8Array(size);
-  let from = 0;
-  for (const { bytes } of chunks) {
-    all.set(bytes, from);
-    from += bytes.length;
-  }
-  const clean = redacted(all, redact);
-  return clean === all ? chunks : [{ ms: first.ms, bytes: clean }];
 }
 
 /** Why there is no answer, and how there would be one. */

@@ -1,4 +1,4 @@
-import type { Chunk, Exchange } from "./exchanges/exchange.ts";
+import { type Exchange, joined } from "./exchanges/exchange.ts";
 import { passedOn } from "./pass_on.ts";
 
 /** How an exchange is played. */
@@ -48,16 +48,6 @@ function bodyOf(exchange: Exchange): Uint8Array<ArrayBuffer> {
   const body = joined(exchange.response.chunks);
   bodies.set(exchange, body);
   return body;
-}
-
-function joined(chunks: readonly Chunk[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(chunks.reduce((size, { bytes }) => size + bytes.length, 0));
-  let at = 0;
-  for (const { bytes } of chunks) {
-    whole.set(bytes, at);
-    at += bytes.length;
-  }
-  return whole;
 }
 
 /** Waits so many milliseconds, or until nobody waits any more. */

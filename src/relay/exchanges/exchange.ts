@@ -32,6 +32,17 @@ export interface Exchange {
   };
 }
 
+/** All pieces of an answer together. */
+export function joined(chunks: readonly Chunk[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(chunks.reduce((size, { bytes }) => size + bytes.length, 0));
+  let at = 0;
+  for (const { bytes } of chunks) {
+    whole.set(bytes, at);
+    at += bytes.length;
+  }
+  return whole;
+}
+
 /** The format of an exchange's file. */
 const FORMAT = 1;
 
