@@ -11,6 +11,7 @@ import { lookWhenQuiet } from "../waits.ts";
 import { noted, PROBE, serverAnswer, serverError, unknownMethod } from "./bridging.ts";
 import { type Decision, decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
 import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
+import { withOwnServer } from "./servers.ts";
 import type {
   CallbackHook,
   PromptTool,
@@ -28,7 +29,7 @@ const TOLD_MS = 2000;
 
 /** Whether somebody else decides what the screen asks. */
 export function isAsking({ asked, waiting }: SessionState): boolean {
-  return waiting.some((each) => isHook(each) && each.callback === undefined) ||
+  return waiting.some(isPermission) ||
     [...asked.values()].some(({ kind }) => kind === "permission");
 }
 
@@ -70,7 +71,10 @@ function askThose(
 ): Step {
   if (before.waiting.length === 0) return stay(before);
   let step = stay({ ...before, waiting: [] });
-  for (const waiting of before.waiting) {
+  // Hooks about a permission come after it.
+  const permissions = before.waiting.filter(isPermission);
+  const others = before.waiting.filter((waiting) => !isPermission(waiting));
+  for (const waiting of [...permissions, ...others]) {
     step = isReady(step.state, waiting)
       ? then(
         step,
@@ -84,10 +88,18 @@ function askThose(
     : act(step.state, [...step.effects, deadline("told")]);
 }
 
+function isPermission(waiting: Waiting): boolean {
+  return isHook(waiting) && waiting.callback === undefined;
+}
+
 function askFor(
   state: SessionState,
-  { hook: { hookId, payload, callback }, at }: { readonly hook: WaitingHook; readonly at: number },
+  { hook: { hookId, payload: told, callback }, at }: {
+    readonly hook: WaitingHook;
+    readonly at: number;
+  },
 ): Step {
+  const payload = withOwnServer(state, told);
   if (callback !== undefined) {
     return state.open
       ? askCallback(state, { callback, payload, hookId, at })
@@ -98,7 +110,9 @@ function askFor(
   const question = { kind: "permission", hookId, tool, input, call } as const;
   const next: SessionState = {
     ...state,
-    calls: state.calls.map((each) => each === call ? { ...each, asked: true } : each),
+    calls: state.calls.map((each) =>
+      each === call ? { ...each, askedWith: JSON.stringify(input) } : each
+    ),
   };
   const promptTool = state.options.caller?.promptTool;
   if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });

@@ -19,10 +19,12 @@ export function permissionQuestion(
   const name = asText(payload["tool_name"]);
   const input = payload["tool_input"];
   const { permission_suggestions: suggestions, agent_id: agentId } = payload;
-  const described = descriptionOf(input, payload["cwd"]);
+  const { mcp_server: server } = payload;
+  const described = isOfServer(name) ? undefined : descriptionOf(input, payload["cwd"]);
   return {
     subtype: "can_use_tool",
     tool_name: name,
+    ...(server === undefined ? {} : { mcp_server: server }),
     display_name: displayName(name),
     input,
     ...(described === undefined ? {} : { description: described }),
@@ -33,20 +35,35 @@ export function permissionQuestion(
   };
 }
 
-/** What a call is about, in a few words: the model's own, or the file, as it is called in the working directory. */
+/**
+ * What a call is about, in a few words: the model's own, the file, as it is called in the working directory, or how the
+ * command, the address or the search begins.
+ */
 function descriptionOf(input: unknown, cwd: unknown): string | undefined {
   if (!isJsonObject(input)) return undefined;
-  const description = input["description"];
-  const path = input["notebook_path"] ?? input["file_path"];
-  if (typeof description === "string") return description;
-  if (typeof path !== "string") return undefined;
+  const { description, notebook_path, file_path, command, url, query } = input;
+  const path = notebook_path ?? file_path;
+  if (typeof description === "string" && description !== "") return description;
+  if (typeof path !== "string") return beginningOf(command ?? url ?? query);
   return path.startsWith(`${asText(cwd)}/`) ? path.slice(`${asText(cwd)}/`.length) : path;
 }
 
-/** A tool as a person knows it; those of MCP servers say whose they are. */
+/** The beginning of a text, as long as `claude -p` gives it. */
+function beginningOf(text: unknown): string | undefined {
+  if (typeof text !== "string") return undefined;
+  const letters = [...text];
+  return letters.length > 50 ? `${letters.slice(0, 49).join("")}…` : text;
+}
+
+/** A tool as a person knows it: of one of an MCP server what stands behind the last two underscores, in words. */
 function displayName(name: string): string {
-  const [, server, tool] = /^mcp__(.+?)__(.+)$/su.exec(name) ?? [];
-  return server === undefined ? name : `${server} - ${tool} (MCP)`;
+  if (!isOfServer(name)) return name;
+  const [words = ""] = name.split("__").slice(-1);
+  return words.replaceAll("_", " ").replaceAll(/\b[a-z]/gu, (letter) => letter.toUpperCase());
+}
+
+function isOfServer(name: string): boolean {
+  return name.startsWith("mcp__");
 }
 
 /** What a caller has decided. */

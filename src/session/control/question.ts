@@ -52,8 +52,8 @@ export interface ToolCall {
   readonly input: unknown;
   /** The subagent that has made it; absent for the session itself. */
   readonly agentId?: string;
-  /** Whether its permission has been asked for: nobody is asked about a call twice. */
-  readonly asked?: true;
+  /** The input with which its permission has been asked for, as JSON: nobody is asked about a call twice. */
+  readonly askedWith?: string;
   /** Whether its result has been told. */
   readonly returned?: true;
 }

@@ -1,6 +1,7 @@
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { type ControlRequest, isCallers } from "../../wire/control.ts";
 import type { ServerChanges } from "../effect.ts";
+import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { isNew } from "./answering.ts";
 
@@ -109,6 +110,20 @@ function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[]
   });
   return [...listed.filter(({ name }) => !dropped.includes(asText(name))), ...added, ...own]
     .map((server) => switchedAs(server, switched[asText(server["name"])]));
+}
+
+/**
+ * What a hook is told of a call, with whose its MCP server is: to the child, which reaches it at an address, it is one of
+ * the command line's like any other.
+ */
+export function withOwnServer(
+  { options: { caller } }: SessionState,
+  payload: HookPayload,
+): HookPayload {
+  const server = payload["mcp_server"];
+  return isJsonObject(server) && caller?.servers?.includes(asText(server["name"]))
+    ? { ...payload, mcp_server: { ...server, source: "sdk" } }
+    : payload;
 }
 
 /** The names of the servers in the caller's own process. */

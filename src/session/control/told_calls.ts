@@ -82,10 +82,8 @@ export function isTold(state: SessionState, waiting: Waiting): boolean {
     case "PostToolUse":
     case "PostToolUseFailure":
       return isCallTold(state, id);
-    case "PermissionRequest": {
-      const { tool_name: name, agent_id: agentId } = payload;
-      return state.calls.some((call) => call.name === name && call.agentId === agentId);
-    }
+    case "PermissionRequest":
+      return isPermissionTold(state, payload);
     case "PostToolBatch":
       return areReturned(state, payload["tool_calls"]);
     case "Stop":
@@ -107,6 +105,16 @@ function isCallTold({ calls }: SessionState, id: unknown): boolean {
   return typeof id !== "string" || calls.some((call) => call.id === id);
 }
 
+/** Whether a call that needs a permission has been told; whoever decides on it is asked before its hooks are. */
+function isPermissionTold(
+  { calls, options: { caller } }: SessionState,
+  { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
+): boolean {
+  const made = calls.filter((call) => call.name === name && call.agentId === agentId);
+  const text = JSON.stringify(input);
+  return caller?.permissions ? made.some((call) => call.askedWith === text) : made.length > 0;
+}
+
 /** Whether results of calls have been told: one of them at least, and none is missing of a call that is known. */
 function areReturned({ calls }: SessionState, batch: unknown): boolean {
   if (!Array.isArray(batch)) return true;
@@ -121,7 +129,8 @@ export function callOf(
   { tool_name: name, tool_input: input, agent_id: agentId }: HookPayload,
 ): ToolCall | undefined {
   const open = calls.filter((call) =>
-    call.name === name && call.agentId === agentId && !call.asked && !call.returned
+    call.name === name && call.agentId === agentId && call.askedWith === undefined &&
+    !call.returned
   );
   const text = JSON.stringify(input);
   return open.find((call) => JSON.stringify(call.input) === text) ??

@@ -19,8 +19,6 @@ const ASKS_CALLER = ["--permission-prompt-tool", "stdio"];
 const UNTOLD = [
   ...["blocked_path", "decision_reason", "decision_reason_type", "permission_suggestions"],
   ...["decision_reason_hook_event", "decision_reason_hook_source"],
-  // Of whose configuration a server is (2.1.330), which to the child is another one.
-  "mcp_server",
   ...["tool_use_id", "session_id", "transcript_path", "prompt_id", "duration_ms"],
 ];
 
@@ -199,12 +197,15 @@ function orderOf(stdout: string): readonly string[] {
     if (type !== "control_request") {
       return type === "control_response" ? [] : outlineOfFrames([frame]);
     }
-    const { subtype, callback_id: id, tool_name: name, message } = request as JsonObject;
+    const { subtype, callback_id: id, message, input, ...told } = request as JsonObject;
     const { method } = (message ?? {}) as JsonObject;
+    const { mcp_server: server = told["mcp_server"] } = (input ?? {}) as JsonObject;
+    const { source } = (server ?? {}) as JsonObject;
+    const words = [subtype, id, told["tool_name"], told["display_name"], source, method];
     // What a server is asked at the start is asked while other things go on.
     return subtype === "mcp_message" && method !== "tools/call"
       ? []
-      : [[subtype, id, name, method].filter((word) => word !== undefined).join(" ")];
+      : [words.filter((word) => word !== undefined).join(" ")];
   });
 }
 
@@ -214,7 +215,7 @@ forEachVersion(
     const events = ["UserPromptSubmit", "PostToolUse", "PostToolBatch", "Stop"];
     const hooks = {
       ...Object.fromEntries(events.map((event) => [event, [{ hookCallbackIds: [event] }]])),
-      PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["PreToolUse"] }],
+      PreToolUse: [{ matcher: "Bash|mcp__.*", hookCallbackIds: ["PreToolUse"] }],
     };
     const run = async (holding: typeof hold) => {
       const { stdout } = await holding(real, async ({ say, send, heard, answer }) => {
@@ -222,7 +223,7 @@ forEachVersion(
         await send(request("init", { subtype: "initialize", hooks }));
         await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[bash touch a]] [[say first]]');
         await heard(RESULT);
-      }, [...ASKS_CALLER, ...CALCULATOR, "--allowedTools", "mcp__calc__add"]);
+      }, [...ASKS_CALLER, ...CALCULATOR]);
       return orderOf(stdout);
     };
     const ours = await run(hold);

@@ -14,7 +14,7 @@ function working(callbacks: readonly CallbackHook[] = []): Simulation {
     version: "2.1.330",
     timeoutMs: 60_000,
     otherStopHooks: true,
-    caller: { idPrefix: "q", permissions: true, callbacks },
+    caller: { idPrefix: "q", permissions: true, callbacks, servers: ["calc"] },
   });
   session.hear({ type: "reachable" });
   session.hear({ type: "status", status: "idle" });
@@ -37,11 +37,16 @@ const call = (session: Simulation, id = "toolu_1", input: unknown = INPUT) =>
     type: "assistant",
     message: { id: "m", model: "m", content: [{ type: "tool_use", id, name: "Bash", input }] },
   });
-const needsPermission = (session: Simulation, id: string, input: unknown = INPUT) =>
+const needsPermission = (
+  session: Simulation,
+  id: string,
+  input: unknown = INPUT,
+  more: Readonly<Record<string, unknown>> = {},
+) =>
   session.hear({
     type: "hook",
     event: "PermissionRequest",
-    payload: { tool_name: "Bash", tool_input: input, cwd: "/w" },
+    payload: { tool_name: "Bash", tool_input: input, cwd: "/w", ...more },
     id,
   });
 const answer = (session: Simulation, response: unknown, id = "q-1") =>
@@ -75,6 +80,34 @@ Deno.test("a permission is asked for once its call has been told, and a yes name
   assertEquals(replies(session).map(({ id }) => id), ["7"]);
   assertEquals(decision(session), { behavior: "allow", updatedInput: INPUT });
   assertEquals(decisions(session), ["accepted"]);
+});
+
+Deno.test("what a call is about is told in a few words, but of a tool of a server's", () => {
+  const asker = (input: unknown, more: Readonly<Record<string, unknown>> = {}) => {
+    const session = working();
+    needsPermission(session, "7", input, more);
+    session.wait(5000);
+    const [{ question } = {}] = asked(session);
+    const { description, display_name: name, mcp_server: server } =
+      (question ?? {}) as unknown as Readonly<Record<string, unknown>>;
+    return [description, name, server];
+  };
+  const long = `touch ${"x".repeat(44)}`;
+  assertEquals(asker({ command: long, description: "" }), [long, "Bash", undefined]);
+  assertEquals(asker({ url: `${long}x` })[0], `${long.slice(0, -1)}…`);
+  assertEquals(asker({ file_path: "/w/a.txt" })[0], "a.txt");
+  const ofServer = (name: string, source: string, tool: string) =>
+    asker(INPUT, { tool_name: `mcp__${name}__${tool}`, mcp_server: { name, source } });
+  assertEquals(ofServer("calc", "dynamic", "add_two-UPs"), [
+    undefined,
+    "Add Two-UPs",
+    { name: "calc", source: "sdk" },
+  ]);
+  assertEquals(ofServer("other", "user", "of__many"), [
+    undefined,
+    "Many",
+    { name: "other", source: "user" },
+  ]);
 });
 
 Deno.test("a call that is never told is asked about all the same", () => {
@@ -242,11 +275,10 @@ Deno.test("a hook of the caller's that says nothing in time lets no tool be call
 });
 
 Deno.test("a hook about what a tool has done is called after the call, and one about several after their results", () => {
-  const events = ["PostToolUse", "PermissionRequest", "PostToolBatch"];
+  const events = ["PostToolUse", "PostToolBatch"];
   const session = working(events.map((event) => ({ event, id: event })));
   const payloads = [
     { tool_name: "Bash", tool_use_id: "toolu_1" },
-    { tool_name: "Bash", tool_input: INPUT },
     { tool_calls: [{ tool_use_id: "toolu_1" }, { tool_use_id: "toolu_2" }] },
   ];
   for (const [callback, event] of events.entries()) {
@@ -257,7 +289,7 @@ Deno.test("a hook about what a tool has done is called after the call, and one a
     asked(session).map(({ question }) => "callback_id" in question && question.callback_id);
   assertEquals(called(), []);
   call(session);
-  assertEquals(called(), ["PostToolUse", "PermissionRequest"]);
+  assertEquals(called(), ["PostToolUse"]);
   call(session, "toolu_2");
   const returned = (id: string) =>
     line(session, {
@@ -265,9 +297,46 @@ Deno.test("a hook about what a tool has done is called after the call, and one a
       message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "" }] },
     });
   returned("toolu_1");
-  assertEquals(called().length, 2);
+  assertEquals(called().length, 1);
   returned("toolu_2");
   assertEquals(called(), events);
+});
+
+Deno.test("a hook about a permission is called after the question of it, whichever of the two the child asks first", () => {
+  const session = working([{ event: "PermissionRequest", id: "hook_0" }]);
+  const hook = (id: string, input: unknown) =>
+    session.hear({
+      type: "hook",
+      event: "PermissionRequest",
+      payload: {
+        tool_name: "Bash",
+        tool_input: input,
+        mcp_server: { name: "calc", source: "dynamic" },
+      },
+      id,
+      callback: 0,
+    });
+  const subjects = () =>
+    asked(session).map(({ question }) =>
+      "input" in question ? [question.subtype, question.input] : undefined
+    );
+  const [first, second] = [{ command: "a" }, { command: "b" }];
+  hook("1", first);
+  call(session, "toolu_a", first);
+  call(session, "toolu_b", second);
+  assertEquals(subjects(), []);
+  needsPermission(session, "2", first);
+  hook("3", second);
+  needsPermission(session, "4", second);
+  const told = (input: unknown) => [
+    ["can_use_tool", input],
+    ["hook_callback", {
+      tool_name: "Bash",
+      tool_input: input,
+      mcp_server: { name: "calc", source: "sdk" },
+    }],
+  ];
+  assertEquals(subjects(), [...told(first), ...told(second)]);
 });
 
 Deno.test("a hook whose callback nobody has registered says nothing", () => {
