@@ -357,10 +357,10 @@ function sayLine(before: FramesState, entry: Entry): Told {
 
 function sayWords(state: FramesState, entry: Entry): Told {
   if (entry.type === "assistant" && entry.isSidechain !== true) return tellAnswerLine(state, entry);
-  const before = entry.type === "user" && entry.isSidechain !== true
-    ? tellBeforeUser(state, entry)
-    : told(state);
-  return and(before, (state) => say(state, (context) => framesOfEntry(entry, context)));
+  const words = (state: FramesState) => say(state, (context) => framesOfEntry(entry, context));
+  return entry.type === "user" && entry.isSidechain !== true
+    ? and(and(tellBeforeUser(state, entry), words), endWritten)
+    : words(state);
 }
 
 /** What the prompt of a turn says that the end of a task started. */

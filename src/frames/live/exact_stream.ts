@@ -1,6 +1,7 @@
 import type { Input } from "../../session/input.ts";
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
+import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { begin } from "../telling/beginning.ts";
@@ -14,6 +15,7 @@ import {
 } from "../telling/exact_state.ts";
 import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
 import { isBeginning, standsInPlace } from "./partial_messages.ts";
+import { isAfterOutput, isOfOutput } from "./output_result.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
 import { say } from "../telling/saying.ts";
 
@@ -104,12 +106,14 @@ function tellEvent(
     case "ping":
       return told(state);
     case "content_block_start": {
-      const { type, id } = isJsonObject(event["content_block"]) ? event["content_block"] : {};
-      const next = type === "tool_use" && typeof id === "string"
-        ? changed(state, { calls: new Set([...calls, id]) })
-        : state;
+      const { type, id, name } = isJsonObject(event["content_block"]) ? event["content_block"] : {};
+      const isCall = type === "tool_use" && typeof id === "string";
+      const next = isCall ? changed(state, { calls: new Set([...calls, id]) }) : state;
+      const output = isCall && name === OUTPUT_TOOL && state.outputCalls !== undefined
+        ? { output: id }
+        : {};
       return and(
-        flush(withOpen(next, { ...open, begun: open.begun + 1 })),
+        flush(withOpen(next, { ...open, ...output, begun: open.begun + 1 })),
         (state) => sayEvent(state, event),
       );
     }
@@ -171,14 +175,15 @@ function openFor(state: FramesState, id: string): Told {
 }
 
 /** What the model is told comes after what it has said. */
-export function tellBeforeUser(state: FramesState, { message }: UserEntry): Told {
+export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
   const { calls } = state.exact ?? NO_STREAM;
+  const { message } = entry;
   const returned = typeof message.content === "string"
     ? []
     : message.content.map(({ tool_use_id: id }) => id);
   const left = calls.size === 0 ? calls : calls.difference(new Set(returned));
   return and(
-    close(state),
+    isOfOutput(state, entry) ? flushBeforeOutput(state) : close(state),
     (state) => told(forgetRequest(changed(state, { calls: left, fresh: true }))),
   );
 }
@@ -186,7 +191,14 @@ export function tellBeforeUser(state: FramesState, { message }: UserEntry): Told
 /** Ends an answer all of whose lines have been read. */
 export function endWritten(state: FramesState): Told {
   const { open } = state.exact ?? NO_STREAM;
-  return open?.over !== undefined && open.shown > 0 ? close(state) : told(state);
+  const isWhole = open?.over !== undefined && open.shown > 0;
+  return isWhole && !awaitsOutput(state) ? close(state) : told(state);
+}
+
+/** Whether an answer gives a structured one whose result has not been told. */
+function awaitsOutput({ exact }: FramesState): boolean {
+  const { open, calls } = exact ?? NO_STREAM;
+  return open?.output !== undefined && calls.has(open.output);
 }
 
 /** Forgets what is left of a turn that is over, but for what has been heard of the next one. */
@@ -201,7 +213,21 @@ export function endStream(state: FramesState): Told {
 function release(state: FramesState): Told {
   const { open } = state.exact ?? NO_STREAM;
   if (open === undefined || open.shown < open.ended) return told(state);
-  return open.over === undefined ? flush(state) : close(state);
+  if (open.over === undefined) return flush(state);
+  return awaitsOutput(state) ? flushBeforeOutput(state) : close(state);
+}
+
+/** Tells what has been held back, but for what comes after the result of the structured answer. */
+function flushBeforeOutput(state: FramesState): Told {
+  const { open } = state.exact ?? NO_STREAM;
+  if (open === undefined) return told(state);
+  const [tail, later] = [false, true].map((isLater) =>
+    open.tail.filter((event) => isAfterOutput(state, event) === isLater)
+  );
+  return and(flush(withOpen(state, { ...open, tail: tail ?? [] })), (state) => {
+    const { open } = state.exact ?? NO_STREAM;
+    return told(open === undefined ? state : withOpen(state, { ...open, tail: later ?? [] }));
+  });
 }
 
 /** Tells what has been held back. */

@@ -17,6 +17,7 @@ import {
   takeText,
   withPiece,
 } from "../telling/partial_state.ts";
+import { isAfterOutput, isOfOutput } from "./output_result.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
 import { say } from "../telling/saying.ts";
 import type { HookPayload } from "../../session/input.ts";
@@ -41,7 +42,7 @@ export function hearText(state: FramesState, payload: HookPayload): FramesState 
 export function tellText(state: FramesState): Told {
   const first = state.partial?.displayed[0];
   if (state.partial === undefined || first === undefined) return told(state);
-  const { open, calls, turn, unheard } = state.partial;
+  const { open, calls, turn, unheard, rests = false } = state.partial;
   if (isBeginning(state)) return and(begin(state), tellText);
   // Whatever begins a turn, and whatever the model was told before it answers, is in lines that are still to be read.
   const isEarly = !state.begun || state.rested || state.version === undefined ||
@@ -59,6 +60,7 @@ export function tellText(state: FramesState): Told {
         : changed(closed(state, first.id), { unheard: unheard.slice(at + 1) }),
     );
   }
+  if (rests) return told(state);
   const begun = changed(state, { turn: first.turn });
   return and(
     startAnswer(begun, { model: modelOf(begun), displayId: first.id }),
@@ -227,17 +229,19 @@ function withCalls(state: FramesState, { message }: AssistantEntry): FramesState
 }
 
 /** What the model is told comes after what it has said. */
-export function tellBeforeUser(state: FramesState, { message }: UserEntry): Told {
+export function tellBeforeUser(state: FramesState, entry: UserEntry): Told {
   if (state.partial === undefined) return told(state);
   const { calls, open } = state.partial;
+  const { message } = entry;
   const returned = typeof message.content === "string"
     ? []
     : message.content.map(({ tool_use_id: id }) => id);
   const left = returned.length === 0 || calls.size === 0
     ? calls
     : calls.difference(new Set(returned));
-  const next = left === calls ? state : changed(state, { calls: left });
-  return open?.apiId === undefined ? told(next) : endAnswer(next);
+  const next = changed(state, { calls: left, rests: false });
+  if (open?.apiId === undefined) return told(next);
+  return isOfOutput(state, entry) ? endBeforeOutput(next) : endAnswer(next);
 }
 
 /** Ends an answer all of whose lines have been read. */
@@ -246,7 +250,14 @@ export function endWritten(state: FramesState): Told {
   if (open === undefined) return told(state);
   const { last, text, shown } = open;
   const isWhole = typeof last?.message.stop_reason === "string" && text.length === shown;
-  return isWhole ? endAnswer(state) : told(state);
+  return isWhole && !awaitsOutput(state, open) ? endAnswer(state) : told(state);
+}
+
+/** Whether an answer ends with a structured one whose result has not been told. */
+function awaitsOutput({ partial, outputCalls }: FramesState, { last }: OpenAnswer): boolean {
+  const id = last?.message.content.at(-1)?.id;
+  return typeof id === "string" && outputCalls?.has(id) === true &&
+    partial?.calls.has(id) === true;
 }
 
 /** Forgets what is left of a turn that is over. */
@@ -257,7 +268,7 @@ export function endParts(state: FramesState): Told {
   return and(ended, (state) => {
     const { displayed = [] } = state.partial ?? {};
     const next = displayed.reduce((state, { id }) => closed(state, id), state);
-    return told(forgetRequest(changed(next, { calls: new Set(), unheard: [] })));
+    return told(forgetRequest(changed(next, { calls: new Set(), rests: false, unheard: [] })));
   });
 }
 
@@ -388,22 +399,47 @@ function stopBlock(state: FramesState, index: number): Told {
 function endAnswer(state: FramesState): Told {
   const open = state.partial?.open;
   if (open === undefined) return told(state);
-  const { message } = open.last ?? {};
+  const events = endOf(open);
+  if (events.length === 0) return abandon(state);
+  const rests = open.last?.message.stop_reason === "end_turn";
+  return and(tellEvents(state, events), (state) => told(changed(close(state, open), { rests })));
+}
+
+/** Tells how an answer ends, as far as that comes before the result of the structured one which it gives. */
+function endBeforeOutput(state: FramesState): Told {
+  const open = state.partial?.open;
+  if (open === undefined) return told(state);
+  const events = endOf(open).filter((event) => !isAfterOutput(state, event));
+  return and(tellEvents(state, events), (state) => {
+    const { open } = state.partial ?? NO_PARTS;
+    return told(
+      open === undefined || events.length === 0 ? state : withOpen(state, { ...open, ends: true }),
+    );
+  });
+}
+
+/** The events with which an answer ends that have not been told; none where it is not known how it ends. */
+function endOf({ last, ends }: OpenAnswer): readonly StreamEvent[] {
+  const { message } = last ?? {};
   const reason = message?.stop_reason;
-  if (typeof reason !== "string") return abandon(state);
-  const events: readonly StreamEvent[] = [
+  if (typeof reason !== "string") return [];
+  const stop = { type: "message_stop" };
+  if (ends) return [stop];
+  return [
     {
       type: "message_delta",
       delta: { stop_reason: reason, stop_sequence: message?.["stop_sequence"] ?? null },
       usage: deltaUsage(message?.usage),
     },
-    { type: "message_stop" },
+    stop,
   ];
-  const said = events.reduce(
+}
+
+function tellEvents(state: FramesState, events: readonly StreamEvent[]): Told {
+  return events.reduce(
     (said, event) => and(said, (state) => sayEvent(state, event)),
     endText(state),
   );
-  return and(said, (state) => told(close(state, open)));
 }
 
 /** Where a request was answered, the API says at the beginning, and Claude Code notes an empty name where it does not. */

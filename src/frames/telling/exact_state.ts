@@ -33,6 +33,8 @@ export interface StreamedAnswer {
   readonly shown: number;
   /** The end of the last block and what follows it: the frames of the answer come before. */
   readonly tail: readonly StreamEvent[];
+  /** The call with which it gives a structured answer. */
+  readonly output?: string;
   /** Set once the stream is over, in whichever way. */
   readonly over?: "whole" | "broken";
 }

@@ -31,6 +31,8 @@ export interface PartialState {
   readonly open?: OpenAnswer;
   /** The calls of the last answer that have not returned: until then the model is not asked again. */
   readonly calls: ReadonlySet<string>;
+  /** Whether the last answer was to end the turn: if another follows, the model has been told something in between. */
+  readonly rests?: boolean;
   /** What hooks have told and nobody has been told yet, or not to its end. */
   readonly displayed: readonly DisplayedMessage[];
   /** The hook's ids of messages that have been told to their ends, the latest of them. */
@@ -57,6 +59,8 @@ export interface OpenAnswer {
   readonly writing?: number | undefined;
   /** Its last line. */
   readonly last?: AssistantEntry;
+  /** Whether it has been told why it ends. */
+  readonly ends?: true;
 }
 
 /** Nothing has been told yet. */

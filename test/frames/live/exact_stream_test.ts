@@ -6,6 +6,8 @@ import type {
   StreamEvent,
   StreamEventFrame,
 } from "../../../src/wire/frame.ts";
+import type { FramesOptions } from "../../../src/frames/telling/frames_state.ts";
+import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { startTelling, type Telling } from "../telling.ts";
 
 const VERSION = "2.1.330";
@@ -25,8 +27,8 @@ const outline = (frames: readonly Frame[]) =>
   });
 
 /** A run whose turn has begun. */
-function begun(version = VERSION): Telling {
-  const run = startTelling({ partial: "exact" });
+function begun(version = VERSION, options: Partial<FramesOptions> = {}): Telling {
+  const run = startTelling({ partial: "exact", ...options });
   run.push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
   run.begin();
   run.frames.length = 0;
@@ -124,6 +126,23 @@ Deno.test("blocks that follow do not wait for the lines of those before, and the
     ...["user", "system/status", "message_start", "content_block_start 0"],
     "content_block_delta 0 a",
   ]);
+});
+
+Deno.test("the result of a structured answer comes before the end of the answer that gives it", () => {
+  const given = { ...CALL, name: BRIDGED_OUTPUT_TOOL };
+  for (
+    const [version, ends] of [
+      ["2.1.197", ["user", "message_delta", "message_stop"]],
+      [VERSION, ["message_delta", "user", "message_stop"]],
+    ] as const
+  ) {
+    const run = begun(version, { output: true });
+    asks(run, 1);
+    streams(run, 1, start("m"), block(0, given), stop(0), ...over);
+    run.push(line("m", given));
+    run.push(result);
+    assertEquals(outline(run.frames).slice(-4), ["content_block_stop 0", ...ends]);
+  }
 });
 
 for (const [version, told] of [["2.1.197", []], [VERSION, ["message_stop"]]] as const) {

@@ -6,6 +6,8 @@ import type {
   StreamEvent,
   StreamEventFrame,
 } from "../../../src/wire/frame.ts";
+import type { FramesOptions } from "../../../src/frames/telling/frames_state.ts";
+import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { startTelling, type Telling } from "../telling.ts";
 
 const VERSION = "2.1.330";
@@ -30,10 +32,10 @@ function outlineOf({ type, index, delta, content_block: block }: StreamEvent): s
 }
 
 /** A run whose turn has begun. */
-function begun(): Telling {
-  const run = startTelling({ partial: true });
+function begun(options: Partial<FramesOptions> = {}, version = VERSION): Telling {
+  const run = startTelling({ partial: true, ...options });
   run.tell({ type: "hook", event: "SessionStart", payload: { model: "opus[1m]" } });
-  run.push({ version: VERSION, type: "user", uuid: "p", message: { content: "Hi" } });
+  run.push({ version, type: "user", uuid: "p", message: { content: "Hi" } });
   run.begin();
   run.frames.length = 0;
   return run;
@@ -190,6 +192,39 @@ Deno.test("an answer that comes before the lines of the one ahead of it is told 
     .map((frame) => (frame as AssistantFrame).message.id);
   assertEquals([ids[0], ids.length, new Set(ids).size], ["m", 2, 2]);
   assertEquals(joined(run.frames), "done");
+});
+
+Deno.test("the result of a structured answer comes before the end of the answer that gives it", () => {
+  for (
+    const [version, ends] of [
+      ["2.1.197", ["user", 'message_delta "tool_use"', "message_stop"]],
+      ["2.1.330", ['message_delta "tool_use"', "user", "message_stop"]],
+    ] as const
+  ) {
+    const given = answerLine("m", { ...call, name: BRIDGED_OUTPUT_TOOL }, "tool_use");
+    for (const isAtOnce of [true, false]) {
+      const run = begun({ output: true }, version);
+      if (isAtOnce) run.push(given, result);
+      else for (const line of [given, result]) run.push(line);
+      assertEquals(outline(run.frames).slice(-4), ["content_block_stop 0", ...ends]);
+    }
+  }
+});
+
+Deno.test("what hooks tell after the last answer of a turn waits for why the turn goes on", () => {
+  const run = begun();
+  run.push(answerLine("m", text("done")));
+  const told = run.frames.length;
+  display(run, 0, "done", { final: true });
+  display(run, 0, "more\n", { message_id: "e" });
+  assertEquals(run.frames.length, told);
+  run.push({ version: VERSION, type: "user", isMeta: true, message: { content: "Go on" } });
+  assertEquals(outline(run.frames.slice(told)), [
+    "user",
+    ...REQUEST,
+    TEXT_BEGINS,
+    'content_block_delta 0 "more\\n"',
+  ]);
 });
 
 Deno.test("what hooks tell of a turn waits for its beginning", () => {
