@@ -265,8 +265,8 @@ const ROWS: readonly Row[] = [
   {
     name: "within-limits",
     args: [
-      ...[...STREAM, "--effort", "low", "--settings", '{"fastMode":true}'],
-      ...["--max-budget-usd", "5", "Hi [[say yes]]"],
+      ...[...STREAM, "--effort", "low", "--settings", '{"fastMode":true}', "--allowedTools=Bash"],
+      ...["--max-budget-usd", "5", "Hi [[bash echo one]] [[say yes]]"],
     ],
   },
   {
