@@ -9,11 +9,22 @@ export class Cuts {
   readonly #spans: TextSpan[] = [];
   readonly #starts = new Set<number>();
   readonly #ends = new Set<number>();
+  #openFrom = Infinity;
 
   add(start: number, end: number): void {
     this.#spans.push({ start, end });
     this.#starts.add(start);
     this.#ends.add(end);
+  }
+
+  /** Notes that what begins at a place may be, or go on as, a secret: the text has ended too early to tell. */
+  leaveOpen(start: number): void {
+    this.#openFrom = Math.min(this.#openFrom, start);
+  }
+
+  /** The first place that was left open; `Infinity` where none was. */
+  get openFrom(): number {
+    return this.#openFrom;
   }
 
   beginsAt(place: number): boolean {

@@ -1,5 +1,5 @@
 import { Cuts, type TextSpan } from "./cuts.ts";
-import { knownSearches } from "./known_searches.ts";
+import { knownSearches, SHORTEST_BEGINNING } from "./known_searches.ts";
 import { TextReader } from "./text_reader.ts";
 import { type Mark, MARKS } from "./marks.ts";
 import { PrivateKeys } from "./private_keys.ts";
@@ -10,6 +10,11 @@ import { WordAutomaton } from "./word_automaton.ts";
 export interface FoundSecrets {
   /** In order; none overlaps another. */
   readonly spans: readonly TextSpan[];
+  /**
+   * Where something begins of which only what follows the text can tell whether it is a secret, and how far it goes;
+   * `Infinity` where there is none. The first few characters of a secret are not taken for its beginning.
+   */
+  readonly openFrom: number;
   /** How much was looked at to find them, in characters: in proportion to the text, whatever it holds. */
   readonly steps: number;
 }
@@ -32,7 +37,7 @@ export function createSecretFinder(known: readonly string[]): (text: string) => 
     const cuts = new Cuts();
     for (const search of searches) search(reader, cuts);
     findMarked(reader, cuts);
-    return { spans: cuts.merged(), steps: reader.steps };
+    return { spans: cuts.merged(), openFrom: cuts.openFrom, steps: reader.steps };
   };
 }
 
@@ -55,8 +60,12 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
     const start = end - mark.length;
     if (anyCase === undefined && !text.startsWith(mark, start)) continue;
     if (begins && reader.is("word", start - 1) && !cuts.endsAt(start)) continue;
+    reader.hasReachedEnd = false;
     find({ reader, cuts, rows, keys, start, end });
+    if (reader.hasReachedEnd) cuts.leaveOpen(start);
   }
+  const begun = AUTOMATON.depthOf(state);
+  if (begun >= SHORTEST_BEGINNING) cuts.leaveOpen(text.length - begun);
   keys.finish();
   reader.steps += AUTOMATON.steps;
 }

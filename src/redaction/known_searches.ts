@@ -29,6 +29,9 @@ export function knownSearches(known: readonly string[]): readonly Search[] {
   ].filter((search) => search !== undefined);
 }
 
+/** A shorter beginning of a secret gives nothing of it away. */
+export const SHORTEST_BEGINNING = 4;
+
 /** @param options.skip where to go on if what stands at a place is not looked at */
 function wordSearch(
   words: readonly string[],
@@ -58,6 +61,10 @@ function wordSearch(
       if (found < 0) continue;
       const { length } = words[found] as string;
       cuts.add(places[(count - length) % places.length] as number, at);
+    }
+    const depth = automaton.depthOf(state);
+    if (depth >= SHORTEST_BEGINNING) {
+      cuts.leaveOpen(places[(count - depth) % places.length] as number);
     }
     reader.steps += automaton.steps;
   };

@@ -89,6 +89,7 @@ function awsKey(mark: string): Mark {
     begins: true,
     find: ({ reader, cuts, start, end }) => {
       const keyEnd = end + 16;
+      if (reader.runEnd("word", end) < keyEnd) return;
       if (!/^[A-Z0-9]{16}$/u.test(reader.text.slice(end, keyEnd))) return;
       if (!reader.is("word", keyEnd) || cuts.beginsAt(keyEnd)) cuts.add(start, keyEnd);
     },

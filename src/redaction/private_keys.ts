@@ -26,7 +26,10 @@ export class PrivateKeys {
   }
 
   finish(): void {
-    for (const { start, end } of this.#open) this.#cuts.add(start, this.#linesEnd(end));
+    for (const { start, end } of this.#open) {
+      this.#cuts.add(start, this.#linesEnd(end));
+      this.#cuts.leaveOpen(start);
+    }
   }
 
   /** Where a line ends that has come as far as `BEGIN `, if it is a private key's. */

@@ -16,6 +16,11 @@ const JSON_ARGUMENT = /^(--(?:settings|mcp-config|agents)=)(\s*[{[].*)$/su;
 export interface Redactor {
   /** The text without secrets; each leaves the word `[redacted]`. What is no secret stays as it is. */
   readonly text: (text: string) => string;
+  /**
+   * Where something begins that may be a secret with what follows the text; `Infinity` where there is none. A secret of
+   * which less has come than gives it away is not waited for.
+   */
+  readonly openFrom: (text: string) => number;
   /** A command line without secrets, nor the values of `env` and `headers` in JSON given as an argument. */
   readonly commandLine: (args: readonly string[]) => string;
 }
@@ -53,8 +58,18 @@ export function createRedactor(options: {
   const text = (whole: string) => whole.split(REDACTED).map(redactPart).join(REDACTED);
   return {
     text,
+    openFrom: (whole) => {
+      const part = whole.slice(startOfLastPart(whole));
+      return whole.length - part.length + find(part).openFrom;
+    },
     commandLine: (args) => args.map((arg) => text(withoutJsonValues(arg))).join(" "),
   };
+}
+
+/** Where a text goes on behind what has been taken out of it last. */
+function startOfLastPart(whole: string): number {
+  const last = whole.lastIndexOf(REDACTED);
+  return last === -1 ? 0 : last + REDACTED.length;
 }
 
 /** The strings whose name says that they are secrets. */

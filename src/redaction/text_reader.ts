@@ -42,6 +42,8 @@ export class TextReader {
   readonly text: string;
   /** Characters that were looked at, and answers that were given, so far. */
   steps = 0;
+  /** Whether the end of the text was looked at since this was last set: what follows could have been another answer. */
+  hasReachedEnd = false;
   readonly #runs = new Map<CharacterKind, Run[]>();
 
   constructor(text: string) {
@@ -53,6 +55,7 @@ export class TextReader {
     this.steps++;
     const code = this.text.charCodeAt(at);
     if (code < 128) return ASCII[kind]?.[code] === true;
+    if (at >= this.text.length) this.hasReachedEnd = true;
     return !Number.isNaN(code) && KINDS[kind].test(this.text.charAt(at));
   }
 
@@ -80,7 +83,10 @@ export class TextReader {
     const runs = this.#runs.get(kind) ?? [];
     this.steps++;
     const known = runs.find(({ start, end }) => start <= at && at <= end);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.end === this.text.length) this.hasReachedEnd = true;
+      return known;
+    }
     let end = at;
     let lastDigit = -1;
     while (this.is(kind, end)) {

@@ -20,6 +20,8 @@ export class WordAutomaton {
   readonly #ascii: Int32Array;
   /** Of each state, the index of the longest word that ends there; -1 for none. */
   readonly #ending: number[] = [-1];
+  /** Of each state, how many units of a word have come. */
+  readonly #depth: number[] = [0];
 
   constructor(words: readonly string[]) {
     const added: { readonly state: number; readonly from: number; readonly unit: number }[][] = [];
@@ -30,6 +32,7 @@ export class WordAutomaton {
         const known = this.#next.get(from * UNITS + unit);
         const state = known ?? this.#ending.push(-1) - 1;
         if (known === undefined) {
+          this.#depth[state] = depth + 1;
           this.#next.set(from * UNITS + unit, state);
           (added[depth] ??= []).push({ state, from, unit });
         }
@@ -66,6 +69,11 @@ export class WordAutomaton {
       if (next !== undefined) return next;
       if (from === 0) return 0;
     }
+  }
+
+  /** How many units of the beginning of a word, as many as possible, have come last in a state. */
+  depthOf(state: number): number {
+    return this.#depth[state] as number;
   }
 
   /** The index of the longest word that ends in a state; -1 for none. */

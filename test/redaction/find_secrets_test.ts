@@ -166,3 +166,39 @@ Deno.test("a known secret with blanks is found wherever a screen wraps it", () =
     ]
   ) assertEquals(find(`a ${text} b`).spans, [{ start: 2, end: 2 + text.length }], text);
 });
+
+Deno.test("what may be a secret with what follows is left open, from where it begins", () => {
+  const find = createSecretFinder(["swordfish-42", "two words"]);
+  const PEM =
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0123\n-----END RSA PRIVATE KEY-----";
+  const secrets = [
+    "sk-ant-api03-0123456789",
+    "sk-ant-api03-0123456789abcdef01\n0123456789abcdef01",
+    "AKIAIOSFODNN7EXAMPLE",
+    "eyJhbGciOiJIUzI1.eyJzdWIiOiIx.0123456789",
+    "swordfish-42",
+    "sword\n  fish-42",
+    "two words",
+    PEM,
+  ];
+  for (const secret of secrets) {
+    const text = `It is ${secret}, so`;
+    const [start, end] = ["It is ".length, `It is ${secret}`.length];
+    assertEquals(find(text).spans, [{ start, end }], secret);
+    assertEquals(find(text).openFrom, Infinity, secret);
+    // The first characters give nothing of it away, nor does the first line of a key.
+    const least = secret === PEM ? PEM.indexOf("\n") : 4;
+    for (let cut = start + least; cut < end; cut++) {
+      const { openFrom } = find(text.slice(0, cut));
+      assert(openFrom <= start, `${openFrom} in ${text.slice(0, cut)}`);
+    }
+  }
+  for (const [name, value] of [['"api_key": "', "0123456789"], ["Bearer ", "0123456789abcdef0"]]) {
+    for (let cut = 1; cut <= `${value}`.length; cut++) {
+      assert(find(`${name}${value?.slice(0, cut)}`).openFrom < `${name}`.length, `${name} ${cut}`);
+    }
+  }
+  for (const text of ["", "Hello.", "for shortcuts", "a\n\n", "sk-", "see https://example.com/a"]) {
+    assertEquals(find(text).openFrom, Infinity, text);
+  }
+});
