@@ -1,20 +1,41 @@
 import type { Cast } from "./cast.ts";
+import type { CassetteMeta } from "./cassette_meta.ts";
 import type { AnyFrame } from "../wire/frame.ts";
 
-/** A frame of a run as stream-json prints it, and when that was. */
+/** A frame of a run as stream-json prints it, which its caller reads, and when that was. */
 export interface TapedFrame {
   /** Milliseconds since the child was started. */
   readonly at: number;
+  readonly dir: "read";
   readonly frame: AnyFrame;
 }
 
-/** A recorded run: a folder with its cast in `child.cast` and its tape in `tape.jsonl`. */
+/** What the caller of a conversation wrote, with the end of its line, and when that was heard. */
+export interface TapedLine {
+  readonly at: number;
+  readonly dir: "write";
+  readonly data: string;
+}
+
+/** One of both. */
+export type TapeEntry = TapedFrame | TapedLine;
+
+/** A recorded run: a folder with its cast in `child.cast`, its tape in `tape.jsonl` and what is known of both in `meta.json`. */
 export interface Cassette {
+  /** Absent from recordings that were made before there was any. */
+  readonly meta?: CassetteMeta;
   readonly cast: Cast;
-  readonly tape: readonly TapedFrame[];
+  readonly tape: readonly TapeEntry[];
 }
 
 /** The cast's file in a cassette's folder. */
 export const CAST_FILE = "child.cast";
 /** The tape's file in a cassette's folder. */
 export const TAPE_FILE = "tape.jsonl";
+/** The file in a cassette's folder that says what it is. */
+export const META_FILE = "meta.json";
+
+/** The frames on a tape. */
+export function framesOn(tape: readonly TapeEntry[]): readonly TapedFrame[] {
+  return tape.filter((entry) => entry.dir === "read");
+}

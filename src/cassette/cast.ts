@@ -21,9 +21,8 @@ export interface CastHeader {
   readonly timestamp: number;
   readonly env: { readonly TERM: string };
   readonly claude_print: {
-    /** The version of this program. */
-    readonly version: string;
-    /** The version of Claude Code, if it was told. */
+    /** The versions of this program and of Claude Code, in recordings from before there was a `meta.json`. */
+    readonly version?: string;
     readonly claude_version?: string;
     /** How the run printed its frames; absent from the first recordings, which hold less of what a run was told. */
     readonly output?: OutputKind;

@@ -41,6 +41,7 @@ export async function holdConversation(
     const { recordRun } = await import("./record_run.ts");
     recorder = recordRun(absolutePath(record, cwd), { env, request });
     teardown.keep(recorder.save);
+    watching.caller.onLine = (line) => recorder?.said(line);
   }
   const isRecorded = recorder !== undefined;
   const told = new Set<string>();

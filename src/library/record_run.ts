@@ -4,6 +4,7 @@ import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
+import { type CassetteWriter, writeCassette } from "../cassette/record/write_cassette.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
 import { createRedactor } from "../redaction/redact.ts";
@@ -24,12 +25,14 @@ export interface RunRecorder {
    * @throws {CliError} when the folder cannot be made
    */
   readonly begin: (prepared: PreparedRun) => void;
+  /** Takes a line that the caller of a conversation wrote. */
+  readonly said: (line: string) => void;
   readonly input: (input: Input) => void;
   readonly effect: (effect: ConversationEffect) => void;
   /**
-   * Writes what there is, before it returns; without a run that was started, nothing is left of it.
+   * Ends the recording; without a run that was started, nothing is left of it.
    *
-   * @returns a sentence when it could not be written
+   * @returns a sentence when not all of it could be written
    */
   readonly save: () => string | undefined;
 }
@@ -51,6 +54,8 @@ export function recordRun(
 ): RunRecorder {
   const claimed = claimFolder(folder);
   let recording: Recording | undefined;
+  let writer: CassetteWriter | undefined;
+  const early: string[] = [];
   return {
     begin: (prepared) => {
       claimed.make();
@@ -62,23 +67,27 @@ export function recordRun(
             .map((settings) => `--settings=${settings}`),
         ],
       });
+      const { os, arch } = Deno.build;
+      writer = writeCassette(folder, { version: deno.version, platform: `${os}-${arch}` });
       recording = createRecording({
-        version: deno.version,
         conversation: prepared.conversation,
         output: { format: options.request.outputFormat, verbose: options.request.verbose },
         term: prepared.env["TERM"] ?? "",
-        redact: redactor.text,
+        redactor,
+        sink: writer,
       });
+      for (const line of early.splice(0)) recording.said(line);
     },
+    said: (line) => recording === undefined ? void early.push(line) : recording.said(line),
     input: (input) => recording?.input(input),
     effect: (effect) => recording?.effect(effect),
     save: () => {
-      const ended = recording;
-      recording = undefined;
+      const [ended, written] = [recording, writer];
+      [recording, writer] = [undefined, undefined];
       try {
-        const cassette = ended?.cassette();
-        if (cassette === undefined) claimed.giveUp();
-        else claimed.save(cassette);
+        ended?.end();
+        if (written?.isBegun) written.close();
+        else claimed.giveUp();
         return undefined;
       } catch (error) {
         // Whatever it is, the run still has to be torn down.

@@ -1,4 +1,4 @@
-import type { Cassette } from "../cassette/cassette.ts";
+import { type Cassette, framesOn } from "../cassette/cassette.ts";
 import { firstMessage } from "../cassette/replay/cast_moments.ts";
 import { type PictureRow, textRow, type TextStyle } from "./picture_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";
@@ -52,7 +52,7 @@ export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
     });
   }
   const entered = commandRows(lines, { isTyped: false });
-  const result = tape.findLast(({ frame }) => frame.type === "result");
+  const result = framesOn(tape).findLast(({ frame }) => frame.type === "result");
   const printed = shortened(textOf(result?.frame ?? {}));
   const answer = printed === ""
     ? []

@@ -106,6 +106,29 @@ export function messageLine(
   };
 }
 
+/** What a program says of its own accord. */
+export type SpokenLine = Extract<CallerLine, { readonly type: "user" | "control" }>;
+
+/** The line that says the same on stdin. */
+export function lineText(line: SpokenLine): string {
+  if (line.type === "control") {
+    const { id, subtype, body } = line.request;
+    return JSON.stringify({
+      type: "control_request",
+      request_id: id,
+      request: { subtype, ...body },
+    });
+  }
+  const { content, uuid, priority } = line;
+  return JSON.stringify({
+    type: "user",
+    message: { role: "user", content },
+    parent_tool_use_id: null,
+    ...(uuid === undefined ? {} : { uuid }),
+    ...(priority === undefined ? {} : { priority }),
+  });
+}
+
 /** The text of a message; blocks of text are paragraphs of it. */
 function textOf(
   content: unknown,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { z } from "zod/mini";
 import { CAST_FILE } from "../../src/cassette/cassette.ts";
-import { encodeCast } from "../../src/cassette/record/encode_cassette.ts";
+import { encodeCast } from "../../fixtures/encode_whole.ts";
 import { findTool } from "../find_tool.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { RECORDED_RUNS } from "./recorded_runs.ts";
@@ -13,7 +13,7 @@ const header = z.strictObject({
   height: z.int().check(z.positive()),
   timestamp: z.int().check(z.positive()),
   env: z.record(z.string(), z.string()),
-  claude_print: z.looseObject({ version: z.string() }),
+  claude_print: z.looseObject({ conversation: z.looseObject({}) }),
 });
 
 /** Its events; a player ignores codes that it does not know. */

@@ -1,5 +1,9 @@
+import { collectCassette } from "../../fixtures/collected_cassette.ts";
 import type { Cassette } from "../../src/cassette/cassette.ts";
-import { createRecording } from "../../src/cassette/record/create_recording.ts";
+import {
+  createRecording,
+  type RecordingRedactor,
+} from "../../src/cassette/record/create_recording.ts";
 import { fold } from "../../src/frames/conversation.ts";
 import type { Input } from "../../src/session/input.ts";
 import type { Prompt } from "../../src/session/message.ts";
@@ -15,7 +19,7 @@ export function recordSession(
     readonly session?: Partial<SessionOptions>;
     readonly shellOutput?: "joined";
     readonly message?: Partial<Prompt>;
-    readonly redact?: (text: string) => string;
+    readonly redactor?: RecordingRedactor;
     /** Further frames, as if they had been said at the end. */
     readonly frames?: readonly Frame[];
   } = {},
@@ -26,19 +30,21 @@ export function recordSession(
     ...usual,
     frames: { ...usual.frames, ...(shellOutput === undefined ? {} : { shellOutput }) },
   };
+  const collected = collectCassette();
   const recording = createRecording({
-    version: "1.2.3",
     conversation,
     output: { format: "stream-json", verbose: true },
     term: "xterm-256color",
-    redact: options.redact ?? ((text) => text),
+    redactor: options.redactor ?? { text: (text) => text, openFrom: () => Infinity },
+    sink: collected.sink,
   });
   fold(conversation, [...onlyMessage(options.message), ...inputs], {
     onInput: recording.input,
     onEffect: recording.effect,
   });
   for (const frame of options.frames ?? []) recording.effect({ type: "frame", frame });
-  const cassette = recording.cassette();
+  recording.end();
+  const cassette = collected.cassette();
   if (cassette === undefined) throw new Error("Nothing was recorded");
   return cassette;
 }

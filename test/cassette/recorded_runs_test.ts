@@ -1,6 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { foreignNames } from "../../fixtures/foreign_names.ts";
-import { type Cassette, CAST_FILE, TAPE_FILE } from "../../src/cassette/cassette.ts";
+import {
+  type Cassette,
+  CAST_FILE,
+  framesOn,
+  META_FILE,
+  TAPE_FILE,
+} from "../../src/cassette/cassette.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { compareFrames } from "../../src/cassette/replay/compare_frames.ts";
 import { type CassetteReplay, replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
@@ -81,7 +87,9 @@ Deno.test("the recorded runs are those of two versions, with every kind of frame
 Deno.test("the recorded runs are small, and name no machine, no user and no secret", () => {
   let all = 0;
   for (const { name, folder, cassette } of RECORDED_RUNS) {
-    const text = [CAST_FILE, TAPE_FILE].map((file) => Deno.readTextFileSync(`${folder}/${file}`))
+    const text = [CAST_FILE, META_FILE, TAPE_FILE].map((file) =>
+      Deno.readTextFileSync(`${folder}/${file}`)
+    )
       .join("");
     const { length } = new TextEncoder().encode(text);
     assert(length <= LARGEST, `${name} has ${length} bytes`);
@@ -101,7 +109,7 @@ Deno.test("the recorded runs are small, and name no machine, no user and no secr
 for (const [kind, { run, index }] of firstOfEachKind()) {
   Deno.test(`a replay notices any field of ${kind} that is other than it was`, () => {
     const { cassette } = run;
-    const frames = cassette.tape.map(({ frame }) => frame);
+    const frames = framesOn(cassette.tape).map(({ frame }) => frame);
     const frame = frames[index] as AnyFrame;
     const places = placesIn(frame);
     assert(places.length > 3, `${kind} has ${places.length} fields`);
@@ -112,14 +120,17 @@ for (const [kind, { run, index }] of firstOfEachKind()) {
       assertNames(difference, { frame, index, place });
     }
     const place = places.at(-1) ?? [];
-    const other = cassette.tape.with(index, { at: 0, frame: changed(frame, place) });
+    const other = framesOn(cassette.tape)
+      .with(index, { at: 0, dir: "read", frame: changed(frame, place) });
     const difference = only(replayCassette({ cast: cassette.cast, tape: other }));
     assertNames(difference, { frame, index, place });
   });
 }
 
 Deno.test("a replay notices a frame that is missing, and one that was not there", () => {
-  for (const { name, cassette: { cast, tape } } of RECORDED_RUNS) {
+  for (const { name, cassette } of RECORDED_RUNS) {
+    const { cast } = cassette;
+    const tape = framesOn(cassette.tape);
     const last = kindOf(tape.at(-1)?.frame);
     assertEquals(
       only(replayCassette({ cast, tape: tape.slice(0, -1) })),
@@ -162,7 +173,7 @@ interface Found {
 function firstOfEachKind(): ReadonlyMap<string, Found> {
   const found = new Map<string, Found>();
   for (const run of RECORDED_RUNS.toReversed()) {
-    for (const [index, { frame }] of run.cassette.tape.entries()) {
+    for (const [index, { frame }] of framesOn(run.cassette.tape).entries()) {
       const kind = kindOf(frame);
       if (!found.has(kind)) found.set(kind, { run, index });
     }

@@ -20,7 +20,7 @@ function cassetteOf(
   const events = drawn.map(([at, data]): CastEvent => ({ at, code: "o", data }));
   return {
     cast: { ...cast, events: [...cast.events, ...events] },
-    tape: [{ at: 5000, frame: { type: "result", result: answer } }],
+    tape: [{ at: 5000, dir: "read", frame: { type: "result", result: answer } }],
   };
 }
 
@@ -235,7 +235,7 @@ Deno.test("the command is quoted as a shell wants it, and what is too long is cu
 Deno.test("a run without an answer shows why", async () => {
   const { cast } = cassetteOf("");
   const frame = { type: "result", errors: ["The run timed out after 5 s"] };
-  const svg = await drawCassette({ cast, tape: [{ at: 1, frame }] });
+  const svg = await drawCassette({ cast, tape: [{ at: 1, dir: "read", frame }] });
   assert(svg.includes("Then it prints: claude-print: The run timed out after 5 s"));
   assert((await drawCassette({ cast, tape: [] })).includes("It prints nothing."));
 });

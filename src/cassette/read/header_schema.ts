@@ -132,7 +132,10 @@ const cast = {
   env: z.object({ TERM: z.string() }),
 };
 
-const program = { version: z.string(), claude_version: z.exactOptional(z.string()) };
+const program = {
+  version: z.exactOptional(z.string()),
+  claude_version: z.exactOptional(z.string()),
+};
 
 const output = z.object({
   format: z.enum(["text", "json", "stream-json"]),

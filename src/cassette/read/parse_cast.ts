@@ -1,7 +1,7 @@
 import { z } from "zod/mini";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
-import type { Cast, CastCode, CastEvent } from "../cast.ts";
-import { damagedLine, parseLines } from "./parse_lines.ts";
+import type { Cast, CastCode, CastEvent, CastHeader } from "../cast.ts";
+import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
 import { headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
@@ -26,36 +26,64 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
   const { path } = options;
   const [first, ...rest] = parseLines(text, { path });
   if (first === undefined) throw damagedLine(1, { path, what: "the header is missing" });
-  const header = headerSchema.safeParse(first);
-  if (!header.success) {
-    const isForeign = isJsonObject(first) && !("claude_print" in first);
-    throw damagedLine(1, {
-      path,
-      what: isForeign
-        ? "it was not recorded by claude-print"
-        : `it is no header (${issueOf(header.error)})`,
-    });
-  }
-  const isFirst = header.data.claude_print.output === undefined;
+  const header = parseHeader(first, { path });
   let last = 0;
-  const events = rest.flatMap((value, index): readonly CastEvent[] => {
-    const line = index + 2;
-    const event = eventSchema.safeParse(value);
-    if (!event.success) throw damagedLine(line, { path, what: "it is no event of a cast" });
-    const [seconds, code, data] = event.data;
-    const at = Math.round(seconds * 1e6) / 1e3;
-    if (!(at >= last)) {
-      throw damagedLine(line, { path, what: "it is earlier than the line before" });
-    }
-    if (at > LATEST_MS) throw damagedLine(line, { path, what: "it is later than any run lasts" });
-    last = at;
-    const meant = isFirst ? FIRST_CODES.get(code) ?? code : code;
-    if (!isKnown(meant)) return [];
-    const wrong = problemOf(meant, data);
-    if (wrong !== undefined) throw damagedLine(line, { path, what: wrong });
-    return [{ at, code: meant, data }];
+  const events = rest.flatMap((line): readonly CastEvent[] => {
+    const event = parseEvent(line, { path, header, last });
+    last = event.at;
+    const { code, data } = event;
+    if (!isKnown(code)) return [];
+    const wrong = problemOf(code, data);
+    if (wrong !== undefined) throw damagedLine(line.number, { path, what: wrong });
+    return [{ ...event, code }];
   });
-  return { header: header.data, events };
+  return { header, events };
+}
+
+/**
+ * Reads the first line of it.
+ *
+ * @throws {CliError} when it is no header of this program's
+ */
+export function parseHeader(
+  { number, value }: ParsedLine,
+  { path }: { readonly path: string },
+): CastHeader {
+  const header = headerSchema.safeParse(value);
+  if (header.success) return header.data;
+  const isForeign = isJsonObject(value) && !("claude_print" in value);
+  throw damagedLine(number, {
+    path,
+    what: isForeign
+      ? "it was not recorded by claude-print"
+      : `it is no header (${issueOf(header.error)})`,
+  });
+}
+
+/**
+ * Reads any other line of it, whatever its code and its data.
+ *
+ * @param options.last the time of the event before
+ * @throws {CliError} when it is no event, or at no time at which there can be one
+ */
+export function parseEvent(
+  { number, value }: ParsedLine,
+  { path, header, last }: {
+    readonly path: string;
+    readonly header: CastHeader;
+    readonly last: number;
+  },
+): Omit<CastEvent, "code"> & { readonly code: string } {
+  const event = eventSchema.safeParse(value);
+  if (!event.success) throw damagedLine(number, { path, what: "it is no event of a cast" });
+  const [seconds, code, data] = event.data;
+  const at = Math.round(seconds * 1e6) / 1e3;
+  if (!(at >= last)) {
+    throw damagedLine(number, { path, what: "it is earlier than the line before" });
+  }
+  if (at > LATEST_MS) throw damagedLine(number, { path, what: "it is later than any run lasts" });
+  const isFirst = header.claude_print.output === undefined;
+  return { at, code: isFirst ? FIRST_CODES.get(code) ?? code : code, data };
 }
 
 function isKnown(code: string): code is CastCode {

@@ -1,26 +1,55 @@
 import { isTooDeep } from "../../wire/json_text.ts";
 import { CliError } from "../../cli_error.ts";
 
+/** A line of a cassette's file, and the JSON value in it. */
+export interface ParsedLine {
+  /** From 1 on. */
+  readonly number: number;
+  readonly value: unknown;
+}
+
 /**
- * Reads a text that holds a JSON value a line.
+ * Reads a text that holds a JSON value a line; empty lines are passed over.
  *
  * @param options.path the file, for errors
  * @throws {CliError} when a line is no JSON or nested too deeply, or the last one was cut short
  */
-export function parseLines(text: string, options: { readonly path: string }): readonly unknown[] {
+export function parseLines(
+  text: string,
+  options: { readonly path: string },
+): readonly ParsedLine[] {
   const lines = text.split("\n");
-  const rest = lines.pop() ?? "";
-  if (rest !== "") throw damagedLine(lines.length + 1, { ...options, what: "it was cut short" });
-  return lines.map((line, index): unknown => {
-    if (isTooDeep(line)) {
-      throw damagedLine(index + 1, { ...options, what: "it is nested too deeply" });
-    }
-    try {
-      return JSON.parse(line);
-    } catch (cause) {
-      throw damagedLine(index + 1, { ...options, what: "it is not JSON", cause });
-    }
-  });
+  return lines.flatMap((line, index) =>
+    parseLine(line, { ...options, number: index + 1, isLast: index === lines.length - 1 })
+  );
+}
+
+/**
+ * Reads one of these lines.
+ *
+ * @param options.isLast whether no line ends behind it
+ * @returns none for an empty line
+ * @throws {CliError} as `parseLines()` does
+ */
+export function parseLine(
+  line: string,
+  { number, isLast, path }: {
+    readonly number: number;
+    readonly isLast: boolean;
+    readonly path: string;
+  },
+): readonly ParsedLine[] {
+  if (line.trim() === "") return [];
+  if (isTooDeep(line)) throw damagedLine(number, { path, what: "it is nested too deeply" });
+  try {
+    return [{ number, value: JSON.parse(line) }];
+  } catch (cause) {
+    if (!isLast) throw damagedLine(number, { path, what: "it is not JSON", cause });
+    throw new CliError(`Cannot read line ${number} of ${path}: it was cut short`, {
+      suggestion: `Remove that line, with which the recording was killed: sed -i '$d' ${path}`,
+      cause,
+    });
+  }
 }
 
 /** The error for a line of a cassette's file that is not what it has to be; `what` is wrong with it. */

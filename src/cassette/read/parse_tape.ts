@@ -1,25 +1,60 @@
-import { z } from "zod/mini";
-import type { TapedFrame } from "../cassette.ts";
-import { damagedLine, parseLines } from "./parse_lines.ts";
-
-const tapedFrameSchema = z.object({
-  at: z.number(),
-  frame: z.looseObject({ type: z.string() }),
-});
+import type { TapeEntry } from "../cassette.ts";
+import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { AnyFrame } from "../../wire/frame.ts";
 
 /**
- * Reads the text of a tape's file.
+ * Reads the text of a tape's file: as this program or `claude-agent-cassette` writes it, as this program did at first, or
+ * frames alone. What has no time is as late as what comes before it.
  *
  * @param options.path the file, for errors
- * @throws {CliError} when a line is no frame with its time, with the line's number
+ * @throws {CliError} when a line is nothing of that, with the line's number
  */
 export function parseTape(
   text: string,
   options: { readonly path: string },
-): readonly TapedFrame[] {
-  return parseLines(text, options).map((value, index) => {
-    const taped = tapedFrameSchema.safeParse(value);
-    if (taped.success) return taped.data;
-    throw damagedLine(index + 1, { ...options, what: "it is no frame with its time" });
+): readonly TapeEntry[] {
+  let last = 0;
+  return parseLines(text, options).map((line) => {
+    const entry = parseEntry(line, { ...options, last });
+    last = entry.at;
+    return entry;
   });
+}
+
+/**
+ * Reads one line of it.
+ *
+ * @param options.last the time of the entry before
+ * @throws {CliError} as `parseTape()` does
+ */
+export function parseEntry(
+  { number, value }: ParsedLine,
+  { last, path }: { readonly last: number; readonly path: string },
+): TapeEntry {
+  const entry = isJsonObject(value) ? entryOf(value, last) : undefined;
+  if (entry !== undefined) return entry;
+  throw damagedLine(number, { path, what: "it is neither a frame nor a line of the caller" });
+}
+
+/** What an object on a tape is: the one that was parsed, however its fields are called. */
+function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
+  const { dir, frame, data } = value;
+  const at = typeof value["at"] === "number" ? value["at"] : last;
+  switch (dir) {
+    case "read":
+      return isFrame(frame) ? { at, dir, frame } : undefined;
+    case "write":
+      return typeof data === "string" ? { at, dir, data } : undefined;
+    case undefined:
+      // The first recordings have frames with a time, those of others as they were printed.
+      if (typeof value["at"] === "number" && isFrame(frame)) return { at, dir: "read", frame };
+      return isFrame(value) ? { at: last, dir: "read", frame: value } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isFrame(value: unknown): value is AnyFrame {
+  return isJsonObject(value) && typeof value["type"] === "string";
 }

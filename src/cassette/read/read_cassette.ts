@@ -1,8 +1,9 @@
-import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
-import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
+import { type Cassette, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
 import { parseCast } from "./parse_cast.ts";
+import { parseMeta } from "./parse_meta.ts";
 import { parseTape } from "./parse_tape.ts";
+import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
 
 /** The largest file that is read, in bytes: the longest string that V8 makes is a little longer. */
 const LIMIT = 500_000_000;
@@ -13,22 +14,24 @@ const LIMIT = 500_000_000;
  * @throws {CliError} when a file is missing or damaged
  */
 export function readCassette(folder: string): Cassette {
-  const castPath = `${folder}/${CAST_FILE}`;
-  const tapePath = `${folder}/${TAPE_FILE}`;
-  const cast = parseCast(readText(castPath), { path: castPath });
-  return { cast, tape: parseTape(readText(tapePath), { path: tapePath }) };
+  const [metaPath, castPath, tapePath] = [META_FILE, CAST_FILE, TAPE_FILE].map((name) =>
+    `${folder}/${name}`
+  ) as [string, string, string];
+  const meta = textOf(metaPath);
+  return {
+    ...(meta === undefined ? {} : { meta: parseMeta(meta, { path: metaPath }) }),
+    cast: parseCast(required(castPath), { path: castPath }),
+    tape: parseTape(required(tapePath), { path: tapePath }),
+  };
 }
 
-function readText(path: string): string {
-  try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: LIMIT }));
-  } catch (cause) {
-    const isMissing = cause instanceof Deno.errors.NotFound;
-    if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
-    const why = isMissing ? "it does not exist" : cause.reason;
-    throw new CliError(`Cannot read ${path}: ${why}`, {
-      suggestion: "Name the folder that a run was given with --record",
-      cause,
-    });
-  }
+function required(path: string): string {
+  const text = textOf(path);
+  if (text !== undefined) return text;
+  throw new CliError(`Cannot read ${path}: it does not exist`, { suggestion: NAME_A_CASSETTE });
+}
+
+function textOf(path: string): string | undefined {
+  const bytes = readPart(path, { limit: LIMIT });
+  return bytes && new TextDecoder().decode(bytes);
 }

@@ -1,6 +1,4 @@
 import { CliError } from "../../cli_error.ts";
-import { type Cassette, CAST_FILE, TAPE_FILE } from "../cassette.ts";
-import { encodeCast, encodeTape } from "./encode_cassette.ts";
 
 /** A folder that is free for one cassette. */
 export interface ClaimedFolder {
@@ -10,12 +8,6 @@ export interface ClaimedFolder {
    * @throws {CliError} when it cannot be made
    */
   readonly make: () => void;
-  /**
-   * Writes the cassette before it returns, readable by nobody but the user.
-   *
-   * @throws {CliError} when it cannot be written
-   */
-  readonly save: (cassette: Cassette) => void;
   /** Removes the folder if it was made for the cassette and holds nothing. */
   readonly giveUp: () => void;
 }
@@ -35,16 +27,6 @@ export function claimFolder(folder: string): ClaimedFolder {
       suggestion: `Make it first: mkdir -p ${parent}`,
     });
   }
-  const write = (name: string, text: string) => {
-    try {
-      Deno.writeTextFileSync(`${folder}/${name}`, text, { mode: 0o600, createNew: true });
-    } catch (cause) {
-      throw new CliError(`Cannot write the recording: ${(cause as Error).message}`, {
-        suggestion: "Give --record a folder on a disk with room",
-        cause,
-      });
-    }
-  };
   return {
     make: () => {
       if (exists) return;
@@ -57,10 +39,6 @@ export function claimFolder(folder: string): ClaimedFolder {
           cause,
         });
       }
-    },
-    save: ({ cast, tape }) => {
-      write(CAST_FILE, encodeCast(cast));
-      write(TAPE_FILE, encodeTape(tape));
     },
     giveUp: () => {
       if (!isOurs) return;

@@ -1,7 +1,9 @@
-import type { Cassette, TapedFrame } from "../cassette.ts";
-import type { CastEvent } from "../cast.ts";
+import type { TapeEntry } from "../cassette.ts";
+import type { CastEvent, CastHeader } from "../cast.ts";
+import { createHeldQueue } from "./held_queue.ts";
 import { createValueRedactor, type Redact, REDACTED, redactPieces } from "./redact_pieces.ts";
-import { redactTerminal } from "./redact_terminal.ts";
+import { createStreamRedactor, type StreamPiece } from "./redact_stream.ts";
+import { openInTerminal, redactTerminal } from "./redact_terminal.ts";
 import { recordedInput } from "../recorded_input.ts";
 import { withoutResult } from "../replay/replay_cast.ts";
 import {
@@ -16,6 +18,7 @@ import { encodePaste } from "../../session/terminal/paste.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
 import type { Frame } from "../../wire/frame.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
 import { asText } from "../../transcript/json_object.ts";
 
@@ -24,47 +27,123 @@ const MOST_OUTPUT = 32 * 1024 * 1024;
 
 /** A run that is being recorded. */
 export interface Recording {
+  /** Takes a line that the caller wrote, before the input that is made of it. */
+  readonly said: (line: string) => void;
   /** Takes every input of the session before the machine does; nothing of it is kept but a copy. */
   readonly input: (input: Input) => void;
   /** Takes every effect, frames among them, before the next input. */
   readonly effect: (effect: ConversationEffect) => void;
-  /** What there is so far, without secrets; nothing before the first input. */
-  readonly cassette: () => Cassette | undefined;
+  /** There is no more: what was held back for what might follow is written. */
+  readonly end: () => void;
+}
+
+/** Takes the parts of a cassette as they come, without secrets. */
+export interface CassetteSink {
+  /** Takes the cast's header, before anything else, with the first input. */
+  readonly begin: (header: CastHeader) => void;
+  /** Takes the version of Claude Code whenever it is told. */
+  readonly version: (claudeVersion: string) => void;
+  readonly event: (event: CastEvent) => void;
+  readonly entry: (entry: TapeEntry) => void;
+}
+
+/** What takes secrets out of what is recorded. */
+export interface RecordingRedactor {
+  readonly text: Redact;
+  /** Where in a text something begins that may be a secret with what follows; `Infinity` where there is none. */
+  readonly openFrom: (text: string) => number;
 }
 
 /**
- * Begins to record a run, in memory.
+ * Begins to record a run.
+ *
+ * What is recorded goes to the sink at once; only a text that is written in pieces, the terminal's and a shell's, waits,
+ * with what comes behind it, while it may end with the beginning of a secret.
  *
  * The terminal's output is kept as text: bytes that are no UTF-8 become U+FFFD. Of a flood only the first 32 MB are kept.
  *
- * @param options.version the version of this program
  * @param options.conversation what the machines were told
  * @param options.output how the run prints its frames
  * @param options.term the child's TERM
  */
 export function createRecording(options: {
-  readonly version: string;
   readonly conversation: ConversationOptions;
   readonly output: OutputKind;
   readonly term: string;
-  readonly redact: Redact;
+  readonly redactor: RecordingRedactor;
+  readonly sink: CassetteSink;
 }): Recording {
-  const { conversation: { session, frames, report }, redact } = options;
-  const events: CastEvent[] = [];
-  const tape: TapedFrame[] = [];
+  const { conversation: { session, frames, report }, redactor, sink } = options;
+  const redact = redactor.text;
+  const redactValue = createValueRedactor(redact);
+  const events = createHeldQueue<CastEvent>(sink.event);
+  const tape = createHeldQueue<TapeEntry>(sink.entry);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const terminal = createStreamRedactor({
+    redact: (pieces, { written }) => redactTerminal(pieces, redact, { written }),
+    openFrom: (text) => openInTerminal(text, redactor.openFrom),
+  });
+  const shells = createOutputs(redactor);
+  const toldShells = createOutputs(redactor);
   const marked = new Set<string>();
-  const pasted: string[] = [];
+  /** Prompts that go in as a paste, by what is typed then. */
+  const pastes = new Map<string, string>();
+  /** Lines that wait for the input that says when they were heard. */
+  const lines: string[] = [];
   let isBegun = false;
   let at = 0;
   let output = 0;
-  let claudeVersion: string | undefined;
-  const add = (code: CastEvent["code"], data: string) => void events.push({ at, code, data });
+  const add = (code: CastEvent["code"], data: string) => events.add({ at, code, data });
+  const addJson = (code: "h" | "d", value: unknown) =>
+    add(code, JSON.stringify(redactValue(withRedactedScreens(Object(value), redact))));
+  const begin = () => {
+    if (isBegun) return;
+    isBegun = true;
+    sink.begin({
+      version: 2,
+      width: session.size.cols,
+      height: session.size.rows,
+      timestamp: Math.floor(frames.startedAt / 1000),
+      env: { TERM: options.term },
+      claude_print: {
+        output: options.output,
+        conversation: redactValue({ session, frames, report }),
+      },
+    });
+  };
+  const addLines = () => {
+    for (const line of lines.splice(0)) {
+      tape.add({ at, dir: "write", data: `${redactedLine(line, { redact, redactValue })}\n` });
+    }
+  };
+  const addFrame = (frame: Frame) => {
+    const time = at;
+    if (frame.type === "system" && frame.subtype === "shell_output_delta") {
+      const text = asText(frame.text);
+      tape.addMade(toldShells(asText(frame.tool_use_id), text), (redacted) => ({
+        at: time,
+        dir: "read",
+        frame: redactValue({ ...frame, text: textOf(redacted, text) }),
+      }));
+    } else {
+      tape.add({ at, dir: "read", frame: redactValue(frame) });
+    }
+    const version = frame.type === "result"
+      ? frame.claude_version
+      : frame.type === "system" && frame.subtype === "init"
+      ? frame.claude_code_version
+      : undefined;
+    if (typeof version === "string" && version !== "unknown") sink.version(version);
+  };
   const take = (effect: EffectPart): void => {
     switch (effect.type) {
-      case "write":
-        add("i", new TextDecoder().decode(effect.bytes));
+      case "write": {
+        // Cut as this program would cut it, so that it types the same when the recording is replayed.
+        const keys = new TextDecoder().decode(effect.bytes);
+        const prompt = pastes.get(keys);
+        add("i", prompt === undefined ? redact(keys) : pasteOf(redact(prompt)));
         break;
+      }
       case "resize":
         add("r", `${effect.size.cols}x${effect.size.rows}`);
         break;
@@ -78,16 +157,13 @@ export function createRecording(options: {
       case "follow-shell":
       case "leave-shell":
       case "end":
-        add("d", JSON.stringify(effect));
+        addJson("d", effect);
         break;
       case "report":
-        add("d", JSON.stringify(withoutResult(effect)));
+        addJson("d", withoutResult(effect));
         break;
       case "frame":
-        tape.push({ at, frame: effect.frame });
-        if (effect.frame.type === "result" && effect.frame.claude_version !== "unknown") {
-          claudeVersion = `${effect.frame.claude_version}`;
-        }
+        addFrame(effect.frame);
         break;
       case "deadline":
       case "postpone":
@@ -100,14 +176,22 @@ export function createRecording(options: {
     }
   };
   return {
+    said: (line) => void lines.push(line),
     input: (input) => {
       at = input.at;
-      isBegun = true;
+      begin();
+      addLines();
       if (input.type === "terminal") {
         const text = decoder.decode(input.bytes, { stream: true });
         output += text.length;
         if (output <= MOST_OUTPUT) {
-          if (text !== "") add("o", text);
+          const time = at;
+          if (text !== "") {
+            events.addMade(
+              terminal(text),
+              (data) => data === "" ? undefined : { at: time, code: "o", data },
+            );
+          }
         } else if (!marked.has(FLOODED)) {
           marked.add(FLOODED);
           add("m", FLOODED);
@@ -121,104 +205,73 @@ export function createRecording(options: {
       }
       if (input.type === "message" && input.message.way === "paste") {
         for (const part of promptParts(input.message)) {
-          if (part.kind === "text") pasted.push(part.text);
+          if (part.kind === "text") pastes.set(pasteOf(part.text), part.text);
         }
       }
-      add("h", JSON.stringify(recordedInput(input)));
+      if (input.type === "shell-output") {
+        const time = at;
+        const { text } = input;
+        events.addMade(shells(input.id, text), (redacted) => ({
+          at: time,
+          code: "h",
+          data: JSON.stringify(
+            redactValue(recordedInput({ ...input, text: textOf(redacted, text) })),
+          ),
+        }));
+      } else {
+        addJson("h", recordedInput(input));
+      }
       if (input.type === "exit") {
         const { exit } = input;
         add("x", `${exit.kind === "exited" ? exit.code : 128 + exit.signal}`);
       }
     },
     effect: (effect) => partsOf(effect).forEach(take),
-    cassette: () => {
-      if (!isBegun) return undefined;
-      const redactValue = createValueRedactor(redact);
-      return {
-        cast: {
-          header: {
-            version: 2,
-            width: session.size.cols,
-            height: session.size.rows,
-            timestamp: Math.floor(frames.startedAt / 1000),
-            env: { TERM: options.term },
-            claude_print: {
-              version: options.version,
-              ...(claudeVersion === undefined ? {} : { claude_version: claudeVersion }),
-              output: options.output,
-              conversation: redactValue({
-                session,
-                frames,
-                report,
-              }),
-            },
-          },
-          events: redactEvents(
-            withRedactedOutput(events, {
-              redact,
-              pieceOf: shellOutputIn,
-              withText: (event, text) => ({
-                ...event,
-                data: JSON.stringify({ ...JSON.parse(event.data), text }),
-              }),
-            }),
-            { redact, redactValue, pasted },
-          ),
-        },
-        tape: withRedactedOutput(tape, {
-          redact,
-          pieceOf: ({ frame }) =>
-            frame.type === "system" && frame.subtype === "shell_output_delta"
-              ? { of: asText(frame.tool_use_id), text: asText(frame.text) }
-              : undefined,
-          withText: ({ at, frame }, text) => ({ at, frame: { ...frame, text } as Frame }),
-        }).map(({ at, frame }) => ({ at, frame: redactValue(frame) })),
-      };
+    end: () => {
+      if (isBegun) addLines();
+      events.end();
+      tape.end();
     },
   };
 }
 
-/** What an event holds of the output of a shell. */
-function shellOutputIn({ code, data }: CastEvent): OutputPiece | undefined {
-  if (code !== "h" || !data.startsWith('{"type":"shell-output"')) return undefined;
-  const { id, text }: { readonly id: string; readonly text: string } = JSON.parse(data);
-  return { of: id, text };
+/** What redacts the output of shells, each by its id, since a secret may go on from one piece to the next. */
+function createOutputs(
+  { text: redact, openFrom }: RecordingRedactor,
+): (id: string, text: string) => StreamPiece {
+  const streams = new Map<string, (text: string) => StreamPiece>();
+  return (id, text) => {
+    const stream = streams.get(id) ?? createStreamRedactor({
+      redact: (pieces, { written }) => redactPieces(pieces, redact, { written }),
+      openFrom,
+    });
+    streams.set(id, stream);
+    return stream(text);
+  };
 }
 
-/** A piece of what was written, and who wrote it. */
-interface OutputPiece {
-  readonly of: string;
-  readonly text: string;
+/** No piece of an output is left empty that was not. */
+function textOf(redacted: string, text: string): string {
+  return text === "" ? "" : redacted || REDACTED;
 }
 
-/** Takes out secrets that go on from one piece of an output to the next; no piece is left empty that was not. */
-function withRedactedOutput<Item>(
-  items: readonly Item[],
-  { redact, pieceOf, withText }: {
+/** A line of the caller, as it was where it holds no secret. */
+function redactedLine(
+  line: string,
+  { redact, redactValue }: {
     readonly redact: Redact;
-    readonly pieceOf: (item: Item) => OutputPiece | undefined;
-    readonly withText: (item: Item, text: string) => Item;
+    readonly redactValue: <Value>(value: Value) => Value;
   },
-): readonly Item[] {
-  const pieces = new Map<string, { readonly item: Item; readonly text: string }[]>();
-  for (const item of items) {
-    const piece = pieceOf(item);
-    if (piece === undefined) continue;
-    const known = pieces.get(piece.of) ?? [];
-    known.push({ item, text: piece.text });
-    pieces.set(piece.of, known);
+): string {
+  if (isTooDeep(line)) return redact(line);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return redact(line);
   }
-  const texts = new Map<Item, string>();
-  for (const all of pieces.values()) {
-    const redacted = redactPieces(all.map(({ text }) => text), redact);
-    for (const [index, { item, text }] of all.entries()) {
-      texts.set(item, text === "" ? "" : redacted[index] || REDACTED);
-    }
-  }
-  return items.map((item) => {
-    const text = texts.get(item);
-    return text === undefined ? item : withText(item, text);
-  });
+  const redacted = JSON.stringify(redactValue(value));
+  return redacted === JSON.stringify(value) ? line : redacted;
 }
 
 const FLOODED = "too much output, the rest of it is left out";
@@ -242,41 +295,6 @@ function momentOf(input: Input): string | undefined {
     default:
       return undefined;
   }
-}
-
-function redactEvents(
-  events: readonly CastEvent[],
-  options: {
-    readonly redact: Redact;
-    readonly redactValue: <Value>(value: Value) => Value;
-    /** Prompts that went in as a paste. */
-    readonly pasted: readonly string[];
-  },
-): readonly CastEvent[] {
-  const { redact, redactValue } = options;
-  const isOutput = ({ code }: CastEvent) => code === "o";
-  const output = redactTerminal(events.filter(isOutput).map(({ data }) => data), redact);
-  const pastes = new Map(options.pasted.map((prompt) => [pasteOf(prompt), prompt]));
-  let outputs = 0;
-  const redacted = (event: CastEvent): string => {
-    const { code, data } = event;
-    switch (code) {
-      case "o":
-        return output[outputs++] ?? "";
-      case "i":
-        // Cut as this program would cut it, so that it types the same when the recording is replayed.
-        return pastes.has(data) ? pasteOf(redact(pastes.get(data) ?? "")) : redact(data);
-      case "h":
-      case "d":
-        return JSON.stringify(redactValue(withRedactedScreens(JSON.parse(data), redact)));
-      case "r":
-      case "m":
-      case "x":
-        return data;
-    }
-  };
-  return events.map((event) => ({ ...event, data: redacted(event) }))
-    .filter((event) => !isOutput(event) || event.data !== "");
 }
 
 function pasteOf(prompt: string): string {

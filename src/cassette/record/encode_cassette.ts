@@ -1,18 +1,34 @@
-import type { TapedFrame } from "../cassette.ts";
-import type { Cast } from "../cast.ts";
+import type { TapeEntry } from "../cassette.ts";
+import type { CassetteMeta } from "../cassette_meta.ts";
+import type { CastEvent, CastHeader } from "../cast.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 
-/** A cast as the text of its file: a header and an event a line, times in seconds. */
-export function encodeCast({ header, events }: Cast): string {
-  const lines = events.map(({ at, code, data }) =>
-    jsonLine([Number((at / 1000).toFixed(6)), code, data])
-  );
-  return [jsonLine(header), ...lines, ""].join("\n");
+/** The first line of a cast's file. */
+export function encodeHeader(header: CastHeader): string {
+  return `${jsonLine(header)}\n`;
 }
 
-/** A tape as the text of its file: a frame a line, with its time in milliseconds. */
-export function encodeTape(tape: readonly TapedFrame[]): string {
-  return tape.map(({ at, frame }) => `${jsonLine({ at: Number(at.toFixed(3)), frame })}\n`).join(
-    "",
-  );
+/** An event as a line of a cast's file: its time in seconds. */
+export function encodeEvent({ at, code, data }: CastEvent): string {
+  return `${jsonLine([Number((at / 1000).toFixed(6)), code, data])}\n`;
+}
+
+/**
+ * An entry as a line of a tape's file: its time in milliseconds.
+ *
+ * In ASCII, as Python's `json` writes it: what reads a tape there may take more characters for the end of a line than
+ * JSON does, and the bytes for those of another encoding.
+ */
+export function encodeEntry({ at, dir, ...payload }: TapeEntry): string {
+  const line = JSON.stringify({ dir, at: Number(at.toFixed(3)), ...payload });
+  return `${line.replace(/[\x7f-\uffff]/g, escaped)}\n`;
+}
+
+/** What is known of a cassette as the text of its file. */
+export function encodeMeta(meta: CassetteMeta): string {
+  return `${JSON.stringify(meta, undefined, 2)}\n`;
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -8,21 +8,31 @@ export const REDACTED = "[redacted]";
  * Redacts a text that was cut into pieces, so that a secret is found across a cut too. What stands for it is in the
  * piece in which it began.
  *
+ * @param options.written how many of the pieces are written down already, and can change no more: what stands for a
+ * secret that began in them is in the first one behind them
  * @returns as many pieces
  */
-export function redactPieces(pieces: readonly string[], redact: Redact): readonly string[] {
+export function redactPieces(
+  pieces: readonly string[],
+  redact: Redact,
+  { written = 0 }: { readonly written?: number } = {},
+): readonly string[] {
   const whole = pieces.join("");
   const redacted = redact(whole);
   if (redacted === whole) return pieces;
   const gaps = redactedGaps(whole, redacted);
   // A redactor that does more than to take out cannot be followed to the cuts.
-  if (gaps === undefined) return pieces.map((_, index) => index === 0 ? redacted : "");
+  if (gaps === undefined) {
+    return pieces.map((_, index) => index === written ? written === 0 ? redacted : REDACTED : "");
+  }
   const placeAfter = followGaps(gaps);
   let end = 0;
   let from = 0;
   return pieces.map((piece, index) => {
     end += piece.length;
-    const to = index === pieces.length - 1 ? redacted.length : placeAfter(end);
+    const to = index === pieces.length - 1
+      ? redacted.length
+      : placeAfter(end, { marked: index !== written - 1 });
     const cut = redacted.slice(from, to);
     from = to;
     return cut;
@@ -78,16 +88,21 @@ function indexFrom(text: string, part: string, from: number): number {
   return -1;
 }
 
-/** Where places in a text, one behind the other, are once its gaps are redacted; one inside a gap is behind it. */
-function followGaps(gaps: readonly RedactedGap[]): (place: number) => number {
+/**
+ * Where places in a text, one behind the other, are once its gaps are redacted; one inside a gap is behind what stands
+ * for it if it is `marked`, and before that if not.
+ */
+function followGaps(
+  gaps: readonly RedactedGap[],
+): (place: number, options: { readonly marked: boolean }) => number {
   let shift = 0;
   let index = 0;
-  return (place) => {
+  return (place, { marked }) => {
     for (;; index++) {
       const gap = gaps[index];
       // A piece that ends where a secret begins does not hold it.
       if (gap === undefined || gap.start >= place) return place + shift;
-      if (place < gap.end) return gap.start + shift + REDACTED.length;
+      if (place < gap.end) return gap.start + shift + (marked ? REDACTED.length : 0);
       shift += REDACTED.length - (gap.end - gap.start);
     }
   };

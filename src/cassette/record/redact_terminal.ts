@@ -3,6 +3,9 @@ import { type Redact, REDACTED, redactedGaps, redactPieces } from "./redact_piec
 /** Control sequences and other escapes, ECMA-48; strings, such as titles, are left to be read as they are. */
 // deno-lint-ignore no-control-regex
 const ESCAPE = /\x1b(?:\[[0-?]*[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
+/** A sequence that has only begun at the end of what was written. */
+// deno-lint-ignore no-control-regex
+const BEGUN_ESCAPE = /\x1b(?:\[[0-?]*)?[ -/]*$/u;
 /** What belongs to the layout of a screen and not to a word on it. */
 const LAYOUT = /[\s│|]/u;
 
@@ -10,15 +13,54 @@ const LAYOUT = /[\s│|]/u;
  * Redacts what was written to a terminal, piece by piece. A secret is found although it is drawn in several colours, or
  * goes on in another row.
  *
+ * @param options.written as for `redactPieces()`
  * @returns as many pieces
  */
-export function redactTerminal(pieces: readonly string[], redact: Redact): readonly string[] {
+export function redactTerminal(
+  pieces: readonly string[],
+  redact: Redact,
+  { written = 0 }: { readonly written?: number } = {},
+): readonly string[] {
   // What a title or a link names is found as it stands.
-  return redactPieces(redactDrawn(pieces, redact), redact);
+  return redactPieces(redactDrawn(pieces, redact, { written }), redact, { written });
 }
 
-function redactDrawn(pieces: readonly string[], redact: Redact): readonly string[] {
+/**
+ * Where in what was written to a terminal something begins that may be a secret with what follows; `Infinity` where there
+ * is none.
+ *
+ * @param openFrom says so of a text
+ */
+export function openInTerminal(written: string, openFrom: (text: string) => number): number {
+  const whole = written.replace(BEGUN_ESCAPE, "");
+  const { text, parts } = readAsDrawn(whole);
+  const drawn = openFrom(text);
+  const part = parts.findLast(({ at, place }) => at <= drawn && place >= 0);
+  return Math.min(
+    drawn < text.length && part !== undefined ? part.place + drawn - part.at : Infinity,
+    openFrom(withoutLastEscapes(whole)),
+    whole.length < written.length ? whole.length : Infinity,
+  );
+}
+
+/** What was written up to the sequences at its end, whose letters no secret begins with. */
+function withoutLastEscapes(written: string): string {
+  let from = 0;
+  let end = -1;
+  for (const { 0: { length }, index } of written.matchAll(ESCAPE)) {
+    if (index !== end) from = index;
+    end = index + length;
+  }
+  return end === written.length ? written.slice(0, from) : written;
+}
+
+function redactDrawn(
+  pieces: readonly string[],
+  redact: Redact,
+  { written: count }: { readonly written: number },
+): readonly string[] {
   const written = pieces.join("");
+  const from = pieces.slice(0, count).join("").length;
   const { text, parts } = readAsDrawn(written);
   const redacted = redact(text);
   const gaps = redacted === text ? [] : redactedGaps(text, redacted) ?? [];
@@ -34,6 +76,7 @@ function redactDrawn(pieces: readonly string[], redact: Redact): readonly string
       const place = part.place + at - part.at;
       if (part.place < 0 || LAYOUT.test(text.charAt(at))) continue;
       out.add(place);
+      if (place < from) continue;
       if (!isMarked) marks.add(place);
       isMarked = true;
     }

@@ -1,4 +1,4 @@
-import type { Cassette, TapedFrame } from "../cassette.ts";
+import { type Cassette, framesOn, type TapedFrame } from "../cassette.ts";
 import { compareFrames } from "./compare_frames.ts";
 import { replayCast } from "./replay_cast.ts";
 import type { Ending } from "../../session/effect.ts";
@@ -26,16 +26,17 @@ export interface CassetteReplay {
 export function replayCassette({ cast, tape }: Cassette): CassetteReplay {
   const { output } = cast.header.claude_print;
   const { ending, frames, differences } = replayCast(cast);
-  const result = tape.findLast(({ frame }) => frame.type === "result")?.frame;
+  const taped = framesOn(tape);
+  const result = taped.findLast(({ frame }) => frame.type === "result")?.frame;
   return {
-    frames: tape,
+    frames: taped,
     ...(result === undefined ? {} : { result: result as ResultFrame }),
     ...(ending === undefined ? {} : { ending }),
     ...(output === undefined ? {} : { output }),
     // A frame is compared as a line of JSON, which has no undefined.
     differences: output === undefined ? differences : [
       ...differences,
-      ...compareFrames(tape.map(({ frame }) => frame), JSON.parse(JSON.stringify(frames))),
+      ...compareFrames(taped.map(({ frame }) => frame), JSON.parse(JSON.stringify(frames))),
     ],
   };
 }

@@ -32,9 +32,10 @@ replay feeds the recorded run to this claude-print, prints the frames of its
 output, and says on stderr where this claude-print would act otherwise.
 svg prints the recorded terminal as an animated SVG picture.
 
-A cassette is a folder with two files: child.cast, which "asciinema play" shows
-too, and tape.jsonl with the frames. Keys and tokens are taken out; the prompt,
-the answers and all that stood on Claude Code's screen are in it.`,
+A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
+with the frames and the lines of the caller, and meta.json. Keys and tokens are
+taken out; the prompt, the answers and all that stood on Claude Code's screen
+are in it.`,
     closing: `Exit codes of replay:
   0    this claude-print does what the recorded one did
   1    it does something else

@@ -6,7 +6,7 @@ import type { ReportOptions } from "../../../src/frames/result/report.ts";
 import type { CallerOptions } from "../../../src/session/control/question.ts";
 import type { Limits, SessionOptions } from "../../../src/session/session_state.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { encodeCast } from "../../../src/cassette/record/encode_cassette.ts";
+import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { castMoments } from "../../../src/cassette/replay/cast_moments.ts";
 import type { Input } from "../../../src/session/input.ts";

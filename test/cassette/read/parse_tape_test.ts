@@ -1,27 +1,71 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { encodeTape } from "../../../fixtures/encode_whole.ts";
 import { CliError } from "../../../src/cli_error.ts";
-import { encodeTape } from "../../../src/cassette/record/encode_cassette.ts";
+import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
 
 const options = { path: "run/tape.jsonl" };
 
 Deno.test("a tape is written and read again without loss", () => {
-  const tape = [
-    { at: 0.125, frame: { type: "system", subtype: "init", nested: { "\u2028": [1, null] } } },
-    { at: 1e6, frame: { type: "result", result: "é\n" } },
+  const tape: readonly TapeEntry[] = [
+    { at: 0, dir: "write", data: '{"type":"user","é":"\u2028"}\n' },
+    {
+      at: 0.125,
+      dir: "read",
+      frame: { type: "system", subtype: "init", nested: { "\u2028": [1, null] } },
+    },
+    { at: 1e6, dir: "read", frame: { type: "result", result: "é\n\x85👩‍💻\ud800" } },
   ];
   assertEquals(parseTape(encodeTape(tape), options), tape);
   assertEquals(parseTape("", options), []);
 });
 
+Deno.test("a tape is in ASCII, which no reader of lines cuts anywhere else", () => {
+  const text = encodeTape([{ at: 1, dir: "read", frame: { type: "é\u2028\u2029\x85\x7f👩" } }]);
+  assertEquals(
+    text,
+    '{"dir":"read","at":1,"frame":{"type":"\\u00e9\\u2028\\u2029\\u0085\\u007f\\ud83d\\udc69"}}\n',
+  );
+});
+
+Deno.test("a tape is read as claude-agent-cassette writes it, as it was at first, and as frames alone", () => {
+  const lines = [
+    '{"dir": "write", "data": "{}\\n"}',
+    '{"dir": "read", "frame": {"type": "system"}, "at": 2.5}',
+    "",
+    '{"dir": "write", "data": "no JSON"}',
+    '{"at":3,"frame":{"type":"assistant"}}',
+    '{"type":"result","frame":1,"at":"then","__proto__":{"polluted":true}}',
+  ];
+  const tape = parseTape(lines.join("\n"), options);
+  assertEquals(tape.map(({ at, dir }) => [at, dir]), [
+    [0, "write"],
+    [2.5, "read"],
+    [2.5, "write"],
+    [3, "read"],
+    [3, "read"],
+  ]);
+  const last = tape.at(-1);
+  assertEquals(last?.dir === "read" && Object.hasOwn(last.frame, "__proto__"), true);
+  assertEquals("polluted" in {}, false);
+});
+
 Deno.test("a damaged tape is refused by the line", () => {
-  const good = '{"at":1,"frame":{"type":"system"}}\n';
+  const good = '{"dir":"read","at":1,"frame":{"type":"system"}}\n';
+  const strange = "it is neither a frame nor a line of the caller";
   for (
     const [text, what] of [
       ["{", "line 1 of run/tape.jsonl: it was cut short"],
       [`${good}{\n`, "line 2 of run/tape.jsonl: it is not JSON"],
-      [`${good}{"at":1,"frame":{}}\n`, "line 2 of run/tape.jsonl: it is no frame with its time"],
-      [`${good}${good}[]\n`, "line 3 of run/tape.jsonl: it is no frame with its time"],
+      [`${good}{"at":1,"frame":{}}\n`, `line 2 of run/tape.jsonl: ${strange}`],
+      [`${good}\n${good}[]\n`, `line 4 of run/tape.jsonl: ${strange}`],
+      ['{"dir":"read","type":"system"}\n', `line 1 of run/tape.jsonl: ${strange}`],
+      ['{"dir":"write","data":{}}\n', `line 1 of run/tape.jsonl: ${strange}`],
+      ['{"dir":"up","data":""}\n', `line 1 of run/tape.jsonl: ${strange}`],
+      [
+        `{"type":"x","a":${"[".repeat(600)}${"]".repeat(600)}}\n`,
+        "line 1 of run/tape.jsonl: it is nested too deeply",
+      ],
     ] as const
   ) {
     const error = assertThrows(() => parseTape(text, options), CliError);

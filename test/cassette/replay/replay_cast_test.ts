@@ -1,12 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
-import { encodeCast } from "../../../src/cassette/record/encode_cassette.ts";
+import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import type { Prompt } from "../../../src/session/message.ts";
 import { readRecording } from "../../session/recording.ts";
 import { cutAnew } from "../cut_anew.ts";
+import { createRedactor } from "../../../src/redaction/redact.ts";
 import { recordSession } from "../record_session.ts";
 
 const SESSIONS: Readonly<Record<string, Partial<Prompt>>> = {
@@ -117,7 +118,7 @@ Deno.test("replayCast() of a recording that stops early has no ending and no dif
 
 Deno.test("a prompt with a secret in it replays as it was recorded, by paste too", () => {
   const prompt = `hello ${"0123456789 ".repeat(80)}swordfish-42 paste`;
-  const redact = (text: string) => text.replaceAll("swordfish-42", "[redacted]");
+  const redactor = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
   const encoder = new TextEncoder();
   const { cast } = recordSession([
     { at: 1, type: "spawned" },
@@ -125,7 +126,7 @@ Deno.test("a prompt with a secret in it replays as it was recorded, by paste too
     { at: 3, type: "terminal", bytes: encoder.encode("[Pasted text #1]") },
     { at: 4, type: "hook", event: "UserPromptSubmit", payload: { prompt } },
     { at: 5, type: "exit", exit: { kind: "exited", code: 1 } },
-  ], { redact, message: { way: "paste", text: prompt } });
+  ], { redactor, message: { way: "paste", text: prompt } });
   assert(!encodeCast(cast).includes("swordfish"));
   const { ending, differences } = replayCast(cast);
   assertEquals([ending?.kind, differences], ["exited", []]);

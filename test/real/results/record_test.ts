@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { framesOn } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
@@ -25,10 +26,10 @@ forNewestVersion(
     ]);
     assertEquals(run, { code: 0, stdout: "It is 42.\n", stderr: "" });
     assertEquals(real.api.turns.map(({ prompt }) => prompt), [prompt, prompt]);
-    const { cast, tape } = readCassette(folderOf(real));
-    assertEquals(cast.header.claude_print.claude_version, real.version);
+    const { meta, tape } = readCassette(folderOf(real));
+    assertEquals(meta?.claude_code, real.version);
     assertEquals(
-      tape.map(({ frame }) => frame["type"]).join(" ").replace(/ rate_limit_event/, ""),
+      framesOn(tape).map(({ frame }) => frame["type"]).join(" ").replace(/ rate_limit_event/, ""),
       [
         "system",
         "assistant",

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import { framesOn } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
@@ -141,7 +142,7 @@ forNewestVersion(
         recorded: `structured_output/${prompt}`,
       });
       const { tape } = readCassette(folderOf(prompt));
-      assertSame([tape.map(({ frame }) => frame), parseFrames(told.stdout)], prompt);
+      assertSame([framesOn(tape).map(({ frame }) => frame), parseFrames(told.stdout)], prompt);
       return ours;
     });
     const [mended, hopeless] = await Promise.all(pairs);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
-import type { Cassette } from "../../../src/cassette/cassette.ts";
+import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
 import { firstMessage } from "../../../src/cassette/replay/cast_moments.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { concurrently } from "../../faults/concurrently.ts";
@@ -77,12 +77,12 @@ async function tapeOf(scenario: Partial<Scenario>, format: string): Promise<unkn
   const run = await print(claude, [...args, "--record", folderOf(claude), "look"]);
   assertEquals([run.code, run.stderr], [0, ""], format);
   assertEquals(comparable(run.stdout), comparable(plain.stdout), format);
-  const { tape, cast } = await recorded(claude, run);
-  assertEquals(cast.header.claude_print.claude_version, "2.1.330");
-  const frames = tape.map(({ frame }) => frame);
+  const { meta, tape } = await recorded(claude, run);
+  assertEquals(meta?.claude_code, "2.1.330");
+  const frames = framesOn(tape).map(({ frame }) => frame);
   assertEquals(frames.at(-1)?.type, "result", format);
   const printed = parseOutput(run, args);
-  if (format === "stream-json") assertEquals(frames, printed.frames);
+  if (format === "stream-json") assertEquals<unknown>(frames, printed.frames);
   if (format === "json") assertEquals(frames.at(-1)?.["uuid"], printed.result["uuid"]);
   // A run in text does not wait for what the status line tells: of limits, and of what a turn cost that is not the last.
   const text = frames.map(({ claude_limits: _, ...frame }, at) =>
@@ -141,7 +141,7 @@ Deno.test("a run that fails is recorded up to its end", async () => {
     cast.events.filter(({ code }) => code === "o").map(({ data }) => data).join(""),
     "Oops",
   );
-  assertEquals(tape.at(-1)?.frame["subtype"], "internal_error");
+  assertEquals(framesOn(tape).at(-1)?.frame["subtype"], "internal_error");
 });
 
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
@@ -153,7 +153,7 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
     const ended = await run.ended;
     assertEquals(ended.code, code);
     const { tape } = await recorded(claude, ended);
-    assertEquals(tape.at(-1)?.frame["subtype"], "interrupted");
+    assertEquals(framesOn(tape).at(-1)?.frame["subtype"], "interrupted");
   });
 }
 
@@ -170,6 +170,64 @@ Deno.test("a run that is ended by SIGQUIT is recorded as far as it came", async 
   assertEquals(tape, []);
   const { code, stdout, stderr } = await cassette(claude, "replay");
   assertEquals([code, stdout, stderr], [0, "", ""]);
+});
+
+Deno.test("a run that SIGKILL ends is recorded up to its last input, without secrets", async () => {
+  const key = "qwertz-4711-asdfgh";
+  await using claude = await StandIn.set({
+    hang: "stream",
+    turns: [[{ text: `Half an answer with ${key} and its end` }]],
+  });
+  const run = claude.start(
+    [...FORMATS["stream-json"] ?? [], "--record", folderOf(claude), "hello"],
+    {
+      killed: true,
+      env: { ANTHROPIC_API_KEY: key },
+      onStdout: () => run.kill("SIGKILL"),
+    },
+  );
+  const { stdout } = await run.ended;
+  const { meta, cast, tape } = readCassette(folderOf(claude));
+  assertEquals(framesOn(tape).map(({ frame }) => frame), [JSON.parse(stdout)]);
+  assertEquals([meta?.format, meta?.claude_code], [1, "2.1.330"]);
+  assertEquals(firstMessage(cast)?.text, "hello");
+  assert(cast.events.some(({ code, data }) => code === "h" && data.includes("spawned")));
+  const replayed = await cassette(claude, "replay");
+  assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", stdout]);
+  for (const name of ["child.cast", "meta.json", "tape.jsonl"]) {
+    const written = await Deno.readTextFile(`${folderOf(claude)}/${name}`);
+    assert(!written.includes(key) && written.endsWith("\n"), name);
+  }
+});
+
+Deno.test("a conversation is recorded with the lines of its caller, and replays", async () => {
+  const token = "qwertz-4711-asdfgh";
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
+  const lines = [
+    { type: "control_request", request_id: "i", request: { subtype: "initialize", hooks: null } },
+    { type: "user", message: { role: "user", content: "one" } },
+    { type: "keep_alive", access_token: token },
+    { type: "user", message: { role: "user", content: `two ${token}` }, priority: "later" },
+  ].map((line) => JSON.stringify(line));
+  const run = await claude.print(
+    [
+      ...["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
+      ...["--record", folderOf(claude)],
+    ],
+    { stdin: `${lines.join("\n")}\n`, env: { MY_TOKEN: token }, killed: true },
+  );
+  assertEquals([run.code, run.stdout.match(/"type":"result"/gu)?.length], [0, 2]);
+  const { tape } = await recorded(claude, {
+    stdout: run.stdout.replaceAll(token, "[redacted]"),
+  });
+  const wrote = tape.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
+  assertEquals(wrote, lines.map((line) => `${line.replaceAll(token, "[redacted]")}\n`));
+  // What answers a line is behind it.
+  const kinds = tape.map((entry) => entry.dir === "write" ? "line" : entry.frame.type);
+  assertEquals(kinds.slice(0, 2), ["line", "line"]);
+  assert(kinds.indexOf("control_response") > 0, kinds.join());
+  const times = tape.map(({ at }) => at);
+  assertEquals(times, times.toSorted((one, other) => one - other));
 });
 
 Deno.test("a dialog that nobody knows names the recording", async () => {
@@ -243,7 +301,10 @@ Deno.test("a cassette that is missing or damaged is refused", async () => {
   await Deno.writeTextFile(`${folderOf(claude)}/tape.jsonl`, '{"at":1}\n');
   const damaged = await cassette(claude, "svg");
   assertEquals([damaged.code, damaged.stdout], [2, ""]);
-  assertStringIncludes(damaged.stderr, "tape.jsonl: it is no frame with its time\n");
+  assertStringIncludes(
+    damaged.stderr,
+    "tape.jsonl: it is neither a frame nor a line of the caller\n",
+  );
 });
 
 Deno.test("a recording that this program would not make again is told, with exit code 1", async () => {

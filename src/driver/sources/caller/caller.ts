@@ -18,6 +18,8 @@ export type Judge = (line: Extract<CallerLine, { readonly type: "user" }>) => Me
 export interface Caller {
   /** Called when something is said of which no fd tells, while somebody listens. */
   onArrival: (() => void) | undefined;
+  /** Takes each line that is said, before what is made of it. */
+  onLine: ((line: string) => void) | undefined;
   /** What to wait for. */
   readonly interests: readonly Interest[];
   /** Whether something was said that has not been taken. */

@@ -10,6 +10,7 @@ import { CallerWords } from "./caller_words.ts";
 /** What the caller of a conversation says as stream-json, line by line as it comes. */
 export class CallerSource implements Caller {
   onArrival: (() => void) | undefined;
+  onLine: ((line: string) => void) | undefined;
   readonly #fd: number;
   readonly #lines = createLineSplitter();
   readonly #buffer = new Uint8Array(256 * 1024);
@@ -70,6 +71,7 @@ export class CallerSource implements Caller {
   }
 
   #note(line: string): void {
+    if (line !== "") this.onLine?.(line);
     const said = readCallerLine(line);
     if (said !== undefined) this.#words.add(said);
   }

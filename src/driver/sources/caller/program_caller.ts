@@ -1,5 +1,5 @@
 import type { Interest } from "../../../../ffi/descriptors/poll.ts";
-import type { CallerLine } from "../../../wire/caller_line.ts";
+import { lineText, type SpokenLine } from "../../../wire/caller_line.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";
 import { CallerWords } from "./caller_words.ts";
@@ -7,11 +7,13 @@ import { CallerWords } from "./caller_words.ts";
 /** A caller in this very program, which says what it likes when it likes. */
 export class ProgramCaller implements Caller {
   onArrival: (() => void) | undefined;
+  onLine: ((line: string) => void) | undefined;
   readonly interests: readonly Interest[] = [];
   readonly #words = new CallerWords();
 
   /** Says something; nothing is heard any more once it is closed. */
-  say(line: CallerLine): void {
+  say(line: SpokenLine): void {
+    this.onLine?.(lineText(line));
     this.#words.add(line);
     this.onArrival?.();
   }

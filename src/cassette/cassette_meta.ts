@@ -1,0 +1,19 @@
+/** The format of the cassettes that this program writes; one that it reads may be older. */
+export const CASSETTE_FORMAT = 1;
+
+/** What is known of a cassette, as its `meta.json` has it. */
+export interface CassetteMeta {
+  readonly format: number;
+  /** The version of this program. */
+  readonly claude_print: string;
+  /** The version of Claude Code, once it was told. */
+  readonly claude_code?: string;
+  /** What both ran on, such as `linux-x86_64`. */
+  readonly platform: string;
+  /** The terminal's first size, in character cells. */
+  readonly size: { readonly cols: number; readonly rows: number };
+  /** When the child was started, as `Date` writes it. */
+  readonly when: string;
+  /** How many secrets were taken out of each part. */
+  readonly scrubbed: Readonly<Record<string, number>>;
+}

@@ -1,0 +1,30 @@
+import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { CliError } from "../../cli_error.ts";
+
+/**
+ * Reads a part of a cassette, or some of it.
+ *
+ * @param options.limit the largest file that is read, in bytes
+ * @param options.from where to begin, in bytes
+ * @param options.most how many bytes are read at most; all by default
+ * @returns nothing where there is no such file
+ * @throws {CliError} when it cannot be read
+ */
+export function readPart(
+  path: string,
+  options: { readonly limit: number; readonly from?: number; readonly most?: number },
+): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return readRegularFile(path, options);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return undefined;
+    if (!(cause instanceof UnfitFileError)) throw cause;
+    throw new CliError(`Cannot read ${path}: ${cause.reason}`, {
+      suggestion: NAME_A_CASSETTE,
+      cause,
+    });
+  }
+}
+
+/** What helps where there is no cassette. */
+export const NAME_A_CASSETTE = "Name the folder that a run was given with --record";

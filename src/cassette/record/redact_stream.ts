@@ -1,0 +1,72 @@
+/** How much text that is written down already is looked at with what comes behind it: more than any mark has. */
+const CONTEXT = 512;
+/** Most text that waits for what follows it, in characters: more than any private key has, however it is drawn. */
+const MOST_HELD = 64 * 1024;
+/** So much text is looked at again with each piece, however small; longer text once a quarter of it is new. */
+const SHORT = 1024;
+
+/** A piece of a text, and what is written down of it once that is known. */
+export interface StreamPiece {
+  readonly redacted: string | undefined;
+  /** Makes it known, whatever follows. */
+  readonly settle: () => void;
+}
+
+/**
+ * Creates what redacts a text of which one piece comes after the other, as `redactPieces()` does with all of them.
+ *
+ * A piece is held back while what follows may show that it holds the beginning of a secret. One that waits for too much
+ * text does so no longer; then what is left of the secret is taken out of what follows.
+ *
+ * @param options.redact redacts pieces, of which the first `written` can change no more
+ * @param options.openFrom where in a text something begins that may be a secret with what follows
+ * @returns takes the next piece
+ */
+export function createStreamRedactor({ redact, openFrom }: {
+  readonly redact: (
+    pieces: readonly string[],
+    options: { readonly written: number },
+  ) => readonly string[];
+  readonly openFrom: (text: string) => number;
+}): (text: string) => StreamPiece {
+  let written = "";
+  const held: { readonly text: string; redacted: string | undefined }[] = [];
+  let heldLength = 0;
+  let fresh = 0;
+  const look = ({ settles }: { readonly settles: boolean }) => {
+    fresh = 0;
+    const pieces = [written, ...held.map(({ text }) => text)];
+    const whole = pieces.join("");
+    const [, ...redacted] = redact(pieces, { written: 1 });
+    const open = openFrom(whole);
+    let end = written.length;
+    let known = 0;
+    for (const piece of held) {
+      if (end + piece.text.length > open && !settles) break;
+      piece.redacted = redacted[known] ?? "";
+      end += piece.text.length;
+      known++;
+    }
+    held.splice(0, known);
+    heldLength -= end - written.length;
+    // What may be the beginning of a secret stays, so that the rest of it is known for one.
+    written = whole.slice(Math.max(end - MOST_HELD, Math.min(open, end - CONTEXT), 0), end);
+  };
+  return (text) => {
+    const piece = { text, redacted: undefined as string | undefined };
+    held.push(piece);
+    heldLength += text.length;
+    fresh += text.length;
+    const settles = heldLength > MOST_HELD;
+    const length = written.length + heldLength;
+    if (settles || length <= SHORT || 4 * fresh >= length) look({ settles });
+    return {
+      get redacted() {
+        return piece.redacted;
+      },
+      settle: () => {
+        if (piece.redacted === undefined) look({ settles: true });
+      },
+    };
+  };
+}

@@ -1,0 +1,99 @@
+import { CliError } from "../../cli_error.ts";
+import { CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
+import { CASSETTE_FORMAT, type CassetteMeta } from "../cassette_meta.ts";
+import type { CassetteSink } from "./create_recording.ts";
+import { encodeEntry, encodeEvent, encodeHeader, encodeMeta } from "./encode_cassette.ts";
+import { REDACTED } from "./redact_pieces.ts";
+
+/** Writes a cassette into a folder as it is recorded, readable by nobody but the user. */
+export interface CassetteWriter extends CassetteSink {
+  /** Whether there is anything of it. */
+  readonly isBegun: boolean;
+  /**
+   * Ends it.
+   *
+   * @throws {CliError} when not all of it could be written
+   */
+  readonly close: () => void;
+}
+
+/**
+ * Begins to write a cassette: what it is given is in its file before it returns, so that whatever ends this program leaves
+ * a cassette that is as long as the run was.
+ *
+ * What cannot be written is told at the end, and the run goes on without.
+ *
+ * @param options.version the version of this program
+ */
+export function writeCassette(
+  folder: string,
+  { version, platform }: Pick<CassetteMeta, "platform"> & { readonly version: string },
+): CassetteWriter {
+  let meta: CassetteMeta | undefined;
+  let failure: unknown;
+  const files = new Map<string, Deno.FsFile>();
+  const attempt = (write: () => void) => {
+    if (failure !== undefined) return;
+    try {
+      write();
+    } catch (error) {
+      failure = error;
+    }
+  };
+  const saveMeta = (changed: CassetteMeta) => {
+    meta = changed;
+    // In the place of the one before all at once.
+    const unfinished = `${folder}/${META_FILE}.unfinished`;
+    Deno.writeTextFileSync(unfinished, encodeMeta(meta), { mode: 0o600 });
+    Deno.renameSync(unfinished, `${folder}/${META_FILE}`);
+  };
+  const append = (name: string, text: string) =>
+    attempt(() => {
+      const file = files.get(name);
+      const bytes = new TextEncoder().encode(text);
+      for (let at = 0; file !== undefined && at < bytes.length;) {
+        at += file.writeSync(bytes.subarray(at));
+      }
+      const secrets = text.split(REDACTED).length - 1;
+      if (meta === undefined || secrets === 0) return;
+      const scrubbed = { ...meta.scrubbed, [name]: (meta.scrubbed[name] ?? 0) + secrets };
+      saveMeta({ ...meta, scrubbed });
+    });
+  return {
+    get isBegun() {
+      return meta !== undefined;
+    },
+    begin: (header) => {
+      attempt(() => {
+        saveMeta({
+          format: CASSETTE_FORMAT,
+          claude_print: version,
+          platform,
+          size: { cols: header.width, rows: header.height },
+          when: new Date(header.timestamp * 1000).toISOString(),
+          scrubbed: { [CAST_FILE]: 0, [TAPE_FILE]: 0 },
+        });
+        for (const name of [CAST_FILE, TAPE_FILE]) {
+          const path = `${folder}/${name}`;
+          files.set(name, Deno.openSync(path, { append: true, createNew: true, mode: 0o600 }));
+        }
+      });
+      append(CAST_FILE, encodeHeader(header));
+    },
+    version: (claudeVersion) =>
+      attempt(() => {
+        if (meta === undefined || meta.claude_code === claudeVersion) return;
+        saveMeta({ ...meta, claude_code: claudeVersion });
+      }),
+    event: (event) => append(CAST_FILE, encodeEvent(event)),
+    entry: (entry) => append(TAPE_FILE, encodeEntry(entry)),
+    close: () => {
+      for (const file of files.values()) attempt(() => file.close());
+      if (failure === undefined) return;
+      throw new CliError(`Cannot write the recording: ${(failure as Error).message}`, {
+        suggestion: "Give --record a folder on a disk with room",
+        cause: failure,
+      });
+    },
+  };
+}
