@@ -47,7 +47,24 @@ export async function performRun(
   });
   if (report === undefined) throw new Error("The session ended without a report");
   const screen = await screenFor(report, { lastScreen, trace: prepared.options.trace });
-  return { ...report, unprinted: frames, ...(screen === undefined ? {} : { screen }) };
+  return {
+    ...report,
+    ...withoutRecording(report, prepared),
+    unprinted: frames,
+    ...(screen === undefined ? {} : { screen }),
+  };
+}
+
+/** A failure of a run of which something is not recorded: the API has nothing to do with it. */
+function withoutRecording(
+  { problem }: Report,
+  { relay }: PreparedRun,
+): Pick<Report, "problem"> | undefined {
+  if (problem === undefined || relay === undefined || relay.troubles().length === 0) {
+    return undefined;
+  }
+  const suggestion = "Ask what was recorded, or add --on-miss record, which asks the API";
+  return { problem: { ...problem, suggestion } };
 }
 
 /** The last screen, where it explains a failure, and with every failure of a traced run. */

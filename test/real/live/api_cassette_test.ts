@@ -33,6 +33,7 @@ forEachVersion(
       missed.stderr,
       /^claude-print: The API failed: 503 Nothing is recorded of this POST /u,
     );
+    assertStringIncludes(missed.stderr, "\n  Ask what was recorded, or add --on-miss record, ");
     assertStringIncludes(missed.stderr, "claude-print: Warning: Nothing is recorded of this POST ");
     assertMatch(missed.stderr, /differs first at \/messages\/\d+\/content.*Something else/u);
     assertEquals(real.api.requests.length, asked);
