@@ -11,8 +11,7 @@ import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
 import { costAtEnd, costSoFar } from "./cost_so_far.ts";
 import { type FramesState, listOf, type TurnEnd, withIds } from "./telling/frames_state.ts";
 import { resultFrame } from "./result/result_frame.ts";
-import { deniedIn, printedResults, runTurns } from "./results.ts";
-import { subagentStats } from "./result/subagent_stats.ts";
+import { deniedIn, printedResults, runTurns, subagentsOf } from "./results.ts";
 import { type Report, unfinishedProblem } from "./result/report.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "./result/verdict.ts";
 
@@ -93,7 +92,8 @@ export function reportTurns(
     sessionId,
     cost: costNow,
     maxOutputTokens: sessionListingOf(entries).maxOutputTokens,
-    subagents: subagentStats(turns, {
+    // Those of the turns before too, where this one is in no line.
+    subagents: subagentsOf(state, written, {
       stopped: unfinished.filter(({ type }) => type === "subagent").length,
     }),
     messages: state.taken,

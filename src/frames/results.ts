@@ -18,6 +18,7 @@ import {
 } from "./telling/frames_state.ts";
 import { tellCompleted } from "./messages.ts";
 import { resultFrame } from "./result/result_frame.ts";
+import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";
 
 /**
  * Takes what a Stop hook means for the result of its turn. As in `claude -p` it is told when the turn is over though the
@@ -79,21 +80,23 @@ export function tellEarly({ unpriced, ...rest }: FramesState): Told {
   const { state: next, made } = withIds(
     rest,
     (newUuid) =>
-      turns.slice(rest.results).map((turn, index) =>
-        resultFrame({
+      turns.slice(rest.results).map((turn, index) => {
+        const soFar = turns.slice(0, rest.results + index + 1);
+        return resultFrame({
           version,
           sessionId: rest.options.sessionId,
           uuid: newUuid(),
           outcome: { kind: "answered" },
-          turns: turns.slice(0, rest.results + index + 1),
+          turns: soFar,
           index: rest.results + rest.locals + index,
           cost: costSoFar(isKnown ? rest : priceless, turns),
           messages: rest.taken,
           fastMode: rest.fastMode,
           permissionDenials: permissionDenialsOf(turn, deniedIn(rest)),
           maxOutputTokens,
-        })
-      ),
+          subagents: subagentsOf(rest, soFar),
+        });
+      }),
   );
   const messages = rest.taken;
   const results = printedResults(made, version);
@@ -111,6 +114,15 @@ export function tellEarly({ unpriced, ...rest }: FramesState): Told {
 /** What is known of denials beside the transcript. */
 export function deniedIn({ options: { denialMessages }, decisions }: FramesState): KnownDenials {
   return { denialMessages, decisions };
+}
+
+/** Counts of the subagents of turns, and of those that children before this one had. */
+export function subagentsOf(
+  { subagentsBefore: before }: FramesState,
+  turns: readonly Turn[],
+  { stopped = 0 }: { readonly stopped?: number } = {},
+): SubagentStats {
+  return subagentStats(turns, { stopped, before });
 }
 
 /** The turns of the run so far; what calls that succeeded were given is not known any more. */

@@ -104,7 +104,7 @@ function asCarriedOut(
   return { ...state, awaited: state.awaited.with(place, { ...message, content }) };
 }
 
-/** Tells that the conversation goes on in another session, if it does; since 2.1.330 its costs begin anew. */
+/** Tells that the conversation goes on in another session, if it does; since 2.1.330 its costs and counts begin anew. */
 function tellReset(
   state: FramesState,
   { message: { settled, uuid: messageId }, timestamp }: {
@@ -133,7 +133,14 @@ function tellReset(
     ];
   });
   const cost = { totalUsd: 0, apiDurationMs: 0 };
-  return told({ ...next, options, entries: undefined, cost, paidBefore: 0 }, made);
+  return told({
+    ...next,
+    options,
+    entries: undefined,
+    subagentsBefore: undefined,
+    cost,
+    paidBefore: 0,
+  }, made);
 }
 
 /** Tells of the title that a command has given the session, if it has. */

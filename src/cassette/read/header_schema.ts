@@ -1,8 +1,9 @@
 import { z } from "zod/mini";
 import type { CastHeader } from "../cast.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import type { FramesOptions } from "../../frames/telling/frames_state.ts";
+import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_state.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
+import type { SubagentStats } from "../../frames/result/subagent_stats.ts";
 import type { CallerOptions } from "../../session/control/question.ts";
 import type { Limits, SessionOptions } from "../../session/session_state.ts";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
@@ -76,6 +77,25 @@ const session = z.object(
 /** What the first recordings hold of the prompt. */
 const way = { inject: z.enum(["stdin", "paste", "rendezvous"]), prompt: z.string() };
 
+const subagents = z.object(
+  {
+    spawned: z.number(),
+    requested: z.object({ background: z.number(), foreground: z.number(), unset: z.number() }),
+    started_in_background: z.number(),
+    max_depth: z.number(),
+    spawned_by_subagents: z.number(),
+    completed: z.number(),
+    failed: z.number(),
+    killed: z.object({ parent: z.number(), user: z.number(), system: z.number() }),
+    refused: z.object({
+      depth_limit: z.number(),
+      concurrency_limit: z.number(),
+      budget: z.number(),
+    }),
+    by_type: z.record(z.string(), z.number()),
+  } satisfies Fields<SubagentStats>,
+);
+
 const frames = z.object(
   {
     sessionId: z.string(),
@@ -90,7 +110,15 @@ const frames = z.object(
     seed: z.string(),
     startedAt: z.number(),
     before: z.exactOptional(
-      z.object({ results: z.number(), totalUsd: z.number(), apiDurationMs: z.number() }),
+      z.object(
+        {
+          results: z.number(),
+          totalUsd: z.number(),
+          apiDurationMs: z.number(),
+          subagents: z.exactOptional(subagents),
+          described: z.exactOptional(z.record(z.string(), z.unknown())),
+        } satisfies Fields<ToldBefore>,
+      ),
     ),
     replay: z.exactOptional(z.literal(true)),
     mirrorPath: z.exactOptional(z.string()),

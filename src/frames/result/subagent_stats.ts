@@ -25,6 +25,20 @@ export interface SubagentStats {
   readonly by_type: Readonly<Record<string, number>>;
 }
 
+/** Before any. */
+const NO_SUBAGENTS: SubagentStats = {
+  spawned: 0,
+  requested: { background: 0, foreground: 0, unset: 0 },
+  started_in_background: 0,
+  max_depth: 0,
+  spawned_by_subagents: 0,
+  completed: 0,
+  failed: 0,
+  killed: { parent: 0, user: 0, system: 0 },
+  refused: { depth_limit: 0, concurrency_limit: 0, budget: 0 },
+  by_type: {},
+};
+
 /**
  * Counts the subagents that the main conversation of a run started.
  *
@@ -32,15 +46,19 @@ export interface SubagentStats {
  * count 0.
  *
  * @param options.stopped how many were still at work when the run ended
+ * @param options.before those that were counted before these turns
  */
 export function subagentStats(
   turns: readonly Turn[],
-  { stopped = 0 }: { readonly stopped?: number } = {},
+  { stopped = 0, before = NO_SUBAGENTS }: {
+    readonly stopped?: number;
+    readonly before?: SubagentStats | undefined;
+  } = {},
 ): SubagentStats {
   const uses = new Map(turns.flatMap((turn) => turn.toolUses).map((use) => [use.id, use]));
-  const requested = { background: 0, foreground: 0, unset: 0 };
-  const byType = new Map<string, number>();
-  let [spawned, background, completed, failed] = [0, 0, 0, 0];
+  const requested = { ...before.requested };
+  const byType = new Map(Object.entries(before.by_type));
+  let { spawned, started_in_background: background, completed, failed } = before;
 
   for (const result of turns.flatMap((turn) => turn.toolResults)) {
     const use = uses.get(result.toolUseId);
@@ -68,15 +86,14 @@ export function subagentStats(
   }
 
   return {
+    ...before,
     spawned,
     requested,
     started_in_background: background,
     max_depth: spawned > 0 ? 1 : 0,
-    spawned_by_subagents: 0,
     completed,
     failed,
-    killed: { parent: 0, user: 0, system: stopped },
-    refused: { depth_limit: 0, concurrency_limit: 0, budget: 0 },
+    killed: { ...before.killed, system: before.killed.system + stopped },
     by_type: Object.fromEntries(byType),
   };
 }

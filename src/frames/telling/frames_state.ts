@@ -12,6 +12,7 @@ import { type ExactState, NO_STREAM } from "./exact_state.ts";
 import type { FastMode, FastModeAsked } from "../result/fast_mode.ts";
 import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "../result/report.ts";
+import type { SubagentStats } from "../result/subagent_stats.ts";
 import type { Tasks } from "../single/task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
@@ -103,11 +104,12 @@ export interface WaitedShell {
   readonly task?: string;
 }
 
-/** How many results a conversation has told, and what it has cost. */
+/** How many results a conversation has told, what it has cost, and which subagents it has had. */
 export interface ToldBefore {
   readonly results: number;
   readonly totalUsd: number;
   readonly apiDurationMs: number;
+  readonly subagents?: SubagentStats;
   /** What a headless Claude Code has said of the session. */
   readonly described?: JsonObject;
 }
@@ -205,6 +207,8 @@ export interface FramesState {
   readonly model?: string;
   /** What a headless Claude Code that was started like the child says of a session that begins. */
   readonly described?: JsonObject;
+  /** Counts of the subagents that children before this one had, unless the conversation has begun anew. */
+  readonly subagentsBefore: SubagentStats | undefined;
   /** What the session is at, as it was told last. */
   readonly activity?: Activity;
   /** What became of connections to MCP servers, by their names. */
@@ -321,6 +325,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     reporting,
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(options.before?.described === undefined ? {} : { described: options.before.described }),
+    subagentsBefore: options.before?.subagents,
     ...(options.output === undefined ? {} : { outputCalls: new Set<string>() }),
     ids: 0,
     earlier: [],
@@ -417,15 +422,4 @@ export function listOf<Item>(chain: Chain<Item> | undefined): readonly Item[] {
   const items: Item[] = [];
   for (let link = chain; link !== undefined; link = link.before) items.push(link.last);
   return items.reverse();
-}
-
-/** What a child that is gone leaves to the next one of the conversation. */
-export function toldBy({ results, locals, cost, described }: FramesState): ToldBefore {
-  return {
-    results: results + locals,
-    totalUsd: 0,
-    apiDurationMs: 0,
-    ...cost,
-    ...(described === undefined ? {} : { described }),
-  };
 }

@@ -1,0 +1,79 @@
+import { assertEquals } from "@std/assert";
+import { tellInput, tellTurnEnd } from "../../src/frames/frames.ts";
+import { awaitMessage } from "../../src/frames/messages.ts";
+import type { SubagentStats } from "../../src/frames/result/subagent_stats.ts";
+import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
+import { toldBy } from "../../src/frames/told_by.ts";
+import { tellResult } from "../../src/frames/turn_result.ts";
+import type { Input } from "../../src/session/input.ts";
+import type { SettledMessage } from "../../src/session/message.ts";
+import type { Frame } from "../../src/wire/frame.ts";
+import { line } from "../transcript/lines.ts";
+import { conversationOptions } from "./conversation_options.ts";
+
+const VERSION = "2.1.330";
+const ANSWERED = { kind: "answered", stop: {} } as const;
+const { frames: OPTIONS, report: REPORT } = conversationOptions();
+
+/** What is told of a turn, in which a subagent has run. */
+function turn(before: FramesState, id: string): readonly [FramesState, readonly Frame[]] {
+  const called = { type: "tool_use", id, name: "Agent", input: { run_in_background: false } };
+  const lines = [
+    { type: "user", uuid: `p-${id}`, message: { role: "user", content: id } },
+    { type: "api-request", querySource: "repl_main_thread" },
+    { type: "assistant", message: { id, model: "m", content: [called] } },
+    {
+      type: "user",
+      message: { content: [{ type: "tool_result", tool_use_id: id, content: "seen" }] },
+      toolUseResult: { agentId: "a", agentType: "looker", status: "completed" },
+    },
+  ].map((each) => line({ sessionId: "s", version: VERSION, ...each }));
+  let { state } = awaitMessage(before, { text: id, way: "rendezvous" });
+  for (const input of [...lines, { type: "read" } as const]) {
+    ({ state } = tellInput(state, { ...input, at: 1 } as Input));
+  }
+  const told = tellTurnEnd(state, { ending: ANSWERED, at: 1 }, { recorded: true });
+  return [told.state, told.frames];
+}
+
+/** What is told of a command that the child knows nothing of. */
+function command(
+  before: FramesState,
+  text: string,
+  begun?: string,
+): readonly [FramesState, readonly Frame[]] {
+  const settled = {
+    kind: "local",
+    text: "",
+    version: VERSION,
+    ...(begun === undefined ? {} : { carried: { begun } }),
+  } as const;
+  const message: SettledMessage = { text, settled };
+  const { state } = awaitMessage(before, message);
+  const told = tellResult(state, { ending: { kind: "settled", message }, at: 1 });
+  return [told.state, told.frames];
+}
+
+/** How many subagents there have been, and how many of a kind. */
+function countsIn(frames: readonly Frame[]) {
+  const result = frames.find(({ type }) => type === "result");
+  const { spawned, completed, by_type } = result?.["subagent_stats"] as SubagentStats;
+  return [spawned, completed, by_type];
+}
+
+Deno.test("subagents are counted for the whole conversation, also by the next child and where no model is asked", () => {
+  const [first, one] = turn(startFrames({ ...OPTIONS, conversation: true }, REPORT), "One");
+  assertEquals(countsIn(one), [1, 1, { looker: 1 }]);
+  const [second, local] = command(first, "/goal");
+  assertEquals(countsIn(local), [1, 1, { looker: 1 }]);
+
+  const next = { ...OPTIONS, conversation: true, before: toldBy(second) } as const;
+  const [third, again] = command(startFrames(next, REPORT), "/goal");
+  assertEquals(countsIn(again), [1, 1, { looker: 1 }]);
+  const [fourth, two] = turn(third, "Two");
+  assertEquals(countsIn(two), [2, 2, { looker: 2 }]);
+
+  const [cleared, reset] = command(fourth, "/clear", "another");
+  assertEquals(countsIn(reset), [0, 0, {}]);
+  assertEquals(toldBy(cleared).subagents?.spawned, 0);
+});
