@@ -10,7 +10,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  *   nothing follows it
  * - `alone`: the same about the process that is asked, which in a conversation is another one
  * - `clears`: the end of the session and the beginning of another one, which a headless Claude Code makes
- * - `own`: an answer of its own, without the model; the interactive program carries it out in its own way
+ * - `own`: an answer of its own, for which some ask the model; the interactive program carries it out in its own way
  * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
  * - `gated`: nothing; the interactive program has it for some accounts
  * - `absent`: nothing, the version does not have it

@@ -207,15 +207,9 @@ function judgeOwn(
       if (facts.complete && rest !== "" && claudeCommands(facts.version).heeds(name) === "notes") {
         return judgeNoted(name, facts);
       }
-      return refuse(name, {
-        reason: "Claude Code carries it out by itself, without the model",
-        suggestion: elsewhere,
-      });
+      return refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "told":
-      return refuse(name, {
-        reason: "Claude Code carries it out by itself, without the model",
-        suggestion: elsewhere,
-      });
+      return refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "personal":
       return refuse(name, {
         reason: "it looks at all of your config dir, of which a run sees a part",
@@ -225,6 +219,9 @@ function judgeOwn(
       return refuseUncertain(name);
   }
 }
+
+/** Some ask the model for what they do: `/recap`, and `/rename` and `/name` for a title (2.1.330). */
+const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it";
 
 /** What follows these commands, and why that cannot be had. */
 const MORE: Readonly<Record<string, Parameters<typeof refuse>[1]>> = {

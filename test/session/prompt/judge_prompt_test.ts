@@ -108,6 +108,11 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
   }
   assertEquals(["/model", "/mcp"].map((prompt) => verdict(prompt)), ["asked", "asked"]);
   assertStringIncludes(reason("/mcp disable x"), "another Claude Code");
+  assertStringIncludes(reason("/autocompact 300k"), "the user's settings");
+  for (const prompt of ["/recap", "/rename", "/heapdump"]) {
+    // The first two ask the model, for a text that is no turn's.
+    assertStringIncludes(reason(prompt), "makes no prompt of it");
+  }
   for (const version of ["2.1.168", ...OTHER_VERSIONS]) {
     assertEquals(verdict("/context", { version }), "refused", version);
   }
