@@ -1,7 +1,12 @@
 import { readOwnJsonObject } from "../sandbox/read_json_object.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { findLogin, type Login } from "../sandbox/child/login.ts";
-import { readSettings, settingSources } from "../sandbox/child/read_settings.ts";
+import {
+  readSettings,
+  settingSources,
+  soundSettings,
+  valuesOf,
+} from "../sandbox/child/read_settings.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { locateUserConfig, type UserConfig } from "../sandbox/user_config.ts";
 
@@ -29,7 +34,7 @@ export async function readUserSetup(
     sources: settingSources(undefined),
     sharesLocal: () => Promise.resolve(true),
   });
-  const settings = read.map(({ values }) => values);
+  const settings = valuesOf(soundSettings(read));
   const claudeJson = readOwnJsonObject(userConfig.claudeJson);
   // Variables of the settings win over those of the environment.
   const baseUrl = [env, ...settings.map(({ env }) => env).filter(isJsonObject)]

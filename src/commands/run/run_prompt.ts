@@ -111,6 +111,7 @@ async function carryOut(
     env,
     startedAt,
     limitsTold: request.outputFormat !== "text",
+    answerAlone: request.outputFormat === "text",
     frames,
     partialMessages: request.partialMessages || request.streamText,
     retries: frames || watcher !== undefined,

@@ -13,7 +13,13 @@ import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
 import { listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
-import { readSettings, settingSources, valuesOf } from "../../sandbox/child/read_settings.ts";
+import {
+  readSettings,
+  settingsDocument,
+  settingSources,
+  soundSettings,
+  valuesOf,
+} from "../../sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../sandbox/child/run_settings.ts";
 import { hasScheduledTasks } from "../../sandbox/child/scheduled_tasks.ts";
 import { absolutePath, realPath } from "../../sandbox/paths.ts";
@@ -23,8 +29,12 @@ import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { toolPrefix } from "../plan/decide.ts";
+import { warningsHangOnVersion } from "../plan/settings_warnings.ts";
 import { hooklessFlag } from "../plan/without_hooks.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** What stands for `--settings` where it is not given. */
+const NO_SETTINGS = settingsDocument({}, { source: "flags", name: "--settings" });
 
 /**
  * Finds claude, the login and the settings, in an order in which what is told first is what has to be mended first.
@@ -39,31 +49,32 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   const binary = findClaude({ named: order.claudeBinary, env, cwd });
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
-  const callerSettings = applied(
-    order.settings === undefined ? {} : await parseCallerSettings(order.settings, { cwd }),
-    order.flagSettings,
-  );
-  let asked: Promise<string | undefined> | undefined;
-  const version = () => asked ??= claudeVersion(binary, env);
+  const { settings: asked, flagSettings } = order;
+  const given = asked === undefined ? NO_SETTINGS : await parseCallerSettings(asked, { cwd });
+  const callerSettings = applied(given.faults.length === 0 ? given.values : {}, flagSettings);
+  let known: Promise<string | undefined> | undefined;
+  const version = () => known ??= claudeVersion(binary, env);
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   const isRestricted = order.forwarded.includes("--restricted");
   if (isRestricted) requireVersion("--restricted", await version());
-  const settings = await readSettings({
+  const documents = await readSettings({
     cwd,
     home: env["HOME"],
     userDir: userConfig.dir,
     // Of settings files it reads an administrator's alone.
     sources: isRestricted ? new Set() : sources,
-    flags: callerSettings,
+    flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
     sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
+  const settings = soundSettings(documents);
   const allSettings = valuesOf(settings);
   if (order.authStatus) refuseRenewal(allSettings);
   refuseSilencedHooks(allSettings, {
     hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
   });
   if (modeHangsOnVersion(modeFacts(order, settings))) await version();
+  if (warningsHangOnVersion(order, documents)) await version();
   const distrust = await distrustOf(settings, {
     cwd,
     env,
@@ -103,7 +114,7 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   const addedDirs = order.addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
   return {
     binary,
-    version: await asked,
+    version: await known,
     ...(order.initialized?.longAgents === undefined ? {} : {
       otherAgents: (await import("./other_agents.ts")).otherAgents({
         cwd,
@@ -115,6 +126,7 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
     userConfig,
     userClaudeJson,
     callerSettings,
+    documents,
     settings,
     ...(distrust === undefined ? {} : { distrust }),
     login,

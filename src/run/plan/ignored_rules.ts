@@ -1,3 +1,4 @@
+import { ruleProblem } from "./permission_rule.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
@@ -66,27 +67,8 @@ function ruleCount(
   const lists = settings.filter((each) => each.source === source)
     .map(({ values: { permissions } }) => isJsonObject(permissions) ? permissions[key] : undefined)
     .filter((list) => Array.isArray(list));
-  const entries = lists.flat().filter((entry) => key !== "allow" || isRule(entry));
+  const entries = lists.flat().filter((entry) =>
+    key !== "allow" || (typeof entry === "string" && ruleProblem(entry, key) === undefined)
+  );
   return lists.length > 1 ? new Set(entries).size : entries.length;
-}
-
-/**
- * Whether a text is a rule as far as its form tells: a tool, perhaps with something in parentheses, or tools of a named
- * MCP server. What else single tools want to have there is left out of the count by Claude Code alone.
- */
-function isRule(rule: unknown): boolean {
-  if (typeof rule !== "string") return false;
-  const text = rule.trim();
-  return text.startsWith(MCP)
-    ? isServerRule(text.slice(MCP.length))
-    : /^[^()*a-z][^()*]*(?:\(.+\))?$/su.test(text);
-}
-
-const MCP = "mcp__";
-
-/** A server, or a server and which of its tools. */
-function isServerRule(name: string): boolean {
-  if (name === "" || /[()]/u.test(name)) return false;
-  const star = name.indexOf("*");
-  return star < 0 || /.__/su.test(name.slice(0, star));
 }

@@ -10,6 +10,7 @@ import { ignoredRules } from "./ignored_rules.ts";
 import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
+import { settingsWarnings } from "./settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../sandbox/child/child_files.ts";
@@ -49,7 +50,7 @@ export interface Plan {
   readonly conversation: ConversationOptions;
   /** The run's only message; absent where messages come as the run goes on. */
   readonly message: Prompt | undefined;
-  /** What the user is to be told of flags and of rules that have no effect. */
+  /** What the user is to be told of flags, rules and settings that have no effect. */
   readonly warnings: readonly string[];
 }
 
@@ -115,6 +116,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
         distrust: facts.distrust,
         claudeJson: userConfig.claudeJson,
       }),
+      ...settingsWarnings(order, facts),
     ],
   };
 }

@@ -3,7 +3,7 @@ import type { OtherAgents } from "./placed_agents.ts";
 import type { Distrust } from "./ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
 import type { McpServer } from "../../sandbox/child/mcp_servers.ts";
-import type { Settings } from "../../sandbox/child/read_settings.ts";
+import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { OutputProblem } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -19,6 +19,8 @@ export interface RunFacts {
   readonly userClaudeJson: JsonObject | undefined;
   /** What `--settings` holds. */
   readonly callerSettings: JsonObject;
+  /** The settings that Claude Code looks at for the run, those among them that it leaves out. */
+  readonly documents: readonly SettingsDocument[];
   /** What Claude Code reads for the run, the caller's among them, later ones overriding earlier ones. */
   readonly settings: readonly Settings[];
   /** Why some of their rules do not count; absent where all do. */

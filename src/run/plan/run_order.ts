@@ -122,6 +122,8 @@ export interface RunOrder extends Limits {
   readonly forwarded: readonly string[];
   /** Whether results tell what is left of limits, which the child tells with what a turn cost. */
   readonly limitsTold?: boolean;
+  /** Whether the answer is printed as a text alone, beside which Claude Code tells more on stderr. */
+  readonly answerAlone?: boolean;
   /** Whether frames are printed, which begin with the session's model. */
   readonly frames: boolean;
   /** The folder for a recording of the run; the run itself is the same with and without. */

@@ -1,6 +1,7 @@
+import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
-import { namesIn } from "../on_disk.ts";
-import { readJsonObject } from "../read_json_object.ts";
+import { isThere, namesIn } from "../on_disk.ts";
+import { MALFORMED, type SettingsFault, settingsFaults } from "./settings_faults.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
@@ -35,10 +36,18 @@ const MANAGED = "/etc/claude-code";
 /** Claude Code reads no settings file that is larger, in bytes (2.1.330). */
 const MAX_BYTES = 2_097_152;
 
+/** All that one file or flag says. */
+export interface SettingsDocument extends Settings {
+  /** How Claude Code names it: the path of a file, or the flag. */
+  readonly name: string;
+  /** Why Claude Code leaves all of it out; empty where it does not. */
+  readonly faults: readonly SettingsFault[];
+}
+
 /**
- * The settings that Claude Code reads for a run, in the order in which later ones override earlier ones, and nothing
- * that it leaves alone: files of folders above the working directory, sources that `--setting-sources` leaves out,
- * files that are no regular ones, too large, no JSON, or name a permission mode that there is not (2.1.197 and 2.1.330).
+ * The settings that Claude Code reads for a run, in the order in which later ones override earlier ones, without what it
+ * does not look at: files of folders above the working directory, and sources that `--setting-sources` leaves out
+ * (2.1.197 and 2.1.330).
  *
  * @param options.home the user's home folder
  * @param options.userDir the user's config dir
@@ -52,50 +61,81 @@ export async function readSettings(options: {
   readonly home: string | undefined;
   readonly userDir: string;
   readonly sources: ReadonlySet<SettingSource>;
-  readonly flags?: JsonObject | undefined;
+  readonly flags?: SettingsDocument | undefined;
   readonly sharesLocal: () => Promise<boolean>;
-}): Promise<readonly Settings[]> {
+}): Promise<readonly SettingsDocument[]> {
   const { cwd, home, userDir, sources, flags } = options;
-  const found: Settings[] = [];
-  const add = (source: SettingsSource, values: JsonObject | undefined) => {
-    if (values !== undefined && areSoundSettings(values)) found.push({ source, values });
+  const found: SettingsDocument[] = [];
+  const add = (source: SettingsSource, path: string) => {
+    const document = readDocument(source, path);
+    if (document !== undefined) found.push(document);
   };
-  const read = (path: string) => readJsonObject(path, { limit: MAX_BYTES });
-  if (sources.has("user")) add("user", read(`${userDir}/settings.json`));
-  if (sources.has("project")) add("project", read(`${cwd}/.claude/settings.json`));
+  if (sources.has("user")) add("user", `${userDir}/settings.json`);
+  if (sources.has("project")) add("project", `${cwd}/.claude/settings.json`);
   if (sources.has("local")) {
-    add("local", read(`${cwd}/.claude/settings.local.json`));
+    add("local", `${cwd}/.claude/settings.local.json`);
     const main = mainCheckout(cwd, { home });
-    const shared = main === undefined ? undefined : read(`${main}/.claude/settings.local.json`);
-    if (shared !== undefined && await options.sharesLocal()) add("local", shared);
+    const path = `${main}/.claude/settings.local.json`;
+    if (main !== undefined && isThere(path) && await options.sharesLocal()) add("local", path);
   }
-  add("flags", flags);
-  for (const path of managedFiles()) add("managed", read(path));
+  if (flags !== undefined) found.push(flags);
+  for (const path of managedFiles()) add("managed", path);
   return found;
+}
+
+/** Those settings of which Claude Code takes something. */
+export function soundSettings(documents: readonly SettingsDocument[]): readonly SettingsDocument[] {
+  return documents.filter(({ faults }) => faults.length === 0);
+}
+
+/** A settings file; undefined where there is none, or nothing in it. */
+function readDocument(source: SettingsSource, path: string): SettingsDocument | undefined {
+  try {
+    const text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
+    return text.trim() === "" ? undefined : documentOf(text, { source, name: path });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (!(error instanceof UnfitFileError)) throw error;
+    const message = `Settings file could not be read: ${error.reason}`;
+    return unreadableSettings({ source, name: path }, message);
+  }
+}
+
+/** What a text says that should be settings. */
+function documentOf(
+  text: string,
+  { source, name }: Pick<SettingsDocument, "source" | "name">,
+): SettingsDocument {
+  let settings: unknown;
+  try {
+    settings = JSON.parse(text);
+  } catch {
+    return unreadableSettings({ source, name });
+  }
+  return settingsDocument(settings, { source, name });
+}
+
+/** Settings of which nothing can be known. */
+export function unreadableSettings(
+  { source, name }: Pick<SettingsDocument, "source" | "name">,
+  message = MALFORMED,
+): SettingsDocument {
+  return { source, name, values: {}, faults: [{ path: "", message }] };
+}
+
+/** What a value says that should be settings. */
+export function settingsDocument(
+  settings: unknown,
+  { source, name }: Pick<SettingsDocument, "source" | "name">,
+): SettingsDocument {
+  const values = isJsonObject(settings) ? settings : {};
+  return { source, name, values, faults: settingsFaults(settings) };
 }
 
 function managedFiles(): readonly string[] {
   const folder = `${MANAGED}/managed-settings.d`;
   const added = namesIn(folder).filter((name) => name.endsWith(".json")).toSorted();
   return [`${MANAGED}/managed-settings.json`, ...added.map((name) => `${folder}/${name}`)];
-}
-
-/** Values of `permissions.defaultMode`; "manual" is another name for "default". */
-const MODES: readonly unknown[] = [
-  ...["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"],
-  undefined,
-];
-
-/**
- * Whether Claude Code takes settings for what they say of permissions: with a mode that there is not, or without a list
- * where one should be, it drops all that stands beside it too (2.1.197 and 2.1.330).
- */
-export function areSoundSettings({ permissions }: JsonObject): boolean {
-  if (permissions === undefined) return true;
-  if (!isJsonObject(permissions) || !MODES.includes(permissions["defaultMode"])) return false;
-  const { allow = [], additionalDirectories: dirs = [] } = permissions;
-  return Array.isArray(allow) && Array.isArray(dirs) &&
-    dirs.every((dir) => typeof dir === "string");
 }
 
 /** What settings hold, but for those of some sources. */

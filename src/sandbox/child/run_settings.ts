@@ -1,55 +1,43 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { CliError } from "../../cli_error.ts";
-import { areSoundSettings } from "./read_settings.ts";
+import { type SettingsDocument, settingsDocument, unreadableSettings } from "./read_settings.ts";
 import { absolutePath } from "../paths.ts";
 
 /** Claude Code takes 2 MiB (2.1.330), and what is ours comes on top. */
 const MAX_BYTES = 2_000_000;
 
+/** How Claude Code names settings that are given on the command line themselves. */
+const INLINE = "--settings (inline JSON)";
+
 /**
- * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed.
+ * The caller's `--settings`, inline or a file's path, as `claude -p` takes it; comments are allowed. A file of which
+ * Claude Code takes nothing ends no run.
  *
  * @param options.cwd the folder from which a relative path leads to the file
- * @throws {CliError} when it is no JSON object or the file cannot be read
+ * @throws {CliError} when the JSON is none that stands on the command line, or the file cannot be read
  */
 export async function parseCallerSettings(
   value: string,
   { cwd }: { readonly cwd: string },
-): Promise<JsonObject> {
+): Promise<SettingsDocument> {
   const inline = value.trimStart().startsWith("{");
   const what = inline ? "--settings" : `the settings file "${value}"`;
-  let text = value;
-  if (!inline) {
-    try {
-      const path = absolutePath(value, cwd);
-      text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
-    } catch (cause) {
-      const isMissing = cause instanceof Deno.errors.NotFound;
-      if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
-      const why = isMissing ? "there is no such file" : cause.reason;
-      throw new CliError(`Cannot read ${what}: ${why}`, {
-        suggestion: "Give --settings a JSON object or the path of a file that holds one",
-        cause,
-      });
-    }
-  }
+  const name = inline ? INLINE : absolutePath(value, cwd);
+  const text = inline ? value : textOf(name, what);
   const { parse } = await import("@std/jsonc/parse");
   let parsed: unknown;
   try {
-    parsed = parse(text);
+    parsed = text.trim() === "" ? {} : parse(text);
   } catch (cause) {
-    throw new CliError(`Cannot parse ${what}: ${(cause as Error).message}`, {
+    if (!inline) return unreadableSettings({ source: "flags", name });
+    throw new CliError(`Cannot parse --settings: ${(cause as Error).message}`, {
       suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
       cause,
     });
   }
-  if (!isJsonObject(parsed)) {
-    throw new CliError(`Cannot use ${what}: it holds no JSON object`, {
-      suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
-    });
-  }
-  if (parsed["disableAllHooks"] === true) {
+  const document = settingsDocument(parsed, { source: "flags", name });
+  if (document.faults.length === 0 && document.values["disableAllHooks"] === true) {
     throw new CliError(
       `Cannot honour "disableAllHooks" in ${what}: hooks tell when a turn ends`,
       {
@@ -57,13 +45,21 @@ export async function parseCallerSettings(
       },
     );
   }
-  // Hooks of ours stand beside it, and Claude Code would drop them too.
-  if (!areSoundSettings(parsed)) {
-    throw new CliError(`Cannot use ${what}: its "permissions" name no permission mode`, {
-      suggestion: `Give "defaultMode" a mode of claude --help, for example "default"`,
+  return document;
+}
+
+function textOf(path: string, what: string): string {
+  try {
+    return new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
+  } catch (cause) {
+    const isMissing = cause instanceof Deno.errors.NotFound;
+    if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
+    const why = isMissing ? "there is no such file" : cause.reason;
+    throw new CliError(`Cannot read ${what}: ${why}`, {
+      suggestion: "Give --settings a JSON object or the path of a file that holds one",
+      cause,
     });
   }
-  return parsed;
 }
 
 /** What is ours in the settings of a run. */

@@ -95,16 +95,15 @@ withAllVersions(
 );
 
 forNewestVersion(
-  "a broken settings file of the project is skipped as by claude -p, and so is the warning of skipped permissions",
+  "a broken settings file of the project is skipped, which is told as by claude -p, and so is the warning of skipped permissions",
   async (real) => {
     await Deno.mkdir(`${real.home.project}/.claude`);
     await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, "{ broken");
     const env = { IS_SANDBOX: "1" };
     const args = ["--dangerously-skip-permissions", "--", "Hi [[bash echo $((6*7))]] [[say done]]"];
     const ours = await real.print(args, { env });
-    assertEquals(ours, { code: 0, stdout: "done\n", stderr: "" });
     assertEquals(real.api.turns[1]?.text.includes('"42"'), true, "the tool ran");
-    const { code, stdout } = await real.claudeP(args, { env, recorded: "dialogs/broken" });
-    assertEquals([code, stdout], [ours.code, ours.stdout]);
+    const theirs = await real.claudeP(args, { env, recorded: "dialogs/broken" });
+    assertEquals(ours, { ...theirs, stderr: `claude-print: Warning: ${theirs.stderr}` });
   },
 );

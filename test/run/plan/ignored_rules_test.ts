@@ -100,5 +100,5 @@ Deno.test("ignoredRules() counts rules of any length in no time", () => {
     distrust: { folder: "/w", sources: ["project"] },
     claudeJson: "/home/.claude.json",
   });
-  assertEquals(line.split(" from ")[0], "Ignoring 4 permissions.allow entries");
+  assertEquals(line.split(" from ")[0], "Ignoring 5 permissions.allow entries");
 });

@@ -3,7 +3,7 @@ import { CliError } from "../../../src/cli_error.ts";
 import { type Plan, plan } from "../../../src/run/plan/plan.ts";
 import type { PlanFacts } from "../../../src/run/plan/plan_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
-import type { Settings } from "../../../src/sandbox/child/read_settings.ts";
+import { type Settings, settingsDocument } from "../../../src/sandbox/child/read_settings.ts";
 import type { JsonObject } from "../../../src/transcript/json_object.ts";
 import { DENIAL_MESSAGE } from "../../../src/session/hook_answers.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
@@ -19,6 +19,7 @@ const FACTS: PlanFacts = {
   userConfig: { dir: "/u/.claude", claudeJson: "/u/.claude.json", loginDir: "/u/.claude" },
   userClaudeJson: undefined,
   callerSettings: {},
+  documents: [],
   settings: [],
   login: { kind: "helper" },
   mcpServers: [],
@@ -1309,6 +1310,23 @@ rule("rules of a project that is not trusted do not count, and the user is told 
         '--betas has no effect for "b"',
         "Ignoring 1 permissions.allow entry from .claude/settings.json",
         "Ignoring 1 permissions.additionalDirectories entry from .claude/settings.json",
+      ],
+    },
+  },
+});
+
+rule("of rules and settings that are not what they should be the user is told", {
+  see: ({ warnings }) => warnings.map((text) => text.split("\n")[0]),
+  rows: {
+    "an unknown tool, and settings that did not load": {
+      order: { answerAlone: true, disallowedTools: ["Bogus"] },
+      facts: {
+        version: "2.1.330",
+        documents: [settingsDocument({ model: 5 }, { source: "user", name: "/h/settings.json" })],
+      },
+      is: [
+        'Permission deny rule "Bogus" matches no known tool — check for typos.',
+        "These settings did not load, so nothing in them is in effect, including hooks, permission rules and sandbox settings, though environment variables they already set can stay:",
       ],
     },
   },

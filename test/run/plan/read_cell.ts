@@ -5,7 +5,9 @@ import type { RunRequest } from "../../../src/cli/run_request.ts";
 import {
   readSettings,
   type Settings,
+  type SettingsDocument,
   settingSources,
+  soundSettings,
 } from "../../../src/sandbox/child/read_settings.ts";
 import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts";
 
@@ -13,6 +15,7 @@ import { parseCallerSettings } from "../../../src/sandbox/child/run_settings.ts"
 export interface ReadCell {
   readonly request: RunRequest;
   readonly cwd: string;
+  readonly documents: readonly SettingsDocument[];
   readonly settings: readonly Settings[];
 }
 
@@ -25,7 +28,7 @@ export async function readCell(
   if (command.kind !== "run") throw new Error(`"${cell.name}" is no run`);
   const { request } = command;
   const cwd = `${home.path}/${cell.cwd}`.replace(/\/$/u, "");
-  const settings = await readSettings({
+  const documents = await readSettings({
     cwd,
     home: home.path,
     userDir: home.config,
@@ -33,5 +36,5 @@ export async function readCell(
     flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
     sharesLocal: () => Promise.resolve(version === "2.1.330"),
   });
-  return { request, cwd, settings };
+  return { request, cwd, documents, settings: soundSettings(documents) };
 }

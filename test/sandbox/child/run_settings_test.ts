@@ -13,14 +13,19 @@ const HERE = { cwd: "/" };
 const OURS = { hooks: {}, memoryPath: "/m/", outOfReach: ["/t/own", "/v"], readOnly: ["/t/cfg"] };
 
 Deno.test("parseCallerSettings() reads JSON and files, comments allowed", async () => {
-  assertEquals(await parseCallerSettings('{"model":"opus"}', HERE), { model: "opus" });
-  assertEquals(await parseCallerSettings(' { /* why */ "model": "opus", }', HERE), {
-    model: "opus",
+  const values = async (value: string) => (await parseCallerSettings(value, HERE)).values;
+  assertEquals(await parseCallerSettings('{"model":"opus"}', HERE), {
+    source: "flags",
+    name: "--settings (inline JSON)",
+    values: { model: "opus" },
+    faults: [],
   });
+  assertEquals(await values(' { /* why */ "model": "opus", }'), { model: "opus" });
   const file = await Deno.makeTempFile({ suffix: ".json" });
+  assertEquals((await parseCallerSettings(file, HERE)).faults, []);
   await Deno.writeTextFile(file, '{"env":{"A":"1"}}');
-  assertEquals(await parseCallerSettings(file, HERE), { env: { A: "1" } });
-  assertEquals(await parseCallerSettings(file.slice(1), HERE), { env: { A: "1" } });
+  assertEquals(await values(file), { env: { A: "1" } });
+  assertEquals(await values(file.slice(1)), { env: { A: "1" } });
   await Deno.remove(file);
 });
 
@@ -36,12 +41,14 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
     `Cannot read the settings file "${NOWHERE}"`,
   );
   const file = await Deno.makeTempFile();
+  const said = async (value: string) =>
+    (await parseCallerSettings(value, HERE)).faults.map(({ path, message }) =>
+      `${path}: ${message}`
+    );
   await Deno.writeTextFile(file, "[1]");
-  await assertRejects(
-    () => parseCallerSettings(file, HERE),
-    CliError,
-    "it holds no JSON object",
-  );
+  assertEquals(await said(file), [": Expected object, but received array"]);
+  await Deno.writeTextFile(file, "{nonsense");
+  assertEquals(await said(file), [": Invalid or malformed JSON"]);
   await Deno.remove(file);
   makeFifo(file);
   await assertRejects(
@@ -50,11 +57,15 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
     `Cannot read the settings file "${file}": it is no regular file`,
   );
   await Deno.remove(file);
-  for (const permissions of [null, { defaultMode: null }, { defaultMode: "Plan" }]) {
-    await assertRejects(
-      () => parseCallerSettings(JSON.stringify({ permissions }), HERE),
-      CliError,
-      'Cannot use --settings: its "permissions" name no permission mode',
+  assertEquals(await said('{"permissions":null}'), [
+    "permissions: Expected object, but received null",
+  ]);
+  for (const defaultMode of [null, "Plan"]) {
+    assertEquals(
+      await said(JSON.stringify({ disableAllHooks: true, permissions: { defaultMode } })),
+      [
+        'permissions.defaultMode: Invalid value. Expected one of: "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"',
+      ],
     );
   }
   await assertRejects(

@@ -214,12 +214,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     message: /^Cannot parse --settings: /,
     suggestion: /Give a JSON object/,
   },
-  "bad JSON in the file of --settings": {
-    args: ["--settings", "settings.json", "hello"],
-    before: file("settings.json", "model: opus"),
-    message: /^Cannot parse the settings file "settings\.json": /,
-    suggestion: /Give a JSON object/,
-  },
   "a --settings file that does not exist": {
     args: ["--settings", "missing.json", "hello"],
     message: /^Cannot read the settings file "missing\.json": /,

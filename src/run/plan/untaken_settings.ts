@@ -1,0 +1,101 @@
+import { RULE_LISTS, ruleProblem } from "./permission_rule.ts";
+import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
+import { type SettingsFault, typeOf } from "../../sandbox/child/settings_faults.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+
+/** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
+const MOST_FAULTS = 10;
+const LONGEST = 500;
+
+const MEND =
+  "Fix each problem listed, then start Claude Code again. For settings sent with applyFlagSettings, shown as " +
+  "SDK inline settings, send them again instead.";
+
+/** The events of hooks, in Claude Code's order (2.1.330). */
+const EVENTS = "PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Notification, " +
+  "UserPromptSubmit, UserPromptExpansion, SessionStart, SessionEnd, Stop, StopFailure, " +
+  "SubagentStart, SubagentStop, PreCompact, PostCompact, PreModelSwitch, PostModelSwitch, " +
+  "PermissionRequest, PermissionDenied, Setup, TeammateIdle, TaskCreated, TaskCompleted, " +
+  "Elicitation, ElicitationResult, ConfigChange, WorktreeCreate, WorktreeRemove, " +
+  "InstructionsLoaded, CwdChanged, FileChanged, DirectoryAdded, MessageDisplay";
+
+/** Hooks that may forbid something: 2.1.330 leaves all settings out where it cannot load one of them. */
+const GUARDS = ["PreToolUse", "PermissionRequest"];
+
+/**
+ * What `claude -p` says on stderr of settings that are not in effect, as a text of some lines (2.1.330): of documents
+ * that it has left out, and of entries that it has skipped. Of hooks only what is wrong with the event is told here.
+ */
+export function untakenSettings(documents: readonly SettingsDocument[]): readonly string[] {
+  const left = documents.flatMap((document) => linesOf(document, document.faults));
+  const skipped = documents.filter(({ faults }) => faults.length === 0)
+    .flatMap((document) => linesOf(document, skippedIn(document.values)));
+  const parts = [
+    ...(left.length === 0 ? [] : [
+      "These settings did not load, so nothing in them is in effect, including hooks, permission rules and sandbox " +
+      "settings, though environment variables they already set can stay:",
+      ...left,
+    ]),
+    ...(skipped.length === 0
+      ? []
+      : ["These settings entries were skipped; the rest of each source is in effect:", ...skipped]),
+  ];
+  return parts.length === 0 ? [] : [[...parts, MEND].join("\n")];
+}
+
+function linesOf({ name }: SettingsDocument, faults: readonly SettingsFault[]): readonly string[] {
+  const more = faults.length - MOST_FAULTS;
+  return [
+    ...faults.slice(0, MOST_FAULTS).map(({ path, message }) =>
+      `  ${shown(name)}${path === "" ? "" : ` (${shown(path)})`}: ${shown(message)}`
+    ),
+    ...(more > 0 ? [`  … and ${more} more in ${shown(name)}`] : []),
+  ];
+}
+
+/** A text in one line, of which the beginning is enough. */
+function shown(text: string): string {
+  return text.slice(0, LONGEST).replace(/\s+/gu, " ").trimEnd();
+}
+
+function skippedIn({ permissions, hooks }: JsonObject): readonly SettingsFault[] {
+  return [
+    ...RULE_LISTS.flatMap((list) => {
+      const rules = isJsonObject(permissions) ? permissions[list] : undefined;
+      const path = `permissions.${list}`;
+      return (Array.isArray(rules) ? rules : []).flatMap((rule: unknown) => {
+        if (typeof rule !== "string") {
+          return [{ path, message: `Non-string value in ${list} array was removed` }];
+        }
+        const problem = ruleProblem(rule, list);
+        return problem === undefined
+          ? []
+          : [{ path, message: `Invalid permission rule "${rule}" was skipped: ${problem}` }];
+      });
+    }),
+    ...skippedHooks(hooks),
+  ];
+}
+
+function skippedHooks(hooks: unknown): readonly SettingsFault[] {
+  if (hooks === undefined) return [];
+  if (!isJsonObject(hooks)) {
+    const message = `"hooks" must be an object mapping event names to matcher arrays; received ${
+      typeOf(hooks)
+    }. This field was ignored.`;
+    return [{ path: "hooks", message }];
+  }
+  const known = new Set(EVENTS.split(", "));
+  return Object.entries(hooks).flatMap(([event, matchers]) => {
+    const path = `hooks.${event}`;
+    if (!known.has(event)) {
+      const message = `Unknown hook event "${event}" was ignored. Valid events: ${EVENTS}`;
+      return [{ path, message }];
+    }
+    if (Array.isArray(matchers) || GUARDS.includes(event)) return [];
+    const message = `Hook event "${event}" must be an array of matchers; received ${
+      typeOf(matchers)
+    }. This entry was ignored.`;
+    return [{ path, message }];
+  });
+}

@@ -1,0 +1,148 @@
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+
+/** Something in settings that Claude Code does not take. */
+export interface SettingsFault {
+  /** Where it stands: keys with dots between them; empty for all of the settings. */
+  readonly path: string;
+  /** What Claude Code says of it. */
+  readonly message: string;
+}
+
+/** What a value has to be, in Claude Code's word for it. */
+type Expected = "record" | "object" | "array" | "string" | "boolean" | "number";
+
+/** What keys hold on which 2.1.197 and 2.1.330 agree; what has its own rules, as `hooks`, is not among them. */
+const TYPES: Readonly<Record<Exclude<Expected, "array">, string>> = {
+  record: "env modelOverrides skillOverrides enabledPlugins pluginConfigs",
+  object: "breakReminder fileSuggestion quietHours remote sandbox spinnerVerbs statusLine voice " +
+    "worktree",
+  string: "$schema advisorModel agent apiKeyHelper autoMemoryDirectory awsAuthRefresh " +
+    "awsCredentialExport claudeMd gcpAuthRefresh language minimumVersion model " +
+    "otelHeadersHelper outputStyle plansDirectory pluginTrustMessage prUrlTemplate " +
+    "proxyAuthHelper requiredMaximumVersion requiredMinimumVersion",
+  boolean: "agentPushNotifEnabled allowAllClaudeAiMcps allowManagedHooksOnly " +
+    "allowManagedMcpServersOnly allowManagedPermissionRulesOnly alwaysThinkingEnabled " +
+    "autoCompactEnabled autoDreamEnabled autoMemoryEnabled autoScrollEnabled " +
+    "autoUploadSessions awaySummaryEnabled channelsEnabled disableAgentView disableAllHooks " +
+    "disableArtifact disableBundledSkills disableClaudeAiConnectors disableRemoteControl " +
+    "disableSideloadFlags disableSkillShellExecution disableWorkflows doneMeansMerged " +
+    "enableAllProjectMcpServers enableArtifact enableWorkflows enforceAvailableModels fastMode " +
+    "fastModePerSessionOptIn fileCheckpointingEnabled forceRemoteSettingsRefresh " +
+    "includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled isolatePeerMachines " +
+    "precomputeCompactionEnabled prefersReducedMotion promptSuggestionEnabled " +
+    "remoteControlAtStartup respectGitignore respondToBashCommands " +
+    "showClearContextOnPlanAccept showMessageTimestamps showThinkingSummaries " +
+    "showTurnDuration skipDangerousModePermissionPrompt skipWebFetchPreflight " +
+    "skipWorkflowUsageWarning spinnerTipsEnabled switchModelsOnFlag " +
+    "syntaxHighlightingDisabled terminalProgressBarEnabled terminalTitleFromRename " +
+    "todoFeatureEnabled verbose wheelScrollAccelerationEnabled workflowKeywordTriggerEnabled " +
+    "wslInheritsWindowsSettings",
+  number: "cleanupPeriodDays feedbackSurveyRate skillListingBudgetFraction " +
+    "skillListingMaxDescChars totalTokensReminderBudget",
+};
+
+/** Lists, by what is in them. */
+const LISTS: Readonly<Partial<Record<Expected, string>>> = {
+  string: "allowedHttpHookUrls availableModels claudeMdExcludes companyAnnouncements " +
+    "fallbackModel httpHookAllowedEnvVars pluginSuggestionMarketplaces",
+  object: "allowedChannelPlugins blockedMarketplaces sshConfigs strictKnownMarketplaces",
+};
+
+/** Numbers that count something, of which there is one at least. */
+const COUNTS = ["cleanupPeriodDays", "skillListingMaxDescChars", "totalTokensReminderBudget"];
+
+/** Values of `permissions.defaultMode`; "manual", which 2.1.330 alone knows, is another name for "default". */
+const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+
+const BY_KEY = (table: Readonly<Partial<Record<Expected, string>>>) =>
+  Object.entries(table).flatMap(([type, keys]) =>
+    keys.split(" ").map((key) => [key, type as Expected] as const)
+  );
+const TYPE_OF = BY_KEY(TYPES);
+const ITEM_OF = BY_KEY(LISTS);
+
+/**
+ * What keeps Claude Code from loading settings: with one such fault it drops all that stands beside it too (2.1.197 and
+ * 2.1.330). Nothing is known here of what stands deeper, but for permissions; faults come in an order of their own.
+ *
+ * @param settings what a file or a flag holds, as JSON
+ */
+export function settingsFaults(settings: unknown): readonly SettingsFault[] {
+  if (settings === null) return [{ path: "", message: MALFORMED }];
+  if (!isJsonObject(settings)) return wrongType("", { value: settings, expected: "object" });
+  return [
+    ...TYPE_OF.flatMap(([key, expected]) => faultsOf(key, { value: settings[key], expected })),
+    ...ITEM_OF.flatMap(([key, expected]) => listFaults(key, { list: settings[key], expected })),
+    ...permissionFaults(settings),
+  ];
+}
+
+/** What Claude Code says of settings that are no JSON. */
+export const MALFORMED = "Invalid or malformed JSON";
+
+function permissionFaults({ permissions }: JsonObject): readonly SettingsFault[] {
+  if (permissions === undefined) return [];
+  if (!isJsonObject(permissions)) {
+    return wrongType("permissions", { value: permissions, expected: "object" });
+  }
+  const { defaultMode: mode, additionalDirectories } = permissions;
+  return [
+    ...["allow", "deny", "ask"].flatMap((name) =>
+      faultsOf(`permissions.${name}`, { value: permissions[name], expected: "array" })
+    ),
+    ...choiceFaults("permissions.defaultMode", {
+      value: mode === "manual" ? "default" : mode,
+      choices: MODES,
+    }),
+    ...["disableBypassPermissionsMode", "disableAutoMode"].flatMap((name) =>
+      choiceFaults(`permissions.${name}`, { value: permissions[name], choices: ["disable"] })
+    ),
+    ...listFaults("permissions.additionalDirectories", {
+      list: additionalDirectories,
+      expected: "string",
+    }),
+  ];
+}
+
+function faultsOf(
+  path: string,
+  { value, expected }: { readonly value: unknown; readonly expected: Expected },
+): readonly SettingsFault[] {
+  if (value === undefined) return [];
+  const isOfType = expected === "record" ? isJsonObject(value) : typeOf(value) === expected;
+  if (!isOfType) return wrongType(path, { value, expected });
+  if (typeof value !== "number" || !COUNTS.includes(path)) return [];
+  if (!Number.isInteger(value)) return [{ path, message: "Expected int, but received number" }];
+  return value > 0 ? [] : [{ path, message: "Number must be greater than or equal to 0" }];
+}
+
+function listFaults(
+  path: string,
+  { list, expected }: { readonly list: unknown; readonly expected: Expected },
+): readonly SettingsFault[] {
+  return Array.isArray(list)
+    ? list.flatMap((value, place) => faultsOf(`${path}.${place}`, { value, expected }))
+    : faultsOf(path, { value: list, expected: "array" });
+}
+
+function choiceFaults(
+  path: string,
+  { value, choices }: { readonly value: unknown; readonly choices: readonly string[] },
+): readonly SettingsFault[] {
+  if (value === undefined || choices.some((choice) => choice === value)) return [];
+  const all = choices.map((choice) => `"${choice}"`).join(", ");
+  return [{ path, message: `Invalid value. Expected one of: ${all}` }];
+}
+
+function wrongType(
+  path: string,
+  { value, expected }: { readonly value: unknown; readonly expected: Expected },
+): readonly SettingsFault[] {
+  return [{ path, message: `Expected ${expected}, but received ${typeOf(value)}` }];
+}
+
+/** What a value of JSON is, in Claude Code's word for it. */
+export function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
