@@ -35,6 +35,9 @@ export const TAPE_FILE = "tape.jsonl";
 /** The file in a cassette's folder that says what it is. */
 export const META_FILE = "meta.json";
 
+/** The folder in a cassette's folder with what went to the API and came from there, a file an exchange, if it has that. */
+export const API_FOLDER = "api";
+
 /** The frames on a tape. */
 export function framesOn(tape: readonly TapeEntry[]): readonly TapedFrame[] {
   return tape.filter((entry) => entry.dir === "read");

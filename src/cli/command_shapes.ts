@@ -65,9 +65,9 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     second: { name: "a folder", placeholder: "folder", optionalFor: "status" },
   },
   cassette: {
-    summary: "Replay or draw what a run recorded with --record",
-    flags: [],
-    first: { name: "an action", choices: ["replay", "svg"] },
+    summary: "Replay, draw or look at what a run recorded with --record",
+    flags: [flag("--json", "With info: one JSON object instead of lines")],
+    first: { name: "an action", choices: ["replay", "svg", "info"] },
     second: { name: "the folder of a cassette", placeholder: "folder" },
   },
   relay: {

@@ -53,7 +53,12 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         } as ShimOptions,
       };
     case "cassette":
-      return { kind: "cassette", options: { action: first, dir: second } as CassetteOptions };
+      if (json && first !== "info") {
+        throw new CliError(`${READING}: cassette ${first} does not take "--json"`, {
+          suggestion: "Leave it out: only cassette info has it",
+        });
+      }
+      return { kind: "cassette", options: { action: first, dir: second, json } as CassetteOptions };
     case "relay":
       return { kind: "relay", options: relayOptions({ switches, values, last }) };
     case "completion":

@@ -25,9 +25,11 @@ export type ShimOptions =
 
 /** What `claude-print cassette` was asked for. */
 export type CassetteOptions = {
-  readonly action: "replay" | "svg";
+  readonly action: "replay" | "svg" | "info";
   /** The cassette's folder. */
   readonly dir: string;
+  /** Whether what is told is for a machine. */
+  readonly json: boolean;
 };
 
 /** What `claude-print relay` was asked for. */

@@ -559,6 +559,7 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
   for (
     const [argv, message] of [
       [["doctor", "--dry-run"], 'doctor does not take "--dry-run"'],
+      [["cassette", "replay", "--json", "x"], 'cassette replay does not take "--json"'],
       [["sweep", "the floor"], 'sweep does not take "the floor"'],
       [["doctor", "--claude-binary"], "--claude-binary needs a value"],
     ] as const

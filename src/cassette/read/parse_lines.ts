@@ -46,7 +46,7 @@ export function parseLine(
   } catch (cause) {
     if (!isLast) throw damagedLine(number, { path, what: "it is not JSON", cause });
     throw new CliError(`Cannot read line ${number} of ${path}: it was cut short`, {
-      suggestion: `Remove that line, with which the recording was killed: sed -i '$d' ${path}`,
+      suggestion: "Remove that line, if the run was killed while it was recorded",
       cause,
     });
   }

@@ -31,14 +31,16 @@ CLAUDE_PRINT_SHIM=off in the environment hands everything to the real claude.`,
 replay feeds the recorded run to this claude-print, prints the frames of its
 output, and says on stderr where this claude-print would act otherwise.
 svg prints the recorded terminal as an animated SVG picture.
+info tells what is inside: parts, versions, size, when, turns, frames by type,
+how it ended, and how many secrets were taken out.
 
 A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
 with the frames and the lines of the caller, and meta.json. Keys and tokens are
 taken out; the prompt, the answers and all that stood on Claude Code's screen
 are in it.`,
-    closing: `Exit codes of replay:
-  0    this claude-print does what the recorded one did
-  1    it does something else
+    closing: `Exit codes:
+  0    all is well; replay: this claude-print does what the recorded one did
+  1    replay: it does something else
   2    the cassette cannot be read`,
   },
   relay: {

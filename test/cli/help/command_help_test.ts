@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { COMMAND_NAMES } from "../../../src/cli/command_shapes.ts";
+import { COMMAND_NAMES, COMMAND_SHAPES } from "../../../src/cli/command_shapes.ts";
 import { commandHelp } from "../../../src/cli/help/command_help.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 
@@ -25,10 +25,13 @@ for (const command of COMMAND_NAMES) {
   });
 
   Deno.test(`${command} takes every flag that its help names`, async () => {
+    const { first, second } = COMMAND_SHAPES[command];
+    const operands = [first?.choices.at(-1), second && "x"].filter((word) => word !== undefined);
     const flags = [...commandHelp(command).matchAll(/^ {2}(--[\w-]+)( <\w+>)?/gm)];
     for (const [, flag = "", value] of flags) {
       const { kind } = await parseArguments([
         command,
+        ...operands,
         ...BESIDE[command] ?? [],
         flag,
         ...value === undefined ? [] : [VALUES[flag] ?? "x"],

@@ -34,9 +34,13 @@ const TASK: Partial<Scenario> = {
 
 const folderOf = (claude: StandIn): string => `${claude.home.path}/cassette`;
 
-/** Replays or draws what was recorded. */
-async function cassette(claude: StandIn, action: "replay" | "svg"): Promise<ProgramOutput> {
-  return await startProgram([...CLAUDE_PRINT, "cassette", action, folderOf(claude)], {
+/** Replays, draws or looks at what was recorded. */
+async function cassette(
+  claude: StandIn,
+  action: "replay" | "svg" | "info",
+  flags: readonly string[] = [],
+): Promise<ProgramOutput> {
+  return await startProgram([...CLAUDE_PRINT, "cassette", action, ...flags, folderOf(claude)], {
     env: claude.home.env,
     cwd: claude.home.project,
   }).ended;
@@ -222,6 +226,13 @@ Deno.test("a conversation is recorded with the lines of its caller, and replays"
   });
   const wrote = tape.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
   assertEquals(wrote, lines.map((line) => `${line.replaceAll(token, "[redacted]")}\n`));
+  const info = JSON.parse((await cassette(claude, "info", ["--json"])).stdout);
+  assertEquals([info.turns, info.parts["tape.jsonl"].lines], [2, 4]);
+  assertEquals(info.meta.scrubbed["tape.jsonl"] > 1, true);
+  assertEquals(info.ended, { how: "answered", exitCode: 0 });
+  const told = await cassette(claude, "info");
+  assertEquals([told.code, told.stderr], [0, ""]);
+  assertStringIncludes(told.stdout, "\nended       2 turns, answered, exit code 0\n");
   // What answers a line is behind it.
   const kinds = tape.map((entry) => entry.dir === "write" ? "line" : entry.frame.type);
   assertEquals(kinds.slice(0, 2), ["line", "line"]);

@@ -1,0 +1,49 @@
+import { createLineSplitter } from "../../transcript/line_splitter.ts";
+import { damagedLine, type ParsedLine, parseLine } from "./parse_lines.ts";
+import { readPart } from "./read_part.ts";
+
+/** Bytes that are read at once. */
+const CHUNK = 1024 * 1024;
+/** The longest line that is read, in bytes: more than any run writes. */
+const LONGEST_LINE = 64 * CHUNK;
+
+/**
+ * Reads a part of a cassette that holds a JSON value a line, line by line, so that it takes no more memory than its longest
+ * line, however long it is.
+ *
+ * @param options.onBytes takes how many bytes have been read each time
+ * @returns nothing where there is no such file
+ * @throws {CliError} when the file cannot be read, and as `parseLines()` does, by way of what is returned
+ */
+export function partLines(
+  path: string,
+  options: { readonly onBytes: (count: number) => void },
+): Iterable<ParsedLine> | undefined {
+  const first = readPart(path, { limit: Infinity, most: CHUNK });
+  return first && linesBehind(first, { ...options, path });
+}
+
+function* linesBehind(
+  first: Uint8Array<ArrayBuffer>,
+  { path, onBytes }: { readonly path: string; readonly onBytes: (count: number) => void },
+): Generator<ParsedLine> {
+  const splitter = createLineSplitter();
+  let number = 0;
+  let from = 0;
+  let pending = 0;
+  for (let chunk = first; chunk.length > 0;) {
+    onBytes(chunk.length);
+    from += chunk.length;
+    for (const line of splitter.push(chunk)) {
+      number++;
+      pending = 0;
+      yield* parseLine(line, { number, path, isLast: false });
+    }
+    pending += chunk.length;
+    if (pending > LONGEST_LINE) {
+      throw damagedLine(number + 1, { path, what: "it is longer than any run writes" });
+    }
+    chunk = readPart(path, { limit: Infinity, from, most: CHUNK }) ?? new Uint8Array();
+  }
+  yield* parseLine(splitter.remainder(), { number: number + 1, path, isLast: true });
+}

@@ -1,0 +1,42 @@
+import type { CassetteSurvey } from "../cassette/read/survey_cassette.ts";
+import { nameUnseen } from "../redaction/name_unseen.ts";
+
+/** What is inside a cassette, in lines for a person. */
+export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string {
+  const { size } = meta;
+  const made = [
+    `Claude Code ${meta.claude_code ?? "of an unknown version"}`,
+    ...(meta.claude_print === undefined ? [] : [`claude-print ${meta.claude_print}`]),
+    ...(meta.platform === undefined ? [] : [meta.platform]),
+    ...(size === undefined ? [] : [`${size.cols}x${size.rows} cells`]),
+  ];
+  const { "child.cast": cast, "tape.jsonl": tape, "meta.json": file, api } = parts;
+  const { ended, frames, durationMs, turns } = survey;
+  const end = ended === undefined
+    ? "the recording stops before its end"
+    : `${ended.how}, exit code ${ended.exitCode}`;
+  const scrubbed = Object.entries(meta.scrubbed ?? {})
+    .map(([name, secrets]) => `${count(secrets, "secret")} in ${name}`);
+  const rows = [
+    ["format", meta.format === undefined ? "from before there were versions" : `${meta.format}`],
+    ["made by", made.join(", ")],
+    ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
+    ["child.cast", cast && `${count(cast.events, "event")}, ${cast.bytes} bytes`],
+    [
+      "tape.jsonl",
+      tape && `${count(tape.frames, "frame")} and ${count(tape.lines, "line")} of the caller, ` +
+        `${tape.bytes} bytes`,
+    ],
+    ["meta.json", file && `${file.bytes} bytes`],
+    ["api", api && count(api.exchanges, "exchange")],
+    ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
+    ["ended", `${count(turns, "turn")}, ${end}`],
+    ["taken out", scrubbed.length === 0 ? "unknown" : scrubbed.join(", ")],
+  ] as const;
+  return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
+    .join("\n");
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
