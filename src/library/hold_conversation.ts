@@ -23,7 +23,7 @@ export interface HoldOptions
 /**
  * Holds a conversation as it was asked for, with what is recorded and torn down around it.
  *
- * A recording is that of its first child.
+ * Each child has a recording of its own: the second one in a folder `2` of the first one's, and so on.
  *
  * @returns the exit code, which is that of the last turn
  * @throws {CliError} when there is no login, a child cannot be had, or there is no place for one or for the recording
@@ -37,13 +37,20 @@ export async function holdConversation(
   const { warn } = watching;
   const { record } = request;
   let recorder: RunRecorder | undefined;
+  let recordNext = () => {};
   if (record !== undefined) {
     const { recordRun } = await import("./record_run.ts");
-    recorder = recordRun(absolutePath(record, cwd), { env, request });
-    teardown.keep(recorder.save);
+    const folder = absolutePath(record, cwd);
+    let children = 0;
+    recordNext = () => {
+      children++;
+      const own = children === 1 ? folder : `${folder}/${children}`;
+      recorder = recordRun(own, { env, request });
+      teardown.keep(recorder.save);
+    };
+    recordNext();
     watching.caller.onLine = (line) => recorder?.said(line);
   }
-  const isRecorded = recorder !== undefined;
   const told = new Set<string>();
   return await converse({
     ...request,
@@ -66,14 +73,11 @@ export async function holdConversation(
         told.add(warning);
       }
       recorder?.begin(prepared);
-      if (isRecorded && recorder === undefined) {
-        warn("The recording is that of the first Claude Code, and not of the one that goes on");
-      }
     },
     onChildEnded: () => {
       teardown.childEnded();
       teardown.run();
-      recorder = undefined;
+      recordNext();
       onChildEnded?.();
     },
   });

@@ -1,6 +1,6 @@
 /**
- * Runs prompts through the interactive Claude Code from a program in Deno, holds conversations with it, and replays
- * recorded runs.
+ * Runs prompts through the interactive Claude Code from a program in Deno, holds conversations with it, records them, and
+ * replays what was recorded.
  *
  * It needs what the program `claude-print` needs: x86_64 Linux with glibc, Claude Code on PATH, a login, and the
  * permissions of `deno run -A`.
@@ -24,6 +24,7 @@ export type {
   SentMessage,
   TurnResult,
 } from "./conversation_handle.ts";
+export { record } from "./record.ts";
 export { type Replay, replay, type ReplayedFrame } from "./replay.ts";
 export { run } from "./run.ts";
 export { RunError } from "./run_error.ts";

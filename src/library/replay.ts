@@ -25,7 +25,7 @@ export interface Replay {
  * Goes through a recorded run again, without waiting, Claude Code, a login or the network: what the run was told is
  * told to the code of this version, and what that does is compared with what was recorded.
  *
- * @param folder what was given to `--record`
+ * @param folder what was given to {@linkcode record}, or to `--record`
  * @returns the frames of the recorded run, and what is different with this version
  * @throws {RunError} when the folder holds no recording, or a damaged one
  *

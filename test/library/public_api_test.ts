@@ -27,7 +27,13 @@ Deno.test("the program exports nothing, and does not run when it is imported", a
 });
 
 Deno.test("the library exports what it always has", async () => {
-  assertEquals(Object.keys(library).toSorted(), ["RunError", "converse", "replay", "run"]);
+  assertEquals(Object.keys(library).toSorted(), [
+    "RunError",
+    "converse",
+    "record",
+    "replay",
+    "run",
+  ]);
   assertEquals(await exportsOf(deno.exports["./library"]), [
     "AnyFrame",
     "ApiRetryFrame",
@@ -85,6 +91,7 @@ Deno.test("the library exports what it always has", async () => {
     "UserFrame",
     "UserMessage",
     "converse",
+    "record",
     "replay",
     "run",
   ]);

@@ -18,7 +18,7 @@ export type Judge = (line: Extract<CallerLine, { readonly type: "user" }>) => Me
 export interface Caller {
   /** Called when something is said of which no fd tells, while somebody listens. */
   onArrival: (() => void) | undefined;
-  /** Takes each line that is said, before what is made of it. */
+  /** Takes each line that is said, before what is made of it is taken. */
   onLine: ((line: string) => void) | undefined;
   /** What to wait for. */
   readonly interests: readonly Interest[];

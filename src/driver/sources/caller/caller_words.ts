@@ -3,15 +3,15 @@ import type { ControlRequest } from "../../../wire/control.ts";
 import type { CallerInput, Judge } from "./caller.ts";
 
 /** What a caller has said, until a child takes it. */
-export class CallerWords {
+export class CallerWords<Line extends CallerLine = CallerLine> {
   #judge: Judge | undefined;
-  #said: CallerLine[];
+  #said: Line[];
   #first = true;
   #initialize: ControlRequest | undefined;
   #open = true;
   #closed = false;
 
-  constructor(first: readonly CallerLine[] = []) {
+  constructor(first: readonly Line[] = []) {
     this.#said = [...first];
   }
 
@@ -37,7 +37,7 @@ export class CallerWords {
   }
 
   /** Takes a line; there are no more of them after `end`, and after one that cannot be read. */
-  add(line: CallerLine): void {
+  add(line: Line): void {
     if (!this.#open) return;
     this.#said.push(line);
     if (this.#first && line.type === "control" && line.request.subtype === "initialize") {
@@ -58,8 +58,13 @@ export class CallerWords {
     this.#said = this.#said.filter(({ type }) => type !== "control");
   }
 
-  /** What was said since the last time, and that it was all. */
-  take(): readonly CallerInput[] {
+  /**
+   * What was said since the last time, and that it was all.
+   *
+   * @param each takes each line of it
+   */
+  take(each: (line: Line) => void = () => {}): readonly CallerInput[] {
+    for (const line of this.#said) each(line);
     const taken = this.#said.map((line) => this.#inputOf(line));
     this.#said = [];
     if (this.#open || this.#closed) return taken;

@@ -9,11 +9,10 @@ export class ProgramCaller implements Caller {
   onArrival: (() => void) | undefined;
   onLine: ((line: string) => void) | undefined;
   readonly interests: readonly Interest[] = [];
-  readonly #words = new CallerWords();
+  readonly #words = new CallerWords<SpokenLine>();
 
   /** Says something; nothing is heard any more once it is closed. */
   say(line: SpokenLine): void {
-    this.onLine?.(lineText(line));
     this.#words.add(line);
     this.onArrival?.();
   }
@@ -48,6 +47,6 @@ export class ProgramCaller implements Caller {
   hear(): void {}
 
   take(): readonly CallerInput[] {
-    return this.#words.take();
+    return this.#words.take((line) => this.onLine?.(lineText(line)));
   }
 }
