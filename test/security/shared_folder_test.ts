@@ -36,8 +36,12 @@ async function printAmong(kind: string, set: (path: string) => void): Promise<vo
     }
   }
   set(`${left}/owner.json`);
-  const run = await claude.print(["hello"], { cwd: work, wrap: mortal });
-  assertEquals([run.stderr, run.stdout, run.code], ["", "Hello from the stand-in.\n", 0], kind);
+  const run = await claude.print(["hello"], { cwd: work, wrap: mortal, warns: true });
+  assertEquals([run.stdout, run.code], ["Hello from the stand-in.\n", 0], kind);
+  // As for any settings that Claude Code cannot read.
+  const said =
+    /^claude-print: Warning: These settings did not load, .*\n(.*settings(?:\.local)?\.json: .*\n){2}Fix .*\n$/u;
+  assertMatch(run.stderr, said, kind);
 }
 
 Deno.test("a user's own file that Claude Code would wait for is named", async () => {
