@@ -64,7 +64,8 @@ Deno.test("runs leave no open file in their program", async () => {
     const before = files();
     await Promise.all(["a", "b", "c"].map((prompt) => run(prompt, { args }).result));
     for await (const _ of run("d", { args })) break;
-    console.log(files() - before);`,
+    // What Deno itself closes in its own time may be gone by now.
+    console.log(Math.max(0, files() - before));`,
   );
   assertEquals(await ended, { code: 0, stdout: "0\n", stderr: "" });
   assertEquals(await leftovers(claude.home), []);
