@@ -167,11 +167,21 @@ export interface OutputProblem {
   readonly found?: string;
 }
 
-/** A part of what the API streams: that it is asked, an event, and that nothing more comes. */
+/** A part of what the API streams: that it is asked, what it says of limits, an event, and that nothing more comes. */
 export type StreamedPart =
   | { readonly kind: "request" }
+  /** Nothing is said where a limit is used up. */
+  | { readonly kind: "limits"; readonly limits?: HeardLimits }
   | { readonly kind: "event"; readonly event: JsonObject }
   | { readonly kind: "end" };
+
+/** What the API says of a subscription's limits with an answer, and when that was. */
+export interface HeardLimits {
+  /** The headers that are about them, by their names without what all of these begin with. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** In seconds since the epoch. */
+  readonly now: number;
+}
 
 /** A hook's payload: an object of Claude Code's making, so nothing about its fields is certain. */
 export type HookPayload = Readonly<Record<string, unknown>>;

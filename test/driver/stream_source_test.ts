@@ -53,6 +53,23 @@ Deno.test("a request for the summary of a compaction is none of the conversation
   assertEquals(source.take().map((heard) => heard.request), [1, 2, 3]);
 });
 
+Deno.test("what the API says of limits is heard for a subscription alone", () => {
+  const limitsFor = (betas: string, status: number) => {
+    const source = new StreamSource({ sessionId: ID });
+    const { headers } = head("text/event-stream");
+    headers.set("anthropic-ratelimit-unified-5h-reset", "5");
+    headers.set("anthropic-ratelimit-tokens-reset", "6");
+    source.watch(request({ "anthropic-beta": betas }))?.onHead?.({ status, headers });
+    return source.take().slice(1).map(({ part }) =>
+      part.kind === "limits" ? part.limits?.headers : part
+    );
+  };
+  assertEquals(limitsFor("a,oauth-2025-04-20", 200), [{ "5h-reset": "5" }]);
+  assertEquals(limitsFor("oauth-2025-04-20", 429), [undefined]);
+  assertEquals(limitsFor("oauth-2025-04-20", 529), []);
+  assertEquals(limitsFor("a", 200), []);
+});
+
 Deno.test("the events of a stream are heard as they come, and what is none is left out", () => {
   const source = new StreamSource({ sessionId: ID });
   let arrivals = 0;

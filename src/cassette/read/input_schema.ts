@@ -125,6 +125,12 @@ const message = z.union([
 
 const streamedPart = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("request") }),
+  z.object({
+    kind: z.literal("limits"),
+    limits: z.exactOptional(
+      z.object({ headers: z.record(z.string(), z.string()), now: z.number() }),
+    ),
+  }),
   z.object({ kind: z.literal("event"), event: line }),
   z.object({ kind: z.literal("end") }),
 ]);

@@ -35,6 +35,7 @@ export class StreamSource {
     hear({ kind: "request" });
     return {
       onHead: ({ status, headers }) => {
+        if (isOfSubscription(request)) hear(...limitsOf({ status, headers }));
         const isStream = headers.get("content-type")?.startsWith("text/event-stream");
         const isPlain = [null, "identity"].includes(headers.get("content-encoding"));
         if (status === 200 && isStream && isPlain) read = eventReader();
@@ -61,6 +62,28 @@ function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): bo
     headers.get("x-claude-code-session-id") === sessionId &&
     !headers.has("x-claude-code-agent-id") &&
     [null, "main"].includes(headers.get("x-claude-code-request-class"));
+}
+
+/** Whether Claude Code asks for somebody with a subscription, whose limits the API tells. */
+function isOfSubscription({ headers }: RelayedRequest): boolean {
+  return headers.get("anthropic-beta")?.split(",").some((beta) => beta.startsWith("oauth-")) ===
+    true;
+}
+
+/** What all headers begin with that are about the limits of a subscription. */
+const LIMIT_HEADERS = "anthropic-ratelimit-unified-";
+
+function limitsOf(
+  { status, headers }: { readonly status: number; readonly headers: Headers },
+): readonly StreamedPart[] {
+  if (status === 429) return [{ kind: "limits" }];
+  if (status !== 200) return [];
+  const told = [...headers].filter(([name]) => name.startsWith(LIMIT_HEADERS))
+    .map(([name, value]) => [name.slice(LIMIT_HEADERS.length), value]);
+  return [{
+    kind: "limits",
+    limits: { headers: Object.fromEntries(told), now: Date.now() / 1000 },
+  }];
 }
 
 /** With this a compaction asks for its summary, after all of the conversation (2.1.197 and 2.1.330). */

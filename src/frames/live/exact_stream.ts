@@ -16,6 +16,7 @@ import {
 import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
 import { isBeginning, standsInPlace } from "./partial_messages.ts";
 import { isAfterOutput, isOfOutput } from "./output_result.ts";
+import { rateLimitInfo } from "./rate_limit_info.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
 import { say } from "../telling/saying.ts";
 
@@ -26,7 +27,12 @@ export function hearStream(
 ): FramesState {
   const { exact } = state;
   if (exact === undefined) return state;
-  const { waiting, askedAt } = exact;
+  const { waiting, askedAt, limits } = exact;
+  if (part.kind === "limits") {
+    return part.limits === undefined
+      ? changed(state, { toldLimits: undefined })
+      : changed(state, { limits: new Map(limits).set(request, part.limits) });
+  }
   return changed(state, {
     waiting: [...waiting, { at, request, part }],
     ...(part.kind === "request" ? { askedAt: new Map(askedAt).set(request, at) } : {}),
@@ -251,12 +257,26 @@ function close(before: FramesState): Told {
     const from = { api_message_id: open.id, from_block_index: open.begun };
     return sayEvent(state, { type: "message_stop" }, { abandoned_blocks: from });
   });
-  return and(flushed, (state) => {
+  const limited = and(flushed, (state) => isWhole ? tellLimits(state, open.request) : told(state));
+  return and(limited, (state) => {
     const { open: _, ...exact } = state.exact ?? NO_STREAM;
     const next = { ...state, exact: { ...exact, fresh: !isWhole } };
     // What stands in the place of the rest comes of the same request, and so does a stream that begins once more.
     return told(isWhole ? forgetRequest(next) : next);
   });
+}
+
+/** Tells what the API has said of limits with an answer, if that is something else than before. */
+function tellLimits(state: FramesState, request: number): Told {
+  const { limits, toldLimits } = state.exact ?? NO_STREAM;
+  const heard = limits.get(request);
+  if (heard === undefined) return told(state);
+  const { info, mark } = rateLimitInfo(heard, state.version ?? "");
+  const later = [...limits].filter(([other]) => other > request);
+  const next = changed(state, { limits: new Map(later), toldLimits: mark });
+  return mark === toldLimits ? told(next) : say(next, ({ sessionId, newUuid }) => [
+    { type: "rate_limit_event", rate_limit_info: info, uuid: newUuid(), session_id: sessionId },
+  ]);
 }
 
 function sayLine(state: FramesState, entry: AssistantEntry): Told {

@@ -1,4 +1,4 @@
-import type { StreamedPart } from "../../session/input.ts";
+import type { HeardLimits, StreamedPart } from "../../session/input.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
 
 /** What has to be remembered to say answers event by event, as the API streams them. */
@@ -9,6 +9,10 @@ export interface ExactState {
   readonly askedAt: ReadonlyMap<number, number>;
   /** The answer that is being told. */
   readonly open?: StreamedAnswer;
+  /** What the API says of limits with answers to the last requests. */
+  readonly limits: ReadonlyMap<number, HeardLimits>;
+  /** By what other limits than those that were told last are known; absent where none were told. */
+  readonly toldLimits?: string | undefined;
   /** The calls of the last answer that have not returned: until then the model is not asked again. */
   readonly calls: ReadonlySet<string>;
   /** Whether the model has been told something since its last answer. */
@@ -19,7 +23,7 @@ export interface ExactState {
 export interface HeardPart {
   readonly at: number;
   readonly request: number;
-  readonly part: StreamedPart;
+  readonly part: Exclude<StreamedPart, { readonly kind: "limits" }>;
 }
 
 /** An answer whose beginning has been told. */
@@ -43,6 +47,7 @@ export interface StreamedAnswer {
 export const NO_STREAM: ExactState = {
   waiting: [],
   askedAt: new Map(),
+  limits: new Map(),
   calls: new Set(),
   fresh: true,
 };

@@ -107,6 +107,29 @@ Deno.test("an answer is told event by event, and its frame before the end of its
   assertEquals(run.frames[1]?.["api_message_id"], "m");
 });
 
+Deno.test("what the API says of limits is told after an answer, and again where it is something else", () => {
+  const run = begun();
+  const answers = (request: number, reset: string) => {
+    const limits = { headers: { reset }, now: 0 };
+    asks(run, request);
+    run.tell({ type: "stream", request, part: { kind: "limits", limits } });
+    streams(run, request, start(`m${request}`), block(0, CALL), stop(0), ...over);
+    ends(run, request);
+    run.push(line(`m${request}`, CALL));
+    run.push(result);
+    return outline(run.frames.splice(0)).filter((name) =>
+      /^(?:rate|message_stop|user)/u.test(name)
+    );
+  };
+  const told = ["message_stop", "rate_limit_event", "user"];
+  assertEquals(answers(1, "5"), told);
+  assertEquals(answers(2, "5"), ["message_stop", "user"]);
+  assertEquals(answers(3, "6"), told);
+  // A limit that is used up is told of otherwise, and what is allowed again is something else.
+  run.tell({ type: "stream", request: 4, part: { kind: "limits" } });
+  assertEquals(answers(5, "6"), told);
+});
+
 Deno.test("blocks that follow do not wait for the lines of those before, and the next answer waits for what tools gave", () => {
   const run = begun();
   asks(run, 1);

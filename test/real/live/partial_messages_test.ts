@@ -112,6 +112,12 @@ forEachVersion("answers are told as they are written, in the frames of claude -p
   const ends = (frames: readonly JsonObject[]) =>
     frames.slice(-5).map((frame) => eventOf(frame)["type"] ?? frame["type"]);
   assertEquals(ends(exactly), ends(expected), "the frame of the last block comes before its end");
+  const limits = (frames: readonly JsonObject[]) =>
+    frames.flatMap(({ rate_limit_info: info }, place) =>
+      info === undefined ? [] : [[info, eventOf(frames[place - 1] ?? {})["type"]]]
+    );
+  assertEquals(limits(exactly), limits(expected), "what the API says of limits");
+  assertEquals(limits(exactly).length, 1);
   const logins = new Set(real.api.turns.map(({ headers }) => headers["authorization"]));
   assertEquals(logins.size, 1);
 
