@@ -227,7 +227,7 @@ const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it
 const MORE: Readonly<Record<string, Parameters<typeof refuse>[1]>> = {
   goal: {
     reason:
-      "a goal is watched by the Claude Code that it was set in, which is another one than answers",
+      "the interactive Claude Code looks after a goal by itself, and goes on when a turn has ended",
     suggestion: "Say the goal in the prompt, or run it with claude -p",
   },
   mcp: {

@@ -101,7 +101,7 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
     assertEquals(judge("/clear", { version, conversation }), cleared);
     assertEquals(judge("/new and more", { version }), cleared);
     assertStringIncludes(reason("/config model=opus", { version }), "the user's settings");
-    assertStringIncludes(reason("/goal win", { version }), "watched by the Claude Code");
+    assertStringIncludes(reason("/goal win", { version }), "goes on when a turn has ended");
     assertEquals(verdict("/context of now", { version, conversation }), "asked");
     assertStringIncludes(reason("/cost now", { version, conversation }), "frames and results");
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
