@@ -7,7 +7,9 @@
  */
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { resolve } from "node:path";
-import { pythonSdk, typescriptSdk, usablePython } from "../fixtures/programs/agent_sdk.ts";
+import { pythonCassette } from "../fixtures/programs/agent_cassette.ts";
+import { pythonSdk, typescriptSdk } from "../fixtures/programs/agent_sdk.ts";
+import { usablePython } from "../fixtures/programs/python_packages.ts";
 import { claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
 import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
@@ -93,7 +95,7 @@ async function download(paths: readonly string[]): Promise<void> {
   if (all || real) {
     await typescriptSdk();
     const python = usablePython();
-    if (python !== undefined) await pythonSdk(python);
+    if (python !== undefined) await Promise.all([pythonSdk(python), pythonCassette(python)]);
   }
   if (!all) return;
   await npmRuntime();

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { pythonSdk, usablePython } from "../../../fixtures/programs/agent_sdk.ts";
+import { pythonSdk } from "../../../fixtures/programs/agent_sdk.ts";
+import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { REAL_VERSIONS } from "../for_each_version.ts";
 import { sameForUsers } from "./same_for_users.ts";
