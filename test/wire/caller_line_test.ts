@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readCallerLine } from "../../src/wire/caller_line.ts";
+import { lineText, messageLine, readCallerLine } from "../../src/wire/caller_line.ts";
 
 const read = (value: unknown) => readCallerLine(JSON.stringify(value));
 const user = (content: unknown, more = {}) =>
@@ -136,4 +136,18 @@ Deno.test("readCallerLine() takes a line of 20 MB for what it is", () => {
   const text = "x".repeat(20_000_000);
   const line = user(text);
   assertEquals(line?.type === "user" && line.text.length, text.length);
+});
+
+Deno.test("lineText() is the line that says on stdin what a program says", () => {
+  const blocks = [{ type: "text", text: "é\u2028" }];
+  for (const content of ["hello", blocks]) {
+    const said = messageLine(content, { uuid: "u", ticket: "t", priority: "now" });
+    const { ticket: _, ...told } = said;
+    assertEquals(readCallerLine(lineText(said)), told);
+  }
+  const request = { id: "r", subtype: "interrupt", body: { more: 1 } };
+  assertEquals(readCallerLine(lineText({ type: "control", request })), {
+    type: "control",
+    request,
+  });
 });
