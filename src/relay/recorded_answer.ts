@@ -56,7 +56,7 @@ export function recorderOf(
     },
     onEnd: ({ whole }) => {
       // An upstream that said nothing has not answered.
-      if (head !== undefined && (whole || chunks.length > 0)) {
+      if (head !== undefined) {
         keep({
           at,
           ...(conversation === undefined ? {} : { conversation }),

@@ -104,13 +104,23 @@ async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undef
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
+/** Answers that break off before they have begun. */
+const broken = new WeakSet<Response>();
+
 /**
  * An answer that breaks off before it has begun. Claude Code takes one of this status for a connection that failed, and
  * any other for an answer (2.1.197 and 2.1.330).
  */
 export function brokenAnswer(): Response {
-  return new Response(
+  const answer = new Response(
     new ReadableStream({ pull: (controller) => controller.error(new Error("no upstream")) }),
     { status: 200 },
   );
+  broken.add(answer);
+  return answer;
+}
+
+/** Whether an answer is such a one, of which nobody has said a word. */
+export function isBroken(answer: Response): boolean {
+  return broken.has(answer);
 }

@@ -1,4 +1,4 @@
-import type { Answer, RelayedRequest } from "./relay.ts";
+import { type Answer, isBroken, type RelayedRequest } from "./relay.ts";
 
 /** Whoever looks on while a request is answered. What is passed on does not wait for it. */
 export interface ExchangeWatcher {
@@ -27,6 +27,10 @@ export function watched(
       isOver = true;
     };
     const response = await answer(request, gone);
+    if (isBroken(response)) {
+      end(false);
+      return response;
+    }
     const { status, headers, body } = response;
     watcher.onHead?.({ status, headers });
     if (body === null) {

@@ -137,7 +137,10 @@ Deno.test("an upstream that is down is a connection that breaks off", async () =
   const upstream = new URL(`http://127.0.0.1:${nobody.addr.port}`);
   nobody.close();
   const client = Deno.createHttpClient({});
-  const watch = () => ({ onEnd: (end: { readonly whole: boolean }) => ends.push(end) });
+  const watch = () => ({
+    onHead: () => void assert(false, "nobody has answered"),
+    onEnd: (end: { readonly whole: boolean }) => ends.push(end),
+  });
   using relay = startRelay({ answer: watched(passOn({ upstream, client }), watch) });
   const ends: { readonly whole: boolean }[] = [];
   await assertRejects(async () => await (await fetch(`${relay.url}/x`)).text(), TypeError);
