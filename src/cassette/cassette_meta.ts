@@ -14,6 +14,6 @@ export interface CassetteMeta {
   readonly size: { readonly cols: number; readonly rows: number };
   /** When the child was started, as `Date` writes it. */
   readonly when: string;
-  /** How many secrets were taken out of each part. */
+  /** How often `[redacted]` stands in each part, in the place of a secret. */
   readonly scrubbed: Readonly<Record<string, number>>;
 }

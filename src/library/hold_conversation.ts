@@ -36,20 +36,25 @@ export async function holdConversation(
   const { env, cwd, teardown, onPrepared, onChildEnded, ...watching } = options;
   const { warn } = watching;
   const { record } = request;
+  /** Of the next child, which has no recording yet. */
+  let claimed: RunRecorder | undefined;
+  let claimNext = () => {};
   let recorder: RunRecorder | undefined;
-  let recordNext = () => {};
+  /** Lines of the caller that the next child takes. */
+  const heard: string[] = [];
   if (record !== undefined) {
     const { recordRun } = await import("./record_run.ts");
     const folder = absolutePath(record, cwd);
     let children = 0;
-    recordNext = () => {
+    claimNext = () => {
       children++;
       const own = children === 1 ? folder : `${folder}/${children}`;
-      recorder = recordRun(own, { env, request });
-      teardown.keep(recorder.save);
+      claimed = recordRun(own, { env, request });
+      teardown.keep(claimed.save);
     };
-    recordNext();
-    watching.caller.onLine = (line) => recorder?.said(line);
+    claimNext();
+    watching.caller.onLine = (line) =>
+      recorder === undefined ? void heard.push(line) : recorder.said(line);
   }
   const told = new Set<string>();
   return await converse({
@@ -72,12 +77,15 @@ export async function holdConversation(
         if (!told.has(warning)) warn(warning);
         told.add(warning);
       }
-      recorder?.begin(prepared);
+      if (claimed === undefined) claimNext();
+      claimed?.begin(prepared);
+      [recorder, claimed] = [claimed, undefined];
+      for (const line of heard.splice(0)) recorder?.said(line);
     },
     onChildEnded: () => {
       teardown.childEnded();
       teardown.run();
-      recordNext();
+      recorder = undefined;
       onChildEnded?.();
     },
   });

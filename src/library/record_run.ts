@@ -55,7 +55,6 @@ export function recordRun(
   const claimed = claimFolder(folder);
   let recording: Recording | undefined;
   let writer: CassetteWriter | undefined;
-  const early: string[] = [];
   return {
     begin: (prepared) => {
       claimed.make();
@@ -76,9 +75,8 @@ export function recordRun(
         redactor,
         sink: writer,
       });
-      for (const line of early.splice(0)) recording.said(line);
     },
-    said: (line) => recording === undefined ? void early.push(line) : recording.said(line),
+    said: (line) => recording?.said(line),
     input: (input) => recording?.input(input),
     effect: (effect) => recording?.effect(effect),
     save: () => {

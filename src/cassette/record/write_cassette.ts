@@ -29,6 +29,7 @@ export function writeCassette(
   folder: string,
   { version, platform }: Pick<CassetteMeta, "platform"> & { readonly version: string },
 ): CassetteWriter {
+  let isBegun = false;
   let meta: CassetteMeta | undefined;
   let failure: unknown;
   const files = new Map<string, Deno.FsFile>();
@@ -61,10 +62,15 @@ export function writeCassette(
     });
   return {
     get isBegun() {
-      return meta !== undefined;
+      return isBegun;
     },
     begin: (header) => {
+      isBegun = true;
       attempt(() => {
+        for (const name of [CAST_FILE, TAPE_FILE]) {
+          const path = `${folder}/${name}`;
+          files.set(name, Deno.openSync(path, { append: true, createNew: true, mode: 0o600 }));
+        }
         saveMeta({
           format: CASSETTE_FORMAT,
           claude_print: version,
@@ -73,10 +79,6 @@ export function writeCassette(
           when: new Date(header.timestamp * 1000).toISOString(),
           scrubbed: { [CAST_FILE]: 0, [TAPE_FILE]: 0 },
         });
-        for (const name of [CAST_FILE, TAPE_FILE]) {
-          const path = `${folder}/${name}`;
-          files.set(name, Deno.openSync(path, { append: true, createNew: true, mode: 0o600 }));
-        }
       });
       append(CAST_FILE, encodeHeader(header));
     },

@@ -39,6 +39,11 @@ Deno.test("writeCassette() has everything in files of the user's alone before it
     ["child.cast 600", "meta.json 600", "tape.jsonl 600"],
   );
   writer.close();
+  const other = writeCassette(folder, { ...program, version: "2" });
+  other.begin(recorded.cast.header);
+  assertEquals(other.isBegun, true);
+  assertThrows(() => other.close(), CliError, "Cannot write the recording: ");
+  assertEquals(readCassette(folder).meta?.claude_print, "1.2.3");
   Deno.removeSync(folder, { recursive: true });
 });
 
