@@ -1,6 +1,9 @@
 import type { CassetteSurvey } from "../cassette/read/survey_cassette.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
 
+/** A name and what is to be said of it; of what is missing nothing. */
+type Row = readonly [name: string, value: string | undefined];
+
 /** What is inside a cassette, in lines for a person. */
 export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string {
   const { size } = meta;
@@ -17,10 +20,15 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
     : `${ended.how}, exit code ${ended.exitCode}`;
   const scrubbed = Object.entries(meta.scrubbed ?? {})
     .map(([name, secrets]) => `${count(secrets, "secret")} in ${name}`);
-  const rows = [
-    ["format", meta.format === undefined ? "from before there were versions" : `${meta.format}`],
-    ["made by", made.join(", ")],
-    ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
+  // Answers of the API alone are no run.
+  const isRun = (cast ?? tape ?? file) !== undefined;
+  const ofRun = (...rows: readonly Row[]) => isRun ? rows : [];
+  const rows: readonly Row[] = [
+    ...ofRun(
+      ["format", meta.format === undefined ? "from before there were versions" : `${meta.format}`],
+      ["made by", made.join(", ")],
+      ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
+    ),
     ["child.cast", cast && `${count(cast.events, "event")}, ${cast.bytes} bytes`],
     [
       "tape.jsonl",
@@ -29,10 +37,12 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
     ],
     ["meta.json", file && `${file.bytes} bytes`],
     ["api", api && count(api.exchanges, "exchange")],
-    ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
-    ["ended", `${count(turns, "turn")}, ${end}`],
-    ["taken out", scrubbed.length === 0 ? "unknown" : scrubbed.join(", ")],
-  ] as const;
+    ...ofRun(
+      ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
+      ["ended", `${count(turns, "turn")}, ${end}`],
+      ["taken out", scrubbed.length === 0 ? "unknown" : scrubbed.join(", ")],
+    ),
+  ];
   return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
     .join("\n");
 }

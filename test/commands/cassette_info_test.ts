@@ -55,3 +55,19 @@ Deno.test("cassetteInfo() tells what is known, and nothing in it drives a termin
     "taken out   1 secret in child.cast, 0 secrets in tape.jsonl",
   ]);
 });
+
+Deno.test("cassetteInfo() tells no more of answers of the API than how many there are", () => {
+  const survey = {
+    meta: {},
+    parts: { api: { exchanges: 2 } },
+    durationMs: 0,
+    turns: 0,
+    frames: {},
+  };
+  assertEquals(cassetteInfo(survey).split("\n"), [
+    "child.cast  missing",
+    "tape.jsonl  missing",
+    "meta.json   missing",
+    "api         2 exchanges",
+  ]);
+});

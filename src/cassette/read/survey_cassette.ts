@@ -55,9 +55,9 @@ export function surveyCassette(folder: string): CassetteSurvey {
   const cast = surveyCast(`${folder}/${CAST_FILE}`);
   const tape = surveyTape(`${folder}/${TAPE_FILE}`);
   const exchanges = filesIn(`${folder}/${API_FOLDER}`);
-  if (meta === undefined && cast === undefined && tape === undefined) {
+  if ([meta, cast, tape, exchanges].every((part) => part === undefined)) {
     throw new CliError(
-      `Cannot read ${folder}: it is no cassette, and has none of ${CAST_FILE}, ${TAPE_FILE} and ${META_FILE}`,
+      `Cannot read ${folder}: it is no cassette, and has none of ${CAST_FILE}, ${TAPE_FILE}, ${META_FILE} and ${API_FOLDER}`,
       { suggestion: NAME_A_CASSETTE },
     );
   }

@@ -80,7 +80,7 @@ Deno.test("surveyCassette() refuses what is no cassette, a later format and dama
   );
   assertEquals(
     refused({ "notes.txt": "" }),
-    "Cannot read it: it is no cassette, and has none of child.cast, tape.jsonl and meta.json",
+    "Cannot read it: it is no cassette, and has none of child.cast, tape.jsonl, meta.json and api",
   );
   assertEquals(
     refused({ "meta.json": '{"format":2}' }),
