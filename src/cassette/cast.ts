@@ -11,6 +11,12 @@ export interface Cast {
   readonly events: readonly CastEvent[];
 }
 
+/** A cast whose events are gone through once, as they are read: there may be more of them than memory has room for. */
+export interface PlayedCast {
+  readonly header: CastHeader;
+  readonly events: Iterable<CastEvent>;
+}
+
 /** The first line of a cast. Players know all of it but `claude_print`. */
 export interface CastHeader {
   readonly version: 2;

@@ -1,4 +1,4 @@
-import { readCassette } from "../cassette/read/read_cassette.ts";
+import { openCassette, readCassette } from "../cassette/read/read_cassette.ts";
 import { replayCassette } from "../cassette/replay/replay_cassette.ts";
 import type { CassetteOptions } from "../cli/parsed_arguments.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -13,7 +13,7 @@ import { print, reportJson } from "./report/print.ts";
 export async function cassette({ action, dir, json }: CassetteOptions): Promise<number> {
   switch (action) {
     case "replay": {
-      const { frames, output, differences } = replayCassette(readCassette(dir));
+      const { frames, output, differences } = replayCassette(openCassette(dir));
       const writer = createOutputWriter(output?.format ?? "stream-json", {
         verbose: output?.verbose ?? false,
         write: (text) => print(Deno.stdout, text),

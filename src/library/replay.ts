@@ -40,13 +40,13 @@ export interface Replay {
  */
 export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
-  const [{ readCassette }, { replayCassette }] = await Promise.all([
+  const [{ openCassette }, { replayCassette }] = await Promise.all([
     import("../cassette/read/read_cassette.ts"),
     import("../cassette/replay/replay_cassette.ts"),
   ]);
   let replayed: ReturnType<typeof replayCassette>;
   try {
-    replayed = replayCassette(readCassette(folder));
+    replayed = replayCassette(openCassette(folder));
   } catch (error) {
     throw asRunError(error);
   }

@@ -1,5 +1,5 @@
 import { type Cassette, framesOn } from "../cassette/cassette.ts";
-import { firstMessage } from "../cassette/replay/cast_moments.ts";
+import { firstMessage } from "../cassette/replay/cast_steps.ts";
 import { type PictureRow, textRow, type TextStyle } from "./picture_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";
 import { wrapText } from "./wrap_text.ts";

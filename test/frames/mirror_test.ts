@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { castMoments } from "../../src/cassette/replay/cast_moments.ts";
+import { castInputs } from "../../src/cassette/replay/cast_steps.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
 import { tellInput } from "../../src/frames/frames.ts";
 import { type FramesOptions, startFrames } from "../../src/frames/telling/frames_state.ts";
@@ -83,7 +83,7 @@ Deno.test("every line of a recorded run is told once, and those of a turn ahead 
     const frames = { ...conversation.frames, mirrorPath: "/u/s.jsonl" };
     const claude_print = { ...rest, conversation: { ...conversation, frames } };
     const told = replayCast({ ...cast, header: { ...cast.header, claude_print } }).frames;
-    const lines = castMoments(cast).flatMap(({ inputs }) => inputs).flatMap((input) =>
+    const lines = castInputs(cast).flatMap((input) =>
       input.type === "transcript"
         ? [lineOf(input.entry)]
         : input.type === "subagent"

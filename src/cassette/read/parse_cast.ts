@@ -27,17 +27,28 @@ export function parseCast(text: string, options: { readonly path: string }): Cas
   const [first, ...rest] = parseLines(text, { path });
   if (first === undefined) throw damagedLine(1, { path, what: "the header is missing" });
   const header = parseHeader(first, { path });
+  return { header, events: [...parseEvents(rest, { path, header })] };
+}
+
+/**
+ * Reads the lines behind the first one.
+ *
+ * @throws {CliError} as `parseCast()` does, by way of what is returned
+ */
+export function* parseEvents(
+  lines: Iterable<ParsedLine>,
+  { path, header }: { readonly path: string; readonly header: CastHeader },
+): Generator<CastEvent> {
   let last = 0;
-  const events = rest.flatMap((line): readonly CastEvent[] => {
+  for (const line of lines) {
     const event = parseEvent(line, { path, header, last });
     last = event.at;
     const { code, data } = event;
-    if (!isKnown(code)) return [];
+    if (!isKnown(code)) continue;
     const wrong = problemOf(code, data);
     if (wrong !== undefined) throw damagedLine(line.number, { path, what: wrong });
-    return [{ ...event, code }];
-  });
-  return { header, events };
+    yield { ...event, code };
+  }
 }
 
 /**

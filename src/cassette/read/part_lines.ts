@@ -17,16 +17,19 @@ const LONGEST_LINE = 64 * CHUNK;
  */
 export function partLines(
   path: string,
-  options: { readonly onBytes: (count: number) => void },
-): Iterable<ParsedLine> | undefined {
+  options: { readonly onBytes?: (count: number) => void } = {},
+): Generator<ParsedLine, undefined> | undefined {
   const first = readPart(path, { limit: Infinity, most: CHUNK });
   return first && linesBehind(first, { ...options, path });
 }
 
 function* linesBehind(
   first: Uint8Array<ArrayBuffer>,
-  { path, onBytes }: { readonly path: string; readonly onBytes: (count: number) => void },
-): Generator<ParsedLine> {
+  { path, onBytes = () => {} }: {
+    readonly path: string;
+    readonly onBytes?: (count: number) => void;
+  },
+): Generator<ParsedLine, undefined> {
   const splitter = createLineSplitter();
   let number = 0;
   let from = 0;
@@ -46,4 +49,5 @@ function* linesBehind(
     chunk = readPart(path, { limit: Infinity, from, most: CHUNK }) ?? new Uint8Array();
   }
   yield* parseLine(splitter.remainder(), { number: number + 1, path, isLast: true });
+  return undefined;
 }

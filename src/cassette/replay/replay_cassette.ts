@@ -1,4 +1,5 @@
-import { type Cassette, framesOn, type TapedFrame } from "../cassette.ts";
+import { framesOn, type TapedFrame, type TapeEntry } from "../cassette.ts";
+import type { PlayedCast } from "../cast.ts";
 import { compareFrames } from "./compare_frames.ts";
 import { replayCast } from "./replay_cast.ts";
 import type { Ending } from "../../session/effect.ts";
@@ -23,7 +24,9 @@ export interface CassetteReplay {
  * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
  * those do and say is compared with what was recorded.
  */
-export function replayCassette({ cast, tape }: Cassette): CassetteReplay {
+export function replayCassette(
+  { cast, tape }: { readonly cast: PlayedCast; readonly tape: readonly TapeEntry[] },
+): CassetteReplay {
   const { output } = cast.header.claude_print;
   const { ending, frames, differences } = replayCast(cast);
   const taped = framesOn(tape);

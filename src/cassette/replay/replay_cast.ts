@@ -1,8 +1,8 @@
 import { advance, type EffectPart, partsOf, startConversation } from "../../frames/conversation.ts";
 import type { Ending } from "../../session/effect.ts";
 import type { Frame } from "../../wire/frame.ts";
-import type { Cast } from "../cast.ts";
-import { castMoments } from "./cast_moments.ts";
+import type { PlayedCast } from "../cast.ts";
+import { castSteps } from "./cast_steps.ts";
 import { deedsOf, type OuterEffect } from "./deeds.ts";
 import { describeDifference } from "./describe_difference.ts";
 
@@ -23,32 +23,35 @@ export interface CastReplay {
  * Deadlines and screens are inputs as they were recorded: these machines are not asked when they want them. The result
  * does not depend on how the terminal's output was cut into events.
  */
-export function replayCast(cast: Cast): CastReplay {
+export function replayCast(cast: PlayedCast): CastReplay {
   const { conversation, output } = cast.header.claude_print;
   let state = startConversation(conversation);
   let ending: Ending | undefined;
   const frames: Frame[] = [];
   const differences: string[] = [];
-  for (const { at, inputs, deeds: recorded } of castMoments(cast)) {
-    const effects: EffectPart[] = [];
-    for (const input of inputs) {
-      const next = advance(state, input);
-      state = next.state;
-      effects.push(...next.effects.flatMap(partsOf));
+  let moment = { at: 0, recorded: [] as OuterEffect[], now: [] as OuterEffect[] };
+  const compare = () => {
+    const { at, recorded, now } = moment;
+    const difference = describeDifference(deedsOf(recorded), deedsOf(now));
+    if (difference !== undefined) differences.push(`At ${(at / 1000).toFixed(3)} s ${difference}`);
+  };
+  for (const { input, effects, goesOn } of castSteps(cast)) {
+    if (!goesOn) {
+      compare();
+      moment = { at: input.at, recorded: [], now: [] };
     }
-    for (const effect of effects) {
+    const next = advance(state, input);
+    state = next.state;
+    moment.recorded.push(...effects);
+    for (const effect of next.effects.flatMap(partsOf)) {
       if (effect.type === "frame") frames.push(effect.frame);
       if (effect.type === "end") ending ??= effect.ending;
+      // Before there was a record of how it printed, a run recorded nothing of what it said.
+      if (effect.type === "report" && output === undefined) continue;
+      moment.now.push(...outerEffect(effect));
     }
-    // Before there was a record of how it printed, a run recorded nothing of what it said.
-    const now = deedsOf(
-      effects.flatMap((effect) =>
-        effect.type === "report" && output === undefined ? [] : outerEffect(effect)
-      ),
-    );
-    const difference = describeDifference(recorded, now);
-    if (difference !== undefined) differences.push(`At ${(at / 1000).toFixed(3)} s ${difference}`);
   }
+  compare();
   return { ...(ending === undefined ? {} : { ending }), frames, differences };
 }
 

@@ -8,7 +8,7 @@ import type { Limits, SessionOptions } from "../../../src/session/session_state.
 import { CliError } from "../../../src/cli_error.ts";
 import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
-import { castMoments } from "../../../src/cassette/replay/cast_moments.ts";
+import { castInputs } from "../../../src/cassette/replay/cast_steps.ts";
 import type { Input } from "../../../src/session/input.ts";
 import { recordSession } from "../record_session.ts";
 
@@ -169,7 +169,7 @@ Deno.test("a cast keeps what was noted of subagents, and what one said whom no c
     },
   ];
   const { cast } = recordSession(inputs);
-  const played = castMoments(parse(encodeCast(cast))).flatMap(({ inputs }) => inputs);
+  const played = castInputs(parse(encodeCast(cast)));
   assertEquals(played.slice(-inputs.length), inputs);
 });
 

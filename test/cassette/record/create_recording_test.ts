@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { collectCassette } from "../../../fixtures/collected_cassette.ts";
 import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
-import { firstMessage } from "../../../src/cassette/replay/cast_moments.ts";
+import { firstMessage } from "../../../src/cassette/replay/cast_steps.ts";
 import { createRecording } from "../../../src/cassette/record/create_recording.ts";
 import { encodeCast, encodeTape } from "../../../fixtures/encode_whole.ts";
 import { recordedInput } from "../../../src/cassette/recorded_input.ts";

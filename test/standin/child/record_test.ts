@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { basename } from "node:path";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
-import { firstMessage } from "../../../src/cassette/replay/cast_moments.ts";
+import { firstMessage } from "../../../src/cassette/replay/cast_steps.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { leftovers } from "../../leftovers.ts";

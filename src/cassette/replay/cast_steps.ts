@@ -1,41 +1,43 @@
 import type { Input } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
-import type { Cast, CastEvent, CastHeader } from "../cast.ts";
-import { type Deeds, deedsOf, type OuterEffect } from "./deeds.ts";
+import type { CastEvent, CastHeader, PlayedCast } from "../cast.ts";
+import type { OuterEffect } from "./deeds.ts";
 import { playedInput } from "../recorded_input.ts";
 
-/** An input of a recorded session that is not output, or all output between two of them, and what was done then. */
-export interface CastMoment {
-  /** Milliseconds since the child was started. */
-  readonly at: number;
-  readonly inputs: readonly Input[];
-  readonly deeds: Deeds;
+/** An input of a recorded session, and what was done about it. */
+export interface CastStep {
+  readonly input: Input;
+  readonly effects: readonly OuterEffect[];
+  /** Whether it is of the same moment as the one before: output after output, which may have been cut anywhere. */
+  readonly goesOn: boolean;
 }
 
-/** A recorded session, moment by moment, however its output was cut into events. */
-export function castMoments({ header, events }: Cast): readonly CastMoment[] {
-  const moments: { at: number; inputs: Input[]; effects: OuterEffect[]; isOutput: boolean }[] =
-    firstInputs(header).map((input) => ({ at: 0, inputs: [input], effects: [], isOutput: false }));
+/** A recorded session, input by input. */
+export function* castSteps({ header, events }: PlayedCast): Generator<CastStep> {
+  let last: { input: Input; effects: OuterEffect[]; goesOn: boolean } | undefined;
+  for (const input of firstInputs(header)) yield { input, effects: [], goesOn: false };
   for (const event of events) {
-    const { at } = event;
     const input = inputOf(event);
     const effect = effectOf(event);
-    const last = moments.at(-1);
     if (input !== undefined) {
-      const isOutput = input.type === "terminal";
-      if (isOutput && last?.isOutput) last.inputs.push(input);
-      else moments.push({ at, inputs: [input], effects: [], isOutput });
+      if (last !== undefined) yield last;
+      const goesOn = input.type === "terminal" && last?.input.type === "terminal";
+      last = { input, effects: [], goesOn };
     } else if (effect !== undefined) {
       last?.effects.push(effect);
     }
   }
-  return moments.map(({ at, inputs, effects }) => ({ at, inputs, deeds: deedsOf(effects) }));
+  if (last !== undefined) yield last;
+}
+
+/** All inputs of a recorded session. */
+export function castInputs(cast: PlayedCast): readonly Input[] {
+  return Array.from(castSteps(cast), ({ input }) => input);
 }
 
 /** The first message of a run. */
-export function firstMessage(cast: Cast): Message | undefined {
-  const [input] = castMoments(cast).flatMap(({ inputs }) => inputs)
-    .filter(({ type }) => type === "message");
+export function firstMessage(cast: PlayedCast): Message | undefined {
+  const input = castInputs(cast).find(({ type }) => type === "message");
   return input?.type === "message" ? input.message : undefined;
 }
 
