@@ -22,7 +22,7 @@ const IGNORED = [
  *
  * It reads until nobody can write to its stdin any more; the last line, if there is one, is the child's pid and start time,
  * as `12/3456`. Its fd 3 is the child's terminal: once it has seen what descends from the child it closes that, gives the
- * child 0.3 s to end by the hang-up, which is when it writes the end of its transcript, and kills until nothing of the run
+ * child 0.6 s to end by the hang-up, which is when it writes the end of its transcript, and kills until nothing of the run
  * is left. What belongs to the run is what `findRunProcesses` says: a list of processes or sessions holds them as
  * ` 12/3456 78/9012 `.
  *
@@ -150,7 +150,7 @@ while [ $round -lt 100 ] && [ $quiet -lt 2 ]; do
     *" $child "*) waits=1 ;;
     *) waits=; if [ "$child" = '' ]; then waits=1; fi ;;
   esac
-  if [ "$waits" ] && [ $((now - began)) -lt 30 ]; then continue; fi
+  if [ "$waits" ] && [ $((now - began)) -lt 60 ]; then continue; fi
   round=$((round + 1))
   kill_all
 done
