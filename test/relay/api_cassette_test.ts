@@ -10,6 +10,7 @@ import { type ApiCassetteOptions, openApiCassette } from "../../src/relay/api_ca
 import { parseFaults } from "../../src/relay/faults.ts";
 import { passOn } from "../../src/relay/pass_on.ts";
 import { startRelay } from "../../src/relay/relay.ts";
+import { halfAnswer } from "./half_answer.ts";
 
 /** A folder of exchanges, an API of the test's own, and relays between the two. */
 class Stage implements AsyncDisposable {
@@ -156,17 +157,7 @@ Deno.test("a stream is played piece by piece, and with its pauses where they are
 });
 
 Deno.test("an answer that broke off breaks off again, after the same bytes", async () => {
-  await using stage = new Stage(() =>
-    new Response(
-      new ReadableStream({
-        start(controller) {
-          controller.enqueue(new TextEncoder().encode("half"));
-          controller.close();
-        },
-      }),
-      { headers: { "content-length": "1000" } },
-    )
-  );
+  await using stage = new Stage(halfAnswer);
   const half = async (url: string) => {
     const reader = (await ask(url, "{}")).body?.getReader();
     assertEquals(new TextDecoder().decode((await reader?.read())?.value), "half");

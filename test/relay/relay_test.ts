@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { passOn } from "../../src/relay/pass_on.ts";
 import { type RelayedRequest, startRelay } from "../../src/relay/relay.ts";
 import { watched } from "../../src/relay/watched.ts";
+import { halfAnswer } from "./half_answer.ts";
 
 /** A relay in front of a server of the test's own, and what has been seen of the exchanges. */
 function relayed(answer: (request: Request) => Response | Promise<Response>, base = "") {
@@ -150,17 +151,7 @@ Deno.test("an upstream that is down is a connection that breaks off", async () =
 });
 
 Deno.test("an answer that breaks off breaks off", async () => {
-  await using there = relayed(() =>
-    new Response(
-      new ReadableStream({
-        start(controller) {
-          controller.enqueue(new TextEncoder().encode("half"));
-          controller.close();
-        },
-      }),
-      { headers: { "content-length": "1000" } },
-    )
-  );
+  await using there = relayed(halfAnswer);
   const answer = await fetch(`${there.url}/x`);
   await assertRejects(() => answer.text(), TypeError);
   assertEquals(there.seen.slice(-1), ["broken"]);
