@@ -4,6 +4,9 @@ import { COMMAND } from "../../src/session/control/asked_command.ts";
 import type { Consulted } from "../../src/session/input.ts";
 import type { JsonObject } from "../../src/transcript/json_object.ts";
 
+/** A name in the child's config dir; below a path that is long enough it cannot be looked at, as if it were gone by then. */
+const UNSEEN = "x".repeat(250);
+
 /** What is asked of a program in the place of Claude Code, and what becomes of it. */
 async function asked(
   script: string,
@@ -14,17 +17,21 @@ async function asked(
     readonly lines?: readonly object[];
     readonly body?: JsonObject;
     readonly agents?: JsonObject;
+    /** The child's config dir below the folder. */
+    readonly below?: string;
     /** What happens to the transcript before notes are brought. */
     readonly meanwhile?: (transcript: string) => void;
   } = {},
 ) {
-  const { agents, lines, meanwhile = () => {} } = others;
+  const { agents, lines, below = "config", meanwhile = () => {} } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
-  const configDir = `${folder}/config`;
+  const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
   Deno.writeTextFileSync(`${configDir}/.claude.json`, '{"seeded":true}');
   Deno.writeTextFileSync(`${configDir}/other.json`, "{}");
   Deno.symlinkSync(folder, `${configDir}/skills`);
+  const touch = ["-c", 'cd "$1" && : > "$2"', "sh", configDir, UNSEEN];
+  await new Deno.Command("/bin/sh", { args: touch }).output();
   if (agents !== undefined) {
     Deno.mkdirSync(`${configDir}/agents`);
     Deno.writeTextFileSync(`${configDir}/agents/0.md`, "the child's");
@@ -85,6 +92,15 @@ const SUCCESS = (response: unknown, id = "0") =>
     type: "control_response",
     response: { subtype: "success", request_id: id, response },
   });
+
+Deno.test("HeadlessTwin heeds nothing in the child's config dir that is gone once it is looked at", async () => {
+  const below = Array(20).fill("d".repeat(195)).join("/");
+  const { said } = await asked(
+    `read line; echo "$line" > $FOLDER/heard; echo '${SUCCESS({ a: 1 })}'; exec sleep 60`,
+    { below },
+  );
+  assertEquals(said, [{ response: { a: 1 } }]);
+});
 
 Deno.test("HeadlessTwin asks a Claude Code that is started like the child", async () => {
   const { said, seen, heard } = await asked(

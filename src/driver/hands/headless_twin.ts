@@ -17,7 +17,7 @@ import {
   toldBy,
 } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
-import { isThere, namesIn, removeFolder } from "../../sandbox/on_disk.ts";
+import { isThere, removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import { RENAMING } from "../../session/control/consulting.ts";
 import type { Consulted } from "../../session/input.ts";
@@ -306,9 +306,10 @@ export class HeadlessTwin implements AsyncDisposable {
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
     const path = notes ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
     const isPlaced = placeCopy(path, { from, configDir, notes });
-    for (const name of namesIn(from)) {
+    // The child makes and removes files there meanwhile, such as a lock: what is listed may be gone at the next look.
+    for (const { name, isSymlink } of Deno.readDirSync(from)) {
       if (name === "projects" && isPlaced) continue;
-      const isWhole = Deno.lstatSync(`${from}/${name}`).isSymlink || SEEN.includes(name);
+      const isWhole = isSymlink || SEEN.includes(name);
       if (!isWhole && !(name === "agents" && isThere(`${from}/${name}/${USERS_PART}`))) continue;
       Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
