@@ -6,10 +6,9 @@ import { openApiCassette } from "../relay/api_cassette.ts";
 import { parseFaults } from "../relay/faults.ts";
 import { isLoopback, type Relay, startRelay } from "../relay/relay.ts";
 import { recordingAnswer } from "../run/api_relay.ts";
+import { FIRST_PARTY } from "../run/plan/upstream_of.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import { print } from "./report/print.ts";
-
-const FIRST_PARTY = "https://api.anthropic.com";
 
 /**
  * Answers requests to the Messages API until it is told to stop: the first line of stdout is its base URL.

@@ -1,6 +1,5 @@
+import { FIRST_PARTY } from "../run/plan/upstream_of.ts";
 import { type Check, skippedCheck } from "./check.ts";
-
-const DEFAULT_URL = "https://api.anthropic.com";
 
 /** Time the API may take to answer at all, in milliseconds. */
 const LIMIT_MS = 5000;
@@ -18,13 +17,13 @@ export async function apiCheck(options: {
   readonly stop: AbortSignal;
 }): Promise<Check> {
   const name = "api";
-  const address = URL.parse(options.baseUrl || DEFAULT_URL);
+  const address = URL.parse(options.baseUrl || FIRST_PARTY);
   if (address === null || !/^https?:$/u.test(address.protocol)) {
     return {
       name,
       ok: false,
       detail: "Cannot reach the API: ANTHROPIC_BASE_URL is no URL of the web",
-      suggestion: `Set it to something like ${DEFAULT_URL}, or remove it`,
+      suggestion: `Set it to something like ${FIRST_PARTY}, or remove it`,
       data: {},
     };
   }

@@ -12,7 +12,8 @@ export interface Upstream {
   readonly env: Environment;
 }
 
-const FIRST_PARTY = "https://api.anthropic.com";
+/** Anthropic's own API. */
+export const FIRST_PARTY = "https://api.anthropic.com";
 
 /** Variables with which Claude Code speaks to somebody else than the Messages API, or by another way than the network. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
