@@ -65,7 +65,7 @@ async function main(argv: readonly string[]): Promise<number> {
         return shim(command.options);
       }
       case "cassette": {
-        const { cassette } = await import("./commands/cassette.ts");
+        const { cassette } = await import("./commands/cassette/cassette.ts");
         return await cassette(command.options);
       }
       case "relay": {

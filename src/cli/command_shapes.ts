@@ -12,19 +12,26 @@ export const COMMAND_NAMES = [
 /** A command of the program's own. */
 export type CommandName = (typeof COMMAND_NAMES)[number];
 
-/** What a command takes: flags, and operands, the last of which may be left out. */
+/** What a command takes: flags, and operands. */
 export interface CommandShape {
   /** What it does, in a few words that begin with a verb. */
   readonly summary: string;
   readonly flags: readonly CommandFlag[];
   /** The only words allowed as the first operand. */
   readonly first?: { readonly name: string; readonly choices: readonly string[] };
-  /** The operand after it, and the first words that do without. */
-  readonly second?: {
-    readonly name: string;
-    readonly placeholder: string;
-    readonly optionalFor?: string;
-  };
+  /** The operands after each of those words, or of a command that has none, by "". */
+  readonly operands?: Readonly<Record<string, Operands>>;
+}
+
+/** The operands behind a command or its first word. */
+export interface Operands {
+  /** What each is, as an error says it. */
+  readonly name: string;
+  readonly placeholder: string;
+  readonly least: number;
+  readonly most: number;
+  /** What may follow "--", such as `flags of claude -p`; absent where nothing may. */
+  readonly rest?: string;
 }
 
 /** A flag of a command. */
@@ -33,12 +40,17 @@ export interface CommandFlag {
   /** What stands for the value in the help text, such as `<path>`; empty for a switch. */
   readonly placeholder: string;
   readonly help: string;
+  /** The first words that it goes with; all, if absent. */
+  readonly goesWith?: readonly string[];
 }
 
-function flag(spelling: string, help: string): CommandFlag {
+function flag(spelling: string, help: string, goesWith?: readonly string[]): CommandFlag {
   const [name = "", placeholder = ""] = spelling.split(" ");
-  return { name, placeholder, help };
+  return { name, placeholder, help, ...(goesWith === undefined ? {} : { goesWith }) };
 }
+
+const FOLDER: Operands = { name: "a folder", placeholder: "folder", least: 1, most: 1 };
+const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
 /** What each command takes. */
 export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
@@ -62,13 +74,13 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     summary: 'Send the "claude -p" of other programs through claude-print',
     flags: [],
     first: { name: "an action", choices: ["install", "remove", "status"] },
-    second: { name: "a folder", placeholder: "folder", optionalFor: "status" },
+    operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, least: 0 } },
   },
   cassette: {
     summary: "Replay, draw or look at what a run recorded with --record",
-    flags: [flag("--json", "With info: one JSON object instead of lines")],
+    flags: [flag("--json", "With info: one JSON object instead of lines", ["info"])],
     first: { name: "an action", choices: ["replay", "svg", "info"] },
-    second: { name: "the folder of a cassette", placeholder: "folder" },
+    operands: { replay: CASSETTE, svg: CASSETTE, info: CASSETTE },
   },
   relay: {
     summary: "Answer requests to the Messages API from what was recorded",
@@ -97,14 +109,32 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
 
 /** The command lines of a command, such as `claude-print shim status [folder]`. */
 export function commandUsage(command: CommandName): readonly string[] {
-  const { flags, first, second } = COMMAND_SHAPES[command];
-  const start = `claude-print ${command}${flags.length > 0 ? " [flags]" : ""}`;
-  if (first === undefined) return [start];
-  return first.choices.map((word) => {
-    if (second === undefined) return `${start} ${word}`;
-    const { placeholder, optionalFor } = second;
-    return `${start} ${word} ${optionalFor === word ? `[${placeholder}]` : `<${placeholder}>`}`;
-  });
+  const { flags, first, operands = {} } = COMMAND_SHAPES[command];
+  return (first?.choices ?? [""]).map((word) =>
+    [
+      `claude-print ${command}`,
+      ...(word === "" ? [] : [word]),
+      ...(flags.some((one) => goesWith(one, word)) ? ["[flags]"] : []),
+      ...usageOf(operands[word]),
+    ].join(" ")
+  );
+}
+
+/** Whether a flag goes with the first word. */
+export function goesWith({ goesWith }: CommandFlag, word: string): boolean {
+  return goesWith?.includes(word) ?? true;
+}
+
+function usageOf(operands: Operands | undefined): readonly string[] {
+  if (operands === undefined) return [];
+  const { placeholder, least, most, rest } = operands;
+  const written = least === 0
+    ? `[${placeholder}]`
+    : Array(least).fill(`<${placeholder}>`).join(" ");
+  return [
+    most > Math.max(least, 1) ? `${written}...` : written,
+    ...(rest === undefined ? [] : [`[-- ${rest}]`]),
+  ];
 }
 
 /** Whether an argument, as the very first, names a command. */

@@ -1,4 +1,4 @@
-import { COMMAND_SHAPES, type CommandName } from "./command_shapes.ts";
+import { COMMAND_SHAPES, type CommandFlag, type CommandName, goesWith } from "./command_shapes.ts";
 import type {
   CassetteOptions,
   ParsedArguments,
@@ -16,6 +16,8 @@ interface Given {
   /** The values of each flag that has some, in their order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
+  /** What stands behind "--". */
+  readonly rest: readonly string[];
 }
 
 /**
@@ -53,18 +55,27 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         } as ShimOptions,
       };
     case "cassette":
-      if (json && first !== "info") {
-        throw new CliError(`${READING}: cassette ${first} does not take "--json"`, {
-          suggestion: "Leave it out: only cassette info has it",
-        });
-      }
-      return { kind: "cassette", options: { action: first, dir: second, json } as CassetteOptions };
+      return { kind: "cassette", options: cassetteOptions(given) };
     case "relay":
       return { kind: "relay", options: relayOptions({ switches, values, last }) };
     case "completion":
       return { kind: "completion", shell: first as Shell };
     case "man":
       return { kind: "man" };
+  }
+}
+
+function cassetteOptions({ operands, switches }: Given): CassetteOptions {
+  const [action, dir = ""] = operands;
+  const as = action as CassetteOptions["action"];
+  switch (as) {
+    case "replay":
+    case "svg":
+      return { action: as, dir };
+    case "info":
+      return { action: as, dir, json: switches.has("--json") };
+    default:
+      return as satisfies never;
   }
 }
 
@@ -139,27 +150,39 @@ function numberIn(name: string, value: string, { most }: { readonly most: number
 
 /** Tells the arguments apart, and checks them against the command's shape. */
 function read(command: CommandName, argv: readonly string[]): Given | "help" {
-  const { flags, first, second } = COMMAND_SHAPES[command];
+  const { flags, first, operands: shapes = {} } = COMMAND_SHAPES[command];
   const switches = new Set<string>();
   const values = new Map<string, string[]>();
   const operands: string[] = [];
-  const places = (first === undefined ? 0 : 1) + (second === undefined ? 0 : 1);
-  const rest = [...argv];
-  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+  const args = [...argv];
+  const wordOf = () => first === undefined ? "" : operands[0] ?? "";
+  const mayTake = () => {
+    if (first !== undefined && operands.length === 0) return true;
+    const taken = operands.length - (first === undefined ? 0 : 1);
+    return taken < (shapes[wordOf()]?.most ?? 0);
+  };
+  const given: CommandFlag[] = [];
+  let rest: readonly string[] = [];
+  for (let argument = args.shift(); argument !== undefined; argument = args.shift()) {
     if (argument === "--help" || argument === "-h") return "help";
+    if (argument === "--" && shapes[wordOf()]?.rest !== undefined) {
+      rest = args;
+      break;
+    }
     const name = argument.replace(/=.*$/su, "");
     const flag = flags.find((one) => one.name === name);
+    if (flag !== undefined) given.push(flag);
     if (flag?.placeholder === "" && name === argument) {
       switches.add(argument);
     } else if (flag !== undefined && flag.placeholder !== "") {
-      const value = argument.includes("=") ? argument.slice(name.length + 1) : rest.shift();
+      const value = argument.includes("=") ? argument.slice(name.length + 1) : args.shift();
       if (value === undefined) {
         throw new CliError(`${READING}: ${name} needs a value`, {
           suggestion: `Type ${name} ${flag.placeholder}`,
         });
       }
       values.set(name, [...values.get(name) ?? [], value]);
-    } else if (!argument.startsWith("-") && operands.length < places) {
+    } else if (!argument.startsWith("-") && mayTake()) {
       operands.push(argument);
     } else {
       throw new CliError(`${READING}: ${command} does not take "${argument}"`, {
@@ -169,7 +192,7 @@ function read(command: CommandName, argv: readonly string[]): Given | "help" {
     }
   }
   const suggestion = `"claude-print ${command} --help" says how`;
-  const [word, operand] = operands;
+  const [word] = operands;
   if (first !== undefined && (word === undefined || !first.choices.includes(word))) {
     throw new CliError(
       `${READING}: ${command} ${
@@ -178,8 +201,21 @@ function read(command: CommandName, argv: readonly string[]): Given | "help" {
       { suggestion: `Use one of ${first.choices.join(", ")}; ${suggestion}` },
     );
   }
-  if (second !== undefined && operand === undefined && word !== second.optionalFor) {
-    throw new CliError(`${READING}: ${command} ${word} needs ${second.name}`, { suggestion });
+  const alien = given.find((flag) => !goesWith(flag, wordOf()));
+  if (alien !== undefined) {
+    throw new CliError(`${READING}: ${command} ${wordOf()} does not take "${alien.name}"`, {
+      suggestion: `Leave it out: only ${command} ${alien.goesWith?.join(", ")} has it`,
+    });
   }
-  return { switches, values, operands };
+  const shape = shapes[wordOf()];
+  if (shape !== undefined && operands.length - (first === undefined ? 0 : 1) < shape.least) {
+    const needs = shape.least === 1 ? shape.name : `${shape.name}, ${shape.least} times`;
+    throw new CliError(
+      `${READING}: ${[command, ...operands.slice(0, 1)].join(" ")} needs ${needs}`,
+      {
+        suggestion,
+      },
+    );
+  }
+  return { switches, values, operands, rest };
 }

@@ -23,14 +23,15 @@ export type ShimOptions =
   | { readonly action: "install" | "remove"; readonly dir: string }
   | { readonly action: "status"; readonly dir?: string };
 
-/** What `claude-print cassette` was asked for. */
-export type CassetteOptions = {
-  readonly action: "replay" | "svg" | "info";
-  /** The cassette's folder. */
-  readonly dir: string;
-  /** Whether what is told is for a machine. */
-  readonly json: boolean;
-};
+/** What `claude-print cassette` was asked for; `dir` is the cassette's folder. */
+export type CassetteOptions =
+  | { readonly action: "replay" | "svg"; readonly dir: string }
+  | {
+    readonly action: "info";
+    readonly dir: string;
+    /** Whether what is told is for a machine. */
+    readonly json: boolean;
+  };
 
 /** What `claude-print relay` was asked for. */
 export type RelayCommandOptions = {

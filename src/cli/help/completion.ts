@@ -88,20 +88,26 @@ function offersOf(command: CommandName): readonly Offer[] {
   ];
 }
 
+/** What a command takes besides flags and its first word. */
+function othersOf(command: CommandName): { readonly name: string; readonly values: Values } {
+  const [operands] = Object.values(COMMAND_SHAPES[command].operands ?? {});
+  return operands === undefined
+    ? { name: "", values: "anything" }
+    : { name: operands.name, values: valuesFor(operands.placeholder) };
+}
+
 function spellings({ short, long }: Offer): readonly string[] {
   return [...short, ...long];
 }
 
 function bash(): string {
   const commands = COMMAND_NAMES.map((name) => {
-    const { first, second } = COMMAND_SHAPES[name];
+    const { first } = COMMAND_SHAPES[name];
     return [
       `    ${name})`,
       `      flags=${shellQuote(offersOf(name).flatMap(spellings).join(" "))}`,
       `      first=${shellQuote(first?.choices.join(" ") ?? "")}`,
-      `      second=${
-        second === undefined ? "anything" : bashValues(valuesFor(second.placeholder))
-      }`,
+      `      others=${bashValues(othersOf(name).values)}`,
       "      ;;",
     ].join("\n");
   });
@@ -139,7 +145,7 @@ _claude_print_offer() {
 
 _claude_print() {
   local cur=\${COMP_WORDS[COMP_CWORD]} command='' operands=0 takes='' values='' word i
-  local flags=${shellQuote(RUN.flatMap(spellings).join(" "))} first='' second=anything
+  local flags=${shellQuote(RUN.flatMap(spellings).join(" "))} first='' others=anything
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
@@ -171,10 +177,10 @@ ${commands.join("\n")}
     _claude_print_offer "$flags" "$cur"
   elif ((COMP_CWORD == 1)); then
     _claude_print_offer ${shellQuote(COMMAND_NAMES.join(" "))} "$cur"
-  elif [[ -n $command ]] && ((operands == 0)); then
-    [[ -z $first ]] || _claude_print_offer "$first" "$cur"
-  elif [[ -n $command ]] && ((operands == 1)); then
-    _claude_print_offer "$second" "$cur"
+  elif [[ -n $first ]] && ((operands == 0)); then
+    _claude_print_offer "$first" "$cur"
+  elif [[ -n $command ]]; then
+    _claude_print_offer "$others" "$cur"
   fi
 }
 
@@ -188,13 +194,14 @@ function bashValues(values: Values): string {
 
 function zsh(): string {
   const commands = COMMAND_NAMES.map((name) => {
-    const { first, second } = COMMAND_SHAPES[name];
+    const { first } = COMMAND_SHAPES[name];
+    const others = othersOf(name);
     const specs = [
       ...offersOf(name).map(zshFlag),
       ...(first === undefined ? [] : [shellQuote(`1:${first.name}:(${first.choices.join(" ")})`)]),
-      ...(second === undefined
+      ...(others.values === "anything"
         ? []
-        : [shellQuote(`2:${second.name}:${zshValues(valuesFor(second.placeholder))}`)]),
+        : [shellQuote(`*:${others.name}:${zshValues(others.values)}`)]),
     ];
     return `    ${name})\n      ${zshArguments(specs, { indent: 6 })}\n      ;;`;
   });
@@ -304,7 +311,8 @@ function fish(): string {
   const flags = (condition: string, offers: readonly Offer[]) =>
     offers.map((one) => line(condition, fishFlag(one)));
   const commands = COMMAND_NAMES.flatMap((name) => {
-    const { first, second } = COMMAND_SHAPES[name];
+    const { first } = COMMAND_SHAPES[name];
+    const others = othersOf(name);
     const command = `__claude_print_command ${name}`;
     return [
       "",
@@ -317,9 +325,9 @@ function fish(): string {
       ...(first === undefined ? [] : [
         line(`${command} && __claude_print_words 2`, `-a ${fishQuoted(first.choices.join(" "))}`),
       ]),
-      ...(second === undefined ? [] : [line(
-        `${command} && __claude_print_words 3`,
-        ...fishValues(valuesFor(second.placeholder)),
+      ...(others.values === "anything" ? [] : [line(
+        first === undefined ? command : `${command} && not __claude_print_words 2`,
+        ...fishValues(others.values),
       )]),
     ];
   });

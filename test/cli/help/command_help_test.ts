@@ -25,13 +25,15 @@ for (const command of COMMAND_NAMES) {
   });
 
   Deno.test(`${command} takes every flag that its help names`, async () => {
-    const { first, second } = COMMAND_SHAPES[command];
-    const operands = [first?.choices.at(-1), second && "x"].filter((word) => word !== undefined);
+    const { flags: shapes, first, operands = {} } = COMMAND_SHAPES[command];
     const flags = [...commandHelp(command).matchAll(/^ {2}(--[\w-]+)( <\w+>)?/gm)];
     for (const [, flag = "", value] of flags) {
+      const word = shapes.find(({ name }) => name === flag)?.goesWith?.[0] ??
+        first?.choices.at(-1) ?? "";
       const { kind } = await parseArguments([
         command,
-        ...operands,
+        ...word === "" ? [] : [word],
+        ...Array(operands[word]?.least ?? 0).fill("x"),
         ...BESIDE[command] ?? [],
         flag,
         ...value === undefined ? [] : [VALUES[flag] ?? "x"],

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { readCassette } from "../../src/cassette/read/read_cassette.ts";
-import { surveyCassette } from "../../src/cassette/read/survey_cassette.ts";
-import { cassetteInfo } from "../../src/commands/cassette_info.ts";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
+import { cassetteInfo } from "../../../src/commands/cassette/cassette_info.ts";
 
-const README = new URL("../../fixtures/recordings/readme", import.meta.url).pathname;
+const README = new URL("../../../fixtures/recordings/readme", import.meta.url).pathname;
 
 Deno.test("cassetteInfo() tells what is inside a recording of the first format", () => {
   const survey = surveyCassette(README);

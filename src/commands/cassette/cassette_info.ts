@@ -1,5 +1,5 @@
-import type { CassetteSurvey } from "../cassette/read/survey_cassette.ts";
-import { nameUnseen } from "../redaction/name_unseen.ts";
+import type { CassetteSurvey } from "../../cassette/read/survey_cassette.ts";
+import { nameUnseen } from "../../redaction/name_unseen.ts";
 
 /** A name and what is to be said of it; of what is missing nothing. */
 type Row = readonly [name: string, value: string | undefined];

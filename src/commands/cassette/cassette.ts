@@ -1,0 +1,25 @@
+import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
+
+/**
+ * Works with what a run recorded: replays it, draws it, or tells what is inside.
+ *
+ * @returns the exit code: 1 when what was to be the same is not
+ */
+export async function cassette(options: CassetteOptions): Promise<number> {
+  switch (options.action) {
+    case "replay": {
+      const { replayToStdout } = await import("./replay_to_stdout.ts");
+      return replayToStdout(options);
+    }
+    case "svg": {
+      const { printPicture } = await import("./print_picture.ts");
+      return await printPicture(options);
+    }
+    case "info": {
+      const { printInfo } = await import("./print_info.ts");
+      return printInfo(options);
+    }
+    default:
+      return options satisfies never;
+  }
+}

@@ -1,0 +1,23 @@
+import { openCassette } from "../../cassette/read/read_cassette.ts";
+import { replayCassette } from "../../cassette/replay/replay_cassette.ts";
+import type { Frame } from "../../wire/frame.ts";
+import { createOutputWriter } from "../../wire/output_writer.ts";
+import { print } from "../report/print.ts";
+
+/**
+ * Prints what a recorded run printed, and on stderr where this program would act otherwise.
+ *
+ * @returns the exit code: 1 if it would
+ */
+export function replayToStdout({ dir }: { readonly dir: string }): number {
+  const { frames, output, differences } = replayCassette(openCassette(dir));
+  const writer = createOutputWriter(output?.format ?? "stream-json", {
+    verbose: output?.verbose ?? false,
+    write: (text) => print(Deno.stdout, text),
+  });
+  // Whatever is on a tape was a frame of a run.
+  for (const { frame } of frames) writer.frame(frame as Frame);
+  writer.end();
+  for (const difference of differences) print(Deno.stderr, `${difference}\n`);
+  return differences.length === 0 ? 0 : 1;
+}
