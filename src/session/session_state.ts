@@ -158,7 +158,7 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly version?: string;
   /** The last screen looked at, what it asks, and since when it has asked that. */
   readonly screen?: { readonly screen: Screen; readonly asks: string; readonly since: number };
-  /** Keys pressed in dialogs so far. */
+  /** Keys pressed in dialogs since the child was busy last. */
   readonly dialogKeys: number;
   /** When the last of them was pressed. */
   readonly keyAt?: number;

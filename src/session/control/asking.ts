@@ -16,6 +16,7 @@ import type {
   CallbackHook,
   PromptTool,
   Question,
+  ToolCall,
   WaitingHook,
   WaitingMessage,
 } from "./question.ts";
@@ -269,10 +270,18 @@ function decide(
     ...decided(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
     ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
   ];
-  const next = decision.interrupt ? stopped(state) : stay(state);
+  const decisive = decision.asAsked ? withAllowed(state, call) : state;
+  const next = decision.interrupt ? stopped(decisive) : stay(decisive);
   // What stands on the screen now, if anything, is another dialog.
   const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
   return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);
+}
+
+function withAllowed(state: SessionState, allowed: ToolCall | undefined): SessionState {
+  const calls = state.calls.map((call) =>
+    call.id === allowed?.id ? { ...call, allowed: true } as const : call
+  );
+  return { ...state, calls };
 }
 
 /** Whoever could answer has gone. */

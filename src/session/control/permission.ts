@@ -72,6 +72,8 @@ export interface Decision {
   readonly outcome: Exclude<CallDecision, "withdrawn">;
   /** Whether the turn is to end with it. */
   readonly interrupt: boolean;
+  /** Whether it is a yes to the call as it was asked for. */
+  readonly asAsked?: true;
   /** The permission mode in which the session is then; absent where it stays as it is. */
   readonly mode?: string;
 }
@@ -105,6 +107,7 @@ export function decisionOf(
     return {
       outcome: "accepted",
       interrupt: false,
+      ...(isSame(updatedInput ?? input, input) ? { asAsked: true } : {}),
       ...(typeof mode === "string" ? { mode } : {}),
       reply: permissionReply({
         behavior,
@@ -130,6 +133,10 @@ export function decisionOf(
         'Expected {behavior: "allow", updatedInput?: object} or {behavior: "deny", message: string}',
     )
     : failedRequest("Error: the answer is no permission result");
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** The refusal of what could not be asked of a caller, as `claude -p` words it. */

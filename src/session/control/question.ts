@@ -54,6 +54,8 @@ export interface ToolCall {
   readonly agentId?: string;
   /** The input with which its permission has been asked for, as JSON: nobody is asked about a call twice. */
   readonly askedWith?: string;
+  /** Whether the caller has allowed it with that input. */
+  readonly allowed?: true;
   /** Whether its result has been told. */
   readonly returned?: true;
 }

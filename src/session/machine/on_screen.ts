@@ -1,3 +1,4 @@
+import { allowedOnScreen } from "../control/allowed_calls.ts";
 import { isAsking } from "../control/asking.ts";
 import { isInTasks, onTaskScreen } from "../control/stopping.ts";
 import { awaitEcho, extendStart } from "../beginning.ts";
@@ -20,8 +21,17 @@ const UNKNOWN_DIALOG_MS = 3000;
 const KEY_AGAIN_MS = 2000;
 /** How long a paste may be missed on the screen, from the first look. */
 const ECHO_PATIENCE_MS = 12_000;
-/** Bound on keys in dialogs: no known one needs more. */
+/** Bound on keys in dialogs until the child is busy: no known ones need more. */
 const MAX_DIALOG_KEYS = 20;
+
+/**
+ * What is done about a permission dialog whose call the caller has allowed. That answer takes it off the screen long
+ * before, but for a rule in `permissions.ask`.
+ */
+const ALLOWED: Pick<Dialog, "answer" | "patienceMs"> = {
+  answer: { kind: "choose", choice: /^Yes$/u },
+  patienceMs: 1500,
+};
 
 /** The screen as a person would see it: a dialog, a paste, or nothing to do. */
 export function onScreen(
@@ -36,10 +46,17 @@ export function onScreen(
   const choices = readChoices(screen);
   const text = compactText(screen);
   // What stands above a dialog may blink on, as a tool's name does in 2.1.168 and 2.1.197.
-  const asks = choices.length > 0 ? JSON.stringify([dialog?.name, choices]) : text;
+  const allowed = dialog?.name === "permission" ? allowedOnScreen(state, screen) : undefined;
+  const asks = choices.length > 0 ? JSON.stringify([dialog?.name, choices, allowed?.id]) : text;
   const since = state.screen?.asks === asks ? state.screen.since : at;
   const next: SessionState = { ...state, screen: { screen, asks, since } };
-  if (dialog !== undefined && mayBeDialog(next)) return answerDialog(next, { at, dialog, choices });
+  if (dialog !== undefined && mayBeDialog(next)) {
+    return answerDialog(next, {
+      at,
+      dialog: allowed === undefined ? dialog : { ...dialog, ...ALLOWED },
+      choices,
+    });
+  }
   if (choices.length > 0 && mayBeDialog(next)) {
     return at - since >= UNKNOWN_DIALOG_MS
       ? end(next, { kind: "dialog", screen })

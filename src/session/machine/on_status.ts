@@ -26,6 +26,7 @@ export function onStatus(
   if (isStale(state, told)) return stay(known);
   const next: SessionState = {
     ...known,
+    dialogKeys: status === "busy" ? 0 : state.dialogKeys,
     status: {
       status,
       ...(waitingFor === undefined ? {} : { waitingFor }),

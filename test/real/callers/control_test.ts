@@ -210,8 +210,14 @@ function orderOf(stdout: string): readonly string[] {
 }
 
 forEachVersion(
-  "a caller is asked after the frames of what it is asked about, as by claude -p",
+  "a caller is asked after the frames of what it is asked about, as by claude -p, though a rule says to ask",
   async (real) => {
+    const rules = { permissions: { ask: ["Bash(touch:*)"] } };
+    await Deno.mkdir(`${real.home.project}/.claude`);
+    await Deno.writeTextFile(
+      `${real.home.project}/.claude/settings.json`,
+      JSON.stringify(rules),
+    );
     const events = ["UserPromptSubmit", "PostToolUse", "PostToolBatch", "Stop"];
     const hooks = {
       ...Object.fromEntries(events.map((event) => [event, [{ hookCallbackIds: [event] }]])),

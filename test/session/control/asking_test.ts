@@ -37,6 +37,11 @@ const call = (session: Simulation, id = "toolu_1", input: unknown = INPUT) =>
     type: "assistant",
     message: { id: "m", model: "m", content: [{ type: "tool_use", id, name: "Bash", input }] },
   });
+const returned = (session: Simulation, id: string) =>
+  line(session, {
+    type: "user",
+    message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "" }] },
+  });
 const needsPermission = (
   session: Simulation,
   id: string,
@@ -291,14 +296,9 @@ Deno.test("a hook about what a tool has done is called after the call, and one a
   call(session);
   assertEquals(called(), ["PostToolUse"]);
   call(session, "toolu_2");
-  const returned = (id: string) =>
-    line(session, {
-      type: "user",
-      message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "" }] },
-    });
-  returned("toolu_1");
+  returned(session, "toolu_1");
   assertEquals(called().length, 1);
-  returned("toolu_2");
+  returned(session, "toolu_2");
   assertEquals(called(), events);
 });
 
@@ -426,4 +426,60 @@ Deno.test("a server's call ends in an error when the caller errs, says nothing o
   assertEquals(codes(), Array(4).fill(-32603));
   fromChild(session, { jsonrpc: "2.0", id: 5, method: "server/discover" });
   assertEquals([codes().at(-1), asked(session).length], [-32601, 3]);
+});
+
+/** The dialog of a call on the screen, which a rule keeps there whatever the hook says. */
+function stands(session: Simulation, command = INPUT.command): void {
+  session.draw(
+    ...["─".repeat(80), " Bash command", `   ${command}`, `   ${INPUT.description}`],
+    ...[" Do you want to proceed?", " ❯ 1. Yes", "   2. No"],
+  );
+  session.hear({ type: "status", status: "waiting", waitingFor: "permission prompt" });
+}
+
+Deno.test("a dialog that stands though its call was allowed is answered with a yes, a yes to something else is not", () => {
+  const pressed = (decision: unknown, ms: number, shown = INPUT.command) => {
+    const session = working();
+    call(session);
+    needsPermission(session, "7");
+    stands(session, shown);
+    session.wait(60_000);
+    const before = session.typed();
+    answer(session, decision);
+    session.wait(ms);
+    return session.typed().slice(before.length);
+  };
+  const yes = { behavior: "allow", updatedInput: INPUT };
+  assertEquals([pressed(yes, 2000), pressed(yes, 2500)], ["", "\r"]);
+  assertEquals(pressed({ behavior: "allow" }, 2500), "\r");
+  const ESCAPE = "\x1b";
+  for (const ms of [10_000, 11_000]) {
+    const typed = ms === 10_000 ? "" : ESCAPE;
+    assertEquals(pressed({ behavior: "deny", message: "No" }, ms), typed);
+    assertEquals(pressed({ behavior: "allow", updatedInput: { command: "ls" } }, ms), typed);
+    assertEquals(pressed(yes, ms, "touch other"), typed);
+  }
+});
+
+Deno.test("any number of calls are allowed that a rule asks about, and a key that shows nothing is not pressed for ever", () => {
+  const session = working();
+  const before = session.typed();
+  for (let count = 1; count <= 30; count++) {
+    const input = { ...INPUT, command: `touch ${count}` };
+    call(session, `toolu_${count}`, input);
+    needsPermission(session, `${count}`, input);
+    stands(session, input.command);
+    answer(session, { behavior: "allow" }, `q-${count}`);
+    session.wait(2500);
+    assertEquals(session.typed(), before + "\r".repeat(count));
+    session.draw("❯ ");
+    session.hear({ type: "status", status: "busy" });
+    returned(session, `toolu_${count}`);
+  }
+  call(session, "last");
+  needsPermission(session, "last");
+  stands(session);
+  answer(session, { behavior: "allow" }, "q-31");
+  session.wait(600_000);
+  assertEquals(session.ending()?.kind, "dialog");
 });

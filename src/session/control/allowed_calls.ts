@@ -1,0 +1,58 @@
+import { isJsonObject } from "../../transcript/json_object.ts";
+import { caretAtCursor } from "../terminal/choices.ts";
+import { compactText, type Screen } from "../terminal/screen.ts";
+import type { SessionState } from "../session_state.ts";
+import type { ToolCall } from "./question.ts";
+
+/** The rule above a dialog, at the terminal's edge: what stands inside is indented. */
+const RULE = /^\u2500{10,}$/u;
+
+/** Inputs that stand on the screen by their last name alone, or by their path from the working directory. */
+const PATHS = ["file_path", "notebook_path", "path"];
+
+/**
+ * The call that the permission dialog on the screen is about, if the caller has allowed it: Claude Code (2.1.168 to
+ * 2.1.330) heeds a rule in `permissions.ask` more than the hook that says so, and leaves the dialog standing.
+ *
+ * Every text of the call's input has to stand in the dialog, which one that is higher than the screen does not show;
+ * and of no call that might be meant as well the caller may have said nothing yet, or something else.
+ */
+export function allowedOnScreen({ calls }: SessionState, screen: Screen): ToolCall | undefined {
+  if (!calls.some(({ allowed }) => allowed)) return undefined;
+  const caretRow = caretAtCursor(screen);
+  if (caretRow === undefined) return undefined;
+  const rule = screen.lines.findLastIndex((line, row) => row < caretRow && RULE.test(line));
+  if (rule < 0) return undefined;
+  const dialog = worded(compactText({ ...screen, lines: screen.lines.slice(rule + 1, caretRow) }));
+  const shown = calls.filter((call) =>
+    !call.returned && textsOf(call).every((text) => dialog.includes(text))
+  );
+  return shown.every(({ allowed }) => allowed)
+    ? shown.find((call) => textsOf(call).length > 0)
+    : undefined;
+}
+
+/** What of a call a dialog about it shows, a line at a time. */
+function textsOf({ name, input, askedWith }: ToolCall): readonly string[] {
+  const asked: unknown = askedWith === undefined ? input : JSON.parse(askedWith);
+  return [
+    // The dialog of a server's tool names both; others have words of their own.
+    ...(name.startsWith("mcp__") ? name.split("__").slice(1) : []),
+    ...(isJsonObject(asked) ? Object.entries(asked) : []).flatMap(([key, value]) =>
+      textsIn(PATHS.includes(key) && typeof value === "string" ? value.split("/").at(-1) : value)
+    ),
+  ].flatMap((text) => text.split("\n").map(worded)).filter((line) => line !== "");
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/**
+ * Without white space, and without the lines that Claude Code draws beside a command, which the command may hold too. The
+ * name of a server's tool is drawn in words of its own.
+ */
+function worded(text: string): string {
+  return text.replaceAll(/[\s_\u2500-\u257f]/gu, "").toLowerCase();
+}

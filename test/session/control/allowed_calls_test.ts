@@ -1,0 +1,88 @@
+import { assertEquals } from "@std/assert";
+import { allowedOnScreen } from "../../../src/session/control/allowed_calls.ts";
+import type { ToolCall } from "../../../src/session/control/question.ts";
+import type { SessionState } from "../../../src/session/session_state.ts";
+import type { Screen } from "../../../src/session/terminal/screen.ts";
+import { readDialogRecordings } from "../terminal/dialog_recording.ts";
+import { eachScreen } from "../terminal/each_screen.ts";
+
+/** What the recorded dialogs are about. */
+const CALLS: Readonly<Record<string, Pick<ToolCall, "name" | "input">>> = {
+  "permission-bash": {
+    name: "Bash",
+    input: { command: "touch one.txt", description: "Run a command" },
+  },
+  "permission-edit": {
+    name: "Edit",
+    input: { file_path: "/tmp/project/a.txt", old_string: "one", new_string: "three" },
+  },
+  "permission-mcp-tool": { name: "mcp__alpha__shout", input: { text: "hi" } },
+};
+
+const TOUCH: ToolCall = { id: "1", name: "Bash", input: { command: "touch one" }, allowed: true };
+const RULE = "─".repeat(80);
+
+function screenOf(...lines: readonly string[]): Screen {
+  const all = [...lines, " Do you want to proceed?", " ❯ 1. Yes", "   2. No"];
+  return { lines: all, cursor: { row: all.length - 1, col: 2 } };
+}
+
+function pick(screen: Screen, ...calls: readonly ToolCall[]): string | undefined {
+  return allowedOnScreen({ calls } as unknown as SessionState, screen)?.id;
+}
+
+for (const [name, call] of Object.entries(CALLS)) {
+  Deno.test(`of the dialog ${name} the call that it is about is known, and no other`, async () => {
+    for (const { version, size, shown } of readDialogRecordings(name)) {
+      let screen: Screen = { lines: [], cursor: { row: 1, col: 1 } };
+      const text = shown.map((bytes) => new TextDecoder().decode(bytes)).join("");
+      await eachScreen([text], { size, see: (moment) => screen = moment.screen() });
+      const where = `${version} ${size.cols}x${size.rows}`;
+      const allowed = { ...call, id: "1", allowed: true } as const;
+      assertEquals(pick(screen, allowed), "1", where);
+      assertEquals(pick(screen, { ...call, id: "1" }), undefined, where);
+      const other = { ...(call.input as object), text: "ho", command: "touch two.txt" };
+      assertEquals(pick(screen, { ...allowed, input: other }), undefined, where);
+    }
+  });
+}
+
+Deno.test("a call is known by all that it is asked with, drawn over several rows and beside a frame", () => {
+  const command = 'touch "a │ b"\ncat <<E\n  x\nE';
+  const screen = screenOf(
+    RULE,
+    " Bash command",
+    ' │ touch "a │',
+    ' │ b"',
+    " │ cat <<E",
+    " │   x",
+    " │ E",
+  );
+  assertEquals(pick(screen, { ...TOUCH, input: { command } }), "1");
+  assertEquals(pick(screen, { ...TOUCH, input: { command: `${command}\nrm one` } }), undefined);
+  const asked = { ...TOUCH, askedWith: JSON.stringify({ command: "touch other" }) };
+  assertEquals(pick(screen, { ...asked, input: { command } }), undefined);
+});
+
+Deno.test("nothing is known of a dialog that may be about a call on which nobody has decided", () => {
+  const screen = screenOf(RULE, " Bash command", "   rm two # touch one");
+  const { allowed: _, ...other } = { ...TOUCH, id: "2", input: { command: "rm two # touch one" } };
+  assertEquals(pick(screen, TOUCH, other), undefined);
+  assertEquals(pick(screen, TOUCH, { ...other, allowed: true }), "1");
+  assertEquals(pick(screen, { ...TOUCH, returned: true }), undefined);
+});
+
+Deno.test("a call without words is known by nothing, and may be the one that is meant", () => {
+  const screen = screenOf(RULE, " Bash command", "   touch one");
+  const { allowed, ...other } = { ...TOUCH, id: "2", name: "Other", input: { deep: [1] } };
+  assertEquals(pick(screen, { ...other, allowed }), undefined);
+  assertEquals(pick(screen, other, TOUCH), undefined);
+});
+
+Deno.test("nothing is known of a dialog whose beginning is not on the screen", () => {
+  assertEquals(pick(screenOf(" Bash command", "   touch one"), TOUCH), undefined);
+  // What a command draws is indented.
+  const forged = screenOf(" Bash command", "   rm two", `   ${RULE}`, "   touch one");
+  assertEquals(pick(forged, TOUCH), undefined);
+  assertEquals(pick(screenOf("● Bash(touch one)", RULE, " Bash command"), TOUCH), undefined);
+});
