@@ -8,11 +8,11 @@ import { simulate, type Simulation } from "../simulation.ts";
 const INPUT = { command: "touch a", description: "Touch" };
 
 /** A session in a turn, whose caller is asked for permissions and has hooks. */
-function working(callbacks: readonly CallbackHook[] = []): Simulation {
+function working(callbacks: readonly CallbackHook[] = [], timeoutMs = 60_000): Simulation {
   const session = simulate({
     conversation: true,
     version: "2.1.330",
-    timeoutMs: 60_000,
+    timeoutMs,
     otherStopHooks: true,
     caller: { idPrefix: "q", permissions: true, callbacks, servers: ["calc"] },
   });
@@ -428,6 +428,8 @@ Deno.test("a server's call ends in an error when the caller errs, says nothing o
   assertEquals([codes().at(-1), asked(session).length], [-32601, 3]);
 });
 
+const HOUR = 3_600_000;
+
 /** The dialog of a call on the screen, which a rule keeps there whatever the hook says. */
 function stands(session: Simulation, command = INPUT.command): void {
   session.draw(
@@ -439,7 +441,7 @@ function stands(session: Simulation, command = INPUT.command): void {
 
 Deno.test("a dialog that stands though its call was allowed is answered with a yes, a yes to something else is not", () => {
   const pressed = (decision: unknown, ms: number, shown = INPUT.command) => {
-    const session = working();
+    const session = working([], HOUR);
     call(session);
     needsPermission(session, "7");
     stands(session, shown);
@@ -462,7 +464,7 @@ Deno.test("a dialog that stands though its call was allowed is answered with a y
 });
 
 Deno.test("any number of calls are allowed that a rule asks about, and a key that shows nothing is not pressed for ever", () => {
-  const session = working();
+  const session = working([], HOUR);
   const before = session.typed();
   for (let count = 1; count <= 30; count++) {
     const input = { ...INPUT, command: `touch ${count}` };
