@@ -78,7 +78,10 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   },
   cassette: {
     summary: "Replay, draw or look at what a run recorded with --record",
-    flags: [flag("--json", "With info: one JSON object instead of lines", ["info"])],
+    flags: [
+      flag("--json", "With info: one JSON object instead of lines", ["info"]),
+      flag("--split <bytes>", "With replay: in pieces of so many bytes", ["replay"]),
+    ],
     first: { name: "an action", choices: ["replay", "svg", "info"] },
     operands: { replay: CASSETTE, svg: CASSETTE, info: CASSETTE },
   },

@@ -20,6 +20,9 @@ interface Given {
   readonly rest: readonly string[];
 }
 
+/** The value of a flag; that which was given last, if there are several. */
+type LastValue = (name: string) => string | undefined;
+
 /**
  * Reads the rest of a command line whose first argument names a command.
  *
@@ -30,7 +33,7 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   if (given === "help") return { kind: "help", command };
   const { switches, values, operands: [first, second] } = given;
   const json = switches.has("--json");
-  const last = (name: string) => values.get(name)?.at(-1);
+  const last: LastValue = (name) => values.get(name)?.at(-1);
   switch (command) {
     case "doctor": {
       const claudeBinary = last("--claude-binary");
@@ -55,7 +58,7 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         } as ShimOptions,
       };
     case "cassette":
-      return { kind: "cassette", options: cassetteOptions(given) };
+      return { kind: "cassette", options: cassetteOptions({ ...given, last }) };
     case "relay":
       return { kind: "relay", options: relayOptions({ switches, values, last }) };
     case "completion":
@@ -65,11 +68,16 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   }
 }
 
-function cassetteOptions({ operands, switches }: Given): CassetteOptions {
+function cassetteOptions(
+  { operands, switches, last }: Given & { readonly last: LastValue },
+): CassetteOptions {
   const [action, dir = ""] = operands;
   const as = action as CassetteOptions["action"];
   switch (as) {
-    case "replay":
+    case "replay": {
+      const split = last("--split");
+      return { action: as, dir, ...(split === undefined ? {} : { split: pieceSize(split) }) };
+    }
     case "svg":
       return { action: as, dir };
     case "info":
@@ -79,10 +87,20 @@ function cassetteOptions({ operands, switches }: Given): CassetteOptions {
   }
 }
 
+/** The largest pieces of output, in bytes: so much is held in memory. */
+const LARGEST_PIECE = 1_000_000;
+
+function pieceSize(split: string): number {
+  const size = /^\d+$/u.test(split) ? Number(split) : NaN;
+  if (size >= 1 && size <= LARGEST_PIECE) return size;
+  throw new CliError(
+    `${READING}: --split "${split}" is no number of bytes from 1 to ${LARGEST_PIECE}`,
+    { suggestion: "Write it as --split 1, or leave it out" },
+  );
+}
+
 function relayOptions(
-  { switches, values, last }: Pick<Given, "switches" | "values"> & {
-    readonly last: (name: string) => string | undefined;
-  },
+  { switches, values, last }: Pick<Given, "switches" | "values"> & { readonly last: LastValue },
 ): RelayCommandOptions {
   const cache = last("--cache");
   if (cache === undefined || cache === "") {

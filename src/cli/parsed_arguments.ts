@@ -25,7 +25,13 @@ export type ShimOptions =
 
 /** What `claude-print cassette` was asked for; `dir` is the cassette's folder. */
 export type CassetteOptions =
-  | { readonly action: "replay" | "svg"; readonly dir: string }
+  | { readonly action: "svg"; readonly dir: string }
+  | {
+    readonly action: "replay";
+    readonly dir: string;
+    /** The size of the pieces in which output is replayed, in bytes; as it was recorded, if absent. */
+    readonly split?: number;
+  }
   | {
     readonly action: "info";
     readonly dir: string;

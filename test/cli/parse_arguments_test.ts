@@ -550,6 +550,10 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
     kind: "sweep",
     options: { dryRun: true, json: true },
   });
+  assertEquals(await parseArguments(["cassette", "replay", "x", "--split", "3"]), {
+    kind: "cassette",
+    options: { action: "replay", dir: "x", split: 3 },
+  });
   assertEquals(await parseArguments(["sweep", "-h"]), { kind: "help", command: "sweep" });
   assertEquals((await requestOf("-p", "doctor")).promptArgument, "doctor");
   assertEquals((await requestOf("--", "sweep")).promptArgument, "sweep");
@@ -560,6 +564,13 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
     const [argv, message] of [
       [["doctor", "--dry-run"], 'doctor does not take "--dry-run"'],
       [["cassette", "replay", "--json", "x"], 'cassette replay does not take "--json"'],
+      [["cassette", "svg", "--split", "1", "x"], 'cassette svg does not take "--split"'],
+      ...["0", "-1", "1.5", "1e3", "1000001", ""].map((size) =>
+        [
+          ["cassette", "replay", "x", `--split=${size}`],
+          `--split "${size}" is no number of bytes from 1 to 1000000`,
+        ] as const
+      ),
       [["sweep", "the floor"], 'sweep does not take "the floor"'],
       [["doctor", "--claude-binary"], "--claude-binary needs a value"],
     ] as const

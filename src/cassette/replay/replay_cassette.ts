@@ -1,9 +1,10 @@
 import { framesOn, type TapedFrame, type TapeEntry } from "../cassette.ts";
 import type { PlayedCast } from "../cast.ts";
 import { compareFrames } from "./compare_frames.ts";
+import { joinShellOutput } from "./join_shell_output.ts";
 import { replayCast } from "./replay_cast.ts";
 import type { Ending } from "../../session/effect.ts";
-import type { ResultFrame } from "../../wire/frame.ts";
+import type { AnyFrame, ResultFrame } from "../../wire/frame.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
 
 /** What became of a recorded run when this program's machines were given its inputs again. */
@@ -23,12 +24,18 @@ export interface CassetteReplay {
 /**
  * Replays a recorded run, without waiting and without Claude Code: its inputs go to this program's machines, and what
  * those do and say is compared with what was recorded.
+ *
+ * @param options.split gives them all output in pieces of so many bytes: what they do and say is to be the same
  */
 export function replayCassette(
   { cast, tape }: { readonly cast: PlayedCast; readonly tape: readonly TapeEntry[] },
+  { split }: { readonly split?: number | undefined } = {},
 ): CassetteReplay {
   const { output } = cast.header.claude_print;
-  const { ending, frames, differences } = replayCast(cast);
+  const { ending, frames, differences } = replayCast(cast, { split });
+  const comparable = split === undefined
+    ? (frames: readonly AnyFrame[]) => frames
+    : joinShellOutput;
   const taped = framesOn(tape);
   const result = taped.findLast(({ frame }) => frame.type === "result")?.frame;
   return {
@@ -36,10 +43,13 @@ export function replayCassette(
     ...(result === undefined ? {} : { result: result as ResultFrame }),
     ...(ending === undefined ? {} : { ending }),
     ...(output === undefined ? {} : { output }),
-    // A frame is compared as a line of JSON, which has no undefined.
     differences: output === undefined ? differences : [
       ...differences,
-      ...compareFrames(taped.map(({ frame }) => frame), JSON.parse(JSON.stringify(frames))),
+      ...compareFrames(
+        comparable(taped.map(({ frame }) => frame)),
+        // A frame is compared as a line of JSON, which has no undefined.
+        comparable(JSON.parse(JSON.stringify(frames))),
+      ),
     ],
   };
 }

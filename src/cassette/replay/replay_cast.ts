@@ -5,6 +5,7 @@ import type { PlayedCast } from "../cast.ts";
 import { castSteps } from "./cast_steps.ts";
 import { deedsOf, type OuterEffect } from "./deeds.ts";
 import { describeDifference } from "./describe_difference.ts";
+import { splitSteps } from "./split_steps.ts";
 
 /** What the machines did with the inputs of a cast. */
 export interface CastReplay {
@@ -22,8 +23,13 @@ export interface CastReplay {
  *
  * Deadlines and screens are inputs as they were recorded: these machines are not asked when they want them. The result
  * does not depend on how the terminal's output was cut into events.
+ *
+ * @param options.split cuts all output into pieces of so many bytes
  */
-export function replayCast(cast: PlayedCast): CastReplay {
+export function replayCast(
+  cast: PlayedCast,
+  { split }: { readonly split?: number | undefined } = {},
+): CastReplay {
   const { conversation, output } = cast.header.claude_print;
   let state = startConversation(conversation);
   let ending: Ending | undefined;
@@ -35,7 +41,8 @@ export function replayCast(cast: PlayedCast): CastReplay {
     const difference = describeDifference(deedsOf(recorded), deedsOf(now));
     if (difference !== undefined) differences.push(`At ${(at / 1000).toFixed(3)} s ${difference}`);
   };
-  for (const { input, effects, goesOn } of castSteps(cast)) {
+  const steps = castSteps(cast);
+  for (const { input, effects, goesOn } of split === undefined ? steps : splitSteps(steps, split)) {
     if (!goesOn) {
       compare();
       moment = { at: input.at, recorded: [], now: [] };

@@ -29,7 +29,8 @@ CLAUDE_PRINT_SHIM=off in the environment hands everything to the real claude.`,
     description: `Works with what a run recorded with --record <folder>.
 
 replay feeds the recorded run to this claude-print, prints the frames of its
-output, and says on stderr where this claude-print would act otherwise.
+output, and says on stderr where this claude-print would act otherwise; with
+--split, where it would if all output had come in pieces of so many bytes.
 svg prints the recorded terminal as an animated SVG picture.
 info tells what is inside: parts, versions, size, when, turns, frames by type,
 how it ended, and how many secrets were taken out.

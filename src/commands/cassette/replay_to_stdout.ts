@@ -1,5 +1,6 @@
 import { openCassette } from "../../cassette/read/read_cassette.ts";
 import { replayCassette } from "../../cassette/replay/replay_cassette.ts";
+import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 import type { Frame } from "../../wire/frame.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
 import { print } from "../report/print.ts";
@@ -9,8 +10,10 @@ import { print } from "../report/print.ts";
  *
  * @returns the exit code: 1 if it would
  */
-export function replayToStdout({ dir }: { readonly dir: string }): number {
-  const { frames, output, differences } = replayCassette(openCassette(dir));
+export function replayToStdout(
+  { dir, split }: Extract<CassetteOptions, { readonly action: "replay" }>,
+): number {
+  const { frames, output, differences } = replayCassette(openCassette(dir), { split });
   const writer = createOutputWriter(output?.format ?? "stream-json", {
     verbose: output?.verbose ?? false,
     write: (text) => print(Deno.stdout, text),

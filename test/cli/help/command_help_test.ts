@@ -11,6 +11,7 @@ const VALUES: Readonly<Record<string, string>> = {
   "--ignore": "/metadata/user_id",
   "--speed": "1",
   "--port": "0",
+  "--split": "1",
 };
 
 /** What a command cannot do without. */
