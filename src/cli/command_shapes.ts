@@ -77,13 +77,18 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, least: 0 } },
   },
   cassette: {
-    summary: "Replay, draw or look at what a run recorded with --record",
+    summary: "Replay, draw, compare or look at what a run recorded with --record",
     flags: [
-      flag("--json", "With info: one JSON object instead of lines", ["info"]),
+      flag("--json", "With info and diff: one JSON object", ["info", "diff"]),
       flag("--split <bytes>", "With replay: in pieces of so many bytes", ["replay"]),
     ],
-    first: { name: "an action", choices: ["replay", "svg", "info"] },
-    operands: { replay: CASSETTE, svg: CASSETTE, info: CASSETTE },
+    first: { name: "an action", choices: ["replay", "svg", "info", "diff"] },
+    operands: {
+      replay: CASSETTE,
+      svg: CASSETTE,
+      info: CASSETTE,
+      diff: { ...FOLDER, name: "the folders of two cassettes", least: 2, most: 2 },
+    },
   },
   relay: {
     summary: "Answer requests to the Messages API from what was recorded",

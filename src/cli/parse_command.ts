@@ -71,7 +71,7 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
 function cassetteOptions(
   { operands, switches, last }: Given & { readonly last: LastValue },
 ): CassetteOptions {
-  const [action, dir = ""] = operands;
+  const [action, dir = "", other = ""] = operands;
   const as = action as CassetteOptions["action"];
   switch (as) {
     case "replay": {
@@ -82,6 +82,8 @@ function cassetteOptions(
       return { action: as, dir };
     case "info":
       return { action: as, dir, json: switches.has("--json") };
+    case "diff":
+      return { action: as, dir, other, json: switches.has("--json") };
     default:
       return as satisfies never;
   }
@@ -227,12 +229,9 @@ function read(command: CommandName, argv: readonly string[]): Given | "help" {
   }
   const shape = shapes[wordOf()];
   if (shape !== undefined && operands.length - (first === undefined ? 0 : 1) < shape.least) {
-    const needs = shape.least === 1 ? shape.name : `${shape.name}, ${shape.least} times`;
     throw new CliError(
-      `${READING}: ${[command, ...operands.slice(0, 1)].join(" ")} needs ${needs}`,
-      {
-        suggestion,
-      },
+      `${READING}: ${[command, ...operands.slice(0, 1)].join(" ")} needs ${shape.name}`,
+      { suggestion },
     );
   }
   return { switches, values, operands, rest };

@@ -37,6 +37,13 @@ export type CassetteOptions =
     readonly dir: string;
     /** Whether what is told is for a machine. */
     readonly json: boolean;
+  }
+  | {
+    readonly action: "diff";
+    readonly dir: string;
+    /** The folder of the cassette with which it is compared. */
+    readonly other: string;
+    readonly json: boolean;
   };
 
 /** What `claude-print relay` was asked for. */

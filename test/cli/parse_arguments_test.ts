@@ -554,6 +554,10 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
     kind: "cassette",
     options: { action: "replay", dir: "x", split: 3 },
   });
+  assertEquals(await parseArguments(["cassette", "diff", "x", "y", "--json"]), {
+    kind: "cassette",
+    options: { action: "diff", dir: "x", other: "y", json: true },
+  });
   assertEquals(await parseArguments(["sweep", "-h"]), { kind: "help", command: "sweep" });
   assertEquals((await requestOf("-p", "doctor")).promptArgument, "doctor");
   assertEquals((await requestOf("--", "sweep")).promptArgument, "sweep");
@@ -564,6 +568,7 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
     const [argv, message] of [
       [["doctor", "--dry-run"], 'doctor does not take "--dry-run"'],
       [["cassette", "replay", "--json", "x"], 'cassette replay does not take "--json"'],
+      [["cassette", "diff", "x"], "cassette diff needs the folders of two cassettes"],
       [["cassette", "svg", "--split", "1", "x"], 'cassette svg does not take "--split"'],
       ...["0", "-1", "1.5", "1e3", "1000001", ""].map((size) =>
         [

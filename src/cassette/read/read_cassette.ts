@@ -1,12 +1,9 @@
-import { CliError } from "../../cli_error.ts";
 import { type Cassette, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
 import type { PlayedCast } from "../cast.ts";
-import { parseEvents, parseHeader } from "./parse_cast.ts";
-import { damagedLine } from "./parse_lines.ts";
-import { partLines } from "./part_lines.ts";
+import { openCast } from "./open_cast.ts";
 import { parseMeta } from "./parse_meta.ts";
 import { parseTape } from "./parse_tape.ts";
-import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
+import { missingPart, readPart } from "./read_part.ts";
 
 /** The largest file that is read, in bytes: the longest string that V8 makes is a little longer. */
 const LIMIT = 500_000_000;
@@ -22,10 +19,13 @@ export function openCassette(
   const [metaPath, castPath, tapePath] = [META_FILE, CAST_FILE, TAPE_FILE].map((name) =>
     `${folder}/${name}`
   ) as [string, string, string];
-  const meta = textOf(metaPath);
+  const text = textOf(metaPath);
+  const meta = text === undefined ? undefined : parseMeta(text, { path: metaPath });
+  const cast = openCast(castPath);
+  if (cast === undefined) throw missingPart(castPath);
   return {
-    ...(meta === undefined ? {} : { meta: parseMeta(meta, { path: metaPath }) }),
-    cast: openCast(castPath),
+    ...(meta === undefined ? {} : { meta }),
+    cast,
     tape: parseTape(required(tapePath), { path: tapePath }),
   };
 }
@@ -40,23 +40,10 @@ export function readCassette(folder: string): Cassette {
   return { ...rest, cast: { header, events: [...events] } };
 }
 
-function openCast(path: string): PlayedCast {
-  const lines = partLines(path);
-  if (lines === undefined) throw missing(path);
-  const first = lines.next();
-  if (first.done) throw damagedLine(1, { path, what: "the header is missing" });
-  const header = parseHeader(first.value, { path });
-  return { header, events: parseEvents(lines, { path, header }) };
-}
-
 function required(path: string): string {
   const text = textOf(path);
-  if (text === undefined) throw missing(path);
+  if (text === undefined) throw missingPart(path);
   return text;
-}
-
-function missing(path: string): CliError {
-  return new CliError(`Cannot read ${path}: it does not exist`, { suggestion: NAME_A_CASSETTE });
 }
 
 function textOf(path: string): string | undefined {

@@ -28,3 +28,8 @@ export function readPart(
 
 /** What helps where there is no cassette. */
 export const NAME_A_CASSETTE = "Name the folder that a run was given with --record";
+
+/** The error for a part that has to be there. */
+export function missingPart(path: string): CliError {
+  return new CliError(`Cannot read ${path}: it does not exist`, { suggestion: NAME_A_CASSETTE });
+}

@@ -34,6 +34,8 @@ output, and says on stderr where this claude-print would act otherwise; with
 svg prints the recorded terminal as an animated SVG picture.
 info tells what is inside: parts, versions, size, when, turns, frames by type,
 how it ended, and how many secrets were taken out.
+diff says where two recorded conversations part: the turn, and what was said or
+done there. Ids, times, costs and which model spoke do not count.
 
 A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
 with the frames and the lines of the caller, and meta.json. Keys and tokens are
@@ -41,7 +43,7 @@ taken out; the prompt, the answers and all that stood on Claude Code's screen
 are in it.`,
     closing: `Exit codes:
   0    all is well; replay: this claude-print does what the recorded one did
-  1    replay: it does something else
+  1    replay: it does something else; diff: the conversations part
   2    the cassette cannot be read`,
   },
   relay: {

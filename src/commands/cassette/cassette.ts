@@ -1,7 +1,7 @@
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 
 /**
- * Works with what a run recorded: replays it, draws it, or tells what is inside.
+ * Works with what a run recorded: replays it, draws it, compares it, or tells what is inside.
  *
  * @returns the exit code: 1 when what was to be the same is not
  */
@@ -18,6 +18,10 @@ export async function cassette(options: CassetteOptions): Promise<number> {
     case "info": {
       const { printInfo } = await import("./print_info.ts");
       return printInfo(options);
+    }
+    case "diff": {
+      const { printDifference } = await import("./print_difference.ts");
+      return printDifference(options);
     }
     default:
       return options satisfies never;

@@ -1,0 +1,75 @@
+import { CliError } from "../../cli_error.ts";
+import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
+import type { CassetteMeta } from "../cassette_meta.ts";
+import type { PlayedCast } from "../cast.ts";
+import { openCast } from "./open_cast.ts";
+import { parseMeta } from "./parse_meta.ts";
+import { parseEntry } from "./parse_tape.ts";
+import { partLines } from "./part_lines.ts";
+import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
+
+/** The largest `meta.json` that is read, in bytes. */
+const LARGEST_META = 1_000_000;
+
+/** A recorded conversation. */
+export interface OpenedConversation {
+  /** What is known of it; absent from recordings that were made before there was any. */
+  readonly meta?: CassetteMeta;
+  /** What was recorded of each Claude Code that it was held with; of one without a cast its tape. */
+  readonly children: readonly OpenedChild[];
+}
+
+/** What was recorded of one Claude Code. */
+export type OpenedChild =
+  | { readonly cast: PlayedCast }
+  | { readonly tape: readonly TapeEntry[] };
+
+/**
+ * Opens a recorded conversation: the cassette in a folder, and those of further Claude Codes in its folders `2`, `3` and
+ * so on.
+ *
+ * @throws {CliError} when there is none, it is of a later format or damaged; for events by way of what is returned
+ */
+export function openConversation(folder: string): OpenedConversation {
+  const metaPath = `${folder}/${META_FILE}`;
+  const bytes = readPart(metaPath, { limit: LARGEST_META });
+  const meta = bytes && parseMeta(new TextDecoder().decode(bytes), { path: metaPath });
+  const children: OpenedChild[] = [];
+  for (let number = 1;; number++) {
+    const child = number === 1 ? openChild(folder) : openFurther(`${folder}/${number}`);
+    if (child === undefined) break;
+    children.push(child);
+  }
+  if (children.length === 0) {
+    throw new CliError(`Cannot read ${folder}: it has neither ${CAST_FILE} nor ${TAPE_FILE}`, {
+      suggestion: NAME_A_CASSETTE,
+    });
+  }
+  return { ...(meta === undefined ? {} : { meta }), children };
+}
+
+/** What is in a folder of the cassette's own; a link may lead anywhere. */
+function openFurther(folder: string): OpenedChild | undefined {
+  try {
+    return Deno.lstatSync(folder).isDirectory ? openChild(folder) : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function openChild(folder: string): OpenedChild | undefined {
+  const cast = openCast(`${folder}/${CAST_FILE}`);
+  if (cast !== undefined) return { cast };
+  const path = `${folder}/${TAPE_FILE}`;
+  const lines = partLines(path);
+  if (lines === undefined) return undefined;
+  let last = 0;
+  return {
+    tape: Array.from(lines, (line) => {
+      const entry = parseEntry(line, { path, last });
+      last = entry.at;
+      return entry;
+    }),
+  };
+}

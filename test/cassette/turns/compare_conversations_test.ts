@@ -1,0 +1,75 @@
+import { assertEquals } from "@std/assert";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { compareConversations } from "../../../src/cassette/turns/compare_conversations.ts";
+import {
+  type ConversationStep,
+  conversationSteps,
+  stepsOnTape,
+} from "../../../src/cassette/turns/conversation_steps.ts";
+import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
+import { RECORDED_RUNS } from "../recorded_runs.ts";
+import { fixtureTurns } from "./fixture_turns.ts";
+
+const stepsOf = (name: string) => conversationSteps([fixtureTurns(name)]);
+
+Deno.test("compareConversations() finds the same in a run of two versions, but for their models", () => {
+  for (const run of ["answer", "conversation", "resumed", "stopped", "timeout", "tools"]) {
+    const [one, other] = [stepsOf(`2.1.197/${run}`), stepsOf(`2.1.330/${run}`)];
+    const { parting, models, common } = compareConversations(one, other);
+    assertEquals([parting, models], [undefined, [["claude-opus-4-8"], ["claude-opus-5-5"]]], run);
+    assertEquals(common.steps, one.length, run);
+  }
+});
+
+Deno.test("compareConversations() finds where two conversations part, and what is there", () => {
+  const steps: readonly ConversationStep[] = [
+    { turn: 1, content: { kind: "prompt", content: "Hi" } },
+    { turn: 1, content: { kind: "answer", text: "Hello from /tmp/one" }, model: "a" },
+    { turn: 2, content: { kind: "prompt", content: "Look" } },
+    { turn: 2, content: { kind: "call", tool: "Bash", input: { command: "ls", timeout: 1 } } },
+  ];
+  const compared = (...more: readonly ConversationStep["content"][]) =>
+    compareConversations(steps, [
+      ...steps.slice(0, 3),
+      ...more.map((content) => ({ turn: 2, content })),
+    ]);
+  // A temporary folder is another one in each run.
+  const elsewhere = steps.with(1, {
+    turn: 1,
+    content: { kind: "answer", text: "Hello from /tmp/two" },
+    model: "b",
+  });
+  assertEquals(compareConversations(steps, elsewhere), {
+    common: { turns: 2, steps: 4 },
+    turns: [2, 2],
+    models: [["a"], ["b"]],
+  });
+  const call = { kind: "call", tool: "Bash", input: { command: "ls -l", timeout: 1 } } as const;
+  assertEquals(compared(call).parting, {
+    turn: 2,
+    one: steps[3]?.content ?? call,
+    other: call,
+    difference: { pointer: "/input/command", one: '"ls"', other: '"ls -l"' },
+  });
+  const over = compared();
+  assertEquals(over.common, { turns: 1, steps: 3 });
+  assertEquals([over.parting?.one?.kind, over.parting?.other], ["call", undefined]);
+  const nothing = compareConversations([], steps);
+  assertEquals([nothing.common, nothing.turns], [{ turns: 0, steps: 0 }, [0, 2]]);
+});
+
+Deno.test("a tape alone says the same of a conversation as its cast", () => {
+  for (const { name, cassette: { tape, cast } } of RECORDED_RUNS) {
+    // A run's prompt is on no tape, nor is what it went on with.
+    const spoken = (steps: readonly ConversationStep[]) =>
+      steps.map(({ content }) => content).filter(({ kind }) => kind !== "prompt");
+    const recorded = recordedTurns(cast);
+    const ofCast = spoken(conversationSteps([{ ...recorded, earlier: [] }]));
+    assertEquals(spoken(stepsOnTape(tape)), ofCast, name);
+  }
+  const { tape } = readCassette(
+    new URL("../../../fixtures/recordings/runs/2.1.330/conversation", import.meta.url).pathname,
+  );
+  const prompts = stepsOnTape(tape).filter(({ content }) => content.kind === "prompt");
+  assertEquals(prompts.map(({ turn }) => turn), [1, 2, 3, 4, 5]);
+});

@@ -1,0 +1,75 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { rebuildTranscript } from "../../../src/cassette/turns/rebuild_transcript.ts";
+import type { RecordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
+import { CliError } from "../../../src/cli_error.ts";
+import { isPrompt, parseEntry } from "../../../src/transcript/entry.ts";
+import { fixtureTurns } from "./fixture_turns.ts";
+
+const SESSION = "11111111-2222-4333-8444-555555555555";
+
+/** What is said in a transcript that is rebuilt up to a turn, and what was said after it. */
+function rebuilt(children: readonly RecordedTurns[], at: number) {
+  const { text, prompts } = rebuildTranscript(children, { at, sessionId: SESSION });
+  const lines = text.split("\n").filter((line) => line !== "");
+  const spoken = lines.map(parseEntry).flatMap((entry) => {
+    if (entry?.type === "user" && isPrompt(entry)) return [`${entry.message.content}`];
+    return entry?.type === "assistant" ? entry.message.content.map(({ text }) => text) : [];
+  });
+  const sessions = new Set(lines.flatMap((line) => JSON.parse(line).sessionId ?? []));
+  return { spoken, after: prompts.map(({ text }) => text), sessions: [...sessions] };
+}
+
+for (const version of ["2.1.197", "2.1.330"]) {
+  Deno.test(`rebuildTranscript() keeps the turns up to one: ${version}`, () => {
+    const talk = [fixtureTurns(`${version}/conversation`)];
+    const [one, two, three, four] = [
+      "One. [[wait 400]] [[say first]]",
+      "Two. [[say second]]",
+      "Three. [[say third]]",
+      "Four. [[say fourth]]",
+    ] as const;
+    assertEquals(rebuilt(talk, 0), {
+      spoken: [],
+      after: [one, two, three, "/login", four],
+      sessions: [],
+    });
+    assertEquals(rebuilt(talk, 1), {
+      spoken: [one, "first"],
+      after: [two, three, "/login", four],
+      sessions: [SESSION],
+    });
+    const both = [one, "first", two, three, "second", "third"];
+    assertEquals([rebuilt(talk, 2).spoken, rebuilt(talk, 2).after], [both, ["/login", four]]);
+    // A command that Claude Code answers by itself leaves nothing.
+    assertEquals([rebuilt(talk, 3).spoken, rebuilt(talk, 3).after], [both, [four]]);
+    assertEquals([rebuilt(talk, 4).spoken, rebuilt(talk, 4).after], [
+      [...both, four, "fourth"],
+      [],
+    ]);
+  });
+
+  Deno.test(`rebuildTranscript() begins with what was resumed, whoever went on with it: ${version}`, () => {
+    const resumed = fixtureTurns(`${version}/resumed`);
+    const before = ["Begin [[say begun]]", "begun"];
+    assertEquals(rebuilt([resumed], 0).spoken, before);
+    const all = [...before, "And again [[say again]]", "again"];
+    assertEquals(rebuilt([resumed], 1).spoken, all);
+    // The second Claude Code had all that the first one had.
+    const talk = fixtureTurns(`${version}/conversation`);
+    assertEquals(rebuilt([talk, resumed], 4).after, ["And again [[say again]]"]);
+    assertEquals(rebuilt([talk, resumed], 5).spoken, all);
+  });
+
+  Deno.test(`rebuildTranscript() parts no turns that were answered together: ${version}`, () => {
+    assertThrows(
+      () => rebuilt([fixtureTurns(`${version}/followed`)], 1),
+      CliError,
+      "Cannot fork at turn 1: turn 2 was answered together with it",
+    );
+    assertThrows(
+      () => rebuilt([fixtureTurns(`${version}/tools`)], 2),
+      CliError,
+      "Cannot fork at turn 2: the recording has 1 turn",
+    );
+  });
+}

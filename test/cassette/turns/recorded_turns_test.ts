@@ -1,0 +1,49 @@
+import { assertEquals } from "@std/assert";
+import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
+import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
+import { RECORDED_RUNS } from "../recorded_runs.ts";
+import { fixtureTurns } from "./fixture_turns.ts";
+
+/** What was said in each turn, and what the last line of its transcript is. */
+function outline(name: string) {
+  return fixtureTurns(name).turns.map(({ prompts, entries, result }) => [
+    prompts.map(({ text }) => text),
+    entries.length > 0,
+    result["result"],
+  ]);
+}
+
+Deno.test("recordedTurns() finds as many turns as there are results on the tape", () => {
+  for (const { name, folder, cassette } of RECORDED_RUNS) {
+    const { turns, unanswered } = recordedTurns(cassette.cast);
+    assertEquals([turns.length, unanswered], [surveyCassette(folder).turns, []], name);
+  }
+});
+
+for (const version of ["2.1.197", "2.1.330"]) {
+  Deno.test(`recordedTurns() tells what was said in each turn, and what it added: ${version}`, () => {
+    assertEquals(outline(`${version}/conversation`), [
+      [["One. [[wait 400]] [[say first]]"], true, "first"],
+      [["Two. [[say second]]", "Three. [[say third]]"], true, "third"],
+      [["/login"], false, "/login isn't available in this environment."],
+      [["Four. [[say fourth]]"], true, "fourth"],
+    ]);
+    // It went on by itself.
+    const [first, second] = outline(`${version}/background`);
+    assertEquals([first?.[2], second], ["started", [[], true, "done"]]);
+    const { earlier, turns } = fixtureTurns(`${version}/resumed`);
+    assertEquals([earlier.length > 0, turns.length], [true, 1]);
+  });
+
+  Deno.test(`recordedTurns() of a recording that stops keeps what was not answered: ${version}`, () => {
+    const run = RECORDED_RUNS.find(({ name }) => name === `${version}/conversation`);
+    const { header, events = [] } = run?.cassette.cast ?? {};
+    if (header === undefined) throw new Error("There is no such recording");
+    const last = events.findLastIndex(({ code, data }) =>
+      code === "h" && data.startsWith('{"type":"message"')
+    );
+    const { turns, unanswered } = recordedTurns({ header, events: events.slice(0, last + 1) });
+    assertEquals(turns.length, 3);
+    assertEquals(unanswered.map(({ text }) => text), ["Four. [[say fourth]]"]);
+  });
+}
