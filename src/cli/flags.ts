@@ -153,6 +153,7 @@ export const FLAGS: readonly Flag[] = [
     choices: ["fail", "record"],
   }),
   own("--allow-upstream", "With it, let --on-miss record ask the API under CI=true too"),
+  own("--deterministic", "Let Claude Code send the same requests in each run, byte for byte"),
   own("--inject <how>", "How the prompt enters Claude Code: stdin (default) or paste", {
     choices: ["stdin", "paste"],
   }),

@@ -175,6 +175,7 @@ export function requestOf(
     ...present("shellOutput", shellOutput),
     exactStream,
     ...present("apiCassette", apiCassetteOf({ last, given })),
+    deterministic: given("--deterministic"),
     asksCaller: promptTool === "stdio" && asks,
     ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
     outputFormat,

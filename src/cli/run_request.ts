@@ -62,6 +62,8 @@ export type RunRequest = {
     /** Whether the API may be asked under `CI=true` too. */
     readonly allowUpstream: boolean;
   };
+  /** Whether Claude Code's requests are to be the same in each run. */
+  readonly deterministic: boolean;
   /** Whether the caller is asked for permissions on stdout: `--permission-prompt-tool stdio`. */
   readonly asksCaller: boolean;
   /** The tool of an MCP server that is asked for permissions. */

@@ -5,6 +5,7 @@ import { createRedactor } from "../redaction/redact.ts";
 import { openApiCassette } from "../relay/api_cassette.ts";
 import { passOn } from "../relay/pass_on.ts";
 import { type Answer, startRelay } from "../relay/relay.ts";
+import { steadyRequest } from "../relay/steady_request.ts";
 import { upstreamClient } from "../relay/upstream_client.ts";
 import { watched } from "../relay/watched.ts";
 import type { Environment } from "../sandbox/environment.ts";
@@ -29,15 +30,19 @@ const MOST_TROUBLES = 5;
 
 /**
  * Puts a relay between a child and the API that it would ask: to hear what that streams, to answer from a cassette of
- * it, or both.
+ * it, to ask the same in each run, or for several of these.
  *
  * @throws {CliError} where nothing can be put between the two, or the cassette cannot be read
  */
 export function startApiRelay(
-  { env, exactStream, apiCassette }: RunOrder,
+  { env, exactStream, apiCassette, deterministic }: RunOrder,
   { settings, sessionId }: Pick<RunFacts, "settings"> & { readonly sessionId: string },
 ): ApiRelay {
-  const flag = apiCassette === undefined ? "--exact-stream" : "--api-cassette";
+  const flag = apiCassette !== undefined
+    ? "--api-cassette"
+    : deterministic === true
+    ? "--deterministic"
+    : "--exact-stream";
   const upstream = upstreamOf({ env, settings, flag });
   using undo = new DisposableStack();
   const troubles: string[] = [];
@@ -59,8 +64,11 @@ export function startApiRelay(
       if (troubles.length < MOST_TROUBLES) troubles.push(line);
     },
   }).answer;
+  const steady: Answer = deterministic === true
+    ? (request, gone) => answer(steadyRequest(request), gone)
+    : answer;
   const source = exactStream ? new StreamSource({ sessionId }) : undefined;
-  const heard = source === undefined ? answer : watched(answer, source.watch);
+  const heard = source === undefined ? steady : watched(steady, source.watch);
   const relay = undo.use(startRelay({ answer: heard }));
   const stack = undo.move();
   return {

@@ -73,7 +73,8 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   });
   undo.defer(() => removeRunFolder(owner));
   // Whatever is answered without a child asks nothing.
-  const isRelayed = order.exactStream === true || order.apiCassette !== undefined;
+  const isRelayed = order.exactStream === true || order.apiCassette !== undefined ||
+    order.deterministic === true;
   const relay = isRelayed && needsChild(gated)
     ? undo.use(
       (await import("./api_relay.ts")).startApiRelay(order, {

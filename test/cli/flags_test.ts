@@ -26,6 +26,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--trace",
     "--stream-text",
     "--exact-stream",
+    "--deterministic",
     "--inject",
     "--shim-for",
     "--version",

@@ -4,6 +4,7 @@ import type { FramesOptions } from "../../frames/telling/frames_state.ts";
 import { callerServersOf, type Decisions, shellOutputOf, toolPrefix } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
+import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
 import { mayHaveOtherStopHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
@@ -127,8 +128,7 @@ function framesOptions(
     permissionMode: mode,
     apiKeySource: apiKeySource(env, valuesOf(facts.settings)),
     ...outputStyle(valuesOf(facts.settings)),
-    // A restricted session has none.
-    ...(hookless !== undefined || order.forwarded.includes("--restricted") ? {} : { memoryPath }),
+    ...(hookless !== undefined || hasNoMemory(order) ? {} : { memoryPath }),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
     ...(betas.length === 0 ? {} : { betas }),
     denialMessages: [DENIAL_MESSAGE],
@@ -161,6 +161,12 @@ function framesOptions(
       : { output: order.jsonSchema === undefined ? "initialized" : true }),
     ...byMessage(order, facts),
   };
+}
+
+/** Whether there is no place for memory: in a restricted session, and where it is switched off. */
+function hasNoMemory({ forwarded, env, deterministic }: RunOrder): boolean {
+  return forwarded.includes("--restricted") ||
+    isSwitchedOn({ ...env, ...sameRequests({ deterministic }) }[WITHOUT_MEMORY]);
 }
 
 /** What is asked of fast mode, by a flag before settings; those of files do not count. */

@@ -10,6 +10,7 @@ import { ignoredRules } from "./ignored_rules.ts";
 import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
+import { sameRequests } from "./same_requests.ts";
 import { settingsWarnings } from "./settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment } from "../../sandbox/child/child_environment.ts";
@@ -75,7 +76,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     login: facts.login,
     settings: valuesOf(facts.settings),
   });
-  const variables = { ...asked, ...facts.relayVariables };
+  const variables = { ...asked, ...sameRequests(order), ...facts.relayVariables };
   const args = argsOf(order, { ...decided, parts });
   const { userConfig, scheduledTasks } = facts;
   const environment = { configDir, tempDir, userConfig, scheduledTasks };

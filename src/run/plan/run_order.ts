@@ -60,6 +60,8 @@ export interface RunOrder extends Limits {
   readonly shellOutput?: NonNullable<FramesOptions["shellOutput"]>;
   readonly exactStream?: boolean;
   readonly apiCassette?: ApiCassetteOrder;
+  /** Whether requests to the API are to be the same in each run. */
+  readonly deterministic?: boolean;
   /** Whether the caller is asked for permissions, by the control protocol. */
   readonly asksCaller?: boolean;
   /** The tool of an MCP server that is asked in the caller's place. */

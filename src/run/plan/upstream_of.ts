@@ -31,12 +31,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const BASE_URL = "ANTHROPIC_BASE_URL";
 
 /** A flag that puts a relay between Claude Code and its API. */
-type RelayFlag = "--exact-stream" | "--api-cassette";
+type RelayFlag = "--exact-stream" | "--api-cassette" | "--deterministic";
 
 const WITHOUT: Readonly<Record<RelayFlag, string>> = {
   "--exact-stream": "Leave out --exact-stream: text comes in whole lines then",
   "--api-cassette":
     "Leave out --api-cassette, or run where Claude Code asks the Messages API itself",
+  "--deterministic":
+    "Leave out --deterministic, or run where Claude Code asks the Messages API itself",
 };
 
 /**

@@ -624,6 +624,43 @@ rule("what asks a relay is told so by its environment, and by settings that win 
   },
 });
 
+rule(
+  "a deterministic run is without memory, the state of a repository and a checksum in each request",
+  {
+    see: (planned) => [
+      ...["DISABLE_AUTO_MEMORY", "DISABLE_GIT_INSTRUCTIONS", "ATTRIBUTION_HEADER"].map((name) =>
+        planned.env[`CLAUDE_CODE_${name}`]
+      ),
+      settingsOf(planned).env,
+      planned.conversation.frames.memoryPath !== undefined,
+    ],
+    rows: {
+      "others are not": { is: [undefined, undefined, undefined, undefined, true] },
+      "whatever settings say": {
+        order: { deterministic: true },
+        facts: {
+          relayVariables: { ANTHROPIC_BASE_URL: "http://relay" },
+          settings: [from("project", { env: { CLAUDE_CODE_ATTRIBUTION_HEADER: "1" } })],
+        },
+        is: [
+          ...["1", "1", "0"],
+          {
+            ANTHROPIC_BASE_URL: "http://relay",
+            CLAUDE_CODE_ATTRIBUTION_HEADER: "0",
+            CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
+            CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS: "1",
+          },
+          false,
+        ],
+      },
+      "memory can be left out by itself": {
+        order: { env: { ...PLAIN_ORDER.env, CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1" } },
+        is: ["1", undefined, undefined, undefined, false],
+      },
+    },
+  },
+);
+
 rule("hooks are registered where something hangs on them", {
   see: (planned) => Object.keys(settingsOf(planned).hooks),
   rows: {
