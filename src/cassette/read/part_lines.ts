@@ -1,3 +1,4 @@
+import { CliError } from "../../cli_error.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
 import { damagedLine, type ParsedLine, parseLine } from "./parse_lines.ts";
 import { readPart } from "./read_part.ts";
@@ -6,6 +7,13 @@ import { readPart } from "./read_part.ts";
 const CHUNK = 1024 * 1024;
 /** The longest line that is read, in bytes: more than any run writes. */
 const LONGEST_LINE = 64 * CHUNK;
+
+/** Who is told what of the lines. */
+interface LineOptions {
+  readonly onBytes?: (count: number) => void;
+  /** Takes what is wrong with a line, and the next one is read; without it that is the end. */
+  readonly onDamage?: (error: CliError, line: number) => void;
+}
 
 /**
  * Reads a part of a cassette that holds a JSON value a line, line by line, so that it takes no more memory than its longest
@@ -17,7 +25,7 @@ const LONGEST_LINE = 64 * CHUNK;
  */
 export function partLines(
   path: string,
-  options: { readonly onBytes?: (count: number) => void } = {},
+  options: LineOptions = {},
 ): Generator<ParsedLine, undefined> | undefined {
   const first = readPart(path, { limit: Infinity, most: CHUNK });
   return first && linesBehind(first, { ...options, path });
@@ -25,12 +33,18 @@ export function partLines(
 
 function* linesBehind(
   first: Uint8Array<ArrayBuffer>,
-  { path, onBytes = () => {} }: {
-    readonly path: string;
-    readonly onBytes?: (count: number) => void;
-  },
+  { path, onBytes = () => {}, onDamage }: LineOptions & { readonly path: string },
 ): Generator<ParsedLine, undefined> {
   const splitter = createLineSplitter();
+  const read = (line: string, number: number, isLast: boolean): readonly ParsedLine[] => {
+    try {
+      return parseLine(line, { number, path, isLast });
+    } catch (error) {
+      if (onDamage === undefined || !(error instanceof CliError)) throw error;
+      onDamage(error, number);
+      return [];
+    }
+  };
   let number = 0;
   let from = 0;
   let pending = 0;
@@ -40,7 +54,7 @@ function* linesBehind(
     for (const line of splitter.push(chunk)) {
       number++;
       pending = 0;
-      yield* parseLine(line, { number, path, isLast: false });
+      yield* read(line, number, false);
     }
     pending += chunk.length;
     if (pending > LONGEST_LINE) {
@@ -48,6 +62,6 @@ function* linesBehind(
     }
     chunk = readPart(path, { limit: Infinity, from, most: CHUNK }) ?? new Uint8Array();
   }
-  yield* parseLine(splitter.remainder(), { number: number + 1, path, isLast: true });
+  yield* read(splitter.remainder(), number + 1, true);
   return undefined;
 }

@@ -18,6 +18,8 @@ const EVENTS = "PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Noti
   "PermissionRequest, PermissionDenied, Setup, TeammateIdle, TaskCreated, TaskCompleted, " +
   "Elicitation, ElicitationResult, ConfigChange, WorktreeCreate, WorktreeRemove, " +
   "InstructionsLoaded, CwdChanged, FileChanged, DirectoryAdded, MessageDisplay";
+/** The same, one by one. */
+export const HOOK_EVENTS: readonly string[] = EVENTS.split(", ");
 
 /** Hooks that may forbid something: 2.1.330 leaves all settings out where it cannot load one of them. */
 const GUARDS = ["PreToolUse", "PermissionRequest"];
@@ -85,7 +87,7 @@ function skippedHooks(hooks: unknown): readonly SettingsFault[] {
     }. This field was ignored.`;
     return [{ path: "hooks", message }];
   }
-  const known = new Set(EVENTS.split(", "));
+  const known = new Set(HOOK_EVENTS);
   return Object.entries(hooks).flatMap(([event, matchers]) => {
     const path = `hooks.${event}`;
     if (!known.has(event)) {

@@ -1,0 +1,53 @@
+import { DRIFT_CHECKS, type Finding, type Found, type Place, THIS_PROGRAM } from "./finding.ts";
+
+/** How many different findings are told apart: a person reads no more, and a file may hold any number. */
+const MOST = 1000;
+/** Most characters of a name that is told. */
+const LONGEST = 200;
+
+/** Counts what is found: the same thing is told once. */
+export class Findings {
+  readonly #all = new Map<string, Finding>();
+  #left = 0;
+
+  /** @param options.by who does not know it */
+  add(
+    found: Found,
+    { place, by = THIS_PROGRAM }: { readonly place: Place; readonly by?: string },
+  ): void {
+    const where = short(found.where);
+    const what = short(found.what);
+    const key = JSON.stringify([by, found.check, where, what]);
+    const known = this.#all.get(key);
+    if (known !== undefined) {
+      this.#all.set(key, { ...known, count: known.count + 1 });
+    } else if (this.#all.size < MOST) {
+      this.#all.set(key, { by, check: found.check, where, what, count: 1, first: place });
+    } else {
+      this.#left++;
+    }
+  }
+
+  /** How many more there were than are told apart. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** All of them, by who does not know them, by check and by name. */
+  sorted(): readonly Finding[] {
+    return [...this.#all.values()].toSorted((one, other) =>
+      compare(one.by, other.by) ||
+      DRIFT_CHECKS.indexOf(one.check) - DRIFT_CHECKS.indexOf(other.check) ||
+      compare(one.where, other.where) || compare(one.what, other.what)
+    );
+  }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function short(text: string): string {
+  const characters = Array.from(text.slice(0, 2 * LONGEST + 2));
+  return characters.length <= LONGEST ? text : `${characters.slice(0, LONGEST).join("")}…`;
+}

@@ -1,0 +1,81 @@
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+import type { Piece } from "./piece.ts";
+
+/** The fields of a piece in the recordings of a version. */
+export interface KnownFields {
+  /** Those that it has had every time, and often enough to say so. */
+  readonly always: ReadonlySet<string>;
+  readonly sometimes: ReadonlySet<string>;
+}
+
+/** What the recordings of this project have of Claude Code. */
+export interface Known {
+  /** The versions that were recorded, from the oldest to the newest. */
+  readonly versions: readonly string[];
+  /** Questions to the terminal, as `probeIn()` calls them. */
+  readonly probes: ReadonlySet<string>;
+  /** Pieces by sort and name. */
+  readonly shapes: ReadonlyMap<string, KnownShape>;
+}
+
+/** A piece in all recordings. */
+export interface KnownShape {
+  /** The fields that it has had in any of them. */
+  readonly ever: ReadonlySet<string>;
+  readonly byVersion: ReadonlyMap<string, KnownFields>;
+}
+
+/** What is known, as it is written down: the fields of a piece in one text, with "?" behind those that it has sometimes. */
+export interface KnownFile {
+  readonly versions: readonly string[];
+  readonly probes: readonly string[];
+  readonly shapes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** By what a piece is found. */
+export function shapeKey({ sort, name }: Pick<Piece, "sort" | "name">): string {
+  return `${sort} ${name}`;
+}
+
+/** Reads what is known. */
+export function readKnown({ versions, probes, shapes }: KnownFile): Known {
+  return {
+    versions,
+    probes: new Set(probes),
+    shapes: new Map(
+      Object.entries(shapes).map(([key, texts]) => {
+        const byVersion = new Map(
+          Object.entries(texts).map(([version, text]) => [version, fieldsIn(text)]),
+        );
+        const ever = [...byVersion.values()].flatMap(({ always, sometimes }) => [
+          ...always,
+          ...sometimes,
+        ]);
+        return [key, { ever: new Set(ever), byVersion }];
+      }),
+    ),
+  };
+}
+
+function fieldsIn(text: string): KnownFields {
+  const words = text === "" ? [] : text.split(" ");
+  return {
+    always: new Set(words.filter((word) => !word.endsWith("?"))),
+    sometimes: new Set(words.flatMap((word) => word.endsWith("?") ? [word.slice(0, -1)] : [])),
+  };
+}
+
+/**
+ * The fields that a piece has to have: those that it always has had in the recorded version that is next before its own,
+ * or the oldest one; of a piece without a version, in the newest.
+ */
+export function needed(
+  known: Known,
+  piece: Piece,
+  version: string | undefined,
+): ReadonlySet<string> {
+  const base = version === undefined
+    ? known.versions.at(-1)
+    : known.versions.findLast((each) => isVersionAtLeast(version, each)) ?? known.versions[0];
+  return known.shapes.get(shapeKey(piece))?.byVersion.get(base ?? "")?.always ?? new Set();
+}
