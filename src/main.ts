@@ -72,6 +72,10 @@ async function main(argv: readonly string[]): Promise<number> {
         const { relay } = await import("./commands/relay.ts");
         return await relay(command.options);
       }
+      case "drift": {
+        const { drift } = await import("./commands/drift/drift.ts");
+        return drift(command.options);
+      }
       case "completion": {
         const { completion } = await import("./cli/help/completion.ts");
         print(Deno.stdout, completion(command.shell));

@@ -5,6 +5,7 @@ export const COMMAND_NAMES = [
   "shim",
   "cassette",
   "relay",
+  "drift",
   "completion",
   "man",
 ] as const;
@@ -106,6 +107,22 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--port <number>", "The port to listen on (default: a free one)"),
       flag("--stats", "Print at the end what happened, as JSON"),
     ],
+  },
+  drift: {
+    summary: "Look what recordings hold that is not as it is known",
+    flags: [
+      flag("--json", "One JSON object instead of a table"),
+      flag("--allow-empty", "Succeed where there is nothing to check"),
+      flag("--input-name <file>", "The tape in each folder, as input.jsonl"),
+    ],
+    operands: {
+      "": {
+        name: "a cassette, a tape or a folder of them",
+        placeholder: "path",
+        least: 1,
+        most: 1000,
+      },
+    },
   },
   completion: {
     summary: "Print the completions of the command line for a shell",

@@ -61,6 +61,18 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       return { kind: "cassette", options: cassetteOptions({ ...given, last }) };
     case "relay":
       return { kind: "relay", options: relayOptions({ switches, values, last }) };
+    case "drift": {
+      const inputName = last("--input-name");
+      return {
+        kind: "drift",
+        options: {
+          paths: given.operands,
+          json,
+          allowEmpty: switches.has("--allow-empty"),
+          ...(inputName === undefined ? {} : { inputName }),
+        },
+      };
+    }
     case "completion":
       return { kind: "completion", shell: first as Shell };
     case "man":

@@ -68,6 +68,17 @@ export type RelayCommandOptions = {
   readonly stats: boolean;
 };
 
+/** What `claude-print drift` was asked for. */
+export type DriftOptions = {
+  /** Cassettes, tapes and folders of them. */
+  readonly paths: readonly string[];
+  readonly json: boolean;
+  /** Whether it is well that nothing is there to check. */
+  readonly allowEmpty: boolean;
+  /** What the tape in each folder is called. */
+  readonly inputName?: string;
+};
+
 /** A shell whose completions can be printed. */
 export type Shell = "bash" | "zsh" | "fish";
 
@@ -81,5 +92,6 @@ export type ParsedArguments =
   | { readonly kind: "shim"; readonly options: ShimOptions }
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }
+  | { readonly kind: "drift"; readonly options: DriftOptions }
   | { readonly kind: "completion"; readonly shell: Shell }
   | { readonly kind: "man" };

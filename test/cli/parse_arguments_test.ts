@@ -552,6 +552,10 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
     kind: "sweep",
     options: { dryRun: true, json: true },
   });
+  assertEquals(await parseArguments(["drift", "a", "b", "--json", "--input-name=c"]), {
+    kind: "drift",
+    options: { paths: ["a", "b"], json: true, allowEmpty: false, inputName: "c" },
+  });
   assertEquals(await parseArguments(["cassette", "replay", "x", "--split", "3"]), {
     kind: "cassette",
     options: { action: "replay", dir: "x", split: 3 },

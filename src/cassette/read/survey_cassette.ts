@@ -7,8 +7,8 @@ import { parseMeta } from "./parse_meta.ts";
 import { parseEntry } from "./parse_tape.ts";
 import { partLines } from "./part_lines.ts";
 import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
-import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { isTooDeep } from "../../wire/json_text.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { jsonObjectIn } from "../../wire/json_object_in.ts";
 
 /** The largest `meta.json` that is read, in bytes. */
 const LARGEST_META = 1_000_000;
@@ -128,7 +128,7 @@ function surveyCast(path: string) {
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
     events++;
-    const effect = code === "d" ? jsonIn(data) : undefined;
+    const effect = code === "d" ? jsonObjectIn(data) : undefined;
     if (effect?.type === "report" && isJsonObject(effect["report"])) {
       exitCode = Number(effect["report"]["exitCode"]);
     }
@@ -160,14 +160,4 @@ function surveyTape(path: string) {
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
   return { bytes, kinds, read, written, turns, last };
-}
-
-function jsonIn(text: string): JsonObject | undefined {
-  if (isTooDeep(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -61,6 +61,19 @@ sequence takes the next exchange of a conversation, whatever is asked.`,
   1    something was not, or could not be written
   2    the relay cannot listen, or a file of the cassette cannot be read`,
   },
+  drift: {
+    description: `Looks at cassettes, tapes and folders of them for what claude-print does not
+know: lines it could not read, types of frames, lines, events and blocks,
+fields that are new or gone, events of hooks, dialogs, and what Claude Code asks
+the terminal. What is known was measured from recordings of several versions.
+
+Under GITHUB_ACTIONS each difference is an annotation too, and the summary of
+the step has them all as a table.`,
+    closing: `Exit codes:
+  0    all is as it is known
+  1    something is not, or there was nothing to check
+  2    a path does not exist, or it cannot be told what is a cassette there`,
+  },
   completion: {
     description: `Prints the completions of the command line for a shell.
 

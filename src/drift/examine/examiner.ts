@@ -1,16 +1,16 @@
-import { asText, isJsonObject, type JsonObject } from "../transcript/json_object.ts";
-import { isTooDeep } from "../wire/json_text.ts";
-import { SCANNER_START, scanTerminal } from "../session/terminal/terminal_scanner.ts";
-import type { Screen } from "../session/terminal/screen.ts";
-import { otherFields } from "./checks/other_fields.ts";
-import { rejectedFrame } from "./checks/rejected_frame.ts";
-import { rejectedLine } from "./checks/rejected_line.ts";
-import { NOTHING_SEEN, seeEnd, type SeenDialogs, seeScreen } from "./checks/unknown_dialog.ts";
-import { unknownProbe } from "./checks/unknown_probe.ts";
-import { unknownType } from "./checks/unknown_type.ts";
-import type { Found } from "./finding.ts";
-import type { Known } from "./known.ts";
-import { type Piece, pieceOfHook, piecesOfEvent, piecesOfFrame, piecesOfLine } from "./piece.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { jsonObjectIn } from "../../wire/json_object_in.ts";
+import { SCANNER_START, scanTerminal } from "../../session/terminal/terminal_scanner.ts";
+import type { Screen } from "../../session/terminal/screen.ts";
+import { otherFields } from "../checks/other_fields.ts";
+import { rejectedFrame } from "../checks/rejected_frame.ts";
+import { rejectedLine } from "../checks/rejected_line.ts";
+import { NOTHING_SEEN, seeEnd, type SeenDialogs, seeScreen } from "../checks/unknown_dialog.ts";
+import { unknownProbe } from "../checks/unknown_probe.ts";
+import { unknownType } from "../checks/unknown_type.ts";
+import type { Found } from "../finding.ts";
+import type { Known } from "../known.ts";
+import { type Piece, pieceOfHook, piecesOfEvent, piecesOfFrame, piecesOfLine } from "../piece.ts";
 
 /** An event of a cast. */
 interface CastEventLike {
@@ -27,6 +27,8 @@ export interface Examiner {
   readonly event: (event: CastEventLike) => readonly Found[];
   /** The version of Claude Code, once it is known. */
   readonly version: () => string | undefined;
+  /** Takes the version of Claude Code from where it is told, unless it is known already. */
+  readonly learn: (version: unknown) => void;
 }
 
 /** @param options.version the version of Claude Code; absent where the recording has yet to say it */
@@ -96,11 +98,11 @@ export function createExaminer(
         return scanned.tokens.flatMap((token) => unknownProbe(token, known));
       }
       case "h": {
-        const value = jsonIn(data);
+        const value = jsonObjectIn(data);
         return value === undefined ? [] : input(value, at);
       }
       case "d": {
-        const ending = jsonIn(data)?.ending;
+        const ending = jsonObjectIn(data)?.ending;
         if (!isJsonObject(ending) || ending.kind !== "dialog" || !isScreen(ending.screen)) {
           return [];
         }
@@ -110,17 +112,7 @@ export function createExaminer(
         return [];
     }
   };
-  return { frame, event, version: () => version };
-}
-
-function jsonIn(text: string): JsonObject | undefined {
-  if (isTooDeep(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return { frame, event, version: () => version, learn };
 }
 
 /** Rows and columns of it may be missing: what is read is its lines and where the cursor is. */

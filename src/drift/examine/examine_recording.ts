@@ -1,13 +1,13 @@
-import { CliError } from "../cli_error.ts";
-import { parseEntry } from "../cassette/read/parse_tape.ts";
-import { parseEvent, parseHeader } from "../cassette/read/parse_cast.ts";
-import type { ParsedLine } from "../cassette/read/parse_lines.ts";
-import { partLines } from "../cassette/read/part_lines.ts";
-import type { CastHeader } from "../cassette/cast.ts";
-import type { JsonObject } from "../transcript/json_object.ts";
+import { CliError } from "../../cli_error.ts";
+import { parseEntry } from "../../cassette/read/parse_tape.ts";
+import { parseEvent, parseHeader } from "../../cassette/read/parse_cast.ts";
+import type { ParsedLine } from "../../cassette/read/parse_lines.ts";
+import { partLines } from "../../cassette/read/part_lines.ts";
+import type { CastHeader } from "../../cassette/cast.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
-import type { Findings } from "./findings.ts";
-import type { Known } from "./known.ts";
+import type { Findings } from "../findings.ts";
+import type { Known } from "../known.ts";
 
 /** The files of a recording. */
 export interface RecordingFiles {
@@ -39,11 +39,7 @@ export function examineRecording(
   },
 ): Examined {
   // The cast is first: it says earlier which version of Claude Code it is.
-  const header = cast === undefined ? undefined : headerOf(cast);
-  const examiner = createExaminer({
-    known,
-    version: version ?? header?.claude_print.claude_version,
-  });
+  const examiner = createExaminer({ known, version });
   const events = cast === undefined ? 0 : examineCast(cast, { examiner, findings });
   const frames = tape === undefined ? 0 : examineTape(tape, { examiner, findings, onFrame });
   return { version: examiner.version(), frames, events };
@@ -76,11 +72,16 @@ function examineTape(
 
 function examineCast(path: string, { examiner, findings }: Looking): number {
   let header: CastHeader | undefined;
+  let isForeign = false;
   let events = 0;
   let last = 0;
   each(path, { findings, part: "cast" }, (line) => {
+    if (isForeign) return;
     if (header === undefined) {
+      isForeign = true;
       header = parseHeader(line, { path });
+      isForeign = false;
+      examiner.learn(header.claude_print.claude_version);
       return;
     }
     const event = parseEvent(line, { path, header, last });
@@ -90,17 +91,6 @@ function examineCast(path: string, { examiner, findings }: Looking): number {
     for (const found of examiner.event(event)) findings.add(found, { place });
   });
   return events;
-}
-
-/** The first line of a cast, if it is a header. */
-function headerOf(path: string): CastHeader | undefined {
-  try {
-    const first = partLines(path)?.next();
-    return first === undefined || first.done ? undefined : parseHeader(first.value, { path });
-  } catch (error) {
-    if (error instanceof CliError) return undefined;
-    throw error;
-  }
 }
 
 /** Goes through the lines of a file. What is wrong with one is found, and the next one is read. */

@@ -1,0 +1,49 @@
+import type { Finding } from "../../drift/finding.ts";
+
+/** What came of a look for drift. */
+export interface DriftReport {
+  readonly recordings: number;
+  readonly frames: number;
+  readonly events: number;
+  /** How many recordings there are of each version of Claude Code; of an unknown one by "". */
+  readonly versions: Readonly<Record<string, number>>;
+  /** Who was asked beside this program, such as `claude-agent-sdk 0.2.187 (Python)`. */
+  readonly sdks: readonly string[];
+  /** The Claude Code that did the same again, if one did. */
+  readonly against?: string;
+  readonly findings: readonly Finding[];
+  /** How many more there are than are told apart. */
+  readonly left: number;
+}
+
+/** What was looked at, in a sentence without its end. */
+export function checkedWords(
+  { recordings, frames, events, versions, ...rest }: DriftReport,
+): string {
+  const { sdks, against } = rest;
+  if (recordings === 0) return "Nothing was found to check";
+  const of = Object.entries(versions).toSorted(([one], [other]) => one < other ? -1 : 1)
+    .map(([version, number]) => `${number} of ${version === "" ? "an unknown version" : version}`);
+  return [
+    `Checked ${count(recordings, "recording")} (${of.join(", ")})`,
+    `${count(frames, "frame")}, ${count(events, "event")} of terminals`,
+    ...(sdks.length === 0 ? [] : [`with ${sdks.join(" and ")}`]),
+    ...(against === undefined ? [] : [`against Claude Code ${against}`]),
+  ].join("; ");
+}
+
+/** What came of it, in a few words. */
+export function verdictWords({ findings, left }: DriftReport): string {
+  if (findings.length === 0) return "no drift";
+  const more = left === 0 ? "" : `, and ${left} more that are not told apart`;
+  return `${count(findings.length, "difference")}${more}`;
+}
+
+/** What an SDK's or this program's finding is about, in one text. */
+export function placeWords({ first: { path, line } }: Finding): string {
+  return line === 0 ? path : `${path}:${line}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

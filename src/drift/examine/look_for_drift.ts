@@ -1,0 +1,92 @@
+import { CAST_FILE, META_FILE, TAPE_FILE } from "../../cassette/cassette.ts";
+import type { CassetteMeta } from "../../cassette/cassette_meta.ts";
+import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
+import { parseMeta } from "../../cassette/read/parse_meta.ts";
+import { readPart } from "../../cassette/read/read_part.ts";
+import { CliError } from "../../cli_error.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { examineRecording } from "./examine_recording.ts";
+import type { Place } from "../finding.ts";
+import type { Findings } from "../findings.ts";
+import type { Known } from "../known.ts";
+
+/** The largest `meta.json` that is read, in bytes. */
+const LARGEST_META = 1_000_000;
+
+/** What was looked at. */
+export interface Checked {
+  /** Cassettes and tapes in which there was something. */
+  readonly recordings: number;
+  readonly frames: number;
+  /** Events of terminals. */
+  readonly events: number;
+  /** How many recordings there are of each version of Claude Code; of an unknown one by "". */
+  readonly versions: ReadonlyMap<string, number>;
+}
+
+/** Who else looks at frames. */
+export type OnFrame = (frame: JsonObject, place: Place) => void;
+
+/** Looks at all that is in cassettes and tapes. */
+export function lookForDrift(
+  cassettes: readonly FoundCassette[],
+  { known, findings, onFrame = () => {} }: {
+    readonly known: Known;
+    readonly findings: Findings;
+    readonly onFrame?: OnFrame;
+  },
+): Checked {
+  let recordings = 0;
+  let frames = 0;
+  let events = 0;
+  const versions = new Map<string, number>();
+  for (const cassette of cassettes) {
+    const files = filesOf(cassette, findings);
+    if (files === undefined) continue;
+    const { tape = "" } = files;
+    const found = readOrTell(cassette.path, findings, () =>
+      examineRecording(files, {
+        known,
+        findings,
+        onFrame: (frame, line) => onFrame(frame, { path: tape, line }),
+      }));
+    if (found === undefined || found.frames + found.events === 0) continue;
+    recordings++;
+    frames += found.frames;
+    events += found.events;
+    const version = found.version ?? "";
+    versions.set(version, (versions.get(version) ?? 0) + 1);
+  }
+  return { recordings, frames, events, versions };
+}
+
+/** Where the parts of a cassette are; nothing of one that is not of a known format. */
+function filesOf({ kind, path }: FoundCassette, findings: Findings) {
+  if (kind === "tape") return { tape: path };
+  const meta = `${path}/${META_FILE}`;
+  const read = readOrTell<Partial<CassetteMeta>>(meta, findings, () => {
+    const bytes = readPart(meta, { limit: LARGEST_META });
+    return bytes === undefined ? {} : parseMeta(new TextDecoder().decode(bytes), { path: meta });
+  });
+  return read && {
+    cast: `${path}/${CAST_FILE}`,
+    tape: `${path}/${TAPE_FILE}`,
+    version: read.claude_code,
+  };
+}
+
+/** What is read, or nothing: then it is found why. */
+function readOrTell<Value>(
+  path: string,
+  findings: Findings,
+  read: () => Value,
+): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    const place = { path, line: 0 };
+    findings.add({ check: "frame rejected", where: "file", what: error.message }, { place });
+    return undefined;
+  }
+}
