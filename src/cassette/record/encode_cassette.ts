@@ -13,15 +13,17 @@ export function encodeEvent({ at, code, data }: CastEvent): string {
   return `${jsonLine([Number((at / 1000).toFixed(6)), code, data])}\n`;
 }
 
-/**
- * An entry as a line of a tape's file: its time in milliseconds.
- *
- * In ASCII, as Python's `json` writes it: what reads a tape there may take more characters for the end of a line than
- * JSON does, and the bytes for those of another encoding.
- */
+/** An entry as a line of a tape's file: its time in milliseconds. */
 export function encodeEntry({ at, dir, ...payload }: TapeEntry): string {
-  const line = JSON.stringify({ dir, at: Number(at.toFixed(3)), ...payload });
-  return `${line.replace(/[\x7f-\uffff]/g, escaped)}\n`;
+  return `${asciiJson({ dir, at: Number(at.toFixed(3)), ...payload })}\n`;
+}
+
+/**
+ * A value as JSON in ASCII, as Python's `json` writes it: what reads a tape there may take more characters for the end of
+ * a line than JSON does, and the bytes for those of another encoding.
+ */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[\x7f-\uffff]/g, escaped);
 }
 
 /** What is known of a cassette as the text of its file. */

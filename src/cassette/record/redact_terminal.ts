@@ -1,13 +1,9 @@
+import { ESCAPE, LAYOUT, readAsDrawn } from "./read_as_drawn.ts";
 import { type Redact, REDACTED, redactedGaps, redactPieces } from "./redact_pieces.ts";
 
-/** Control sequences and other escapes, ECMA-48; strings, such as titles, are left to be read as they are. */
-// deno-lint-ignore no-control-regex
-const ESCAPE = /\x1b(?:\[[0-?]*[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
 /** A sequence that has only begun at the end of what was written. */
 // deno-lint-ignore no-control-regex
 const BEGUN_ESCAPE = /\x1b(?:\[[0-?]*)?[ -/]*$/u;
-/** What belongs to the layout of a screen and not to a word on it. */
-const LAYOUT = /[\s│|]/u;
 
 /**
  * Redacts what was written to a terminal, piece by piece. A secret is found although it is drawn in several colours, or
@@ -72,7 +68,7 @@ function redactDrawn(
     let isMarked = false;
     for (let at = start; at < end; at++) {
       while (at >= (parts[index + 1]?.at ?? Infinity)) index++;
-      const part = parts[index] as DrawnPart;
+      const part = parts[index] as NonNullable<(typeof parts)[number]>;
       const place = part.place + at - part.at;
       if (part.place < 0 || LAYOUT.test(text.charAt(at))) continue;
       out.add(place);
@@ -104,41 +100,4 @@ function withoutPlaces(
     if (!options.out.has(place)) text += piece.charAt(at);
   }
   return text;
-}
-
-/** A part of the text as it is drawn. */
-interface DrawnPart {
-  /** Where it begins in that text. */
-  readonly at: number;
-  /** Where it was written; -1 for a blank that was not. */
-  readonly place: number;
-}
-
-/** The text as a person would read it. */
-function readAsDrawn(
-  written: string,
-): { readonly text: string; readonly parts: readonly DrawnPart[] } {
-  const parts: DrawnPart[] = [];
-  const texts: string[] = [];
-  let length = 0;
-  const add = (text: string, place: number) => {
-    if (text === "") return;
-    parts.push({ at: length, place });
-    texts.push(text);
-    length += text.length;
-  };
-  let end = 0;
-  for (const match of written.matchAll(ESCAPE)) {
-    add(written.slice(end, match.index), end);
-    add(drawnInPlaceOf(match[1] ?? ""), -1);
-    end = match.index + match[0].length;
-  }
-  add(written.slice(end), end);
-  return { text: texts.join(""), parts };
-}
-
-/** What a person sees where a sequence moves the cursor. */
-function drawnInPlaceOf(final: string): string {
-  if (final === "C" || final === "G") return " ";
-  return final !== "" && "ABEFHdf".includes(final) ? "\n" : "";
 }

@@ -1,0 +1,31 @@
+import type { ParsedLine } from "../read/parse_lines.ts";
+import type { TraceCollector } from "../../redaction/traces/learn_traces.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
+
+/** Learns of whom a cast tells: by its header, its inputs and what was done. */
+export function learnFromCast(lines: Iterable<ParsedLine>, collector: TraceCollector): void {
+  for (const { value } of lines) {
+    const [, code, data] = Array.isArray(value) ? value as readonly unknown[] : [];
+    if (code === undefined) collector.value(value);
+    else if ((code === "h" || code === "d") && typeof data === "string") learnJson(data, collector);
+  }
+}
+
+/** Learns of whom a tape tells: by its frames, and the lines of the caller. */
+export function learnFromTape(lines: Iterable<ParsedLine>, collector: TraceCollector): void {
+  for (const { value } of lines) {
+    collector.value(value);
+    const { data } = Object(value) as { readonly data?: unknown };
+    if (typeof data === "string") learnJson(data, collector);
+  }
+}
+
+/** Learns from a text of JSON, if it is one. */
+export function learnJson(text: string, collector: TraceCollector): void {
+  if (isTooDeep(text)) return;
+  try {
+    collector.value(JSON.parse(text));
+  } catch {
+    collector.text(text);
+  }
+}

@@ -1,0 +1,47 @@
+import { createHeldQueue, type HeldQueue } from "../record/held_queue.ts";
+import type { StreamPiece } from "../record/redact_stream.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { PartScrubber } from "./part_scrubber.ts";
+import { endedStream, streamedText } from "./streamed_text.ts";
+
+/** Values in their order, of which some hold pieces of texts that go on in later ones. */
+export interface ScrubbedStreams {
+  readonly queue: HeldQueue<string>;
+  /** Adds a value, and what becomes a line of it once it is known. */
+  readonly add: (value: JsonObject, line: (value: JsonObject) => string) => void;
+}
+
+/** @param take takes each line */
+export function scrubStreams(
+  scrubber: PartScrubber,
+  take: (line: string) => void,
+): ScrubbedStreams {
+  const queue = createHeldQueue<string>(take);
+  const streams = new Map<string, (text: string) => StreamPiece>();
+  const last = new Map<string, StreamPiece>();
+  return {
+    queue,
+    add: (value, line) => {
+      const ended = endedStream(value);
+      if (ended !== undefined) {
+        for (const name of [...last.keys()].filter((name) => name.startsWith(ended))) {
+          last.get(name)?.settle();
+          last.delete(name);
+          streams.delete(name);
+        }
+      }
+      const piece = streamedText(value);
+      if (piece === undefined) {
+        // It need not wait for others, but has its place behind them.
+        const made = line(scrubber.value(value));
+        queue.add(made);
+        return;
+      }
+      const stream = streams.get(piece.stream) ?? scrubber.stream();
+      streams.set(piece.stream, stream);
+      const held = stream(piece.text);
+      last.set(piece.stream, held);
+      queue.addMade(held, (text) => line(scrubber.value(piece.replaced(text))));
+    },
+  };
+}

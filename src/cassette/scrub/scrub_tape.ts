@@ -1,0 +1,51 @@
+import type { ParsedLine } from "../read/parse_lines.ts";
+import { parseEntry } from "../read/parse_tape.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
+import { asciiJson } from "../record/encode_cassette.ts";
+import type { PartScrubber } from "./part_scrubber.ts";
+import { scrubStreams } from "./scrub_streams.ts";
+
+/**
+ * Scrubs the lines of a tape's file, in whichever of the formats that `parseTape()` reads.
+ *
+ * @param options.path the file, for errors
+ * @param options.take takes each line, without its end
+ * @throws {CliError} as `parseEntry()` does
+ */
+export function scrubTape(
+  lines: Iterable<ParsedLine>,
+  { path, scrubber, take }: {
+    readonly path: string;
+    readonly scrubber: PartScrubber;
+    readonly take: (line: string) => void;
+  },
+): void {
+  const { queue, add } = scrubStreams(scrubber, take);
+  for (const line of lines) {
+    const entry = parseEntry(line, { path, last: 0 });
+    // What parseEntry() has read is an object.
+    const value = line.value as JsonObject;
+    if (entry.dir === "write") {
+      queue.add(asciiJson({ ...value, data: scrubLine(entry.data, scrubber) }));
+      continue;
+    }
+    const isWrapped = isJsonObject(value["frame"]) && value["frame"] === entry.frame;
+    add(entry.frame, (frame) => asciiJson(isWrapped ? { ...value, frame } : frame));
+  }
+  queue.end();
+}
+
+/** A line of the caller, as it was where nothing in it has changed. */
+function scrubLine(data: string, scrubber: PartScrubber): string {
+  const [, text = "", end = ""] = /^([^]*?)(\s*)$/u.exec(data) ?? [];
+  if (isTooDeep(text)) return scrubber.text(data);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return scrubber.text(data);
+  }
+  const scrubbed = JSON.stringify(scrubber.value(value));
+  return scrubbed === JSON.stringify(value) ? data : scrubbed + end;
+}

@@ -1,0 +1,64 @@
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+
+/** A piece of a text in a frame or an input. */
+export interface StreamedText {
+  /** Which text it is of. */
+  readonly stream: string;
+  readonly text: string;
+  /** The frame or the input with another piece in its place. */
+  readonly replaced: (text: string) => JsonObject;
+}
+
+/** The fields in which deltas of the API have a text. */
+const DELTA_FIELDS = ["text", "thinking", "partial_json"] as const;
+
+/** The piece of a text that a frame of a tape, or an input of a cast, holds: of an answer, or of the output of a shell. */
+export function streamedText(value: JsonObject): StreamedText | undefined {
+  const { type, subtype, text } = value;
+  if (type === "shell-output" || (type === "system" && subtype === "shell_output_delta")) {
+    if (typeof text !== "string") return undefined;
+    const stream = `shell ${asText(value["id"] ?? value["tool_use_id"])} ${
+      asText(value["stream"])
+    }`;
+    return { stream, text, replaced: (other) => ({ ...value, text: other }) };
+  }
+  const place = eventIn(value);
+  if (place === undefined) return undefined;
+  const { stream, event, withEvent } = place;
+  const { delta, index } = event;
+  if (event["type"] !== "content_block_delta" || !isJsonObject(delta)) return undefined;
+  const field = DELTA_FIELDS.find((name) => typeof delta[name] === "string");
+  if (field === undefined) return undefined;
+  return {
+    stream: `${stream} ${asText(index)} ${field}`,
+    text: asText(delta[field]),
+    replaced: (other) => withEvent({ ...event, delta: { ...delta, [field]: other } }),
+  };
+}
+
+/** Which texts come to their end with a frame or an input; those whose names begin so. */
+export function endedStream(value: JsonObject): string | undefined {
+  const place = eventIn(value);
+  return place?.event["type"] === "content_block_stop"
+    ? `${place.stream} ${asText(place.event["index"])} `
+    : undefined;
+}
+
+/** The event of the API's stream in a value. */
+function eventIn(value: JsonObject): {
+  readonly stream: string;
+  readonly event: JsonObject;
+  readonly withEvent: (event: JsonObject) => JsonObject;
+} | undefined {
+  const { type, part, event } = value;
+  if (type === "stream_event" && isJsonObject(event)) {
+    const stream = `frame ${asText(value["session_id"])} ${asText(value["parent_tool_use_id"])}`;
+    return { stream, event, withEvent: (other) => ({ ...value, event: other }) };
+  }
+  if (type !== "stream" || !isJsonObject(part) || !isJsonObject(part["event"])) return undefined;
+  return {
+    stream: `input ${asText(value["request"])}`,
+    event: part["event"],
+    withEvent: (other) => ({ ...value, part: { ...part, event: other } }),
+  };
+}

@@ -1,0 +1,21 @@
+/** What is known of the machine that a recording was made on, and of who sat at it. */
+export interface KnownTraces {
+  /** Folders of projects, absolute. */
+  readonly projects: readonly string[];
+  /** Home folders, absolute. */
+  readonly homes: readonly string[];
+  /** Names of users, as in the path of a home folder. */
+  readonly users: readonly string[];
+  /** Names of machines. */
+  readonly hosts: readonly string[];
+  /** Names of people, and whatever else is to be found as it stands. */
+  readonly words: readonly string[];
+}
+
+/** The home folder and the project of nobody, which stand for those of somebody. */
+export const NOBODY = { home: "/home/user", project: "/home/user/project", user: "user" } as const;
+
+/** How Claude Code names a folder in the name of another one. */
+export function slugOf(path: string): string {
+  return path.replace(/[^A-Za-z0-9]/gu, "-");
+}

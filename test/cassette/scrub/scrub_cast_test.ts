@@ -1,0 +1,188 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { parseLines } from "../../../src/cassette/read/parse_lines.ts";
+import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
+import { createPartScrubber } from "../../../src/cassette/scrub/part_scrubber.ts";
+import { scrubCast } from "../../../src/cassette/scrub/scrub_cast.ts";
+import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
+import { createRedactor } from "../../../src/redaction/redact.ts";
+import { RECORDED_RUNS } from "../recorded_runs.ts";
+import { cassetteOf, type RunFiles, scrubbedRun, somebodys } from "./scrub_run.ts";
+
+const BOTH = { prompts: true, answers: true };
+
+/** What of a line of a cast is the same however it is scrubbed. */
+function outline(cast: string): readonly string[] {
+  return cast.split("\n").slice(1, -1).map((line) => {
+    const [at, code, data] = JSON.parse(line);
+    return code === "o" ? `${at} o ${data.length}` : `${at} ${code}`;
+  });
+}
+
+Deno.test("a scrubbed run does and says the same as before, and tells nothing of who recorded it", () => {
+  for (const { name, folder } of RECORDED_RUNS) {
+    const files = somebodys(folder);
+    assert(/alice|acme/u.test(files.cast), name);
+    for (const said of [undefined, BOTH]) {
+      const scrubbed = scrubbedRun(files, said);
+      assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
+      assertEquals(replayCassette(cassetteOf(scrubbed)).differences, [], name);
+      assertEquals(outline(scrubbed.cast), outline(files.cast), name);
+    }
+  }
+});
+
+Deno.test("what was scrubbed is scrubbed to the same", () => {
+  for (const { folder, name } of RECORDED_RUNS.filter(({ name }) => name.startsWith("2.1.330"))) {
+    const once = scrubbedRun(somebodys(folder), BOTH);
+    assertEquals(scrubbedRun(once, BOTH), once, name);
+  }
+});
+
+Deno.test("prompts and answers say nothing any more, each by itself", () => {
+  const run = RECORDED_RUNS.find(({ name }) => name === "2.1.330/conversation");
+  const files = somebodys(run?.folder ?? "");
+  const { result } = replayCassette(cassetteOf(files));
+  assert(typeof result?.result === "string" && result.result.length > 0);
+  const blank = (text: string) => text.replace(/[\p{L}\p{N}]/gu, "x");
+  const resultOf = (scrubbed: RunFiles) => replayCassette(cassetteOf(scrubbed)).result?.result;
+  assertEquals(resultOf(scrubbedRun(files, BOTH)), blank(result.result));
+  assertEquals(resultOf(scrubbedRun(files, { prompts: true, answers: false })), result.result);
+  const sent = (tape: string) => tape.split("\n").filter((line) => line.includes('"user\\"'));
+  const [first = ""] = sent(files.tape);
+  const saidIn = (line: string) => JSON.parse(JSON.parse(line).data).message.content[0].text;
+  const [scrubbed = ""] = sent(scrubbedRun(files, { prompts: true, answers: false }).tape);
+  assertEquals(saidIn(scrubbed), blank(saidIn(first)));
+});
+
+/** The lines that become of lines of a cast, behind the header of a recorded one. */
+function scrubbedEvents(
+  events: readonly (readonly [number, string, unknown])[],
+  known = { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] },
+): readonly (readonly [number, string, string])[] {
+  const [header = ""] = Deno.readTextFileSync(`${RECORDED_RUNS[0]?.folder}/child.cast`).split("\n");
+  const text = events.map(([at, code, data]) =>
+    JSON.stringify([at, code, typeof data === "string" ? data : JSON.stringify(data)])
+  );
+  const lines: string[] = [];
+  scrubCast(parseLines([header, ...text].join("\n"), { path: "it" }), {
+    path: "it",
+    scrubber: createPartScrubber({
+      known,
+      redactor: createRedactor({ env: {} }),
+      said: { prompts: false, answers: false },
+    }),
+    blankPastes: false,
+    take: (line) => void lines.push(line),
+  });
+  return lines.slice(1).map((line) => JSON.parse(line));
+}
+
+Deno.test("a path is found though the terminal draws it in pieces, colours and rows", () => {
+  const pieces = [
+    "at /wo",
+    "rk/a\x1b[1",
+    "mcm\x1b[0me/x.ts\r\n│ /home/b",
+    "o │\r\n│ b/q",
+    " │\x1b]0;alice\x07",
+  ];
+  const events = scrubbedEvents(pieces.map((piece, at) => [at, "o", piece]));
+  assertEquals(events.map(([, , text]) => text), [
+    "at /wo",
+    "rk/x\x1b[1",
+    "mxx\x1b[0mx/x.ts\r\n│ /home/x",
+    "x │\r\n│ x/x",
+    " │\x1b]0;xxxxx\x07",
+  ]);
+});
+
+Deno.test("a path is found though it is told in four deltas, of answers, thoughts, calls and shells", () => {
+  const delta = (index: number, field: string, text: string) => ({
+    type: "stream",
+    request: 1,
+    part: {
+      kind: "event",
+      event: {
+        type: "content_block_delta",
+        index,
+        delta: { type: `${field}_delta`, [field]: text },
+      },
+    },
+  });
+  const parts = ["in /wo", "rk/ac", "me/a.ts and /home/a", "nna/secret, so"];
+  const blanked = ["in /wo", "rk/xx", "xx/a.ts and /home/x", "xxx/xxxxxx, so"];
+  const fields = ["text", "thinking", "partial_json"];
+  const make = (texts: readonly string[]) =>
+    texts.flatMap((text, at) => [
+      ...fields.map((field, index) => [at, "h", delta(index, field, text)] as const),
+      [at, "h", { type: "shell-output", id: "b1", text }] as const,
+    ]);
+  const stop = {
+    type: "stream",
+    request: 1,
+    part: { kind: "event", event: { type: "content_block_stop", index: 0 } },
+  };
+  const events = scrubbedEvents([...make(parts), [9, "h", stop], [
+    9,
+    "h",
+    delta(0, "text", "/home/a"),
+  ]]);
+  assertEquals(
+    events.slice(0, -2).map(([at, , text]) => [at, JSON.parse(text)]),
+    make(blanked).map(([at, , value]) => [at, value]),
+  );
+  assertMatch(events.at(-1)?.[2] ?? "", /"\/home\/x"/u);
+});
+
+Deno.test("keys, screens, moments and what is not known of keep their shape", () => {
+  const screen = { lines: ["/home/bo", "b/x  Yes"], cursor: { row: 0, col: 0 } };
+  const events = scrubbedEvents([
+    [1, "i", "\x1b[200~/home/bob\r/work/acme/a\x1b[201~\x1b[A\r"],
+    [2, "h", { type: "screen", screen }],
+    [3, "m", "alice"],
+    [4, "z", "of alice"],
+    [5, "r", "80x24"],
+  ]);
+  assertEquals(events.map(([, code, text]) => [code, text]), [
+    ["i", "\x1b[200~/home/xxx\r/work/xxxx/a\x1b[201~\x1b[A\r"],
+    [
+      "h",
+      JSON.stringify({ type: "screen", screen: { ...screen, lines: ["/home/xx", "x/x  Yes"] } }),
+    ],
+    ["m", "xxxxx"],
+    ["z", "of xxxxx"],
+    ["r", "80x24"],
+  ]);
+});
+
+Deno.test("a tape of any format keeps it, with the fields that this program does not know", () => {
+  const tape = [
+    {
+      dir: "write",
+      data: '{"type":"user","message":{"role":"user","content":"/work/acme"}}\n',
+      more: 1,
+    },
+    { dir: "write", data: '{ "spaced": 1 }\n' },
+    { dir: "write", data: "no JSON of alice\n" },
+    { dir: "read", frame: { type: "system", cwd: "/work/acme" }, at: 5 },
+    { type: "assistant", text: "alice é" },
+  ];
+  const lines: string[] = [];
+  const path = "it";
+  scrubTape(parseLines(tape.map((entry) => JSON.stringify(entry)).join("\n"), { path }), {
+    path,
+    scrubber: createPartScrubber({
+      known: { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] },
+      redactor: createRedactor({ env: { API_TOKEN: "spaced-out-token" } }),
+      said: { prompts: false, answers: false },
+    }),
+    take: (line) => void lines.push(line),
+  });
+  assertEquals(lines, [
+    String
+      .raw`{"dir":"write","data":"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"/work/xxxx\"}}\n","more":1}`,
+    String.raw`{"dir":"write","data":"{ \"spaced\": 1 }\n"}`,
+    String.raw`{"dir":"write","data":"no JSON of xxxxx\n"}`,
+    '{"dir":"read","frame":{"type":"system","cwd":"/work/xxxx"},"at":5}',
+    String.raw`{"type":"assistant","text":"xxxxx \u00e9"}`,
+  ]);
+});

@@ -1,0 +1,63 @@
+import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
+import { parseLines } from "../../../src/cassette/read/parse_lines.ts";
+import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
+import { createPartScrubber } from "../../../src/cassette/scrub/part_scrubber.ts";
+import { learnFromCast } from "../../../src/cassette/scrub/learn_from_parts.ts";
+import { scrubCast } from "../../../src/cassette/scrub/scrub_cast.ts";
+import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
+import { createRedactor } from "../../../src/redaction/redact.ts";
+import type { SaidParts } from "../../../src/redaction/traces/blank_said.ts";
+import { collectTraces } from "../../../src/redaction/traces/learn_traces.ts";
+
+/** The texts of a run's files. */
+export interface RunFiles {
+  readonly cast: string;
+  readonly tape: string;
+}
+
+/** The files of a recorded run, as if somebody had recorded it. */
+export function somebodys(folder: string): RunFiles {
+  const [cast = "", tape = ""] = ["child.cast", "tape.jsonl"].map((name) =>
+    Deno.readTextFileSync(`${folder}/${name}`)
+      .replaceAll("/home/user/project", "/work/acme-billing")
+      .replaceAll("-home-user-project", "-work-acme-billing")
+      .replaceAll("/home/user", "/home/alice")
+  );
+  return { cast, tape };
+}
+
+/** The same files once they are scrubbed. */
+export function scrubbedRun(
+  { cast, tape }: RunFiles,
+  said: SaidParts = { prompts: false, answers: false },
+): RunFiles {
+  const lines = parseLines(cast, { path: "child.cast" });
+  const collector = collectTraces();
+  learnFromCast(lines, collector);
+  const scrubber = createPartScrubber({
+    known: collector.known(),
+    redactor: createRedactor({ env: {} }),
+    said,
+  });
+  let [scrubbedCast, scrubbedTape] = ["", ""];
+  scrubCast(lines, {
+    path: "child.cast",
+    scrubber,
+    blankPastes: said.prompts,
+    take: (line) => scrubbedCast += `${line}\n`,
+  });
+  scrubTape(parseLines(tape, { path: "tape.jsonl" }), {
+    path: "tape.jsonl",
+    scrubber,
+    take: (line) => scrubbedTape += `${line}\n`,
+  });
+  return { cast: scrubbedCast, tape: scrubbedTape };
+}
+
+/** The files as they are replayed. */
+export function cassetteOf({ cast, tape }: RunFiles) {
+  return {
+    cast: parseCast(cast, { path: "child.cast" }),
+    tape: parseTape(tape, { path: "tape.jsonl" }),
+  };
+}

@@ -1,0 +1,153 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { fillAlike, fillAsNobody } from "../../../src/redaction/traces/fill_trace.ts";
+import { collectTraces } from "../../../src/redaction/traces/learn_traces.ts";
+import { createTraceScrubber } from "../../../src/redaction/traces/scrub_text.ts";
+
+const collector = collectTraces({ homes: ["/home/alice"], hosts: ["alpenglow"] });
+collector.value({
+  cwd: "/work/acme-billing",
+  output: "alice@thinkpad7:~/notes$ ls",
+  context: "Git user: Alice Example\nPrimary working directory: /srv/other",
+});
+const KNOWN = collector.known();
+const ALIKE = createTraceScrubber(KNOWN, fillAlike(KNOWN));
+const NOBODY = createTraceScrubber(KNOWN, fillAsNobody(KNOWN));
+
+const ID = "12345678-1234-1234-1234-123456789012";
+
+/** A text, what as long stands for it, and what is the same for any machine. */
+const ROWS: readonly (readonly [text: string, alike: string, nobody: string])[] = [
+  [
+    "see /work/acme-billing/src/a.ts, and /work/acme-billing2/b.",
+    "see /work/xxxx-xxxxxxx/src/a.ts, and /work/xxxx-xxxxxxxx/x.",
+    "see /home/user/project/src/a.ts, and /work/xxxx-xxxxxxxx/x.",
+  ],
+  [
+    "/home/alice/.claude/projects/-work-acme-billing/memory/",
+    "/home/xxxxx/.claude/projects/-xxxx-xxxx-xxxxxxx/memory/",
+    "/home/user/.claude/projects/-home-user-project/memory/",
+  ],
+  [
+    "~/.claude/projects/-work-acme-billing",
+    "~/.claude/projects/-xxxx-xxxx-xxxxxxx",
+    "~/.claude/projects/-home-user-project",
+  ],
+  ["/Users/bob/Plan für Ü.docx", "/Users/xxx/xxxx für Ü.docx", "/home/user/xxxx für Ü.docx"],
+  ["/home/bob/plän/計画.txt", "/home/xxx/xxxx/ｘｘ.xxx", "/home/user/xxxx/ｘｘ.xxx"],
+  [
+    "PATH=/usr/bin:/home/alice/bin:/opt/acme/bin file:///mnt/nas/x -I/home/alice/inc",
+    "PATH=/usr/bin:/home/xxxxx/bin:/opt/xxxx/bin file:///mnt/xxx/x -I/home/xxxxx/xxx",
+    "PATH=/usr/bin:/home/user/bin:/opt/xxxx/bin file:///mnt/xxx/x -I/home/user/xxx",
+  ],
+  ["C:\\Users\\Alice\\Doc", "C:\\Users\\xxxxx\\xxx", "C:\\Users\\xxxxx\\xxx"],
+  [
+    "alice on thinkpad7, Alice Example",
+    "xxxxx on xxxxxxxxx, xxxxx xxxxxxx",
+    "user on host, someone",
+  ],
+  ["mail a.b@acme.co.uk now", "mail x.x@xxxx.xx.xx now", "mail user@example.com now"],
+  [
+    `user_${"a1".repeat(32)}_account_${ID}_session_${ID}`,
+    `user_${"00".repeat(32)}_account_${ID.replace(/\d/gu, "0")}_session_${ID}`,
+    `user_${"00".repeat(32)}_account_${ID.replace(/\d/gu, "0")}_session_${ID}`,
+  ],
+];
+
+/** What tells of nobody. */
+const KEPT = [
+  "https://x.dev/home/bob src/home/bob /usr/bin/env /etc/passwd /v1/messages a/tmp/b /home/",
+  "noreply@anthropic.com, someone@example.org, git@github.com:x/y, react@18.2.0, logo@2x.png",
+  "malice and alices; alpenglows; and/or -work",
+  `/home/user/project/src/a.ts /tmp/ /tmp/${ID}/tasks/b1234567a`,
+];
+
+Deno.test("paths, names, addresses and numbers of accounts are taken out, and nothing else", () => {
+  for (const [text, alike, nobody] of ROWS) {
+    assertEquals(ALIKE.text(text), alike);
+    assertEquals(NOBODY.text(text), nobody);
+    assertEquals(alike.length, text.length);
+    assertEquals(NOBODY.text(nobody), nobody);
+  }
+  for (const text of KEPT) {
+    assertEquals(ALIKE.text(text), text);
+    assertEquals(NOBODY.text(text), text);
+  }
+});
+
+Deno.test("a path that was cut into pieces is found, and what becomes of it is cut at the same places", () => {
+  assertEquals(ALIKE.pieces(["at /wo", "rk/ac", "me-bill", "ing/src/x and /ho", "me/bob."]), [
+    "at /wo",
+    "rk/xx",
+    "xx-xxxx",
+    "xxx/src/x and /ho",
+    "me/xxx.",
+  ]);
+  assertEquals(
+    NOBODY.pieces(["", "a /work/acme-", "", "billing/x", ""]).join("|"),
+    "|a /home/user/||project/x|",
+  );
+  const all = ROWS.map(([text]) => text).join("\n");
+  fc.assert(
+    fc.property(fc.array(fc.nat(all.length), { maxLength: 12 }), (places) => {
+      const cuts = [0, ...places.toSorted((a, b) => a - b), all.length];
+      const pieces = cuts.slice(1).map((end, index) => all.slice(cuts[index], end));
+      const alike = ALIKE.pieces(pieces);
+      assertEquals(alike.map(({ length }) => length), pieces.map(({ length }) => length));
+      assertEquals(alike.join(""), ALIKE.text(all));
+      assertEquals(NOBODY.pieces(pieces).join(""), NOBODY.text(all));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+Deno.test("what may go on with the next piece is open", () => {
+  const { openFrom } = ALIKE;
+  assertEquals(openFrom("at /work/ac"), 3);
+  assertEquals(openFrom("by Alice"), 3);
+  assertEquals(openFrom("it is over. "), Infinity);
+});
+
+Deno.test("values are gone through with the names of fields, none of which is lost", () => {
+  const value = {
+    accountUuid: ID,
+    organizationName: "Acme",
+    sessionId: ID,
+    files: { "/home/alice/a.ts": 1, "/home/alice/b.ts": 2, "c.ts": [null, "alice"] },
+  };
+  assertEquals(
+    ALIKE.value(value),
+    {
+      accountUuid: ID.replace(/\d/gu, "0"),
+      organizationName: "xxxx",
+      sessionId: ID,
+      files: { "/home/xxxxx/x.xx": 1, "/home/xxxxx/x.xx-2": 2, "c.ts": [null, "xxxxx"] },
+    } as unknown as typeof value,
+  );
+  const same = { type: "system", text: "nothing" };
+  assert(ALIKE.value(same) === same);
+  const hostile = JSON.parse('{"__proto__":{"cwd":"/home/alice"},"toString":"alice"}');
+  assertEquals(
+    JSON.stringify(ALIKE.value(hostile)),
+    '{"__proto__":{"cwd":"/home/xxxxx"},"toString":"xxxxx"}',
+  );
+});
+
+Deno.test("words that are nobody's are learned as nobody's name", () => {
+  const { value, known } = collectTraces({ users: ["root", "runner", "ab"], hosts: ["localhost"] });
+  value({ cwd: "/root", home: "/home/runner", text: "/Users/you/x root@server:" });
+  assertEquals(known(), {
+    projects: [],
+    homes: ["/home/runner"],
+    users: [],
+    hosts: [],
+    words: [],
+  });
+});
+
+Deno.test("long texts of one kind take no longer than others", () => {
+  for (const part of ["a", "/home", "@", "a@", "-", "/home/alice", "x.", "user_", "|\n"]) {
+    const text = part.repeat(400_000 / part.length);
+    assertEquals(ALIKE.text(text).length, text.length);
+  }
+});
