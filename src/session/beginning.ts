@@ -48,7 +48,7 @@ export function awaitEcho(state: SessionState): Step {
 
 /** The text stands in the input box: it goes off. */
 export function enter(state: OpenSession): Step {
-  return act({ ...state, phase: "entered" }, [
+  return act({ ...state, phase: "entered", entersAgain: false }, [
     { type: "write", bytes: ENTER },
     deadline("echo"),
     deadline("enter", ENTER_AGAIN_MS),
@@ -57,12 +57,24 @@ export function enter(state: OpenSession): Step {
   ]);
 }
 
-/** Enter once more: the first may have come before the input box took keys. */
-export function enterAgain(state: SessionState): Step {
-  return act(state, [
-    { type: "write", bytes: ENTER },
+/** Enter may be pressed once more, unless the screen shows that it would answer something. */
+export function enterAgainUnlessAsked(state: SessionState): Step {
+  return act({ ...state, entersAgain: true }, [{ type: "look" }]);
+}
+
+/**
+ * What a screen leads to that was looked at because Enter was not enough: if it asks nothing, Enter once more, because the
+ * first may have come before the input box took keys.
+ */
+export function afterLook({ state, effects }: Step, { asks }: { readonly asks: boolean }): Step {
+  if (state.phase !== "entered" || !state.entersAgain) return { state, effects };
+  return act({ ...state, entersAgain: false }, [
+    ...effects,
+    ...(asks ? [] : [
+      { type: "write", bytes: ENTER } as const,
+      { type: "trace", text: "Enter pressed again" } as const,
+    ]),
     deadline("enter", ENTER_AGAIN_MS),
-    { type: "trace", text: "Enter pressed again" },
   ]);
 }
 

@@ -127,6 +127,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly echo: EchoState;
   /** What of a prompt is still to be pasted, the part whose echo is awaited first. */
   readonly pasting: readonly PromptPart[];
+  /** Whether Enter is pressed once more if the next screen asks nothing. */
+  readonly entersAgain: boolean;
   /** How many images have been put into files, and the number that the child has given to the last of them. */
   readonly images: { readonly placed: number; readonly number: number };
   /** The size of the child's terminal, in character cells. */
@@ -307,6 +309,7 @@ export function startSession(options: SessionOptions): SessionState {
     phase: "starting",
     scanner: SCANNER_START,
     echo: ECHO_START,
+    entersAgain: false,
     pasting: [],
     images: { placed: 0, number: 0 },
     size: options.size,

@@ -2,7 +2,7 @@ import { askRest, onCallbacksDue, onTold } from "../control/asking.ts";
 import { onMoved } from "../control/backgrounding.ts";
 import { onTaskDue } from "../control/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
-import { enterAgain } from "../beginning.ts";
+import { enterAgainUnlessAsked } from "../beginning.ts";
 import { givenUp, isFollowed } from "../child_queue.ts";
 import { abort, announced, end, interrupt, letGo, remind } from "../ending.ts";
 import { handOver } from "../handing_over.ts";
@@ -40,7 +40,7 @@ export function onDeadline(
     case "echo":
       return act(state, [{ type: "look" }]);
     case "enter":
-      return state.phase === "entered" ? enterAgain(state) : stay(state);
+      return state.phase === "entered" ? enterAgainUnlessAsked(state) : stay(state);
     case "rendezvous":
       return state.phase === "resting" && !state.reachable
         ? end(state, { kind: "unreachable" })

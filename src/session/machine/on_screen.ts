@@ -1,7 +1,7 @@
 import { allowedOnScreen } from "../control/allowed_calls.ts";
 import { isAsking } from "../control/asking.ts";
 import { isInTasks, onTaskScreen } from "../control/stopping.ts";
-import { awaitEcho, extendStart } from "../beginning.ts";
+import { afterLook, awaitEcho, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
 import type { Dialog } from "../terminal/dialogs.ts";
 import { keysFor, recogniseDialog } from "../terminal/recognise_dialog.ts";
@@ -34,10 +34,18 @@ const ALLOWED: Pick<Dialog, "answer" | "patienceMs"> = {
 };
 
 /** The screen as a person would see it: a dialog, a paste, or nothing to do. */
-export function onScreen(
-  state: SessionState,
-  { at, screen }: { readonly at: number; readonly screen: Screen },
-): Step {
+export function onScreen(state: SessionState, seen: SeenScreen): Step {
+  // A list is a dialog whose status may not have been told yet.
+  const asks = state.status?.status === "waiting" || readChoices(seen.screen).length > 0;
+  return afterLook(answerScreen(state, seen), { asks });
+}
+
+interface SeenScreen {
+  readonly at: number;
+  readonly screen: Screen;
+}
+
+function answerScreen(state: SessionState, { at, screen }: SeenScreen): Step {
   if (state.phase === "ending" || state.phase === "interrupting") return stay(state);
   if (isInTasks(state)) return onTaskScreen(state, screen);
   // A key would decide what the caller is asked.

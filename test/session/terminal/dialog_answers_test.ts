@@ -110,3 +110,49 @@ Deno.test("a dialog without an answer ends the run at once, by its name", () => 
   assertEquals(ending?.kind === "dialog" && ending.name, "login");
   assertEquals(session.typed(), "");
 });
+
+/** A session whose prompt was pasted and sent off, of which nothing has been heard yet. */
+function entered(): Simulation {
+  const session = simulate({ prompt: "hello", inject: "paste" });
+  status(session, "idle");
+  session.show("\x1b[?2004h❯ hello");
+  return session;
+}
+
+const SENT = "\x1b[200~hello\x1b[201~\r";
+
+Deno.test("Enter is pressed again after a paste while nothing is asked", () => {
+  const session = entered();
+  session.draw("────", "❯ hello", "────", "  ? for shortcuts");
+  session.wait(500);
+  assertEquals(session.typed(), SENT);
+  session.wait(100);
+  assertEquals(session.typed(), `${SENT}\r`);
+  session.wait(600);
+  assertEquals(session.typed(), `${SENT}\r\r`);
+});
+
+for (const told of ["waiting", "busy", "idle"]) {
+  Deno.test(`Enter is not pressed again after a paste on a dialog, though the child says ${told}`, () => {
+    const session = entered();
+    session.draw("Do you want to proceed?", " ❯ 1. Yes", "   2. No");
+    status(session, told);
+    session.wait(9000);
+    assertEquals(session.typed(), SENT);
+    // Once it is gone, the prompt may still stand in the input box.
+    session.draw("────", "❯ hello", "────");
+    status(session, "idle");
+    session.wait(600);
+    assertEquals(session.typed(), `${SENT}\r`);
+  });
+}
+
+Deno.test("Enter is not pressed again after a paste on a screen that nobody knows and that waits", () => {
+  const session = entered();
+  session.draw("Something new?", "", " ❯ Sure", "   Never");
+  status(session, "waiting");
+  session.wait(4000);
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  session.wait(2000);
+  assertEquals([session.typed(), session.ending()?.kind], [SENT, "dialog"]);
+});
