@@ -15,6 +15,8 @@ export interface TapedLine {
   readonly at: number;
   readonly dir: "write";
   readonly data: string;
+  /** Of a last line, which is empty: how the program ended, where somebody wants a replay to end like that. */
+  readonly exit?: { readonly code: number; readonly stderr?: string };
 }
 
 /** One of both. */

@@ -53,6 +53,9 @@ function flag(spelling: string, help: string, goesWith?: readonly string[]): Com
 const FOLDER: Operands = { name: "a folder", placeholder: "folder", least: 1, most: 1 };
 const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
+/** What plays a cassette as the program that it was recorded of. */
+const AS_PROGRAM = ["program", "replay"];
+
 /** What each command takes. */
 export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   doctor: {
@@ -82,10 +85,15 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     flags: [
       flag("--json", "With info and diff: one JSON object", ["info", "diff"]),
       flag("--split <bytes>", "With replay: in pieces of so many bytes", ["replay"]),
+      flag("--mode <how>", "As the program: verify (default), stub or inert", AS_PROGRAM),
+      flag("--speed <factor>", "Times faster than recorded (default: at once)", AS_PROGRAM),
+      flag("--patience <seconds>", "How long its caller may take (default 30)", AS_PROGRAM),
+      flag("--report <file>", "Write there what its caller does otherwise", AS_PROGRAM),
     ],
-    first: { name: "an action", choices: ["replay", "svg", "info", "diff"] },
+    first: { name: "an action", choices: ["replay", "program", "svg", "info", "diff"] },
     operands: {
-      replay: CASSETTE,
+      replay: { ...CASSETTE, rest: "flags of claude" },
+      program: CASSETTE,
       svg: CASSETTE,
       info: CASSETTE,
       diff: { ...FOLDER, name: "the folders of two cassettes", least: 2, most: 2 },

@@ -2,6 +2,7 @@ import { COMMAND_SHAPES, type CommandFlag, type CommandName, goesWith } from "./
 import type {
   CassetteOptions,
   ParsedArguments,
+  ProgramReplayOptions,
   RelayCommandOptions,
   Shell,
   ShimOptions,
@@ -16,8 +17,8 @@ interface Given {
   /** The values of each flag that has some, in their order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
-  /** What stands behind "--". */
-  readonly rest: readonly string[];
+  /** What stands behind "--", if that stands there. */
+  readonly rest: readonly string[] | undefined;
 }
 
 /** The value of a flag; that which was given last, if there are several. */
@@ -81,17 +82,35 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
 }
 
 function cassetteOptions(
-  { operands, switches, last }: Given & { readonly last: LastValue },
+  { operands, switches, values, rest, last }: Given & { readonly last: LastValue },
 ): CassetteOptions {
   const [action, dir = "", other = ""] = operands;
   const as = action as CassetteOptions["action"];
   switch (as) {
-    case "replay": {
-      const split = last("--split");
-      return { action: as, dir, ...(split === undefined ? {} : { split: pieceSize(split) }) };
-    }
     case "svg":
       return { action: as, dir };
+    case "program":
+      return { action: as, dir, asProgram: programReplayOptions(last) };
+    case "replay": {
+      const split = last("--split");
+      const [alien] = [...values.keys()].filter((name) => name !== "--split");
+      if (rest === undefined && alien !== undefined) {
+        throw new CliError(`${READING}: ${alien} goes with a replay as the program`, {
+          suggestion: 'Type "--" behind the folder, and behind that what a caller gives claude',
+        });
+      }
+      if (rest !== undefined && split !== undefined) {
+        throw new CliError(`${READING}: --split does not go with a replay as the program`, {
+          suggestion: 'Leave it out, or "--" and what is behind it',
+        });
+      }
+      return {
+        action: as,
+        dir,
+        ...(split === undefined ? {} : { split: pieceSize(split) }),
+        ...(rest === undefined ? {} : { asProgram: { ...programReplayOptions(last), args: rest } }),
+      };
+    }
     case "info":
       return { action: as, dir, json: switches.has("--json") };
     case "diff":
@@ -111,6 +130,16 @@ function pieceSize(split: string): number {
     `${READING}: --split "${split}" is no number of bytes from 1 to ${LARGEST_PIECE}`,
     { suggestion: "Write it as --split 1, or leave it out" },
   );
+}
+
+function programReplayOptions(last: LastValue): ProgramReplayOptions {
+  const report = last("--report");
+  return {
+    mode: oneOf("--mode", last("--mode") ?? "verify", ["inert", "stub", "verify"]),
+    speed: numberIn("--speed", last("--speed") ?? "0", { most: 1_000_000 }),
+    patienceMs: 1000 * numberIn("--patience", last("--patience") ?? "30", { most: 1_000_000 }),
+    ...(report === undefined ? {} : { report }),
+  };
 }
 
 function relayOptions(
@@ -194,7 +223,7 @@ function read(command: CommandName, argv: readonly string[]): Given | "help" {
     return taken < (shapes[wordOf()]?.most ?? 0);
   };
   const given: CommandFlag[] = [];
-  let rest: readonly string[] = [];
+  let rest: readonly string[] | undefined;
   for (let argument = args.shift(); argument !== undefined; argument = args.shift()) {
     if (argument === "--help" || argument === "-h") return "help";
     if (argument === "--" && shapes[wordOf()]?.rest !== undefined) {

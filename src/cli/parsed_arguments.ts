@@ -31,7 +31,13 @@ export type CassetteOptions =
     readonly dir: string;
     /** The size of the pieces in which output is replayed, in bytes; as it was recorded, if absent. */
     readonly split?: number;
+    /** How it is played as the program that it was recorded of; absent where it is played to this program's machines. */
+    readonly asProgram?: ProgramReplayOptions & {
+      /** What a caller gives `claude`. */
+      readonly args: readonly string[];
+    };
   }
+  | { readonly action: "program"; readonly dir: string; readonly asProgram: ProgramReplayOptions }
   | {
     readonly action: "info";
     readonly dir: string;
@@ -45,6 +51,18 @@ export type CassetteOptions =
     readonly other: string;
     readonly json: boolean;
   };
+
+/** How a recording is played as the program that it was recorded of. */
+export type ProgramReplayOptions = {
+  /** What is done with the questions to the caller that are on the tape. */
+  readonly mode: "inert" | "stub" | "verify";
+  /** How much faster than recorded; 0 for at once. */
+  readonly speed: number;
+  /** How long the caller has for what is its turn, in milliseconds; 0 for as long as it wants. */
+  readonly patienceMs: number;
+  /** Where what the caller does otherwise is written. */
+  readonly report?: string;
+};
 
 /** What `claude-print relay` was asked for. */
 export type RelayCommandOptions = {

@@ -1,4 +1,4 @@
-import type { TapeEntry } from "../cassette.ts";
+import type { TapedLine, TapeEntry } from "../cassette.ts";
 import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
@@ -45,7 +45,7 @@ function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
     case "read":
       return isFrame(frame) ? { at, dir, frame } : undefined;
     case "write":
-      return typeof data === "string" ? { at, dir, data } : undefined;
+      return typeof data === "string" ? lineOf(value, { at, data }) : undefined;
     case undefined:
       // The first recordings have frames with a time, those of others as they were printed.
       if (typeof value["at"] === "number" && isFrame(frame)) return { at, dir: "read", frame };
@@ -53,6 +53,21 @@ function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
     default:
       return undefined;
   }
+}
+
+/** What the caller wrote; a last line may say how the program ended. */
+function lineOf(
+  { exit }: JsonObject,
+  { at, data }: { readonly at: number; readonly data: string },
+): TapedLine | undefined {
+  if (exit === undefined) return { at, dir: "write", data };
+  const { code, stderr } = isJsonObject(exit) ? exit : {};
+  if (typeof code !== "number" || !Number.isInteger(code) || code < 0 || code > 255) {
+    return undefined;
+  }
+  if (stderr !== undefined && typeof stderr !== "string") return undefined;
+  const told = stderr === undefined ? {} : { stderr };
+  return { at, dir: "write", data, exit: { code, ...told } };
 }
 
 function isFrame(value: unknown): value is AnyFrame {

@@ -31,6 +31,10 @@ CLAUDE_PRINT_SHIM=off in the environment hands everything to the real claude.`,
 replay feeds the recorded run to this claude-print, prints the frames of its
 output, and says on stderr where this claude-print would act otherwise; with
 --split, where it would if all output had come in pieces of so many bytes.
+With "--" behind the folder it behaves as the recorded claude did instead, on
+stdin, stdout, stderr and by its exit code: what stands behind "--" is what a
+caller gives claude, and what the caller does otherwise is told at the end.
+program prints an executable that does so, for those who take only a path.
 svg prints the recorded terminal as an animated SVG picture.
 info tells what is inside: parts, versions, size, when, turns, frames by type,
 how it ended, and how many secrets were taken out.
@@ -43,7 +47,8 @@ taken out; the prompt, the answers and all that stood on Claude Code's screen
 are in it.`,
     closing: `Exit codes:
   0    all is well; replay: this claude-print does what the recorded one did
-  1    replay: it does something else; diff: the conversations part
+  1    replay: it, or with "--" its caller, does something else; diff: the
+       conversations part
   2    the cassette cannot be read`,
   },
   relay: {

@@ -8,8 +8,16 @@ import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 export async function cassette(options: CassetteOptions): Promise<number> {
   switch (options.action) {
     case "replay": {
+      if (options.asProgram !== undefined) {
+        const { replayAsProgram } = await import("./replay_as_program.ts");
+        return await replayAsProgram({ dir: options.dir, ...options.asProgram });
+      }
       const { replayToStdout } = await import("./replay_to_stdout.ts");
       return replayToStdout(options);
+    }
+    case "program": {
+      const { printProgram } = await import("./print_program.ts");
+      return printProgram(options);
     }
     case "svg": {
       const { printPicture } = await import("./print_picture.ts");

@@ -5,6 +5,7 @@ import { shimScript } from "./shim_script.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { findClaude, isShim } from "../../run/facts/find_claude.ts";
+import { thisProgram } from "../../run/facts/this_program.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { absolutePath, parentOf } from "../../sandbox/paths.ts";
 
@@ -123,15 +124,6 @@ function inspect(path: string): { readonly claude?: string; readonly problem?: s
     };
   }
   return { claude };
-}
-
-/** This program as a command: the executable it is, or Deno with what it runs. */
-function thisProgram(): readonly string[] {
-  if (Deno.build.standalone) return [Deno.execPath()];
-  const { mainModule } = Deno;
-  // A module from elsewhere must not be read by the settings of whatever folder it is called in.
-  const alone = mainModule.startsWith("file:") ? [] : ["--no-config", "--no-lock"];
-  return [Deno.execPath(), "run", "-A", "--quiet", ...alone, mainModule];
 }
 
 function searchPath(): readonly string[] {

@@ -12,6 +12,8 @@ const VALUES: Readonly<Record<string, string>> = {
   "--speed": "1",
   "--port": "0",
   "--split": "1",
+  "--mode": "verify",
+  "--patience": "1",
 };
 
 /** What a command cannot do without. */

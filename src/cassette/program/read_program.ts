@@ -1,0 +1,140 @@
+import { CliError } from "../../cli_error.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isTooDeep } from "../../wire/json_text.ts";
+import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
+import { parseEvent, parseHeader } from "../read/parse_cast.ts";
+import { parseMeta } from "../read/parse_meta.ts";
+import { parseEntry } from "../read/parse_tape.ts";
+import { partLines } from "../read/part_lines.ts";
+import { NAME_A_CASSETTE, readPart } from "../read/read_part.ts";
+import type { CastHeader } from "../cast.ts";
+import type { ProgramOptions } from "./recorded_program.ts";
+
+/** The tape of a cassette in the nested layout of `claude-agent-cassette`. */
+const NESTED_TAPE = "input.jsonl";
+/** The largest `meta.json` that is read, in bytes. */
+const LARGEST_META = 1_000_000;
+
+/** A tape, and what else is known of the program that it was recorded of. */
+export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
+  readonly tape: readonly TapeEntry[];
+}
+
+/**
+ * Reads what a program can be played of: a cassette, of which the cast may be missing, or a tape alone.
+ *
+ * @param path the cassette's folder, or the tape's file
+ * @throws {CliError} when there is no tape, or a part is damaged
+ */
+export function readProgram(path: string): ProgramParts {
+  if (!isFolder(path)) return { tape: readTape(path) ?? missing(path), path };
+  const meta = readPart(`${path}/${META_FILE}`, { limit: LARGEST_META });
+  const version = meta &&
+    parseMeta(new TextDecoder().decode(meta), { path: `${path}/${META_FILE}` }).claude_code;
+  for (const name of [TAPE_FILE, NESTED_TAPE]) {
+    const tape = readTape(`${path}/${name}`);
+    if (tape === undefined) continue;
+    return {
+      tape,
+      path: `${path}/${name}`,
+      ...(version === undefined ? {} : { version }),
+      ...(name === TAPE_FILE ? readCastFacts(`${path}/${CAST_FILE}`) : {}),
+    };
+  }
+  return missing(`${path}/${TAPE_FILE}`);
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return missing(path);
+    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`, {
+      suggestion: NAME_A_CASSETTE,
+      cause: error,
+    });
+  }
+}
+
+function missing(path: string): never {
+  throw new CliError(`Cannot read ${path}: it does not exist`, {
+    suggestion: `${NAME_A_CASSETTE}, or a tape`,
+  });
+}
+
+function readTape(path: string): readonly TapeEntry[] | undefined {
+  const lines = partLines(path);
+  if (lines === undefined) return undefined;
+  const tape: TapeEntry[] = [];
+  for (const line of lines) {
+    tape.push(parseEntry(line, { path, last: tape.at(-1)?.at ?? 0 }));
+  }
+  return tape;
+}
+
+/** What the cast tells of a run that the tape does not: what it was asked, and how it ended. */
+function readCastFacts(
+  path: string,
+): Pick<ProgramParts, "prompts" | "exit" | "inputEnded"> {
+  const lines = partLines(path);
+  if (lines === undefined) return {};
+  const prompts: string[] = [];
+  let header: CastHeader | undefined;
+  let last = 0;
+  let inputEnded: boolean | undefined;
+  let exit: ProgramParts["exit"];
+  let closed = false;
+  for (const line of lines) {
+    if (header === undefined) {
+      header = parseHeader(line, { path });
+      const first = header.claude_print.first;
+      if (first !== undefined) prompts.push(first.text);
+      continue;
+    }
+    const { at, code, data } = parseEvent(line, { path, header, last });
+    last = at;
+    if (code !== "h" && code !== "d") continue;
+    const told = objectIn(data);
+    switch (told["type"]) {
+      case "message": {
+        const text = isJsonObject(told["message"]) ? told["message"]["text"] : undefined;
+        if (typeof text === "string") prompts.push(text);
+        break;
+      }
+      case "closed":
+        closed = true;
+        break;
+      case "report":
+        exit = exitIn(told["report"]) ?? exit;
+        break;
+      case "end":
+        inputEnded = closed;
+        break;
+    }
+  }
+  return {
+    prompts,
+    ...(exit === undefined ? {} : { exit }),
+    ...(inputEnded === undefined ? {} : { inputEnded }),
+  };
+}
+
+/** How a run ended, in the words that it had for it. */
+function exitIn(report: unknown): ProgramParts["exit"] {
+  const { exitCode: code, problem } = isJsonObject(report) ? report : {};
+  if (typeof code !== "number") return undefined;
+  const { message, suggestion } = isJsonObject(problem) ? problem : {};
+  if (typeof message !== "string") return { code };
+  const advice = typeof suggestion === "string" ? `  ${suggestion}\n` : "";
+  return { code, stderr: `claude-print: ${message}\n${advice}` };
+}
+
+function objectIn(text: string): JsonObject {
+  if (isTooDeep(text)) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

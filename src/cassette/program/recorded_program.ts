@@ -1,0 +1,237 @@
+import { CliError } from "../../cli_error.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isSessionId } from "../../transcript/session_id.ts";
+import { framesOn, type TapeEntry } from "../cassette.ts";
+import type { ProgramExit, ProgramStep, RecordedProgram, ReplayMode } from "./program_step.ts";
+import { readWritten } from "./written.ts";
+
+/** What is known of a recorded program besides its tape, and how it is to be played. */
+export interface ProgramOptions {
+  readonly mode: ReplayMode;
+  /** Whether it is played without the control protocol, for a caller that sends a prompt and reads. */
+  readonly plain?: boolean;
+  /** What it was asked, where that is not on the tape. */
+  readonly prompts?: readonly string[];
+  readonly exit?: ProgramExit;
+  /** Whether the end of its input was what ended it; absent where that is not known. */
+  readonly inputEnded?: boolean;
+  readonly version?: string;
+  /** The tape's file, for errors. */
+  readonly path: string;
+}
+
+/** How a program ends whose tape stops where it was at work. */
+const CUT: ProgramExit = {
+  code: 1,
+  stderr: "claude-print: The tape ends here, in the middle of a turn\n",
+};
+
+/** What a program may ask its caller. */
+const QUESTIONS: ReadonlySet<unknown> = new Set(["can_use_tool", "hook_callback", "mcp_message"]);
+
+/**
+ * Makes a program of a tape, and checks all of it before anything is played.
+ *
+ * @throws {CliError} when there is something on the tape of which a replay does not know what it means
+ */
+export function recordedProgram(
+  tape: readonly TapeEntry[],
+  options: ProgramOptions,
+): RecordedProgram {
+  const all = stepsOf(tape, options);
+  const isTwoWay = all.some(({ kind }) => kind === "message" || kind === "request");
+  const steps = played(isTwoWay ? all : withPrompts(all, options.prompts ?? []), options);
+  const known = exitOn(tape) ?? options.exit;
+  const lastMessage = steps.findLastIndex(({ kind }) => kind === "message");
+  const isCut = lastMessage !== -1 && !steps.slice(lastMessage + 1).some(isResult);
+  const exit = known ?? (isCut ? CUT : undefined);
+  const init = framesOn(tape).find(({ frame }) => isInit(frame))?.frame;
+  const sessionId = init?.["session_id"];
+  const told = init?.["claude_code_version"];
+  const version = options.version ?? (typeof told === "string" ? told : undefined);
+  return {
+    steps,
+    ...(exit === undefined ? {} : { exit }),
+    endsByItself: exitOn(tape) !== undefined || isCut || options.inputEnded === false,
+    ...(isSessionId(sessionId) ? { sessionId } : {}),
+    ...(version === undefined ? {} : { version }),
+    knowsPrompts: steps.every((step) => step.kind !== "message" || step.message !== undefined),
+  };
+}
+
+/** All that is on a tape. */
+function stepsOf(
+  tape: readonly TapeEntry[],
+  options: ProgramOptions,
+): readonly ProgramStep[] {
+  const steps: ProgramStep[] = [];
+  // What was asked, either way, by its id.
+  const requests = new Set<string>();
+  const questions = new Map<string, string>();
+  for (const [index, entry] of tape.entries()) {
+    const refuse = (what: string) => unknownKind(what, { ...options, line: index + 1 });
+    const { at } = entry;
+    if (entry.dir === "write") {
+      for (const line of entry.data.split("\n")) {
+        const written = readWritten(line);
+        switch (written?.kind) {
+          case undefined:
+          case "passing":
+            break;
+          case "unknown":
+            throw refuse(written.what);
+          case "message":
+            steps.push({ at, ...written });
+            break;
+          case "request":
+            if (requests.has(written.id)) throw refuse("a request with the id of another one");
+            requests.add(written.id);
+            steps.push({ at, ...written });
+            break;
+          case "answer": {
+            const subtype = questions.get(written.id);
+            if (subtype === undefined) throw refuse("a control response to nothing that was asked");
+            steps.push({ at, ...written, subtype });
+            break;
+          }
+        }
+      }
+      continue;
+    }
+    const { frame } = entry;
+    switch (frame.type) {
+      case "control_request": {
+        const { request_id: id, request } = frame;
+        if (!isJsonObject(request) || typeof request["subtype"] !== "string") {
+          throw refuse("a control request without a subtype");
+        }
+        if (typeof id !== "string") throw refuse("a control request without an id");
+        if (options.mode !== "inert" && !QUESTIONS.has(request["subtype"])) {
+          throw refuse(`a question of the kind "${request["subtype"]}"`);
+        }
+        if (questions.has(id)) throw refuse("a question with the id of another one");
+        questions.set(id, request["subtype"]);
+        steps.push({ kind: "ask", at, id, request, frame });
+        break;
+      }
+      case "control_response": {
+        const { response } = frame;
+        const id = isJsonObject(response) ? response["request_id"] : undefined;
+        if (typeof id !== "string") throw refuse("a control response to nothing");
+        if (requests.has(id)) steps.push({ kind: "reply", at, id, frame });
+        // A tape of frames alone has the answers, but not what they answer.
+        else if (tape.some(({ dir }) => dir === "write")) {
+          throw refuse("a control response to a request that is not on the tape");
+        }
+        break;
+      }
+      default:
+        steps.push({ kind: "frame", at, frame });
+    }
+  }
+  return steps;
+}
+
+/** A tape that holds nothing of its caller: each of its turns waits for a message. */
+function withPrompts(
+  steps: readonly ProgramStep[],
+  prompts: readonly string[],
+): readonly ProgramStep[] {
+  let isBetween = true;
+  let turn = 0;
+  const begins = (step: ProgramStep) =>
+    turn === 0 || (isBetween && step.kind === "frame" && isInit(step.frame));
+  const told = steps.length === 0 ? [{ kind: "frame", at: 0 } as const] : steps;
+  return told.flatMap((step) => {
+    const said: ProgramStep[] = "frame" in step ? [step] : [];
+    if (begins(step as ProgramStep)) {
+      const text = prompts[turn];
+      turn++;
+      isBetween = false;
+      said.unshift({
+        kind: "message",
+        at: step.at,
+        ...(text === undefined ? {} : { message: { role: "user", content: text } }),
+      });
+    }
+    if (said.some(isResult)) isBetween = true;
+    return said;
+  });
+}
+
+/** What of a tape is played. */
+function played(
+  steps: readonly ProgramStep[],
+  { mode, plain = false, path }: ProgramOptions,
+): readonly ProgramStep[] {
+  const isAsked = mode === "verify" && !plain;
+  if (mode === "stub") requireDecisions(steps, path);
+  const questions = new Set(steps.flatMap((step) => step.kind === "ask" ? [step.id] : []));
+  return steps.filter((step) => {
+    switch (step.kind) {
+      case "ask":
+      case "answer":
+        return isAsked;
+      case "request":
+      case "reply":
+        return !plain;
+      case "message":
+        return true;
+      case "frame": {
+        const { type, request_id: id } = step.frame;
+        return type !== "control_cancel_request" || isAsked || !questions.has(`${asText(id)}`);
+      }
+    }
+  });
+}
+
+/** Whoever stands in for the caller needs an answer to each question that was not taken back, and one that decides. */
+function requireDecisions(steps: readonly ProgramStep[], path: string): void {
+  const answers = new Map(
+    steps.flatMap((step) => step.kind === "answer" ? [[step.id, step] as const] : []),
+  );
+  const cancelled = new Set(
+    steps.flatMap((step) =>
+      step.kind === "frame" && step.frame.type === "control_cancel_request"
+        ? [step.frame["request_id"]]
+        : []
+    ),
+  );
+  for (const step of steps) {
+    if (step.kind !== "ask" || cancelled.has(step.id)) continue;
+    const answer = answers.get(step.id)?.response;
+    if (answer?.["subtype"] === "success") continue;
+    const subtype = asText(step.request["subtype"]);
+    const why = answer === undefined ? "the tape has no answer to it" : "its answer is an error";
+    throw new CliError(
+      `Cannot replay ${path} with --mode stub: of a question of the kind "${subtype}" nobody knows a decision, ${why}`,
+      {
+        suggestion: "Use --mode inert, which asks nothing, or --mode verify, which asks the caller",
+      },
+    );
+  }
+}
+
+function exitOn(tape: readonly TapeEntry[]): ProgramExit | undefined {
+  const last = tape.at(-1);
+  return last?.dir === "write" ? last.exit : undefined;
+}
+
+function isResult(step: ProgramStep): boolean {
+  return step.kind === "frame" && step.frame.type === "result";
+}
+
+function isInit({ type, subtype }: JsonObject): boolean {
+  return type === "system" && subtype === "init";
+}
+
+function unknownKind(
+  what: string,
+  { path, line }: { readonly path: string; readonly line: number },
+): CliError {
+  return new CliError(`Cannot replay ${path}: entry ${line} is ${what}, which cannot be replayed`, {
+    suggestion: what.startsWith("a question of the kind")
+      ? "Use --mode inert, which asks nothing, or a later claude-print"
+      : "Record it again, or use a later claude-print",
+  });
+}

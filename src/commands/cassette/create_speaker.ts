@@ -1,0 +1,62 @@
+import { CliError } from "../../cli_error.ts";
+import type { AnyFrame, Frame } from "../../wire/frame.ts";
+import { createOutputWriter } from "../../wire/output_writer.ts";
+import type { ProgramFlags } from "./program_flags.ts";
+
+/** What says the frames of a recorded program on stdout. */
+export interface Speaker {
+  /** Says one; false when nobody reads any more. */
+  readonly say: (frame: AnyFrame) => Promise<boolean>;
+  /** Says what its format keeps for the end. */
+  readonly end: () => Promise<boolean>;
+}
+
+/** How long a stdout that takes nothing now is left alone, in milliseconds. */
+const RETRY_MS = 5;
+
+/** Says frames in the format that the caller has asked for, at the pace at which they are read. */
+export function createSpeaker({ format, verbose }: ProgramFlags): Speaker {
+  let text = "";
+  const writer = createOutputWriter(format, { verbose, write: (more) => text += more });
+  const flush = async () => {
+    const bytes = new TextEncoder().encode(text);
+    text = "";
+    return await writeAll(bytes);
+  };
+  return {
+    say: async (frame) => {
+      try {
+        // Whatever is on a tape was a frame of a run.
+        writer.frame(frame as Frame);
+      } catch (cause) {
+        throw new CliError(`Cannot print the frame ${frame.type} of the tape: it is damaged`, {
+          suggestion: "Record the run again with --record, or restore the file from a copy",
+          cause,
+        });
+      }
+      return await flush();
+    },
+    end: async () => {
+      writer.end();
+      return await flush();
+    },
+  };
+}
+
+async function writeAll(bytes: Uint8Array): Promise<boolean> {
+  for (let rest = bytes; rest.length > 0;) {
+    try {
+      rest = rest.subarray(await Deno.stdout.write(rest));
+    } catch (error) {
+      if (error instanceof Deno.errors.BrokenPipe) return false;
+      if (!(error instanceof Deno.errors.WouldBlock)) {
+        throw new CliError(`Cannot write the output: ${(error as Error).message}`, {
+          suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
+          cause: error,
+        });
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+  return true;
+}

@@ -1,0 +1,93 @@
+import {
+  awaited,
+  play,
+  type PlayEffect,
+  type PlayInput,
+  type PlayState,
+} from "../../cassette/program/play_program.ts";
+import type { AnyFrame } from "../../wire/frame.ts";
+
+/** What a play has to do with the world. */
+export interface Caller {
+  /** Lines that the caller writes, and undefined at the end of its input. */
+  readonly next: () => Promise<string | undefined>;
+  /** Says a frame, and returns once it is on its way; false when nobody reads any more. */
+  readonly say: (frame: AnyFrame) => Promise<boolean>;
+  /** Waits so many milliseconds. */
+  readonly pause: (milliseconds: number) => Promise<void>;
+  /** Ends what waits, and the play with it. */
+  readonly stopped: Promise<unknown>;
+}
+
+/** What became of a play. */
+export interface PlayEnding {
+  readonly divergences: readonly string[];
+  /** How the program ended; absent where it was stopped, or nobody read on. */
+  readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
+}
+
+/** The longest pause that a timer knows, in milliseconds. */
+const LONGEST_PAUSE = 2 ** 31 - 1;
+
+/**
+ * Plays a program to whoever calls it.
+ *
+ * @param options.speed how much faster than recorded; 0 for without any pause
+ * @param options.patienceMs how long the caller has for what is its turn; 0 for as long as it wants
+ */
+export async function playToCaller(
+  start: PlayState,
+  { caller, speed, patienceMs }: {
+    readonly caller: Caller;
+    readonly speed: number;
+    readonly patienceMs: number;
+  },
+): Promise<PlayEnding> {
+  const divergences: string[] = [];
+  let state = start;
+  let input: PlayInput | undefined = { type: "start" };
+  let line: Promise<PlayInput> | undefined;
+  const stopped = caller.stopped.then(() => undefined);
+  while (input !== undefined) {
+    const played = play(state, input);
+    state = played.state;
+    for (const effect of played.effects) {
+      switch (effect.type) {
+        case "divergence":
+          divergences.push(effect.what);
+          break;
+        case "say": {
+          const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);
+          if (pauseMs > 0) await Promise.race([caller.pause(pauseMs), stopped]);
+          if (await Promise.race([caller.say(effect.frame), stopped]) !== true) {
+            return { divergences };
+          }
+          break;
+        }
+        case "end":
+          return { divergences, end: effect };
+      }
+    }
+    line ??= caller.next().then((text) =>
+      text === undefined ? { type: "closed" } : { type: "line", line: text }
+    );
+    using patience = patienceMs > 0 && isOwed(state) ? startPatience(patienceMs) : undefined;
+    input = await Promise.race([line, stopped, ...(patience === undefined ? [] : [patience.over])]);
+    if (input?.type === "line" || input?.type === "closed") line = undefined;
+  }
+  return { divergences };
+}
+
+/** Whether the caller has to do something now: the next message of a conversation comes when it comes. */
+function isOwed(state: PlayState): boolean {
+  const step = awaited(state);
+  return step !== undefined && (step.kind !== "message" || state.requests.length > 0);
+}
+
+function startPatience(
+  milliseconds: number,
+): Disposable & { readonly over: Promise<PlayInput> } {
+  const { promise, resolve } = Promise.withResolvers<PlayInput>();
+  const timer = setTimeout(() => resolve({ type: "impatient" }), milliseconds);
+  return { over: promise, [Symbol.dispose]: () => clearTimeout(timer) };
+}

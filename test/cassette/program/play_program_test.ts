@@ -1,0 +1,333 @@
+import { assertEquals } from "@std/assert";
+import {
+  answer,
+  ask,
+  INIT,
+  playedTape,
+  read,
+  reply,
+  request,
+  RESULT,
+  says,
+  SESSION,
+  user,
+  wrote,
+} from "./played_tape.ts";
+
+const TWO_TURNS = [
+  wrote(user("One")),
+  ...[INIT, says("first"), RESULT].map((frame) => read(frame)),
+  wrote(user("Two")),
+  ...[INIT, says("second"), RESULT].map((frame) => read(frame)),
+];
+const FRAMES = TWO_TURNS.flatMap((entry) => entry.dir === "read" ? [entry.frame] : []);
+
+Deno.test("a conversation is played turn by turn, and nothing is said ahead of its message", () => {
+  const { said, counts, divergences, end } = playedTape(TWO_TURNS, [user("One"), user("Two")]);
+  assertEquals(said, FRAMES);
+  assertEquals(counts, [0, 3, 6, 6]);
+  assertEquals([divergences, end?.code], [[], 0]);
+});
+
+Deno.test("a block of text says the same as the text alone, and what an SDK adds does not count", () => {
+  const blocks = user([{ type: "text", text: "One" }], {
+    session_id: "",
+    parent_tool_use_id: null,
+  });
+  assertEquals(playedTape(TWO_TURNS, [blocks, user("Two")]).divergences, []);
+});
+
+Deno.test("another prompt is named with the first difference, and the play goes on", () => {
+  const { said, divergences, end } = playedTape(TWO_TURNS, [user("Eins"), user("Zwei")]);
+  assertEquals(divergences, [
+    'Message 1: the tape has "One" as /content/0/text, and the caller wrote "Eins"',
+    'Message 2: the tape has "Two" as /content/0/text, and the caller wrote "Zwei"',
+  ]);
+  assertEquals([said, end?.code], [FRAMES, 0]);
+});
+
+Deno.test("where a secret was taken out of the tape, any secret can stand", () => {
+  const tape = [wrote(user("Use [redacted] twice: [redacted].")), ...TWO_TURNS.slice(1, 4)];
+  assertEquals(playedTape(tape, [user("Use sk-1 twice: sk-1.")]).divergences, []);
+  assertEquals(playedTape(tape, [user("Use sk-1 once.")]).divergences.length, 1);
+});
+
+Deno.test("who ends the input too early is told what is missing", () => {
+  assertEquals(playedTape(TWO_TURNS, [user("One")]).divergences, [
+    "The caller ended its input before message 2",
+  ]);
+  assertEquals(playedTape(TWO_TURNS, []).divergences, [
+    "The caller ended its input before message 1 and 1 more of what it wrote when it was recorded",
+  ]);
+});
+
+Deno.test("a message beyond the tape ends the play", () => {
+  const { divergences, end } = playedTape(TWO_TURNS, [user("One"), user("Two"), user("Three")], {
+    last: "nothing",
+  });
+  assertEquals(divergences, ['Message 3 is not on the tape: [{"type":"text","text":"Three"}]']);
+  assertEquals(end?.code, 0);
+});
+
+const MODEL = { subtype: "set_model", model: "haiku" };
+const CONTROL = [
+  wrote(request("req_1", { subtype: "initialize" })),
+  read(reply("req_1", { commands: ["x"] })),
+  wrote(user("One")),
+  ...[INIT, says("first"), RESULT].map((frame) => read(frame)),
+  wrote(request("req_2", MODEL)),
+  read(reply("req_2")),
+  wrote(user("Two")),
+  ...[INIT, RESULT].map((frame) => read(frame)),
+];
+
+Deno.test("control requests are answered from the tape, with the caller's ids", () => {
+  const { said, divergences } = playedTape(CONTROL, [
+    request("a", { subtype: "initialize", hooks: {} }),
+    user("One"),
+    request("b", { model: "haiku", subtype: "set_model" }),
+    user("Two"),
+  ]);
+  assertEquals(divergences, []);
+  assertEquals(said.filter(({ type }) => type === "control_response"), [
+    reply("a", { commands: ["x"] }),
+    reply("b"),
+  ]);
+});
+
+Deno.test("a request with other arguments, and one that is not on the tape, are refused and named", () => {
+  const { said, divergences } = playedTape(CONTROL, [
+    request("a", { subtype: "initialize" }),
+    request("x", { subtype: "interrupt" }),
+    user("One"),
+    request("b", { subtype: "set_model", model: "opus" }),
+    user("Two"),
+    request("y", { subtype: "mcp_status" }),
+  ]);
+  assertEquals(divergences, [
+    'The caller asks for "interrupt", and the tape\'s next one is "set_model"',
+    'Request 2 (set_model): the tape has "haiku" as /model, and the caller wrote "opus"',
+    'The caller asks for "mcp_status", and the tape has no further request',
+  ]);
+  const errors = said.flatMap(({ response }) => {
+    const { subtype, request_id: id } = (response ?? {}) as Readonly<Record<string, unknown>>;
+    return subtype === "error" ? [id] : [];
+  });
+  assertEquals(errors, ["x", "b", "y"]);
+  assertEquals(said.at(-2), RESULT);
+});
+
+Deno.test("who begins without initialize is told so, and who begins with one that was not recorded is answered", () => {
+  const { divergences } = playedTape(CONTROL, [user("One"), request("b", MODEL), user("Two")]);
+  assertEquals(divergences, [
+    "The caller does not begin with initialize, as the one that was recorded did",
+  ]);
+  const { said, ...other } = playedTape(TWO_TURNS, [
+    request("a", { subtype: "initialize" }),
+    ...[user("One"), user("Two")],
+  ]);
+  assertEquals(other.divergences, []);
+  assertEquals((said[0]?.["response"] as { request_id: string }).request_id, "a");
+});
+
+const INTERRUPTED = [
+  wrote(user("One")),
+  read(INIT),
+  read(says("I begin")),
+  wrote(request("req_1", { subtype: "interrupt" })),
+  read(reply("req_1")),
+  read({ type: "result", subtype: "error_during_execution", is_error: true }),
+];
+
+Deno.test("what an interrupt leads to is said after it, however early that comes", () => {
+  const interrupt = request("a", { subtype: "interrupt" });
+  const late = playedTape(INTERRUPTED, [user("One"), interrupt]);
+  assertEquals([late.counts, late.divergences, late.end?.code], [[0, 2, 4, 4], [], 1]);
+  const early = playedTape(INTERRUPTED, [interrupt, user("One")]);
+  assertEquals([early.said, early.divergences], [late.said, []]);
+});
+
+Deno.test("an interrupt that does not come ends the play", () => {
+  const { said, divergences, end } = playedTape(INTERRUPTED, [user("One")], { last: "impatient" });
+  assertEquals(divergences, [
+    "The caller has not written request 1 (interrupt), as it did when it was recorded",
+  ]);
+  assertEquals([said.length, end?.type], [2, "end"]);
+});
+
+const TOOL = { subtype: "can_use_tool", tool_name: "Bash", input: { command: "ls" } };
+const HOOK = {
+  subtype: "hook_callback",
+  callback_id: "hook_1",
+  input: { hook_event_name: "Stop" },
+};
+const ALLOWED = { behavior: "allow", updatedInput: { command: "ls" } };
+const hooks = (events: Readonly<Record<string, readonly string[]>>) => ({
+  subtype: "initialize",
+  hooks: Object.fromEntries(
+    Object.entries(events).map(([event, ids]) => [event, [{ hookCallbackIds: ids }]]),
+  ),
+});
+const ASKED = [
+  wrote(request("req_1", hooks({ PreToolUse: ["hook_0"], Stop: ["hook_1"] }))),
+  read(reply("req_1")),
+  wrote(user("One")),
+  read(ask("q1", TOOL)),
+  read(says("meanwhile")),
+  wrote(answer("q1", ALLOWED)),
+  read(ask("q2", HOOK)),
+  wrote(answer("q2", {})),
+  read(RESULT),
+];
+const SAME_HOOKS = request("a", hooks({ PreToolUse: ["hook_0"], Stop: ["hook_1"] }));
+
+Deno.test("the caller is asked what was asked, and the play waits for what it answers", () => {
+  const { said, counts, divergences } = playedTape(ASKED, [
+    SAME_HOOKS,
+    user("One"),
+    answer("q1", ALLOWED),
+    answer("q2", {}),
+  ]);
+  assertEquals(divergences, []);
+  assertEquals(counts, [0, 1, 3, 4, 5, 5]);
+  assertEquals(said.slice(1), [ask("q1", TOOL), says("meanwhile"), ask("q2", HOOK), RESULT]);
+});
+
+Deno.test("another decision, an error in its place and none at all are named", () => {
+  const error = { subtype: "error", request_id: "q2", error: "It broke" };
+  const { divergences } = playedTape(ASKED, [
+    SAME_HOOKS,
+    user("One"),
+    answer("q1", { behavior: "deny", message: "No" }),
+    { type: "control_response", response: error },
+  ]);
+  assertEquals(divergences, [
+    'The answer to can_use_tool q1: the tape has "allow" as /behavior, and the caller wrote "deny"',
+    'The answer to hook_callback q2: the tape has "success" as /subtype, and the caller wrote "error"',
+  ]);
+  assertEquals(playedTape(ASKED, [SAME_HOOKS, user("One")]).divergences, [
+    "The caller ended its input before the answer to can_use_tool q1 and 1 more of what it wrote when it was recorded",
+  ]);
+});
+
+Deno.test("hooks are called by the names that this caller has for them, and a missing one is named", () => {
+  const added = request(
+    "a",
+    hooks({ UserPromptSubmit: ["hook_0"], PreToolUse: ["hook_1"], Stop: ["hook_2"] }),
+  );
+  const { said, divergences } = playedTape(ASKED, [
+    ...[added, user("One"), answer("q1", ALLOWED), answer("q2", {})],
+  ]);
+  assertEquals(divergences, []);
+  assertEquals(said.at(-2), ask("q2", { ...HOOK, callback_id: "hook_2" }));
+  const none = playedTape(ASKED, [
+    ...[request("a", { subtype: "initialize" }), user("One"), answer("q1", ALLOWED)],
+  ]);
+  assertEquals(none.divergences, [
+    'The tape calls a hook "hook_1" for Stop, which the caller does not have',
+  ]);
+  assertEquals(none.said.at(-1), RESULT);
+});
+
+Deno.test("answers may come in another order than on the tape", () => {
+  const tape = [
+    wrote(user("One")),
+    ...[ask("q1", TOOL), ask("q2", TOOL)].map((frame) => read(frame)),
+    ...[answer("q1", ALLOWED), answer("q2", ALLOWED)].map((each) => wrote(each)),
+    read(RESULT),
+  ];
+  const { said, divergences } = playedTape(tape, [
+    ...[user("One"), answer("q2", ALLOWED), answer("q1", ALLOWED)],
+  ]);
+  assertEquals([divergences, said.at(-1)], [[], RESULT]);
+});
+
+Deno.test("a question that was taken back may be answered all the same, one that was not may not", () => {
+  const tape = (cancelled: boolean) => [
+    wrote(user("One")),
+    read(ask("q1", TOOL)),
+    ...(cancelled ? [read({ type: "control_cancel_request", request_id: "q1" })] : []),
+    read(RESULT),
+  ];
+  const written = [user("One"), answer("q1", ALLOWED)];
+  assertEquals(playedTape(tape(true), written).divergences, []);
+  assertEquals(playedTape(tape(false), written).divergences, [
+    "The caller answered the question q1, and the tape has no answer to it",
+  ]);
+});
+
+Deno.test("inert and stub ask nothing, and wait for no answer", () => {
+  for (const mode of ["inert", "stub"] as const) {
+    const { said, divergences } = playedTape(ASKED, [SAME_HOOKS, user("One")], { mode });
+    assertEquals([said.slice(1), divergences], [[says("meanwhile"), RESULT], []]);
+  }
+});
+
+Deno.test("ids of messages and the session that the caller decides are those of this run", () => {
+  const uuid = "11111111-2222-4333-8444-555555555555";
+  const other = "99999999-2222-4333-8444-555555555555";
+  const tape = [
+    wrote(user("One", { uuid })),
+    read({ ...INIT, session_id: SESSION, path: `/x/${SESSION}.jsonl` }),
+    read({ type: "command_lifecycle", command_uuid: uuid }),
+    read(RESULT),
+  ];
+  const sessionId = "00000000-2222-4333-8444-555555555555";
+  const { said } = playedTape(tape, [user("One", { uuid: other })], { sessionId });
+  assertEquals(said[0], { ...INIT, session_id: sessionId, path: `/x/${sessionId}.jsonl` });
+  assertEquals(said[1], { type: "command_lifecycle", command_uuid: other });
+});
+
+Deno.test("a program ends as the tape says: on purpose, in the middle of a turn, or as its result does", () => {
+  const failing = { at: 0, dir: "write", data: "", exit: { code: 3, stderr: "boom\n" } } as const;
+  const onPurpose = playedTape([...TWO_TURNS.slice(0, 2), failing], [user("One")], {
+    last: "nothing",
+  });
+  assertEquals(onPurpose.end, { type: "end", code: 3, stderr: "boom\n" });
+  assertEquals(onPurpose.divergences, []);
+  const cut = playedTape(TWO_TURNS.slice(0, 3), [user("One")], { last: "nothing" });
+  assertEquals([cut.end?.code, cut.said.length, cut.divergences], [1, 2, []]);
+  const failed = [wrote(user("One")), read({ ...RESULT, is_error: true })];
+  assertEquals(playedTape(failed, [user("One")]).end?.code, 1);
+  const known = playedTape(failed, [user("One")], { exit: { code: 75, stderr: "later\n" } });
+  assertEquals(known.end, { type: "end", code: 75, stderr: "later\n" });
+});
+
+Deno.test("a tape without its caller's lines waits for a message a turn", () => {
+  const frames = TWO_TURNS.filter(({ dir }) => dir === "read");
+  const initialize = request("a", { subtype: "initialize" });
+  const { counts, divergences } = playedTape(frames, [initialize, user("Any"), user("Other")]);
+  assertEquals([counts, divergences], [[0, 1, 4, 7, 7], []]);
+  const known = playedTape(frames, [user("One"), user("Zwei")], { prompts: ["One", "Two"] });
+  assertEquals(known.divergences, [
+    'Message 2: the tape has "Two" as /content/0/text, and the caller wrote "Zwei"',
+  ]);
+});
+
+Deno.test("who sends a prompt and reads is not asked and answers nothing", () => {
+  const { said, divergences } = playedTape(ASKED, [user("One")], { plain: true });
+  assertEquals([said, divergences], [[says("meanwhile"), RESULT], []]);
+});
+
+Deno.test("what the caller writes that is nothing is named, and what means nothing is passed over", () => {
+  const { divergences } = playedTape(TWO_TURNS, [
+    user("One"),
+    "",
+    "{",
+    `${"[".repeat(2000)}`,
+    { type: "wish" },
+    { type: "keep_alive" },
+    { type: "control_request", request_id: "a" },
+    { type: "control_response", response: { request_id: 1 } },
+    answer("q9", {}),
+    user("Two"),
+  ]);
+  assertEquals(divergences, [
+    "The caller wrote a line that is not JSON",
+    "The caller wrote a line that is nested too deeply",
+    'The caller wrote a line of type "wish"',
+    "The caller wrote a control request without a subtype",
+    "The caller wrote a control response to nothing",
+    "The caller answered a question q9 that it was not asked",
+  ]);
+});

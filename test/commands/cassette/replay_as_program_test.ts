@@ -1,0 +1,131 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { startProgram } from "../../start_program.ts";
+
+const RUNS = new URL("../../../fixtures/recordings/runs/2.1.330", import.meta.url).pathname;
+const STREAMS = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+
+/** Starts a replay in a folder of its own, with nothing in its environment. */
+async function replay(
+  args: readonly string[],
+  { stdin, command = [...CLAUDE_PRINT, "cassette", "replay"], cwd = RUNS }: {
+    readonly stdin?: string | Uint8Array<ArrayBuffer>;
+    readonly command?: readonly string[];
+    readonly cwd?: string;
+  } = {},
+) {
+  const env = { DENO_DIR: await denoDir(), PATH: "/usr/bin:/bin" };
+  return await startProgram([...command, ...args], { env, cwd, stdin }).ended;
+}
+
+function tapeOf(run: string): readonly Readonly<Record<string, unknown>>[] {
+  return Deno.readTextFileSync(`${RUNS}/${run}/tape.jsonl`).trimEnd().split("\n").map((line) =>
+    JSON.parse(line)
+  );
+}
+
+const PROMPT = "Work. [[say I look]] [[bash echo one]] [[also bash echo two; exit 3]] [[say done]]";
+
+Deno.test("a run of one prompt answers in the format that is asked for, whichever way the prompt comes", async () => {
+  const [text, json, stream] = await Promise.all([
+    replay(["tools", "--", "-p", PROMPT]),
+    replay(["tools", "--", "-p", "--output-format", "json"], { stdin: PROMPT }),
+    replay(["tools", "--", "-p", "--output-format=stream-json", "--verbose", PROMPT]),
+  ]);
+  assertEquals(text, { code: 0, stdout: "done\n", stderr: "" });
+  const frames = tapeOf("tools").map(({ frame }) => frame);
+  const { result, session_id: session } = JSON.parse(json.stdout);
+  const last = frames.at(-1) as { readonly session_id: string };
+  assertEquals([result, session, json.code], ["done", last.session_id, 0]);
+  assertEquals(stream.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), frames);
+});
+
+Deno.test("a run that failed fails again, with its words and its exit code", async () => {
+  const { code, stdout, stderr } = await replay(["api-error", "--", "-p", "Hi [[error 529]]"]);
+  assertEquals(code, 75);
+  assertStringIncludes(stdout, "API Error: 529 Overloaded");
+  assertStringIncludes(stderr, "claude-print: The API is overloaded: 529 Overloaded");
+});
+
+Deno.test("cassette program prints an executable that is the recorded conversation", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { stdout: script } = await replay(
+      ["conversation", "--report", `${folder}/report`, "--speed", "1000"],
+      { command: [...CLAUDE_PRINT, "cassette", "program"] },
+    );
+    const claude = `${folder}/claude`;
+    await Deno.writeTextFile(claude, script, { mode: 0o755 });
+    const tape = tapeOf("conversation");
+    const said = tape.flatMap(({ data }) => typeof data === "string" ? [data] : []);
+    const frames = tape.flatMap(({ frame }) => frame === undefined ? [] : [frame]);
+    const command = [claude, ...STREAMS];
+    const [version, same] = await Promise.all([
+      replay(["-v"], { command: [claude] }),
+      replay([], { command, cwd: folder, stdin: said.join("") }),
+    ]);
+    assertEquals(version, { code: 0, stdout: "2.1.330 (Claude Code)\n", stderr: "" });
+    assertEquals([same.code, same.stderr], [0, ""]);
+    assertEquals(same.stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), frames);
+    const reported = async () => JSON.parse(await Deno.readTextFile(`${folder}/report`));
+    const tapePath = `${RUNS}/conversation/tape.jsonl`;
+    assertEquals(await reported(), { tape: tapePath, divergences: [] });
+
+    const stdin = said.with(0, said[0]?.replace("One", "Eins") ?? "").slice(0, 2).join("");
+    const other = await replay([], { command, cwd: folder, stdin });
+    const { divergences } = await reported();
+    assertEquals([other.code, divergences.length], [1, 2]);
+    assertStringIncludes(divergences[0], "Message 1: the tape has ");
+    assertEquals(
+      other.stderr,
+      `claude-print: The caller does not do what ${tapePath} says, 2 differences:\n` +
+        divergences.map((each: string) => `  ${each}\n`).join(""),
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("what cannot be replayed is refused before anything is said", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const files = {
+      "unknown.jsonl": '{"dir":"write","data":"{\\"type\\":\\"wish\\"}"}\n',
+      "cut.jsonl": '{"dir":"read","frame":{"type":"res',
+      "future/meta.json": '{"format":99}',
+      "future/tape.jsonl": "",
+      "deep.jsonl": "[".repeat(100_000),
+      "exit.jsonl": '{"dir":"write","data":"","exit":{"code":-1}}\n',
+      "empty/child.cast": "",
+      "hostile.jsonl":
+        '{"type":"result","subtype":"success","result":{"toString":1},"__proto__":{}}\n',
+    };
+    for (const name of ["future", "empty", "fifo"]) await Deno.mkdir(`${folder}/${name}`);
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    const made = await new Deno.Command("mkfifo", { args: [`${folder}/fifo/tape.jsonl`] }).output();
+    assertEquals(made.code, 0);
+    const rows = {
+      "unknown.jsonl": 'entry 1 is a line of type "wish", which cannot be replayed',
+      "cut.jsonl": "Cannot read line 1 of",
+      "future": "is of format 99",
+      "deep.jsonl": "it is nested too deeply",
+      "exit.jsonl": "it is neither a frame nor a line of the caller",
+      "empty": "tape.jsonl: it does not exist",
+      "nothing": "it does not exist",
+      "fifo": "Cannot read ",
+      "hostile.jsonl": "Cannot print the frame result of the tape: it is damaged",
+    };
+    await Promise.all(
+      Object.entries(rows).map(async ([name, message]) => {
+        const { code, stdout, stderr } = await replay([`${folder}/${name}`, "--", "-p", "Hi"]);
+        assertEquals([code, stdout], [2, ""], name);
+        assertStringIncludes(stderr, message);
+      }),
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
