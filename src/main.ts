@@ -74,7 +74,7 @@ async function main(argv: readonly string[]): Promise<number> {
       }
       case "drift": {
         const { drift } = await import("./commands/drift/drift.ts");
-        return drift(command.options);
+        return await drift(command.options);
       }
       case "completion": {
         const { completion } = await import("./cli/help/completion.ts");

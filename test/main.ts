@@ -94,6 +94,7 @@ async function download(paths: readonly string[]): Promise<void> {
   }
   if (all || real) {
     await typescriptSdk();
+    await typescriptSdk("sdk.d.ts");
     const python = usablePython();
     if (python !== undefined) await Promise.all([pythonSdk(python), pythonCassette(python)]);
   }

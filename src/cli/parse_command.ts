@@ -64,6 +64,12 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       return { kind: "relay", options: relayOptions({ switches, values, last }) };
     case "drift": {
       const inputName = last("--input-name");
+      const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
+      if (switches.has("--no-sdk") && values.has("--sdk")) {
+        throw new CliError(`${READING}: --sdk and --no-sdk were both given`, {
+          suggestion: "Leave one of them out",
+        });
+      }
       return {
         kind: "drift",
         options: {
@@ -71,6 +77,7 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
           json,
           allowEmpty: switches.has("--allow-empty"),
           ...(inputName === undefined ? {} : { inputName }),
+          ...(sdks === undefined ? {} : { sdks }),
         },
       };
     }

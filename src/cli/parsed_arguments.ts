@@ -95,6 +95,8 @@ export type DriftOptions = {
   readonly allowEmpty: boolean;
   /** What the tape in each folder is called. */
   readonly inputName?: string;
+  /** Where Agent SDKs are that are asked too; those that are found, if absent. */
+  readonly sdks?: readonly string[];
 };
 
 /** A shell whose completions can be printed. */

@@ -10,22 +10,31 @@ export class Findings {
   readonly #all = new Map<string, Finding>();
   #left = 0;
 
-  /** @param options.by who does not know it */
+  /** @param options.by who does not know it; this program, if absent */
   add(
     found: Found,
-    { place, by = THIS_PROGRAM }: { readonly place: Place; readonly by?: string },
+    { place, by = THIS_PROGRAM, count = 1 }: {
+      readonly place: Place;
+      readonly by?: string;
+      readonly count?: number;
+    },
   ): void {
     const where = short(found.where);
     const what = short(found.what);
     const key = JSON.stringify([by, found.check, where, what]);
     const known = this.#all.get(key);
     if (known !== undefined) {
-      this.#all.set(key, { ...known, count: known.count + 1 });
+      this.#all.set(key, { ...known, count: known.count + count });
     } else if (this.#all.size < MOST) {
-      this.#all.set(key, { by, check: found.check, where, what, count: 1, first: place });
+      this.#all.set(key, { by, check: found.check, where, what, count, first: place });
     } else {
       this.#left++;
     }
+  }
+
+  /** Counts what somebody else has not told apart. */
+  leave(count: number): void {
+    this.#left += count;
   }
 
   /** How many more there were than are told apart. */
@@ -36,6 +45,7 @@ export class Findings {
   /** All of them, by who does not know them, by check and by name. */
   sorted(): readonly Finding[] {
     return [...this.#all.values()].toSorted((one, other) =>
+      Number(one.by !== THIS_PROGRAM) - Number(other.by !== THIS_PROGRAM) ||
       compare(one.by, other.by) ||
       DRIFT_CHECKS.indexOf(one.check) - DRIFT_CHECKS.indexOf(other.check) ||
       compare(one.where, other.where) || compare(one.what, other.what)

@@ -552,6 +552,10 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
     kind: "sweep",
     options: { dryRun: true, json: true },
   });
+  assertEquals(await parseArguments(["drift", "a", "--sdk", "b", "--sdk=c", "--allow-empty"]), {
+    kind: "drift",
+    options: { paths: ["a"], json: false, allowEmpty: true, sdks: ["b", "c"] },
+  });
   assertEquals(await parseArguments(["drift", "a", "b", "--json", "--input-name=c"]), {
     kind: "drift",
     options: { paths: ["a", "b"], json: true, allowEmpty: false, inputName: "c" },

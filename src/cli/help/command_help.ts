@@ -71,6 +71,9 @@ sequence takes the next exchange of a conversation, whatever is asked.`,
 know: lines it could not read, types of frames, lines, events and blocks,
 fields that are new or gone, events of hooks, dialogs, and what Claude Code asks
 the terminal. What is known was measured from recordings of several versions.
+Agent SDKs are asked what they make of the frames: the one for Python parses
+them, the one for TypeScript says by its declarations what it expects. Those of
+the virtual environment, of PATH and of node_modules are found.
 
 Under GITHUB_ACTIONS each difference is an annotation too, and the summary of
 the step has them all as a table.`,

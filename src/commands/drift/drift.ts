@@ -3,9 +3,12 @@ import type { DriftOptions } from "../../cli/parsed_arguments.ts";
 import { Findings } from "../../drift/findings.ts";
 import { knownShapes } from "../../drift/known_shapes.ts";
 import { lookForDrift } from "../../drift/examine/look_for_drift.ts";
+import { foundSdks, namedSdk } from "../../drift/sdk/installed_sdks.ts";
 import { createRedactor } from "../../redaction/redact.ts";
+import { currentFolder } from "../../run/facts/current_folder.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { print, reportJson } from "../report/print.ts";
+import { askSdks } from "./ask_sdks.ts";
 import type { DriftReport } from "./drift_report.ts";
 import { driftTable } from "./drift_table.ts";
 import { githubAnnotations, markdownReport } from "./github_report.ts";
@@ -14,18 +17,27 @@ import { githubAnnotations, markdownReport } from "./github_report.ts";
  * Looks what cassettes and tapes hold that is not as it is known.
  *
  * @returns the exit code: 1 when something is not, or when there was nothing to look at
- * @throws {CliError} when a path does not exist, or its layout cannot be told
+ * @throws {CliError} when a path does not exist, its layout cannot be told, or an SDK that was named cannot be asked
  */
-export function drift(options: DriftOptions): number {
+export async function drift(options: DriftOptions): Promise<number> {
   const env = callerEnvironment();
   const { inputName } = options;
   const cassettes = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
   const findings = new Findings();
-  const { versions, ...checked } = lookForDrift(cassettes, { known: knownShapes(), findings });
+  const known = knownShapes();
+  const sdks = askSdks(
+    options.sdks?.map(namedSdk) ?? foundSdks({ env, cwd: currentFolder() }),
+    { known, findings },
+  );
+  const { versions, ...checked } = lookForDrift(cassettes, {
+    known,
+    findings,
+    onFrame: sdks.onFrame,
+  });
   const report: DriftReport = {
     ...checked,
     versions: Object.fromEntries(versions),
-    sdks: [],
+    sdks: await sdks.asked(cassettes),
     findings: findings.sorted(),
     left: findings.left,
   };

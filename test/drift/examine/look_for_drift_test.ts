@@ -112,7 +112,7 @@ Deno.test("the same is counted, names are cut, and no more than so many are told
   for (const line of [7, 8, 9]) findings.add(found, { place: { ...place, line } });
   findings.add({ ...found, what: "é".repeat(10_000) }, { place });
   findings.add(found, { place, by: "an SDK" });
-  const [other, one, long] = findings.sorted();
+  const [one, long, other] = findings.sorted();
   assertEquals([other?.by, one?.count, one?.first.line], ["an SDK", 3, 7]);
   assertEquals(long?.what, `${"é".repeat(200)}…`);
   for (let at = 0; at < 2000; at++) findings.add({ ...found, what: `${at}` }, { place });

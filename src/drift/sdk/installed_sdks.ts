@@ -1,0 +1,87 @@
+import { dirname, join, resolve } from "node:path";
+import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { CliError } from "../../cli_error.ts";
+import { jsonObjectIn } from "../../wire/json_object_in.ts";
+
+/** An Agent SDK: the interpreter of one for Python, or the declarations of one for TypeScript. */
+export type InstalledSdk =
+  | { readonly kind: "python"; readonly python: string; readonly isNamed: boolean }
+  | { readonly kind: "typescript"; readonly name: string; readonly declarations: string };
+
+const PACKAGE = "@anthropic-ai/claude-agent-sdk";
+const DECLARATIONS = "sdk.d.ts";
+/** The largest file that is read, in bytes. */
+const LARGEST = 8_000_000;
+
+/**
+ * The SDK at a path that somebody named: a `python3`, the folder of a virtual environment, or that of the package from
+ * npm.
+ *
+ * @throws {CliError} for anything else
+ */
+export function namedSdk(path: string): InstalledSdk {
+  const absolute = realPath(path);
+  const typescript = absolute && typescriptIn(absolute);
+  if (typescript) return typescript;
+  const venv = join(path, "bin", "python3");
+  if (isFile(venv)) return { kind: "python", python: resolve(venv), isNamed: true };
+  // A link leads out of its virtual environment: the interpreter has to be started by it.
+  if (isFile(path)) return { kind: "python", python: resolve(path), isNamed: true };
+  throw new CliError(`Cannot find an Agent SDK at ${path}`, {
+    suggestion: `Name a python3, a virtual environment, or the folder of ${PACKAGE}`,
+  });
+}
+
+/** The SDKs of the virtual environment or PATH, and of the folder with its `node_modules`; where there are any. */
+export function foundSdks(
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+): readonly InstalledSdk[] {
+  const { VIRTUAL_ENV, PATH = "" } = env;
+  const venv = VIRTUAL_ENV === undefined || VIRTUAL_ENV === "" ? [] : [`${VIRTUAL_ENV}/bin`];
+  const folders = [...venv, ...PATH.split(":").filter((folder) => folder.startsWith("/"))];
+  const python = folders.map((folder) => join(folder, "python3")).find(isFile);
+  const typescript = foldersAbove(cwd).map((folder) =>
+    typescriptIn(join(folder, "node_modules", PACKAGE))
+  ).find((found) => found !== undefined);
+  return [
+    ...(python === undefined ? [] : [{ kind: "python", python, isNamed: false } as const]),
+    ...(typescript === undefined ? [] : [typescript]),
+  ];
+}
+
+function typescriptIn(folder: string): InstalledSdk | undefined {
+  const declarations = textOf(join(folder, DECLARATIONS));
+  if (declarations === undefined) return undefined;
+  const { version } = jsonObjectIn(textOf(join(folder, "package.json")) ?? "") ?? {};
+  const known = typeof version === "string" ? version.slice(0, 100) : "of an unknown version";
+  return { kind: "typescript", name: `${PACKAGE} ${known}`, declarations };
+}
+
+function foldersAbove(folder: string): readonly string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...foldersAbove(above)];
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return new TextDecoder().decode(readRegularFile(path, { limit: LARGEST }));
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
