@@ -16,4 +16,18 @@ export interface CassetteMeta {
   readonly when: string;
   /** How often `[redacted]` stands in each part, in the place of a secret. */
   readonly scrubbed: Readonly<Record<string, number>>;
+  /** Where the conversation comes from, if it goes on with a recorded one. */
+  readonly forked_from?: ForkOrigin;
+}
+
+/** A recorded conversation, and up to where another one has it in common. */
+export interface ForkOrigin {
+  /** The name of the folder of its cassette. */
+  readonly cassette: string;
+  /** When it was recorded, as `Date` writes it; absent where its cassette does not say. */
+  readonly when?: string;
+  /** Its session; absent where it had none yet. */
+  readonly session_id?: string;
+  /** The number of the last turn that both have; 0 for none. */
+  readonly turn: number;
 }

@@ -81,7 +81,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, least: 0 } },
   },
   cassette: {
-    summary: "Replay, draw, compare or look at what a run recorded with --record",
+    summary: "Replay, draw, fork, compare or look at what a run recorded",
     flags: [
       flag("--json", "With info and diff: one JSON object", ["info", "diff"]),
       flag("--split <bytes>", "With replay: in pieces of so many bytes", ["replay"]),
@@ -89,14 +89,23 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--speed <factor>", "Times faster than recorded (default: at once)", AS_PROGRAM),
       flag("--patience <seconds>", "How long its caller may take (default 30)", AS_PROGRAM),
       flag("--report <file>", "Write there what its caller does otherwise", AS_PROGRAM),
+      flag("--at <turn>", "With fork: the last turn that stays", ["fork"]),
+      flag("--prompt <text>", "With fork: what is said then (repeatable)", ["fork"]),
+      flag("--model <model>", "With fork: another model", ["fork"]),
+      flag("--api-cassette <folder>", "With fork: who answers instead of the API", ["fork"]),
+      flag("--record <folder>", "With fork: where the fork is recorded", ["fork"]),
     ],
-    first: { name: "an action", choices: ["replay", "program", "svg", "info", "diff"] },
+    first: {
+      name: "an action",
+      choices: ["replay", "program", "svg", "info", "diff", "fork"],
+    },
     operands: {
       replay: { ...CASSETTE, rest: "flags of claude" },
       program: CASSETTE,
       svg: CASSETTE,
       info: CASSETTE,
       diff: { ...FOLDER, name: "the folders of two cassettes", least: 2, most: 2 },
+      fork: { ...CASSETTE, rest: "flags of claude -p" },
     },
   },
   relay: {

@@ -1,6 +1,7 @@
 import { COMMAND_SHAPES, type CommandFlag, type CommandName, goesWith } from "./command_shapes.ts";
 import type {
   CassetteOptions,
+  ForkOptions,
   ParsedArguments,
   ProgramReplayOptions,
   RelayCommandOptions,
@@ -89,8 +90,9 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
 }
 
 function cassetteOptions(
-  { operands, switches, values, rest, last }: Given & { readonly last: LastValue },
+  given: Given & { readonly last: LastValue },
 ): CassetteOptions {
+  const { operands, switches, values, rest, last } = given;
   const [action, dir = "", other = ""] = operands;
   const as = action as CassetteOptions["action"];
   switch (as) {
@@ -122,9 +124,36 @@ function cassetteOptions(
       return { action: as, dir, json: switches.has("--json") };
     case "diff":
       return { action: as, dir, other, json: switches.has("--json") };
+    case "fork":
+      return { action: as, ...forkOptions(dir, given) };
     default:
       return as satisfies never;
   }
+}
+
+function forkOptions(
+  dir: string,
+  { values, last, rest }: Given & { readonly last: LastValue },
+): ForkOptions {
+  const at = last("--at") ?? "";
+  if (!/^\d{1,9}$/u.test(at)) {
+    throw new CliError(
+      at === ""
+        ? `${READING}: cassette fork needs --at and the last turn that stays`
+        : `${READING}: --at "${at}" is no number of a turn`,
+      { suggestion: "Write it as --at 2 to go on behind the second turn, --at 0 to begin anew" },
+    );
+  }
+  const [model, apiCassette, record] = ["--model", "--api-cassette", "--record"].map(last);
+  return {
+    dir,
+    at: Number(at),
+    prompts: values.get("--prompt") ?? [],
+    ...(model === undefined ? {} : { model }),
+    ...(apiCassette === undefined ? {} : { apiCassette }),
+    ...(record === undefined ? {} : { record }),
+    flags: rest ?? [],
+  };
 }
 
 /** The largest pieces of output, in bytes: so much is held in memory. */

@@ -50,7 +50,25 @@ export type CassetteOptions =
     /** The folder of the cassette with which it is compared. */
     readonly other: string;
     readonly json: boolean;
-  };
+  }
+  | { readonly action: "fork" } & ForkOptions;
+
+/** How a recorded conversation goes on. */
+export type ForkOptions = {
+  /** The folder of its cassette. */
+  readonly dir: string;
+  /** The number of the last turn that stays; 0 for none. */
+  readonly at: number;
+  /** What is said; what was said after that turn, if nothing is given. */
+  readonly prompts: readonly string[];
+  readonly model?: string;
+  /** The cassette that answers in the API's place. */
+  readonly apiCassette?: string;
+  /** The folder for a recording. */
+  readonly record?: string;
+  /** Further flags of a run. */
+  readonly flags: readonly string[];
+};
 
 /** How a recording is played as the program that it was recorded of. */
 export type ProgramReplayOptions = {

@@ -1,3 +1,4 @@
+import type { ForkOrigin } from "../cassette/cassette_meta.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
 import { converse, type ConverseOptions } from "../run/converse.ts";
@@ -18,6 +19,8 @@ export interface HoldOptions
   readonly onPrepared?: (prepared: PreparedRun) => void;
   /** Called when nothing is left of a child. */
   readonly onChildEnded?: () => void;
+  /** What it goes on with, where that is a recorded conversation: the transcript of the session that is resumed. */
+  readonly fork?: { readonly history: string; readonly from: ForkOrigin };
 }
 
 /**
@@ -33,7 +36,7 @@ export async function holdConversation(
   options: HoldOptions,
 ): Promise<number> {
   // What is of the caller's surroundings is not the child's.
-  const { env, cwd, teardown, onPrepared, onChildEnded, ...watching } = options;
+  const { env, cwd, teardown, onPrepared, onChildEnded, fork, ...watching } = options;
   const { warn } = watching;
   const { record } = request;
   /** Of the next child, which has no recording yet. */
@@ -49,7 +52,8 @@ export async function holdConversation(
     claimNext = () => {
       children++;
       const own = children === 1 ? folder : `${folder}/${children}`;
-      claimed = recordRun(own, { env, request });
+      const forkedFrom = children === 1 ? fork?.from : undefined;
+      claimed = recordRun(own, { env, request, forkedFrom });
       teardown.keep(claimed.save);
     };
     claimNext();
@@ -65,6 +69,7 @@ export async function holdConversation(
     frames: true,
     limitsTold: true,
     retries: true,
+    ...(fork === undefined || fork.history === "" ? {} : { history: fork.history }),
   }, {
     ...watching,
     onInput: (input) => recorder?.input(input),

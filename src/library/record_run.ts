@@ -4,6 +4,7 @@ import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
+import type { ForkOrigin } from "../cassette/cassette_meta.ts";
 import { type CassetteWriter, writeCassette } from "../cassette/record/write_cassette.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import type { PreparedRun } from "../run/prepare_run.ts";
@@ -50,6 +51,8 @@ export function recordRun(
       RunRequest,
       "forwarded" | "settings" | "mcpConfigs" | "outputFormat" | "verbose"
     >;
+    /** Where the conversation comes from, if it goes on with a recorded one. */
+    readonly forkedFrom?: ForkOrigin | undefined;
   },
 ): RunRecorder {
   const claimed = claimFolder(folder);
@@ -67,7 +70,11 @@ export function recordRun(
         ],
       });
       const { os, arch } = Deno.build;
-      writer = writeCassette(folder, { version: deno.version, platform: `${os}-${arch}` });
+      writer = writeCassette(folder, {
+        version: deno.version,
+        platform: `${os}-${arch}`,
+        forkedFrom: options.forkedFrom,
+      });
       recording = createRecording({
         conversation: prepared.conversation,
         output: { format: options.request.outputFormat, verbose: options.request.verbose },

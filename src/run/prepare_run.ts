@@ -27,6 +27,7 @@ import { places } from "../sandbox/places/places.ts";
 import { readTranscript } from "../sandbox/transcripts/read_transcript.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
+import { projectSlug } from "../transcript/project_slug.ts";
 
 /** A run that only has to be started. */
 export interface PreparedRun extends Omit<Plan, "contents"> {
@@ -120,7 +121,12 @@ async function foundSessions(
   order: RunOrder,
   { binary, userConfig, version }: RunFacts,
 ): Promise<FoundSessions> {
-  if (order.resume !== undefined || order.resumption === undefined) return {};
+  const { resume, history } = order;
+  if (resume !== undefined && history !== undefined) {
+    const slug = projectSlug(realPath(order.cwd));
+    return { named: [resume], transcript: { path: `${slug}/${resume}.jsonl`, text: history } };
+  }
+  if (resume !== undefined || order.resumption === undefined) return {};
   const { findSessions } = await import("./facts/find_sessions.ts");
   return await findSessions(order.resumption, {
     configDir: userConfig.dir,

@@ -568,6 +568,25 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
     kind: "cassette",
     options: { action: "diff", dir: "x", other: "y", json: true },
   });
+  assertEquals(await parseArguments(["cassette", "fork", "x", "--at=0"]), {
+    kind: "cassette",
+    options: { action: "fork", dir: "x", at: 0, prompts: [], flags: [] },
+  });
+  const fork = ["--at", "2", "--model=m", "--api-cassette=a", "--record=r"];
+  const said = ["--prompt", "-x", "--prompt=y", "--", "--verbose"];
+  assertEquals(await parseArguments(["cassette", "fork", "x", ...fork, ...said]), {
+    kind: "cassette",
+    options: {
+      action: "fork",
+      dir: "x",
+      at: 2,
+      prompts: ["-x", "y"],
+      model: "m",
+      apiCassette: "a",
+      record: "r",
+      flags: ["--verbose"],
+    },
+  });
   assertEquals(await parseArguments(["sweep", "-h"]), { kind: "help", command: "sweep" });
   assertEquals((await requestOf("-p", "doctor")).promptArgument, "doctor");
   assertEquals((await requestOf("--", "sweep")).promptArgument, "sweep");
@@ -578,6 +597,14 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
     const [argv, message] of [
       [["doctor", "--dry-run"], 'doctor does not take "--dry-run"'],
       [["cassette", "replay", "--json", "x"], 'cassette replay does not take "--json"'],
+      [["cassette", "fork", "x"], "cassette fork needs --at and the last turn that stays"],
+      ...["-1", "1.5", "last"].map((turn) =>
+        [
+          ["cassette", "fork", "x", `--at=${turn}`],
+          `--at "${turn}" is no number of a turn`,
+        ] as const
+      ),
+      [["cassette", "info", "--at", "1", "x"], 'cassette info does not take "--at"'],
       [["cassette", "diff", "x"], "cassette diff needs the folders of two cassettes"],
       [["cassette", "svg", "--split", "1", "x"], 'cassette svg does not take "--split"'],
       ...["0", "-1", "1.5", "1e3", "1000001", ""].map((size) =>

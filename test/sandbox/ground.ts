@@ -12,7 +12,10 @@ export interface SandboxWish
     Partial<Omit<ChildFilesOptions, "secret">>,
     Partial<Pick<RunFolderOptions, "folders" | "writable">>,
     Partial<
-      Pick<FolderContents, "exposed" | "userConfigDir" | "hidesUser" | "resume" | "isNewSession">
+      Pick<
+        FolderContents,
+        "exposed" | "userConfigDir" | "hidesUser" | "resume" | "begun" | "isNewSession"
+      >
     > {
   readonly env?: Environment;
   readonly sessionId?: string;
@@ -69,6 +72,7 @@ export class Ground implements Disposable {
       userConfigDir,
       hidesUser: wish.hidesUser ?? false,
       ...(wish.resume === undefined ? {} : { resume: wish.resume }),
+      ...(wish.begun === undefined ? {} : { begun: wish.begun }),
       isNewSession: wish.isNewSession ?? false,
     };
     return new Sandbox(owner, { contents, places: places(env) });

@@ -12,6 +12,12 @@ const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
   size: z.object({ cols: z.number(), rows: z.number() }),
   when: z.string(),
   scrubbed: z.record(z.string(), z.number()),
+  forked_from: z.exactOptional(z.object({
+    cassette: z.string(),
+    when: z.exactOptional(z.string()),
+    session_id: z.exactOptional(z.string()),
+    turn: z.int().check(z.nonnegative()),
+  })),
 });
 
 /**

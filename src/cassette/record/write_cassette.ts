@@ -1,6 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
-import { CASSETTE_FORMAT, type CassetteMeta } from "../cassette_meta.ts";
+import { CASSETTE_FORMAT, type CassetteMeta, type ForkOrigin } from "../cassette_meta.ts";
 import type { CassetteSink } from "./create_recording.ts";
 import { encodeEntry, encodeEvent, encodeHeader, encodeMeta } from "./encode_cassette.ts";
 import { REDACTED } from "./redact_pieces.ts";
@@ -24,10 +24,14 @@ export interface CassetteWriter extends CassetteSink {
  * What cannot be written is told at the end, and the run goes on without.
  *
  * @param options.version the version of this program
+ * @param options.forkedFrom where the conversation comes from, if it goes on with a recorded one
  */
 export function writeCassette(
   folder: string,
-  { version, platform }: Pick<CassetteMeta, "platform"> & { readonly version: string },
+  { version, platform, forkedFrom }: Pick<CassetteMeta, "platform"> & {
+    readonly version: string;
+    readonly forkedFrom?: ForkOrigin | undefined;
+  },
 ): CassetteWriter {
   let isBegun = false;
   let meta: CassetteMeta | undefined;
@@ -78,6 +82,7 @@ export function writeCassette(
           size: { cols: header.width, rows: header.height },
           when: new Date(header.timestamp * 1000).toISOString(),
           scrubbed: { [CAST_FILE]: 0, [TAPE_FILE]: 0 },
+          ...(forkedFrom === undefined ? {} : { forked_from: forkedFrom }),
         });
       });
       append(CAST_FILE, encodeHeader(header));

@@ -40,6 +40,8 @@ info tells what is inside: parts, versions, size, when, turns, frames by type,
 how it ended, and how many secrets were taken out.
 diff says where two recorded conversations part: the turn, and what was said or
 done there. Ids, times, costs and which model spoke do not count.
+fork goes on for real with a recorded conversation, behind the turn that --at
+names: with what was said there, or with each --prompt, one after the other.
 
 A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
 with the frames and the lines of the caller, and meta.json. Keys and tokens are
@@ -49,7 +51,8 @@ are in it.`,
   0    all is well; replay: this claude-print does what the recorded one did
   1    replay: it, or with "--" its caller, does something else; diff: the
        conversations part
-  2    the cassette cannot be read`,
+  2    the cassette cannot be read
+fork exits as a run does: with the code of its last turn, or of one that fails.`,
   },
   relay: {
     description: `Stands in front of the Messages API and answers from the api/ of a cassette,

@@ -1,7 +1,7 @@
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 
 /**
- * Works with what a run recorded: replays it, draws it, compares it, or tells what is inside.
+ * Works with what a run recorded: replays it, draws it, compares it, goes on with it, or tells what is inside.
  *
  * @returns the exit code: 1 when what was to be the same is not
  */
@@ -30,6 +30,10 @@ export async function cassette(options: CassetteOptions): Promise<number> {
     case "diff": {
       const { printDifference } = await import("./print_difference.ts");
       return printDifference(options);
+    }
+    case "fork": {
+      const { forkConversation } = await import("./fork_conversation.ts");
+      return await forkConversation(options);
     }
     default:
       return options satisfies never;

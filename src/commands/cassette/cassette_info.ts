@@ -1,3 +1,4 @@
+import type { ForkOrigin } from "../../cassette/cassette_meta.ts";
 import type { CassetteSurvey } from "../../cassette/read/survey_cassette.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 
@@ -28,6 +29,7 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
       ["format", meta.format === undefined ? "from before there were versions" : `${meta.format}`],
       ["made by", made.join(", ")],
       ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
+      ...forkedFrom(meta.forked_from),
     ),
     ["child.cast", cast && `${count(cast.events, "event")}, ${cast.bytes} bytes`],
     [
@@ -45,6 +47,13 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
   ];
   return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
     .join("\n");
+}
+
+function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {
+  if (origin === undefined) return [];
+  const { cassette, when, turn } = origin;
+  const recorded = when === undefined ? "" : `, recorded ${when}`;
+  return [["forked from", `${cassette}${recorded}, behind turn ${turn}`]];
 }
 
 function count(number: number, noun: string): string {

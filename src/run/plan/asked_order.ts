@@ -188,7 +188,7 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
 
 /** The same as an order, for a session that is yet to begin. */
 export function beginningOrder(order: RunOrder, id: string): RunOrder {
-  const { resume: _, resumption: __, forwarded, ...rest } = order;
+  const { resume: _, resumption: __, history: ___, forwarded, ...rest } = order;
   return {
     ...rest,
     sessionId: id,
@@ -199,7 +199,7 @@ export function beginningOrder(order: RunOrder, id: string): RunOrder {
 
 /** The same as an order, for a session that there is by now. */
 export function resumedOrder(order: RunOrder, id: string): RunOrder {
-  const { sessionId: _, resumption: __, forwarded, ...rest } = order;
+  const { sessionId: _, resumption: __, history: ___, forwarded, ...rest } = order;
   return {
     ...rest,
     resume: id,

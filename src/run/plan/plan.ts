@@ -246,6 +246,9 @@ function contentsOf(
     hidesUser,
     ...(session.resumed === undefined ? {} : { resume: session.resumed }),
     ...(shortened === undefined ? {} : { shortened }),
+    ...(order.history === undefined || facts.found.transcript === undefined
+      ? {}
+      : { begun: facts.found.transcript }),
     isNewSession: session.isNew,
   };
 }

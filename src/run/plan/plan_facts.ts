@@ -103,7 +103,7 @@ export interface FoundSessions {
   readonly latest?: string;
   /** The ids of all sessions with the name that was looked for, the newest first; an id is its own name. */
   readonly named?: readonly string[];
-  /** The transcript of the only one that is named, when a part of it is to be resumed. */
+  /** The transcript of the only one that is named, when a part of it is to be resumed, or it is nowhere at home. */
   readonly transcript?: FoundTranscript;
 }
 

@@ -95,6 +95,8 @@ export interface RunOrder extends Limits {
   readonly sessionId?: string;
   /** The id of the session to resume as it is. */
   readonly resume?: string;
+  /** The transcript with which that session begins; without it, it is the one that is at home. */
+  readonly history?: string;
   /** A session that has to be looked up, or is resumed in part; without effect beside `resume`. */
   readonly resumption?: Resumption;
   readonly forkSession: boolean;

@@ -19,6 +19,7 @@ import { isThere, namesIn, removeEmpty, removeFolder } from "../on_disk.ts";
 import { parentOf } from "../paths.ts";
 import { makeFolderIn } from "../places/folder_of_runs.ts";
 import { copySession } from "../transcripts/copy_session.ts";
+import { placeTranscript } from "../transcripts/place_transcript.ts";
 import { type Forwarded, forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 
 /** The private folder of one run, filled: the child's config dir, our settings and hooks, the prompt, a temp folder. */
@@ -100,7 +101,8 @@ export class Sandbox implements Disposable {
       linkUserFiles(contents, this.configDir);
       this.resumed = this.#copyResumed(contents, places);
       if (owner.session !== undefined) {
-        const resumed = Object.fromEntries(this.resumed);
+        // What is nowhere at home comes home with what follows it.
+        const resumed = contents.begun === undefined ? Object.fromEntries(this.resumed) : {};
         this.#owner = { ...owner, transcripts: { to: owner.session.configDir, resumed } };
         writeOwner(this.path, this.#owner);
       }
@@ -117,9 +119,13 @@ export class Sandbox implements Disposable {
   }
 
   #copyResumed(
-    { resume, shortened, userConfigDir }: FolderContents,
+    { resume, begun, shortened, userConfigDir }: FolderContents,
     places: readonly string[],
   ): ReadonlyMap<string, number> {
+    if (begun !== undefined) {
+      const { path, text: content } = begun;
+      return new Map([[path, placeTranscript(this.configDir, { path, content })]]);
+    }
     if (resume === undefined) return new Map();
     const copied = copySession(resume, {
       from: userConfigDir,

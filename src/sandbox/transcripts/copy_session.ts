@@ -1,5 +1,5 @@
 import { isThere, namesIn } from "../on_disk.ts";
-import { parentOf } from "../paths.ts";
+import { placeTranscript } from "./place_transcript.ts";
 import { readTranscript } from "./read_transcript.ts";
 
 /**
@@ -20,20 +20,18 @@ export function copySession(
   },
 ): ReadonlyMap<string, number> {
   const copied = new Map<string, number>();
-  const folders = { from: `${from}/projects`, to: `${to}/projects` };
-  for (const slug of namesIn(folders.from)) {
+  for (const slug of namesIn(`${from}/projects`)) {
     const path = `${slug}/${session}`;
-    if (!isThere(`${folders.from}/${path}.jsonl`)) continue;
+    if (!isThere(`${from}/projects/${path}.jsonl`)) continue;
     if (shortened === undefined) {
-      copyTree(`${path}.jsonl`, { ...folders, copied });
+      copyTree(`${path}.jsonl`, { from, to, copied });
     } else if (shortened.path === `${path}.jsonl`) {
-      const bytes = new TextEncoder().encode(shortened.text);
-      write(`${folders.to}/${path}.jsonl`, bytes);
-      copied.set(`${path}.jsonl`, bytes.length);
+      const { path, text: content } = shortened;
+      copied.set(path, placeTranscript(to, { path, content }));
     } else {
       continue;
     }
-    if (isThere(`${folders.from}/${path}`)) copyTree(path, { ...folders, copied });
+    if (isThere(`${from}/projects/${path}`)) copyTree(path, { from, to, copied });
   }
   return copied;
 }
@@ -48,19 +46,13 @@ function copyTree(
   },
 ): void {
   const { from, to, copied } = options;
-  if (Deno.statSync(`${from}/${path}`).isDirectory) {
-    Deno.mkdirSync(`${to}/${path}`, { recursive: true, mode: 0o700 });
-    for (const { name, isFile, isDirectory } of Deno.readDirSync(`${from}/${path}`)) {
+  const source = `${from}/projects/${path}`;
+  if (Deno.statSync(source).isDirectory) {
+    Deno.mkdirSync(`${to}/projects/${path}`, { recursive: true, mode: 0o700 });
+    for (const { name, isFile, isDirectory } of Deno.readDirSync(source)) {
       if (isFile || isDirectory) copyTree(`${path}/${name}`, options);
     }
     return;
   }
-  const bytes = readTranscript(`${from}/${path}`);
-  write(`${to}/${path}`, bytes);
-  copied.set(path, bytes.length);
-}
-
-function write(path: string, bytes: Uint8Array): void {
-  Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
-  Deno.writeFileSync(path, bytes, { mode: 0o600 });
+  copied.set(path, placeTranscript(to, { path, content: readTranscript(source) }));
 }

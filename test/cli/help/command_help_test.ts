@@ -14,10 +14,14 @@ const VALUES: Readonly<Record<string, string>> = {
   "--split": "1",
   "--mode": "verify",
   "--patience": "1",
+  "--at": "1",
 };
 
-/** What a command cannot do without. */
-const BESIDE: Readonly<Record<string, readonly string[]>> = { relay: ["--cache", "recorded"] };
+/** What a command, or one of its first words, cannot do without. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  relay: ["--cache", "recorded"],
+  fork: ["--at", "1"],
+};
 
 for (const command of COMMAND_NAMES) {
   Deno.test(`${command} --help is for ${command}`, async () => {
@@ -37,7 +41,7 @@ for (const command of COMMAND_NAMES) {
         command,
         ...word === "" ? [] : [word],
         ...Array(operands[word]?.least ?? 0).fill("x"),
-        ...BESIDE[command] ?? [],
+        ...BESIDE[command] ?? BESIDE[word] ?? [],
         flag,
         ...value === undefined ? [] : [VALUES[flag] ?? "x"],
       ]);

@@ -839,6 +839,18 @@ const upTo = (message: string, more: { readonly dropsTurn?: string } = {}) => ({
   facts: { found: { named: [EARLIER], transcript: TRANSCRIPT } },
 });
 
+rule("a session that is nowhere at home begins with the transcript that is given", {
+  see: (planned) => [sessionOf(planned), planned.contents.begun],
+  rows: {
+    "at home": { order: { resume: EARLIER }, is: [goesOn, undefined] },
+    "given": {
+      order: { resume: EARLIER, history: TRANSCRIPT.text },
+      facts: { found: { named: [EARLIER], transcript: TRANSCRIPT } },
+      is: [goesOn, TRANSCRIPT],
+    },
+  },
+});
+
 rule("a transcript is shortened to the message up to which it is resumed", {
   see: (planned) => [sessionOf(planned), planned.contents.shortened?.text],
   rows: {

@@ -182,3 +182,15 @@ Deno.test("Sandbox says that TMPDIR cannot be used", () => {
   assertEquals(error.message, `Cannot create a private folder in ${env.TMPDIR}: no such folder`);
   assertEquals(error.suggestion, "Set TMPDIR to a folder you can write to");
 });
+
+Deno.test("Sandbox begins a session with a transcript that is nowhere at home, and brings all of it there", () => {
+  using ground = new Ground();
+  const begun = { path: "-w/s1.jsonl", text: "1\n2\n" };
+  using sandbox = ground.sandbox({ resume: "s1", begun });
+  assertEquals(Object.fromEntries(sandbox.resumed), { [begun.path]: 4 });
+  const own = `${sandbox.configDir}/projects/${begun.path}`;
+  assertEquals([Deno.readTextFileSync(own), mode(own)], [begun.text, "600"]);
+  Deno.writeTextFileSync(own, "3\n", { append: true });
+  assertEquals(sandbox.forward(), { files: 1, left: 0, failures: [] });
+  assertEquals(Deno.readTextFileSync(`${ground.user}/projects/${begun.path}`), "1\n2\n3\n");
+});

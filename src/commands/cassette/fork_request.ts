@@ -1,0 +1,59 @@
+import { CliError } from "../../cli_error.ts";
+import { parseArguments } from "../../cli/parse_arguments.ts";
+import type { ForkOptions } from "../../cli/parsed_arguments.ts";
+import type { RunRequest } from "../../cli/run_request.ts";
+
+const PROMPT = "a fork says what --prompt says, or what was recorded";
+const SESSION = "a fork goes on in a session of its own";
+const WHOLE = "a fork prints answers as they are whole";
+
+/** Flags of runs that mean nothing to a fork, and why. */
+const MEANINGLESS: ReadonlyMap<string, string> = new Map([
+  ["--input-file", PROMPT],
+  ["--input-format", PROMPT],
+  ["--jsonl", PROMPT],
+  ["--one-session", PROMPT],
+  ["--replay-user-messages", PROMPT],
+  ["--inject", PROMPT],
+  ["--permission-prompt-tool", "nobody is there who could be asked"],
+  ["--resume", SESSION],
+  ["--continue", SESSION],
+  ["--fork-session", SESSION],
+  ["--resume-session-at", SESSION],
+  ["--resume-drops-turn", SESSION],
+  ["--session-id", SESSION],
+  ["--stream-text", WHOLE],
+  ["--show", WHOLE],
+  ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],
+]);
+
+/**
+ * The conversation that a fork asks for.
+ *
+ * @throws {CliError} for flags that a run refuses as well, and for those that mean nothing to a fork
+ */
+export async function forkRequest(
+  { model, apiCassette, record, flags }: Omit<ForkOptions, "dir" | "at" | "prompts">,
+): Promise<RunRequest> {
+  const own = { "--model": model, "--api-cassette": apiCassette, "--record": record };
+  const args = [
+    ...Object.entries(own).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${value}`]
+    ),
+    ...flags,
+  ];
+  const command = await parseArguments(args, { meaningless: MEANINGLESS });
+  if (command.kind !== "run") {
+    throw new CliError(`Cannot start a fork: the flags behind "--" ask for ${command.kind}`, {
+      suggestion: "Give it flags of a run only",
+    });
+  }
+  const { promptArgument, ignoredArguments: [ignored] } = command.request;
+  const operand = promptArgument ?? ignored;
+  if (operand !== undefined) {
+    throw new CliError(`Cannot start a fork: ${JSON.stringify(operand)} is no flag`, {
+      suggestion: "Say it with --prompt, ahead of the folder",
+    });
+  }
+  return command.request;
+}

@@ -1,0 +1,120 @@
+import { assert, assertEquals } from "@std/assert";
+import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
+import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { isJsonObject } from "../../../src/transcript/json_object.ts";
+import { projectSlug } from "../../../src/transcript/project_slug.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { type ProgramOutput, startProgram } from "../../start_program.ts";
+import { forEachVersion } from "../for_each_version.ts";
+import { hold } from "../hold_conversation.ts";
+import { parseObject } from "../print_mode_facts.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+const SAID = ["One. [[say first]]", "Two. [[say second]]", "Three. [[say third]]"];
+
+/** Records a conversation of three turns. */
+async function recordTalk(real: RealClaude, folder: string): Promise<void> {
+  const ended = await hold(real, async (caller) => {
+    for (const [index, text] of SAID.entries()) {
+      await caller.say(text);
+      await caller.heard('"type":"result"', index + 1);
+    }
+  }, ["--record", folder]);
+  assertEquals([ended.code, ended.stderr], [0, ""]);
+}
+
+async function cassette(real: RealClaude, ...args: readonly string[]): Promise<ProgramOutput> {
+  return await startProgram([...CLAUDE_PRINT, "cassette", ...args], {
+    env: real.home.env,
+    cwd: real.home.project,
+  }).ended;
+}
+
+/** Forks a cassette, with Claude Code's own answers. */
+async function fork(real: RealClaude, ...args: readonly string[]): Promise<ProgramOutput> {
+  return await cassette(real, "fork", ...args, "--", "--claude-binary", real.binary);
+}
+
+/** What the user and the model said in the latest request, and by which model it is to be answered. */
+function lastRequest({ api }: RealClaude) {
+  const body = api.turns.at(-1)?.body;
+  const { messages, model } = isJsonObject(body) ? body : {};
+  const said = (Array.isArray(messages) ? messages : []).filter(isJsonObject)
+    .filter(({ role }) => role !== "system")
+    .flatMap(({ content }) => Array.isArray(content) ? content : [{ text: content }])
+    .filter(isJsonObject).map(({ text }) => String(text))
+    .filter((text) => !text.startsWith("<system-reminder>"));
+  return { said, model };
+}
+
+forEachVersion(
+  "a recorded conversation goes on for real from a turn, and is compared with what it was",
+  async (real) => {
+    const [talk, again, other] = ["talk", "again", "other"]
+      .map((name) => `${real.home.path}/t/${name}`) as [string, string, string];
+    await recordTalk(real, talk);
+    const before = await sessions(real);
+    const [one = "", two = "", three = ""] = SAID;
+    const { meta, cast } = readCassette(talk);
+    const session = recordedTurns(cast).turns[0]?.result["session_id"];
+
+    // What was said then is said again, to another model.
+    const forked = await fork(real, talk, "--at", "1", "--model", "haiku", "--record", again);
+    assertEquals([forked.code, forked.stderr], [0, ""]);
+    assert(forked.stdout.endsWith("third\n"), forked.stdout);
+    const asked = lastRequest(real);
+    assertEquals(asked.said, [one, "first", two, "second", three]);
+    assert(String(asked.model).includes("haiku"), String(asked.model));
+    const recorded = readCassette(again);
+    const { cassette: name, when, session_id, turn } = recorded.meta?.forked_from ?? {};
+    assertEquals([name, when, session_id, turn], ["talk", meta?.when, session, 1]);
+    const info = await cassette(real, "info", again);
+    assert(info.stdout.includes("forked from talk, recorded "), info.stdout);
+    const { earlier, turns } = recordedTurns(recorded.cast);
+    assertEquals([earlier.length > 0, turns.length], [true, 2]);
+    const same = await cassette(real, "diff", talk, again, "--json");
+    assertEquals([same.code, same.stderr], [0, ""]);
+    const compared = parseObject(same.stdout);
+    assertEquals([compared["same"], compared["common"]], [true, { turns: 3, steps: 6 }]);
+    assertEquals(recorded.cast.header.claude_print.output?.format, "text");
+
+    // The session of the fork comes home as one of its own; the other's is as it was.
+    const after = await sessions(real);
+    const [added, ...more] = [...after].filter(([name]) => !before.has(name));
+    assertEquals([added?.[0], more], [`${turns[0]?.result["session_id"]}.jsonl`, []]);
+    for (const [name, text] of before) assertEquals(after.get(name), text);
+    for (const text of SAID) assert(added?.[1].includes(text), text);
+
+    // A fork is forked, with other words, in a session that is not kept.
+    const said = ["--prompt", "Else. [[say otherwise]]", "--record", other];
+    const third = await cassette(
+      ...[real, "fork", again, "--at", "1", ...said, "--"] as const,
+      ...["--claude-binary", real.binary, "--no-session-persistence", "--output-format", "json"],
+    );
+    assertEquals([third.code, third.stderr], [0, ""]);
+    assertEquals(parseObject(third.stdout)["result"], "otherwise");
+    assertEquals(lastRequest(real).said, [one, "first", two, "second", "Else. [[say otherwise]]"]);
+    assertEquals(await sessions(real), after);
+    const parted = await cassette(real, "diff", talk, other);
+    assertEquals(parted.code, 1);
+    assertEquals(parted.stdout.split("\n").slice(0, 4), [
+      "The conversations are the same for 2 turns and 4 steps, and part in turn 3, at a prompt (/content):",
+      `  ${talk}: "${three}"`,
+      `  ${other}: "Else. [[say otherwise]]"`,
+      "Turns in all: 3 and 3",
+    ]);
+  },
+);
+
+/** The transcripts of the project that are at home, by their names. */
+async function sessions({ home }: RealClaude): Promise<ReadonlyMap<string, string>> {
+  const folder = `${home.config}/projects/${projectSlug(home.project)}`;
+  const names = [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) =>
+    name
+  );
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => [name, await Deno.readTextFile(`${folder}/${name}`)] as const),
+    ),
+  );
+}
