@@ -1,6 +1,7 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { CliError } from "../cli_error.ts";
 import type { RelayCommandOptions } from "../cli/parsed_arguments.ts";
+import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { openApiCassette } from "../relay/api_cassette.ts";
 import { parseFaults } from "../relay/faults.ts";
@@ -35,6 +36,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     speed: options.speed,
     faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
     redact: createRedactor({ env }).text,
+    known: ownTraces({ env }),
     tell: (line) => print(Deno.stderr, `claude-print: ${line}\n`),
   });
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();

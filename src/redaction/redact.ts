@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import { createSecretFinder } from "./find_secrets.ts";
-
-/** What stands where a secret stood. */
-const REDACTED = "[redacted]";
+import { REDACTED } from "./redact_pieces.ts";
 
 /** Names of variables and of JSON fields that say their value is a secret. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|COOKIE/iu;

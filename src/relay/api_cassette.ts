@@ -1,6 +1,9 @@
+import { secretScrub } from "../redaction/secret_scrub.ts";
+import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { ExchangeFinder, type Identified } from "./exchanges/exchange_finder.ts";
 import type { Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
-import { addExchange, readExchanges } from "./exchanges/exchange_folder.ts";
+import { addExchange, type FiledExchange, readExchanges } from "./exchanges/exchange_folder.ts";
+import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub_alike.ts";
 import type { Difference } from "./exchanges/first_difference.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
@@ -23,6 +26,8 @@ export interface ApiCassetteOptions {
   readonly faults: Faults;
   /** Takes the secrets out of a text, on both sides before they are compared. */
   readonly redact: (text: string) => string;
+  /** What is known of whoever makes the requests: it is taken out of them where it was of those that are recorded. */
+  readonly known?: Partial<KnownTraces>;
   /** Takes a sentence on what went wrong. */
   readonly tell: (line: string) => void;
 }
@@ -68,24 +73,33 @@ const FINAL = { "x-should-retry": "false" };
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const { folder, record, redact, tell } = options;
+  const filed = readExchanges(folder);
+  const scrubber = scrubberOf(filed, options);
+  /** A request without secrets, and without what was taken out of those that are recorded. */
+  const alike = (request: ExchangeRequest): ExchangeRequest => {
+    const made = withoutSecrets(request, redact);
+    scrubber?.learn({ request: made });
+    return scrubber?.request(made) ?? made;
+  };
   const finder = new ExchangeFinder(
-    readExchanges(folder).map(({ name, exchange }) => ({
+    filed.map(({ name, exchange }) => ({
       name,
-      exchange: { ...exchange, request: withoutSecrets(exchange.request, redact) },
+      exchange: { ...exchange, request: alike(exchange.request) },
     })),
     options,
   );
+  const secrets = secretScrub(redact);
   const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
   const underWay = new Map<string, Promise<void>>();
   const cleaned = new Map<string, ExchangeRequest>();
   let asked = 0;
 
-  /** A request without secrets. Of one that has just been made the same is given again, for which nothing is computed. */
+  /** A request as those that are recorded. Of one that has just been made the same is given again, for which nothing is computed. */
   const clean = (request: RelayedRequest): ExchangeRequest => {
     const key = keyOf(request);
     const known = cleaned.get(key);
     if (known !== undefined) return known;
-    const made = withoutSecrets(request, redact);
+    const made = alike(request);
     cleaned.set(key, made);
     const [oldest] = cleaned.keys();
     if (cleaned.size > MOST_CLEANED && oldest !== undefined) cleaned.delete(oldest);
@@ -111,8 +125,9 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       underWay.delete(known.key);
       resolve();
     };
-    const keep = (exchange: Exchange) => {
+    const keep = (given: Exchange) => {
       try {
+        const exchange = scrubber?.exchange(given) ?? given;
         const name = addExchange(folder, { exchange, key: keyOf(exchange.request) });
         finder.add({ name, exchange });
         finder.count(known);
@@ -124,7 +139,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     };
     try {
       const recorder = () =>
-        recorderOf({ request: known.request, conversation }, { redact, keep, end });
+        recorderOf({ request: known.request, conversation }, { scrub: secrets, keep, end });
       return await watched(ask, recorder)(request, gone);
     } catch (error) {
       end();
@@ -165,6 +180,15 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return errorAnswer(503, { message, headers: FINAL });
   };
   return { answer, stats: () => ({ ...counts, exchanges: finder.size }) };
+}
+
+/** What takes out of requests what was taken out of those that are recorded, if something was. */
+function scrubberOf(
+  filed: readonly FiledExchange[],
+  { known = {} }: Pick<ApiCassetteOptions, "known">,
+): ExchangeScrubber | undefined {
+  const parts = new Set(filed.flatMap(({ exchange }) => exchange.scrubbed ?? []));
+  return parts.size === 0 ? undefined : createExchangeScrubber({ parts: [...parts], known });
 }
 
 /** Why there is no answer, and how there would be one. */

@@ -1,4 +1,6 @@
-import { type Chunk, type Exchange, type ExchangeRequest, joined } from "./exchanges/exchange.ts";
+import type { TextScrub } from "../redaction/traces/text_scrub.ts";
+import type { Chunk, Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
+import { isEventStream, scrubChunks, textOf } from "./exchanges/scrub_exchange.ts";
 import type { ExchangeWatcher } from "./watched.ts";
 
 /** Headers of an answer that are about its moment alone, or the client's own. */
@@ -17,12 +19,8 @@ function redacted(
   bytes: Uint8Array<ArrayBuffer>,
   redact: (text: string) => string,
 ): Uint8Array<ArrayBuffer> {
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return bytes;
-  }
+  const text = textOf(bytes);
+  if (text === undefined) return bytes;
   const clean = redact(text);
   return clean === text ? bytes : new TextEncoder().encode(clean);
 }
@@ -37,8 +35,9 @@ export function recorderOf(
   { request, conversation }: Pick<Exchange, "request"> & {
     readonly conversation: string | undefined;
   },
-  { redact, keep, end }: {
-    readonly redact: (text: string) => string;
+  { scrub, keep, end }: {
+    /** Takes secrets out. */
+    readonly scrub: TextScrub;
     readonly keep: (exchange: Exchange) => void;
     readonly end: () => void;
   },
@@ -61,22 +60,14 @@ export function recorderOf(
           at,
           ...(conversation === undefined ? {} : { conversation }),
           request,
-          response: { ...head, chunks: cleanChunks(chunks, redact), whole },
+          response: {
+            ...head,
+            chunks: scrubChunks(chunks, { isEvents: isEventStream(head.headers), scrub }),
+            whole,
+          },
         });
       }
       end();
     },
   };
-}
-
-/** The pieces of an answer without secrets. One that had some is a single piece: they may go across several. */
-function cleanChunks(
-  chunks: readonly Chunk[],
-  redact: (text: string) => string,
-): readonly Chunk[] {
-  const [first] = chunks;
-  if (first === undefined) return chunks;
-  const all = joined(chunks);
-  const clean = redacted(all, redact);
-  return clean === all ? chunks : [{ ms: first.ms, bytes: clean }];
 }

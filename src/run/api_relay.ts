@@ -1,6 +1,7 @@
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { StreamSource } from "../driver/sources/stream_source.ts";
+import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { openApiCassette } from "../relay/api_cassette.ts";
 import { passOn } from "../relay/pass_on.ts";
@@ -35,7 +36,7 @@ const MOST_TROUBLES = 5;
  * @throws {CliError} where nothing can be put between the two, or the cassette cannot be read
  */
 export function startApiRelay(
-  { env, exactStream, apiCassette, deterministic }: RunOrder,
+  { cwd, env, exactStream, apiCassette, deterministic }: RunOrder,
   { settings, sessionId }: Pick<RunFacts, "settings"> & { readonly sessionId: string },
 ): ApiRelay {
   const flag = apiCassette !== undefined
@@ -60,6 +61,7 @@ export function startApiRelay(
     speed: 0,
     faults: new Map(),
     redact: createRedactor({ env: upstream.env }).text,
+    known: ownTraces({ env, cwd }),
     tell: (line) => {
       if (troubles.length < MOST_TROUBLES) troubles.push(line);
     },

@@ -1,6 +1,6 @@
 import { type Difference, firstDifference } from "../../relay/exchanges/first_difference.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { redactedGaps } from "../record/redact_pieces.ts";
+import { redactedGaps } from "../../redaction/redact_pieces.ts";
 
 /**
  * Where what the caller writes differs first from what it wrote when it was recorded.

@@ -1,7 +1,12 @@
 import type { TapeEntry } from "../cassette.ts";
 import type { CastEvent, CastHeader } from "../cast.ts";
 import { createHeldQueue } from "./held_queue.ts";
-import { createValueRedactor, type Redact, REDACTED, redactPieces } from "./redact_pieces.ts";
+import {
+  createValueRedactor,
+  type Redact,
+  REDACTED,
+  redactPieces,
+} from "../../redaction/redact_pieces.ts";
 import { createStreamRedactor, type StreamPiece } from "./redact_stream.ts";
 import { openInTerminal, redactTerminal } from "./redact_terminal.ts";
 import { recordedInput } from "../recorded_input.ts";

@@ -1,5 +1,10 @@
 import { ESCAPE, LAYOUT, readAsDrawn } from "./read_as_drawn.ts";
-import { type Redact, REDACTED, redactedGaps, redactPieces } from "./redact_pieces.ts";
+import {
+  type Redact,
+  REDACTED,
+  redactedGaps,
+  redactPieces,
+} from "../../redaction/redact_pieces.ts";
 
 /** A sequence that has only begun at the end of what was written. */
 // deno-lint-ignore no-control-regex

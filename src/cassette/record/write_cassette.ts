@@ -3,7 +3,7 @@ import { CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
 import { CASSETTE_FORMAT, type CassetteMeta, type ForkOrigin } from "../cassette_meta.ts";
 import type { CassetteSink } from "./create_recording.ts";
 import { encodeEntry, encodeEvent, encodeHeader, encodeMeta } from "./encode_cassette.ts";
-import { REDACTED } from "./redact_pieces.ts";
+import { REDACTED } from "../../redaction/redact_pieces.ts";
 
 /** Writes a cassette into a folder as it is recorded, readable by nobody but the user. */
 export interface CassetteWriter extends CassetteSink {

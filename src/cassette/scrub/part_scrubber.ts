@@ -1,7 +1,8 @@
-import { createValueRedactor, redactPieces } from "../record/redact_pieces.ts";
+import { createValueRedactor, redactPieces } from "../../redaction/redact_pieces.ts";
 import { createStreamRedactor, type StreamPiece } from "../record/redact_stream.ts";
 import { openInTerminal, redactTerminal } from "../record/redact_terminal.ts";
 import type { Redactor } from "../../redaction/redact.ts";
+import { blankText } from "../../redaction/traces/blank_text.ts";
 import { createSaidBlanker, type SaidParts } from "../../redaction/traces/blank_said.ts";
 import { fillAlike } from "../../redaction/traces/fill_trace.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
@@ -24,6 +25,8 @@ export interface PartScrubber {
   readonly text: (text: string) => string;
   /** A JSON value. */
   readonly value: <Value>(value: Value) => Value;
+  /** A piece of an answer that has been scrubbed: nothing more, unless answers are blanked. */
+  readonly answer: (text: string) => string;
   /** The rows of a screen, as many and as long. */
   readonly rows: (rows: readonly string[]) => readonly string[];
   /** Begins a text that comes in pieces; takes the next one. */
@@ -43,6 +46,7 @@ export function createPartScrubber({ known, redactor, said }: ScrubOptions): Par
   return {
     text,
     value: (value) => blankSaid(traces.value(redactValue(value))),
+    answer: said.answers ? blankText : (given) => given,
     rows: (rows) => {
       const lines = redactPieces(rows.map((row) => `${row}\n`), redactor.text)
         .map((row) => row.replaceAll("\n", "")).map((row) => `${row}\n`);

@@ -41,7 +41,13 @@ export function scrubStreams(
       streams.set(piece.stream, stream);
       const held = stream(piece.text);
       last.set(piece.stream, held);
-      queue.addMade(held, (text) => line(scrubber.value(piece.replaced(text))));
+      // A piece by itself may look like what the whole is not: it is not looked at again.
+      const rest = streamedText(scrubber.value(piece.replaced("")));
+      const filled = rest?.replaced ?? piece.replaced;
+      queue.addMade(
+        held,
+        (text) => line(filled(piece.isAnswer ? scrubber.answer(text) : text)),
+      );
     },
   };
 }

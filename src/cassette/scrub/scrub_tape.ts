@@ -38,7 +38,8 @@ export function scrubTape(
 
 /** A line of the caller, as it was where nothing in it has changed. */
 function scrubLine(data: string, scrubber: PartScrubber): string {
-  const [, text = "", end = ""] = /^([^]*?)(\s*)$/u.exec(data) ?? [];
+  const text = data.trimEnd();
+  const end = data.slice(text.length);
   if (isTooDeep(text)) return scrubber.text(data);
   let value: unknown;
   try {

@@ -5,6 +5,8 @@ export interface StreamedText {
   /** Which text it is of. */
   readonly stream: string;
   readonly text: string;
+  /** Whether it is what the model says or thinks. */
+  readonly isAnswer: boolean;
   /** The frame or the input with another piece in its place. */
   readonly replaced: (text: string) => JsonObject;
 }
@@ -20,7 +22,12 @@ export function streamedText(value: JsonObject): StreamedText | undefined {
     const stream = `shell ${asText(value["id"] ?? value["tool_use_id"])} ${
       asText(value["stream"])
     }`;
-    return { stream, text, replaced: (other) => ({ ...value, text: other }) };
+    return {
+      stream,
+      text,
+      isAnswer: false,
+      replaced: (other) => ({ ...value, text: other }),
+    };
   }
   const place = eventIn(value);
   if (place === undefined) return undefined;
@@ -32,6 +39,7 @@ export function streamedText(value: JsonObject): StreamedText | undefined {
   return {
     stream: `${stream} ${asText(index)} ${field}`,
     text: asText(delta[field]),
+    isAnswer: field !== "partial_json",
     replaced: (other) => withEvent({ ...event, delta: { ...delta, [field]: other } }),
   };
 }

@@ -30,7 +30,14 @@ export interface Exchange {
     /** Whether the answer came to its end; otherwise it breaks off where the last piece ends. */
     readonly whole: boolean;
   };
+  /** What was taken out of it besides secrets; absent where nothing was. */
+  readonly scrubbed?: readonly ScrubbedPart[];
 }
+
+/** What tells of a machine and of who sits at it, what the user wrote, what the model wrote. */
+export type ScrubbedPart = (typeof SCRUBBED_PARTS)[number];
+
+const SCRUBBED_PARTS = ["traces", "prompts", "answers"] as const;
 
 /** All pieces of an answer together. */
 export function joined(chunks: readonly Chunk[]): Uint8Array<ArrayBuffer> {
@@ -58,6 +65,7 @@ const exchangeShape = z.object({
   format: z.literal(FORMAT),
   at: z.iso.datetime(),
   conversation: z.exactOptional(z.string()),
+  scrubbed: z.exactOptional(z.array(z.enum(SCRUBBED_PARTS))),
   request: z.object({ method: z.string(), path: z.string(), body: z.exactOptional(contentShape) }),
   response: z.object({
     status: z.int().check(z.minimum(200), z.maximum(599)),
@@ -68,12 +76,15 @@ const exchangeShape = z.object({
 });
 
 /** An exchange as the text of a file, ended by a line feed. */
-export function encodeExchange({ at, conversation, request, response }: Exchange): string {
+export function encodeExchange(
+  { at, conversation, scrubbed, request, response }: Exchange,
+): string {
   const { method, path, body } = request;
   const file: z.infer<typeof exchangeShape> = {
     format: FORMAT,
     at: new Date(at).toISOString(),
     ...(conversation === undefined ? {} : { conversation }),
+    ...(scrubbed === undefined ? {} : { scrubbed: [...scrubbed] }),
     request: { method, path, ...(body.length === 0 ? {} : { body: contentOf(body) }) },
     response: {
       ...response,
@@ -91,7 +102,7 @@ export function encodeExchange({ at, conversation, request, response }: Exchange
  * @throws {CliError} for anything that is no exchange
  */
 export function parseExchange(text: string, path: string): Exchange {
-  const { at, conversation, request, response } = shaped(text, path);
+  const { at, conversation, scrubbed, request, response } = shaped(text, path);
   const { method, path: asked, body } = request;
   const headers = new Headers();
   try {
@@ -102,6 +113,7 @@ export function parseExchange(text: string, path: string): Exchange {
   return {
     at: Date.parse(at),
     ...(conversation === undefined ? {} : { conversation }),
+    ...(scrubbed === undefined ? {} : { scrubbed }),
     request: { method, path: asked, body: body === undefined ? new Uint8Array() : bytesOf(body) },
     response: {
       status: response.status,

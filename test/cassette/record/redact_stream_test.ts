@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { redactPieces } from "../../../src/cassette/record/redact_pieces.ts";
+import { redactPieces } from "../../../src/redaction/redact_pieces.ts";
 import {
   createStreamRedactor,
   type StreamPiece,

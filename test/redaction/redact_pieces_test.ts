@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { redactedGaps, redactPieces } from "../../../src/cassette/record/redact_pieces.ts";
+import { redactedGaps, redactPieces } from "../../src/redaction/redact_pieces.ts";
 
 const redact = (text: string) => text.replaceAll("secret", "[redacted]");
 

@@ -1,0 +1,85 @@
+import { fillAsNobody } from "../../redaction/traces/fill_trace.ts";
+import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
+import { collectTraces } from "../../redaction/traces/learn_traces.ts";
+import { saidScrub } from "../../redaction/traces/said_scrub.ts";
+import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
+import { inTurn, type TextScrub } from "../../redaction/traces/text_scrub.ts";
+import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchange.ts";
+import { scrubRequest, scrubResponse, textOf } from "./scrub_exchange.ts";
+
+/** Scrubs exchanges so that those of one machine, once scrubbed, are those of any other. */
+export interface ExchangeScrubber {
+  /** Learns from an exchange, or a request, of whom it tells. */
+  readonly learn: (exchange: LearnedFrom) => void;
+  readonly request: (request: ExchangeRequest) => ExchangeRequest;
+  /** An exchange, and what was taken out of it. */
+  readonly exchange: (exchange: Exchange) => Exchange;
+}
+
+/** An exchange, or a request alone. */
+export interface LearnedFrom {
+  readonly request: ExchangeRequest;
+  readonly response?: Exchange["response"];
+}
+
+/**
+ * Creates a scrubber of exchanges.
+ *
+ * @param options.parts what is taken out
+ * @param options.known what is known of whoever makes the requests
+ * @param options.secrets takes secrets out besides; by default they are taken for gone
+ */
+export function createExchangeScrubber({ parts, known, secrets }: {
+  readonly parts: readonly ScrubbedPart[];
+  readonly known: Partial<KnownTraces>;
+  readonly secrets?: TextScrub;
+}): ExchangeScrubber {
+  const collector = collectTraces(known);
+  const said = saidScrub({
+    prompts: parts.includes("prompts"),
+    answers: parts.includes("answers"),
+  });
+  let made: { readonly of: string; readonly scrub: TextScrub } | undefined;
+  const scrubNow = (): TextScrub => {
+    const now = collector.known();
+    const of = JSON.stringify(now);
+    if (made?.of === of) return made.scrub;
+    const scrub = inTurn(
+      ...(secrets === undefined ? [] : [secrets]),
+      ...(parts.includes("traces") ? [createTraceScrubber(now, fillAsNobody(now))] : []),
+      said,
+    );
+    made = { of, scrub };
+    return scrub;
+  };
+  return {
+    learn: ({ request, response }) => {
+      const bodies = [request.body, ...(response?.chunks ?? []).map(({ bytes }) => bytes)];
+      for (const body of bodies) learnFromBody(body, collector);
+    },
+    request: (request) => scrubRequest(request, scrubNow()),
+    exchange: (exchange) => {
+      const scrub = scrubNow();
+      const scrubbed = new Set([...exchange.scrubbed ?? [], ...parts]);
+      return {
+        ...exchange,
+        request: scrubRequest(exchange.request, scrub),
+        response: scrubResponse(exchange.response, scrub),
+        ...(scrubbed.size === 0 ? {} : { scrubbed: [...scrubbed] }),
+      };
+    },
+  };
+}
+
+function learnFromBody(
+  body: Uint8Array<ArrayBuffer>,
+  { text, value }: ReturnType<typeof collectTraces>,
+): void {
+  const given = textOf(body);
+  if (given === undefined || given === "") return;
+  try {
+    value(JSON.parse(given));
+  } catch {
+    text(given);
+  }
+}

@@ -1,0 +1,134 @@
+import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
+import type { TextScrub } from "../../redaction/traces/text_scrub.ts";
+import { type Chunk, type Exchange, type ExchangeRequest, joined } from "./exchange.ts";
+import { scrubEventStream } from "./scrub_event_stream.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Scrubs a request: its path, and its body as JSON or as a text. What is no text stays as it is. */
+export function scrubRequest(
+  { method, path, body }: ExchangeRequest,
+  scrub: TextScrub,
+): ExchangeRequest {
+  return { method, path: scrub.text(path), body: scrubBody(body, scrub) };
+}
+
+/**
+ * Scrubs an answer: its headers, and its body piece by piece, cut where it was. What was compressed is so no more: in
+ * there nobody would find anything.
+ */
+export function scrubResponse(
+  { headers, chunks, ...rest }: Exchange["response"],
+  scrub: TextScrub,
+): Exchange["response"] {
+  const plain = withoutCompression({ headers, chunks });
+  return {
+    ...rest,
+    headers: plain.headers.map(([name, value]) => [name, scrub.text(value)]),
+    chunks: scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub }),
+  };
+}
+
+/** The pieces of an answer as they are without compression: where there was some, a single one. */
+export function withoutCompression(
+  { headers, chunks }: Pick<Exchange["response"], "headers" | "chunks">,
+): Pick<Exchange["response"], "headers" | "chunks"> {
+  const encoding = headers.find(([name]) => name.toLowerCase() === "content-encoding")?.[1];
+  const expand = EXPANDED[encoding?.trim().toLowerCase() ?? ""];
+  const [first] = chunks;
+  if (expand === undefined || first === undefined) return { headers, chunks };
+  let bytes: Bytes;
+  try {
+    bytes = new Uint8Array(expand(joined(chunks)));
+  } catch {
+    bytes = new Uint8Array();
+  }
+  // It is not what its header says: whoever reads it finds nothing in it either.
+  if (bytes.length === 0) return { headers, chunks };
+  return {
+    headers: headers.filter(([name]) => !/^content-(?:encoding|length)$/iu.test(name)),
+    chunks: [{ ms: first.ms, bytes }],
+  };
+}
+
+/** Most bytes that are made of a compressed answer. */
+const MOST = { maxOutputLength: 256 * 1024 * 1024 };
+/** An answer that has broken off is expanded as far as it came. */
+const PART = { ...MOST, finishFlush: constants.Z_SYNC_FLUSH };
+const PART_OF_BROTLI = { ...MOST, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+const EXPANDED: Readonly<Record<string, (bytes: Bytes) => Uint8Array>> = {
+  gzip: (bytes) => gunzipSync(bytes, PART),
+  "x-gzip": (bytes) => gunzipSync(bytes, PART),
+  deflate: (bytes) => inflateSync(bytes, PART),
+  br: (bytes) => brotliDecompressSync(bytes, PART_OF_BROTLI),
+};
+
+export function isEventStream(headers: Exchange["response"]["headers"]): boolean {
+  return headers.some(([name, value]) =>
+    name.toLowerCase() === "content-type" && /^\s*text\/event-stream\b/iu.test(value)
+  );
+}
+
+/** The pieces of a body, scrubbed and cut where they were; those of what is no text stay as they are. */
+export function scrubChunks(
+  chunks: readonly Chunk[],
+  { isEvents, scrub }: { readonly isEvents: boolean; readonly scrub: TextScrub },
+): readonly Chunk[] {
+  const text = textOf(joined(chunks));
+  if (text === undefined) return chunks;
+  const parts = isEvents
+    ? scrubEventStream(text, scrub)
+    : [[text, scrubText(text, scrub)] as const];
+  if (parts.every(([before, after]) => before === after)) return chunks;
+  const sizes = parts.map(([before, after]) => [encoder.encode(before).length, after] as const);
+  const whole = encoder.encode(parts.map(([, after]) => after).join(""));
+  let index = 0;
+  let [start, place, end] = [0, 0, 0];
+  let from = 0;
+  return chunks.map(({ ms, bytes }, chunk) => {
+    end += bytes.length;
+    for (;;) {
+      const [size, after] = sizes[index] ?? [Infinity, ""];
+      if (start + size > end) break;
+      start += size;
+      place += encoder.encode(after).length;
+      index++;
+    }
+    const [, after = ""] = sizes[index] ?? [];
+    const isLast = chunk === chunks.length - 1;
+    const to = isLast ? whole.length : place + Math.min(end - start, encoder.encode(after).length);
+    const piece = whole.slice(from, to);
+    from = to;
+    return { ms, bytes: piece };
+  });
+}
+
+const encoder = new TextEncoder();
+
+function scrubBody(body: Bytes, scrub: TextScrub): Bytes {
+  const text = textOf(body);
+  if (text === undefined || text === "") return body;
+  const scrubbed = scrubText(text, scrub);
+  return scrubbed === text ? body : encoder.encode(scrubbed);
+}
+
+function scrubText(text: string, scrub: TextScrub): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    const scrubbed = JSON.stringify(scrub.value(value));
+    return scrubbed === JSON.stringify(value) ? text : scrubbed;
+  } catch {
+    // It is no JSON, or nested so deeply that nothing can be made of it.
+    return scrub.text(text);
+  }
+}
+
+/** Bytes as a text, if they are one. */
+export function textOf(bytes: Bytes): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
