@@ -1,15 +1,21 @@
 import { secretScrub } from "../redaction/secret_scrub.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { ExchangeFinder, type Identified } from "./exchanges/exchange_finder.ts";
-import type { Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
-import { addExchange, type FiledExchange, readExchanges } from "./exchanges/exchange_folder.ts";
+import {
+  ExchangeFinder,
+  type Identified,
+  type KnownExchange,
+} from "./exchanges/exchange_finder.ts";
+import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchanges/exchange.ts";
+import { addExchange, readExchange, readExchanges } from "./exchanges/exchange_folder.ts";
+import { removeLostParts } from "./exchanges/part_file.ts";
+import { Remembered } from "./exchanges/remembered.ts";
 import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub_alike.ts";
 import type { Difference } from "./exchanges/first_difference.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
 import { type Answer, brokenAnswer, type RelayedRequest } from "./relay.ts";
 import { recorderOf, withoutSecrets } from "./recorded_answer.ts";
-import { replayedAnswer, sleep } from "./replayed_answer.ts";
+import { replayedAnswer, type ReplayOptions, sleep } from "./replayed_answer.ts";
 import { watched } from "./watched.ts";
 
 /** How requests are answered from a folder of exchanges. */
@@ -57,8 +63,11 @@ export interface ApiCassette {
 /** A request of the model itself, which faults count. */
 const MODEL_REQUEST = /\/v1\/messages(?:\?|$)/u;
 
-/** How many requests without secrets are kept. */
-const MOST_CLEANED = 256;
+/** How many bytes of requests without secrets are kept, and of answers that have been played. */
+const MOST_CLEANED = 16 * 1024 * 1024;
+const MOST_PLAYED = 32 * 1024 * 1024;
+/** What is reckoned for each object beside its bytes. */
+const OBJECT = 200;
 
 /** In which Claude Code says which session asks. */
 const SESSION = "x-claude-code-session-id";
@@ -73,25 +82,46 @@ const FINAL = { "x-should-retry": "false" };
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const { folder, record, redact, tell } = options;
-  const filed = readExchanges(folder);
-  const scrubber = scrubberOf(filed, options);
+  if (record !== undefined) removeLostParts(folder);
+  /** Takes out of requests what was taken out of those that are recorded, if something was. */
+  let scrubber: ExchangeScrubber | undefined;
   /** A request without secrets, and without what was taken out of those that are recorded. */
   const alike = (request: ExchangeRequest): ExchangeRequest => {
     const made = withoutSecrets(request, redact);
     scrubber?.learn({ request: made });
     return scrubber?.request(made) ?? made;
   };
-  const finder = new ExchangeFinder(
-    filed.map(({ name, exchange }) => ({
-      name,
-      exchange: { ...exchange, request: alike(exchange.request) },
-    })),
-    options,
-  );
+  const parts = new Set<ScrubbedPart>();
+  const findAll = () =>
+    new ExchangeFinder(
+      Iterator.from(readExchanges(folder)).map(({ name, exchange }) => {
+        for (const part of exchange.scrubbed ?? []) parts.add(part);
+        return { name, exchange: { ...exchange, request: alike(exchange.request) } };
+      }),
+      {
+        ...options,
+        read: (name) => {
+          try {
+            const exchange = readExchange(`${folder}/${name}`);
+            return { ...exchange, request: alike(exchange.request) };
+          } catch {
+            // What is there of it by now comes near to nothing.
+            return undefined;
+          }
+        },
+      },
+    );
+  let finder = findAll();
+  if (parts.size > 0) {
+    // What all of them are rid of is known now.
+    scrubber = createExchangeScrubber({ parts: [...parts], known: options.known ?? {} });
+    finder = findAll();
+  }
   const secrets = secretScrub(redact);
   const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
   const underWay = new Map<string, Promise<void>>();
-  const cleaned = new Map<string, ExchangeRequest>();
+  const cleaned = new Remembered<ExchangeRequest>(MOST_CLEANED);
+  const played = new Remembered<Exchange["response"]>(MOST_PLAYED);
   let asked = 0;
 
   /** A request as those that are recorded. Of one that has just been made the same is given again, for which nothing is computed. */
@@ -100,10 +130,18 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     const known = cleaned.get(key);
     if (known !== undefined) return known;
     const made = alike(request);
-    cleaned.set(key, made);
-    const [oldest] = cleaned.keys();
-    if (cleaned.size > MOST_CLEANED && oldest !== undefined) cleaned.delete(oldest);
+    cleaned.set(key, { value: made, weight: made.body.length + OBJECT });
     return made;
+  };
+
+  /** What is to be played. What has just been played is not read again. */
+  const readAgain = (name: string): Exchange["response"] => {
+    const known = played.get(name);
+    if (known !== undefined) return known;
+    const { response: value } = readExchange(`${folder}/${name}`);
+    const weight = value.chunks.reduce((size, { bytes }) => size + bytes.length + OBJECT, OBJECT);
+    played.set(name, { value, weight });
+    return value;
   };
 
   /** What goes wrong with a request on purpose. */
@@ -147,6 +185,21 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     }
   };
 
+  const play = ({ name }: KnownExchange, how: ReplayOptions): Response => {
+    let response: Exchange["response"];
+    try {
+      response = readAgain(name);
+    } catch (error) {
+      // It was read before, and is broken or gone by now.
+      counts.misses++;
+      const { message } = error as Error;
+      tell(message);
+      return errorAnswer(503, { message, headers: FINAL });
+    }
+    counts.hits++;
+    return replayedAnswer(response, how);
+  };
+
   const answer: Answer = async (request, gone) => {
     counts.requests++;
     const fault = faultFor(request);
@@ -161,13 +214,12 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     const conversation = request.headers.get(SESSION) ?? undefined;
     const known = finder.identify({ request: clean(request), conversation });
     // A request that was not answered well is not one that is known, as long as somebody can be asked.
-    const usable = ({ response: { status, whole } }: Exchange) =>
+    const usable = ({ status, whole }: KnownExchange) =>
       record === undefined || (whole && status < 400);
     for (;;) {
       const found = finder.take(known, { usable });
       if (found !== undefined) {
-        counts.hits++;
-        return replayedAnswer(found, { method: request.method, speed: options.speed, gone });
+        return play(found, { method: request.method, speed: options.speed, gone });
       }
       if (record === undefined) break;
       const same = underWay.get(known.key);
@@ -180,15 +232,6 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return errorAnswer(503, { message, headers: FINAL });
   };
   return { answer, stats: () => ({ ...counts, exchanges: finder.size }) };
-}
-
-/** What takes out of requests what was taken out of those that are recorded, if something was. */
-function scrubberOf(
-  filed: readonly FiledExchange[],
-  { known = {} }: Pick<ApiCassetteOptions, "known">,
-): ExchangeScrubber | undefined {
-  const parts = new Set(filed.flatMap(({ exchange }) => exchange.scrubbed ?? []));
-  return parts.size === 0 ? undefined : createExchangeScrubber({ parts: [...parts], known });
 }
 
 /** Why there is no answer, and how there would be one. */

@@ -11,18 +11,18 @@ export interface ReplayOptions {
 }
 
 /** The bodies of answers that come at once: a new copy for each request would be most of the work. */
-const bodies = new WeakMap<Exchange, Uint8Array<ArrayBuffer>>();
+const bodies = new WeakMap<Exchange["response"], Uint8Array<ArrayBuffer>>();
 
 /** Answers with the bytes that were recorded, at once or with their pacing, and breaks off where they do. */
 export function replayedAnswer(
-  exchange: Exchange,
+  response: Exchange["response"],
   { method, speed, gone }: ReplayOptions,
 ): Response {
-  const { status, headers, chunks, whole } = exchange.response;
+  const { status, headers, chunks, whole } = response;
   // What was written by hand may say how long it is.
   const head = { status, headers: passedOn(new Headers(headers.map(([...pair]) => pair))) };
   if (whole && (chunks.length === 0 || method === "HEAD")) return new Response(null, head);
-  if (whole && speed === 0) return new Response(bodyOf(exchange), head);
+  if (whole && speed === 0) return new Response(bodyOf(response), head);
   const begun = performance.now();
   const left = [...chunks];
   return new Response(
@@ -42,11 +42,11 @@ export function replayedAnswer(
   );
 }
 
-function bodyOf(exchange: Exchange): Uint8Array<ArrayBuffer> {
-  const known = bodies.get(exchange);
+function bodyOf(response: Exchange["response"]): Uint8Array<ArrayBuffer> {
+  const known = bodies.get(response);
   if (known !== undefined) return known;
-  const body = joined(exchange.response.chunks);
-  bodies.set(exchange, body);
+  const body = joined(response.chunks);
+  bodies.set(response, body);
   return body;
 }
 

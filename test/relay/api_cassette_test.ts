@@ -321,3 +321,34 @@ Deno.test("without a token a relay answers nobody from elsewhere, and no page of
   assertStringIncludes(new TextDecoder().decode(buffer.subarray(0, count)), " 403 ");
   assertEquals(stage.asked, []);
 });
+
+Deno.test("of what is recorded no more is remembered than what it is found by: its file is read when it is played", async () => {
+  await using stage = new Stage((_, body) => new Response(`to ${body}`));
+  const recording = stage.open({ record: true });
+  await (await ask(recording.url, "one")).text();
+  await (await ask(recording.url, "two")).text();
+  const played = stage.open();
+  assertEquals(await (await ask(played.url, "one")).text(), "to one");
+  for (const { name } of Deno.readDirSync(stage.folder)) {
+    await Deno.writeTextFile(`${stage.folder}/${name}`, "{}");
+  }
+  // What has just been played is not read again.
+  assertEquals(await (await ask(played.url, "one")).text(), "to one");
+  const broken = await ask(played.url, "two");
+  assertEquals([broken.status, broken.headers.get("x-should-retry")], [503, "false"]);
+  assertStringIncludes(await broken.text(), "Cannot read the exchange ");
+  assertStringIncludes(stage.told.join(), "Cannot read the exchange ");
+  const { hits, misses } = played.stats();
+  assertEquals([hits, misses], [2, 1]);
+});
+
+Deno.test("who records removes what a killed recorder has left half written, and who plays nothing", async () => {
+  await using stage = new Stage(() => new Response("fine"));
+  await Deno.mkdir(stage.folder);
+  const lost = `${stage.folder}/.${crypto.randomUUID()}`;
+  await Deno.writeTextFile(lost, '{"format":1');
+  stage.open();
+  assertEquals([...Deno.readDirSync(stage.folder)].length, 1);
+  stage.open({ record: true });
+  assertEquals([...Deno.readDirSync(stage.folder)], []);
+});

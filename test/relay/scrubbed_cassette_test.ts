@@ -111,7 +111,7 @@ Deno.test("what is recorded into a scrubbed cassette is scrubbed as the rest of 
   await scene(["traces"], async (ask, folder) => {
     const bob = { cwd: "/builds/42/app", home: "/home/bob" };
     await ask(asked(bob.cwd, bob.home, "More"), bob);
-    const files = readExchanges(folder).map(({ name }) =>
+    const files = [...readExchanges(folder)].map(({ name }) =>
       Deno.readTextFileSync(`${folder}/${name}`)
     );
     assertEquals(files.length, 2);

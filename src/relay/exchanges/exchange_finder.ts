@@ -42,26 +42,54 @@ export interface Taker {
   readonly place: string;
 }
 
-/** Finds what is recorded of a request. */
+/** What is remembered of an exchange: what was said is in its file. */
+export interface KnownExchange extends Pick<Exchange, "at"> {
+  /** The name of its file. */
+  readonly name: string;
+  readonly conversation: string;
+  readonly status: number;
+  readonly whole: boolean;
+  /** Its method and path without a query. */
+  readonly target: string;
+  /** What its request is known by. */
+  readonly key: string;
+  /** What its request is by which a conversation is known that begins with it; empty where that does not matter. */
+  readonly beginning: string;
+}
+
+/** How exchanges are found. */
+export interface FinderOptions {
+  readonly match: Match;
+  /** Places of JSON bodies that do not count, as JSON pointers. */
+  readonly ignored: readonly string[];
+  /** Reads again what is in the file of that name; undefined where it cannot be. */
+  readonly read: (name: string) => Exchange | undefined;
+}
+
+/** Finds what is recorded of a request, and remembers of that no more than it has to. */
 export class ExchangeFinder {
   readonly #match: Match;
   readonly #ignored: readonly string[];
-  readonly #all: FiledExchange[] = [];
+  readonly #read: FinderOptions["read"];
+  readonly #all: KnownExchange[] = [];
   /** Of each key what was answered to the conversation that asked last. */
-  readonly #byKey = new Map<string, Exchange[]>();
+  readonly #byKey = new Map<string, KnownExchange[]>();
   readonly #digests = new WeakMap<ExchangeRequest, string>();
   readonly #takers = new Map<string, Taker>();
   /** The first request of each recorded conversation, normalized, in the order of their beginnings. */
   readonly #beginnings = new Map<string, string>();
 
-  /** @param options.ignored places of JSON bodies that do not count, as JSON pointers */
+  /** @param exchanges gone through once, whatever their order */
   constructor(
-    exchanges: readonly FiledExchange[],
-    { match, ignored }: { readonly match: Match; readonly ignored: readonly string[] },
+    exchanges: Iterable<FiledExchange>,
+    { match, ignored, read }: FinderOptions,
   ) {
     this.#match = match;
     this.#ignored = ignored;
-    for (const filed of exchanges) this.add(filed);
+    this.#read = read;
+    const known: KnownExchange[] = [];
+    for (const filed of exchanges) known.push(this.#known(filed));
+    for (const each of known.toSorted((one, other) => one.at - other.at)) this.#add(each);
   }
 
   get size(): number {
@@ -70,19 +98,33 @@ export class ExchangeFinder {
 
   /** Adds what has just been recorded, after all else. */
   add(filed: FiledExchange): void {
-    const { request, conversation = "" } = filed.exchange;
-    this.#all.push(filed);
-    if (!this.#beginnings.has(conversation)) {
-      this.#beginnings.set(conversation, this.#normalized(request));
-    }
-    const key = this.#keyIn(conversation, request);
+    this.#add(this.#known(filed));
+  }
+
+  #add(exchange: KnownExchange): void {
+    const { conversation, key, beginning } = exchange;
+    this.#all.push(exchange);
+    if (!this.#beginnings.has(conversation)) this.#beginnings.set(conversation, beginning);
     const known = this.#byKey.get(key);
     // What another conversation was answered before it does not count any more: it may have been a failure.
-    if (known?.[0] !== undefined && (known[0].conversation ?? "") === conversation) {
-      known.push(filed.exchange);
-    } else {
-      this.#byKey.set(key, [filed.exchange]);
-    }
+    if (known?.[0]?.conversation === conversation) known.push(exchange);
+    else this.#byKey.set(key, [exchange]);
+  }
+
+  #known(
+    { name, exchange: { at, conversation = "", request, response } }: FiledExchange,
+  ): KnownExchange {
+    const { status, whole } = response;
+    return {
+      name,
+      at,
+      conversation,
+      status,
+      whole,
+      target: targetOf(request),
+      key: this.#keyIn(conversation, request),
+      beginning: this.#beginning(request),
+    };
   }
 
   /** Finds out by what a request is known, and who makes it. */
@@ -99,8 +141,8 @@ export class ExchangeFinder {
    */
   take(
     identified: Identified,
-    { usable }: { readonly usable: (exchange: Exchange) => boolean },
-  ): Exchange | undefined {
+    { usable }: { readonly usable: (exchange: KnownExchange) => boolean },
+  ): KnownExchange | undefined {
     const { key, taker: { taken } } = identified;
     const known = this.#byKey.get(key) ?? [];
     const count = taken.get(key) ?? 0;
@@ -122,11 +164,12 @@ export class ExchangeFinder {
   /** What is recorded that comes nearest: of the same method and path, the one with which most is in common at the beginning. */
   nearest({ request }: Identified): Nearest | undefined {
     const text = this.#compared(request);
-    const candidates = this.#all.filter(({ exchange: { request: { method, path } } }) =>
-      method === request.method && pathOnly(path) === pathOnly(request.path)
-    ).slice(-MOST_COMPARED);
+    const target = targetOf(request);
+    const candidates = this.#all.filter((known) => known.target === target).slice(-MOST_COMPARED);
     let best: { readonly name: string; readonly text: string; readonly common: number } | undefined;
-    for (const { name, exchange } of candidates) {
+    for (const { name } of candidates) {
+      const exchange = this.#read(name);
+      if (exchange === undefined) continue;
       const other = this.#compared(exchange.request);
       const common = commonLength(other, text);
       if (best === undefined || common > best.common) best = { name, text: other, common };
@@ -147,7 +190,7 @@ export class ExchangeFinder {
   /** The recorded conversation that begins as another one does, else the first in whose place nobody is. */
   #placeOf(conversation: string, request: ExchangeRequest): string {
     if (this.#match !== "sequence" || this.#beginnings.has(conversation)) return conversation;
-    const text = this.#normalized(request);
+    const text = this.#beginning(request);
     const held = new Set([...this.#takers.values()].map(({ place }) => place));
     const places = [...this.#beginnings];
     const [place] = places.find(([place, begin]) => begin === text && !held.has(place)) ??
@@ -173,6 +216,10 @@ export class ExchangeFinder {
     }
   }
 
+  #beginning(request: ExchangeRequest): string {
+    return this.#match === "sequence" ? digest(this.#normalized(request)) : "";
+  }
+
   #normalized({ path, body }: ExchangeRequest): string {
     return `${masked(path)}\n${normalizedBody(body, this.#ignored)}`;
   }
@@ -186,6 +233,10 @@ export class ExchangeFinder {
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+function targetOf({ method, path }: ExchangeRequest): string {
+  return `${method} ${pathOnly(path)}`;
 }
 
 function pathOnly(path: string): string {

@@ -1,6 +1,7 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import { encodeExchange, type Exchange, parseExchange } from "./exchange.ts";
+import { createPart } from "./part_file.ts";
 
 /** An exchange and the name of its file. */
 export interface FiledExchange {
@@ -15,27 +16,35 @@ const MAX_FILE = 256 * 1024 * 1024;
 const FILE = /^[\da-f]{16}-\d+\.json$/u;
 
 /**
- * Reads all exchanges of a folder, in the order in which they were made; there are none where there is no folder.
+ * Reads all exchanges of a folder, one after the other, by their names; there are none where there is no folder.
  *
  * @throws {CliError} when one cannot be read: a broken file is no miss
  */
-export function readExchanges(folder: string): readonly FiledExchange[] {
+export function* readExchanges(folder: string): Generator<FiledExchange> {
   let names: readonly string[];
   try {
     names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return [];
+    if (cause instanceof Deno.errors.NotFound) return;
     throw new CliError(`Cannot read ${folder}: ${(cause as Error).message}`, {
       suggestion: "Name the folder of a cassette, or a new one",
       cause,
     });
   }
-  const found = names.filter((name) => FILE.test(name)).toSorted().map((name) => {
-    const path = `${folder}/${name}`;
-    const text = decoder.decode(readRegularFile(path, { limit: MAX_FILE }));
-    return { name, exchange: parseExchange(text, path) };
-  });
-  return found.toSorted((one, other) => one.exchange.at - other.exchange.at);
+  for (const name of names.filter((name) => FILE.test(name)).toSorted()) {
+    yield { name, exchange: readExchange(`${folder}/${name}`) };
+  }
+}
+
+/**
+ * Reads one exchange.
+ *
+ * @throws {CliError} when it is none
+ * @throws {UnfitFileError} when something else than a file is there
+ * @throws {Deno.errors.NotFound} when nothing is there
+ */
+export function readExchange(path: string): Exchange {
+  return parseExchange(decoder.decode(readRegularFile(path, { limit: MAX_FILE })), path);
 }
 
 const decoder = new TextDecoder();
@@ -51,17 +60,14 @@ export function addExchange(
   folder: string,
   { exchange, key }: { readonly exchange: Exchange; readonly key: string },
 ): string {
-  const part = `${folder}/.${crypto.randomUUID()}`;
   try {
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    Deno.writeTextFileSync(part, encodeExchange(exchange), { mode: 0o600, createNew: true });
-    try {
-      for (let number = 0;; number++) {
-        const name = `${key.slice(0, 16)}-${number}.json`;
-        if (isLinked(part, `${folder}/${name}`)) return name;
-      }
-    } finally {
-      Deno.removeSync(part);
+    using part = createPart(folder);
+    const bytes = new TextEncoder().encode(encodeExchange(exchange));
+    for (let at = 0; at < bytes.length;) at += part.file.writeSync(bytes.subarray(at));
+    for (let number = 0;; number++) {
+      const name = `${key.slice(0, 16)}-${number}.json`;
+      if (isLinked(part.path, `${folder}/${name}`)) return name;
     }
   } catch (cause) {
     throw new CliError(`Cannot write the exchange: ${(cause as Error).message}`, {

@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
 import type { Exchange } from "../../../src/relay/exchanges/exchange.ts";
-import { ExchangeFinder } from "../../../src/relay/exchanges/exchange_finder.ts";
+import {
+  ExchangeFinder,
+  type KnownExchange,
+} from "../../../src/relay/exchanges/exchange_finder.ts";
 import type { Match } from "../../../src/relay/exchanges/request_key.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -30,17 +33,23 @@ function asked(
   bodies: readonly string[],
   { conversation, usable = always }: {
     readonly conversation?: string;
-    readonly usable?: (exchange: Exchange) => boolean;
+    readonly usable?: (exchange: KnownExchange) => boolean;
   } = {},
 ) {
   return bodies.map((body) =>
-    finder.take(finder.identify({ request: request(body), conversation }), { usable })?.response
-      .status
+    finder.take(finder.identify({ request: request(body), conversation }), { usable })?.status
   );
 }
 
 const finderOf = (match: Match, ...exchanges: readonly ReturnType<typeof exchange>[]) =>
-  new ExchangeFinder(exchanges, { match, ignored: [] });
+  new ExchangeFinder(
+    exchanges.map(({ name, exchange }, at) => ({ name, exchange: { ...exchange, at } })),
+    {
+      match,
+      ignored: [],
+      read: (wanted) => exchanges.find(({ name }) => name === wanted)?.exchange,
+    },
+  );
 
 Deno.test("exact finds the same bytes alone, normalized what differs from run to run too", () => {
   const [one, other] = ['{"date":"2026-11-25"}', '{"date":"2026-11-26"}'];
@@ -67,7 +76,7 @@ Deno.test("what the last conversation was answered that asked counts, and a fail
     exchange(500, "x", "a"),
   );
   assertEquals(asked(finder, ["{}", "{}"]), [200, 200]);
-  const usable = ({ response: { status } }: Exchange) => status < 400;
+  const usable = ({ status }: KnownExchange) => status < 400;
   assertEquals(asked(finder, ["x", "{}"], { conversation: "c", usable }), [undefined, 200]);
   assertEquals(asked(finder, ["x"], { conversation: "c" }), [500]);
 });
