@@ -131,6 +131,8 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--json", "One JSON object instead of a table"),
       flag("--allow-empty", "Succeed where there is nothing to check"),
       flag("--input-name <file>", "The tape in each folder, as input.jsonl"),
+      flag("--against <claude>", "Run them again: a version, or an executable"),
+      flag("--allowedTools <tools>", "What may run then (default: no tool)"),
       flag("--sdk <path>", "An Agent SDK: python3, venv, or package of npm"),
       flag("--no-sdk", "Ask no Agent SDK (default: those that are found)"),
     ],

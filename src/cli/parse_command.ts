@@ -66,6 +66,14 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
     case "drift": {
       const inputName = last("--input-name");
       const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
+      const against = last("--against");
+      const allowedTools = (values.get("--allowedTools") ?? []).flatMap((tools) => tools.split(","))
+        .map((tool) => tool.trim()).filter((tool) => tool !== "");
+      if (against === undefined && allowedTools.length > 0) {
+        throw new CliError(`${READING}: --allowedTools needs --against`, {
+          suggestion: "Nothing runs without it: leave --allowedTools out",
+        });
+      }
       if (switches.has("--no-sdk") && values.has("--sdk")) {
         throw new CliError(`${READING}: --sdk and --no-sdk were both given`, {
           suggestion: "Leave one of them out",
@@ -79,6 +87,8 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
           allowEmpty: switches.has("--allow-empty"),
           ...(inputName === undefined ? {} : { inputName }),
           ...(sdks === undefined ? {} : { sdks }),
+          ...(against === undefined ? {} : { against }),
+          allowedTools,
         },
       };
     }

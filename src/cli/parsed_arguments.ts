@@ -113,6 +113,10 @@ export type DriftOptions = {
   readonly allowEmpty: boolean;
   /** What the tape in each folder is called. */
   readonly inputName?: string;
+  /** The Claude Code that does the same again, by its version or its executable. */
+  readonly against?: string;
+  /** The tools that may run then. */
+  readonly allowedTools: readonly string[];
   /** Where Agent SDKs are that are asked too; those that are found, if absent. */
   readonly sdks?: readonly string[];
 };

@@ -554,11 +554,35 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
   });
   assertEquals(await parseArguments(["drift", "a", "--sdk", "b", "--sdk=c", "--allow-empty"]), {
     kind: "drift",
-    options: { paths: ["a"], json: false, allowEmpty: true, sdks: ["b", "c"] },
+    options: {
+      paths: ["a"],
+      json: false,
+      allowEmpty: true,
+      sdks: ["b", "c"],
+      allowedTools: [],
+    },
   });
   assertEquals(await parseArguments(["drift", "a", "b", "--json", "--input-name=c"]), {
     kind: "drift",
-    options: { paths: ["a", "b"], json: true, allowEmpty: false, inputName: "c" },
+    options: {
+      paths: ["a", "b"],
+      json: true,
+      allowEmpty: false,
+      inputName: "c",
+      allowedTools: [],
+    },
+  });
+  const again = ["--against", "2.1.330", "--allowedTools", "Bash, Read", "--allowedTools=Edit"];
+  assertEquals(await parseArguments(["drift", "a", "--no-sdk", ...again]), {
+    kind: "drift",
+    options: {
+      paths: ["a"],
+      json: false,
+      allowEmpty: false,
+      sdks: [],
+      against: "2.1.330",
+      allowedTools: ["Bash", "Read", "Edit"],
+    },
   });
   assertEquals(await parseArguments(["cassette", "replay", "x", "--split", "3"]), {
     kind: "cassette",
@@ -596,6 +620,9 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
   for (
     const [argv, message] of [
       [["doctor", "--dry-run"], 'doctor does not take "--dry-run"'],
+      [["drift"], "drift needs a cassette, a tape or a folder of them"],
+      [["drift", "a", "--sdk", "b", "--no-sdk"], "--sdk and --no-sdk were both given"],
+      [["drift", "a", "--allowedTools", "Bash"], "--allowedTools needs --against"],
       [["cassette", "replay", "--json", "x"], 'cassette replay does not take "--json"'],
       [["cassette", "fork", "x"], "cassette fork needs --at and the last turn that stays"],
       ...["-1", "1.5", "last"].map((turn) =>

@@ -78,6 +78,12 @@ Agent SDKs are asked what they make of the frames: the one for Python parses
 them, the one for TypeScript says by its declarations what it expects. Those of
 the virtual environment, of PATH and of node_modules are found.
 
+--against says the prompts of cassettes again to another Claude Code, which the
+recorded API answers, and compares: offline, in a home and a folder of its own.
+A version that is not installed is downloaded by npm. Calls of tools are in the
+recorded answers: cassettes that have any are passed over unless --allowedTools
+names the tools, and these are carried out then.
+
 Under GITHUB_ACTIONS each difference is an annotation too, and the summary of
 the step has them all as a table.`,
     closing: `Exit codes:

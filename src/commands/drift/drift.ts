@@ -1,71 +1,104 @@
-import { findCassettes } from "../../cassette/read/find_cassettes.ts";
+import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
+import { SIGNALS } from "../../../ffi/processes/signals.ts";
+import { findCassettes, type FoundCassette } from "../../cassette/read/find_cassettes.ts";
 import type { DriftOptions } from "../../cli/parsed_arguments.ts";
+import { lookForDrift } from "../../drift/examine/look_for_drift.ts";
+import type { Finding } from "../../drift/finding.ts";
 import { Findings } from "../../drift/findings.ts";
 import { knownShapes } from "../../drift/known_shapes.ts";
-import { lookForDrift } from "../../drift/examine/look_for_drift.ts";
 import { foundSdks, namedSdk } from "../../drift/sdk/installed_sdks.ts";
-import { createRedactor } from "../../redaction/redact.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
-import { print, reportJson } from "../report/print.ts";
 import { askSdks } from "./ask_sdks.ts";
+import { claudeAgainst } from "./claude_against.ts";
 import type { DriftReport } from "./drift_report.ts";
-import { driftTable } from "./drift_table.ts";
-import { githubAnnotations, markdownReport } from "./github_report.ts";
+import { runAgain } from "./run_again.ts";
+import { sayDrift } from "./say_drift.ts";
 
 /**
- * Looks what cassettes and tapes hold that is not as it is known.
+ * Looks what cassettes and tapes hold that is not as it is known, and what another Claude Code does otherwise.
  *
  * @returns the exit code: 1 when something is not, or when there was nothing to look at
- * @throws {CliError} when a path does not exist, its layout cannot be told, or an SDK that was named cannot be asked
+ * @throws {CliError} when a path does not exist, its layout cannot be told, or who was named cannot be asked
  */
 export async function drift(options: DriftOptions): Promise<number> {
+  const stop = new AbortController();
+  let exitCode = 0;
+  using _ = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
+    exitCode = 128 + SIGNALS[signal];
+    stop.abort();
+  });
+  using undo = new DisposableStack();
+  try {
+    return await look(options, { signal: stop.signal, undo });
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    return exitCode;
+  }
+}
+
+async function look(
+  options: DriftOptions,
+  { signal, undo }: { readonly signal: AbortSignal; readonly undo: DisposableStack },
+): Promise<number> {
   const env = callerEnvironment();
-  const { inputName } = options;
-  const cassettes = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
-  const findings = new Findings();
+  const cwd = currentFolder();
+  const { inputName, against, allowedTools: allowed } = options;
   const known = knownShapes();
-  const sdks = askSdks(
-    options.sdks?.map(namedSdk) ?? foundSdks({ env, cwd: currentFolder() }),
-    { known, findings },
-  );
+  const findings = new Findings();
+  const named = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
+  const sdks = askSdks(options.sdks?.map(namedSdk) ?? foundSdks({ env, cwd }), { known, findings });
+  const again = against === undefined
+    ? undefined
+    : await runThemAgain(named, { against, allowed, env, cwd, findings, signal, undo });
+  const cassettes = [...named, ...again?.cassettes ?? []];
   const { versions, ...checked } = lookForDrift(cassettes, {
     known,
     findings,
     onFrame: sdks.onFrame,
   });
+  const names = await sdks.asked(cassettes);
   const report: DriftReport = {
     ...checked,
     versions: Object.fromEntries(versions),
-    sdks: await sdks.asked(cassettes),
-    findings: findings.sorted(),
+    sdks: names,
+    ...(again === undefined ? {} : { against: again.told }),
+    findings: again === undefined ? findings.sorted() : findings.sorted().map(again.named),
     left: findings.left,
   };
-  const isEmpty = report.recordings === 0 && !options.allowEmpty;
-  const ok = report.findings.length === 0 && !isEmpty;
-  say({ ...report, ok }, { json: options.json, env });
+  const isEmpty = report.recordings === 0 || report.against?.again === 0;
+  const ok = report.findings.length === 0 && (options.allowEmpty || !isEmpty);
+  sayDrift({ ...report, ok }, { json: options.json, env });
   return ok ? 0 : 1;
 }
 
-/** Tells a person or a machine, and GitHub where it runs this. */
-function say(
-  report: DriftReport & { readonly ok: boolean },
-  { json, env }: { readonly json: boolean; readonly env: Environment },
-): void {
-  const { text: redact } = createRedactor({ env });
-  const isGithub = env["GITHUB_ACTIONS"] === "true";
-  const told = json ? `${reportJson(report)}\n` : driftTable(report);
-  // GitHub looks for commands of an older kind anywhere in a line.
-  print(Deno.stdout, redact(isGithub ? told.replaceAll("##[", json ? "\\u0023#[" : "# #[") : told));
-  if (!isGithub) return;
-  if (!report.ok) {
-    for (const line of githubAnnotations(report)) print(Deno.stderr, redact(`${line}\n`));
-  }
-  const { GITHUB_STEP_SUMMARY: summary } = env;
-  if (summary === undefined || summary === "") return;
-  try {
-    Deno.writeTextFileSync(summary, redact(`${markdownReport(report)}\n`), { append: true });
-  } catch (error) {
-    print(Deno.stderr, `claude-print: Cannot write the summary: ${(error as Error).message}\n`);
-  }
+/** What another Claude Code does: the recordings of it, which are gone once all is said. */
+async function runThemAgain(
+  cassettes: readonly FoundCassette[],
+  { against, undo, ...options }: {
+    readonly against: string;
+    readonly allowed: readonly string[];
+    readonly env: Environment;
+    readonly cwd: string;
+    readonly findings: Findings;
+    readonly signal: AbortSignal;
+    readonly undo: DisposableStack;
+  },
+) {
+  const folder = Deno.makeTempDirSync({ prefix: "drift-" });
+  undo.defer(() => Deno.removeSync(folder, { recursive: true }));
+  const claude = await claudeAgainst(against, { ...options, folder });
+  const { recorded, skipped } = await runAgain(cassettes, { ...options, folder, claude });
+  return {
+    told: { version: claude.version, again: recorded.size, skipped },
+    cassettes: [...recorded.keys()].map((path) => ({ kind: "folder", path, name: path }) as const),
+    /** A finding with the name of the cassette in the place of the recording's. */
+    named: (finding: Finding): Finding => {
+      const { path, line } = finding.first;
+      const [from, to] = [...recorded].find(([from]) => path.startsWith(`${from}/`)) ?? [];
+      return from === undefined
+        ? finding
+        : { ...finding, first: { path: `${to}${path.slice(from.length)} run again`, line } };
+    },
+  };
 }

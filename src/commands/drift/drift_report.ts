@@ -9,8 +9,13 @@ export interface DriftReport {
   readonly versions: Readonly<Record<string, number>>;
   /** Who was asked beside this program, such as `claude-agent-sdk 0.2.187 (Python)`. */
   readonly sdks: readonly string[];
-  /** The Claude Code that did the same again, if one did. */
-  readonly against?: string;
+  /** The Claude Code that did the same again, if one did, and which cassettes it did not. */
+  readonly against?: {
+    readonly version: string;
+    /** How many recordings it has given. */
+    readonly again: number;
+    readonly skipped: readonly { readonly path: string; readonly why: string }[];
+  };
   readonly findings: readonly Finding[];
   /** How many more there are than are told apart. */
   readonly left: number;
@@ -28,7 +33,9 @@ export function checkedWords(
     `Checked ${count(recordings, "recording")} (${of.join(", ")})`,
     `${count(frames, "frame")}, ${count(events, "event")} of terminals`,
     ...(sdks.length === 0 ? [] : [`with ${sdks.join(" and ")}`]),
-    ...(against === undefined ? [] : [`against Claude Code ${against}`]),
+    ...(against === undefined
+      ? []
+      : [`${against.again} of them run again by Claude Code ${against.version}`]),
   ].join("; ");
 }
 

@@ -23,7 +23,9 @@ export function driftTable(report: DriftReport): string {
     row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ").trimEnd()
   );
   const shown = rows.length === 0 ? [] : [...lines, ""];
-  return [...shown, nameUnseen(`${checkedWords(report)}: ${verdictWords(report)}`)]
+  const skipped = (report.against?.skipped ?? [])
+    .map(({ path, why }) => nameUnseen(`Not run again: ${path}: ${why}`));
+  return [...shown, ...skipped, nameUnseen(`${checkedWords(report)}: ${verdictWords(report)}`)]
     .map((line) => `${line}\n`).join("");
 }
 

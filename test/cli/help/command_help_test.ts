@@ -21,6 +21,7 @@ const VALUES: Readonly<Record<string, string>> = {
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   relay: ["--cache", "recorded"],
   fork: ["--at", "1"],
+  drift: ["--against", "x"],
 };
 
 for (const command of COMMAND_NAMES) {

@@ -1,0 +1,32 @@
+import { createRedactor } from "../../redaction/redact.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { print, reportJson } from "../report/print.ts";
+import type { DriftReport } from "./drift_report.ts";
+import { driftTable } from "./drift_table.ts";
+import { githubAnnotations, markdownReport } from "./github_report.ts";
+
+/** Tells a person or a machine, and GitHub where it runs this. */
+export function sayDrift(
+  report: DriftReport & { readonly ok: boolean },
+  { json, env }: { readonly json: boolean; readonly env: Environment },
+): void {
+  const { text: redact } = createRedactor({ env });
+  const isGithub = env["GITHUB_ACTIONS"] === "true";
+  const told = json ? `${reportJson(report)}\n` : driftTable(report);
+  // GitHub looks for commands of an older kind anywhere in a line.
+  print(
+    Deno.stdout,
+    redact(isGithub ? told.replaceAll("##[", json ? "\\u0023#[" : "# #[") : told),
+  );
+  if (!isGithub) return;
+  if (!report.ok) {
+    for (const line of githubAnnotations(report)) print(Deno.stderr, redact(`${line}\n`));
+  }
+  const { GITHUB_STEP_SUMMARY: summary } = env;
+  if (summary === undefined || summary === "") return;
+  try {
+    Deno.writeTextFileSync(summary, redact(`${markdownReport(report)}\n`), { append: true });
+  } catch (error) {
+    print(Deno.stderr, `claude-print: Cannot write the summary: ${(error as Error).message}\n`);
+  }
+}
