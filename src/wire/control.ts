@@ -85,3 +85,13 @@ export type ControlResponse =
     /** What sort of reason that is; since 2.1.330. */
     readonly error_code?: string;
   };
+
+/** What an SDK is told when it begins, where nobody knows what Claude Code would say of itself. */
+export const UNINITIALIZED = {
+  commands: [],
+  agents: [],
+  output_style: "default",
+  available_output_styles: ["default"],
+  models: [],
+  account: {},
+};

@@ -35,7 +35,11 @@ const PLACES: readonly (readonly [string | RegExp, string])[] = [
  * The value is JSON, and is read as if it had come about in this home.
  */
 export async function asRecorded<Value>(
-  { version, home, api }: Pick<RealClaude, "version" | "home" | "api">,
+  { version, home, api }: {
+    readonly version: string;
+    readonly home: Pick<RealClaude["home"], "path">;
+    readonly api: Pick<RealClaude["api"], "url">;
+  },
   name: RecordedName,
   run: () => Promise<Value>,
 ): Promise<Value> {

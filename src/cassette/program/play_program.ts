@@ -1,4 +1,5 @@
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { UNINITIALIZED } from "../../wire/control.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import { asTold, type Renamed } from "./as_told.ts";
 import { comparableMessage, differenceBetween } from "./compare_written.ts";
@@ -150,7 +151,7 @@ function hearRequest(state: PlayState, request: Request): Played {
   const index = state.requestsTaken + state.requests.length;
   const step = state.expected[index];
   if (subtype === "initialize" && !state.expected.some((each) => each.subtype === subtype)) {
-    return { state, effects: [say(success(id, INITIALIZED))] };
+    return { state, effects: [say(success(id, UNINITIALIZED))] };
   }
   if (step === undefined || step.subtype !== subtype) {
     const instead = step === undefined
@@ -407,16 +408,6 @@ function nameOfQuestion(
 ): string {
   return `${subtype} ${id}`;
 }
-
-/** What an SDK needs to begin, where the tape does not know what it was told. */
-const INITIALIZED: JsonObject = {
-  commands: [],
-  agents: [],
-  output_style: "default",
-  available_output_styles: ["default"],
-  models: [],
-  account: {},
-};
 
 function success(id: string, response: JsonObject): AnyFrame {
   return {

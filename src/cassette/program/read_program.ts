@@ -31,18 +31,44 @@ export function readProgram(path: string): ProgramParts {
   const meta = readPart(`${path}/${META_FILE}`, { limit: LARGEST_META });
   const version = meta &&
     parseMeta(new TextDecoder().decode(meta), { path: `${path}/${META_FILE}` }).claude_code;
-  for (const name of [TAPE_FILE, NESTED_TAPE]) {
-    const tape = readTape(`${path}/${name}`);
-    if (tape === undefined) continue;
-    return {
-      tape,
-      path: `${path}/${name}`,
-      ...(version === undefined ? {} : { version }),
-      ...(name === TAPE_FILE ? readCastFacts(`${path}/${CAST_FILE}`) : {}),
-    };
+  const ofVersion = version === undefined ? {} : { version };
+  const nested = readTape(`${path}/${NESTED_TAPE}`);
+  const tape = readTape(`${path}/${TAPE_FILE}`);
+  if (tape === undefined) {
+    const name = nested === undefined ? TAPE_FILE : NESTED_TAPE;
+    return { tape: nested ?? missing(`${path}/${name}`), path: `${path}/${name}`, ...ofVersion };
   }
-  return missing(`${path}/${TAPE_FILE}`);
+  let whole: ProgramParts = {
+    tape,
+    path: `${path}/${TAPE_FILE}`,
+    ...ofVersion,
+    ...readCastFacts(`${path}/${CAST_FILE}`),
+  };
+  // A conversation that went on with another Claude Code is still one to its caller.
+  for (let child = 2;; child++) {
+    const more = readTape(`${path}/${child}/${TAPE_FILE}`);
+    if (more === undefined) return whole;
+    whole = joined(whole, more, readCastFacts(`${path}/${child}/${CAST_FILE}`));
+  }
 }
+
+/** A program whose tape goes on in another one, of which the times begin anew. */
+function joined(
+  { prompts = [], tape, exit: _, inputEnded: __, ...whole }: ProgramParts,
+  more: readonly TapeEntry[],
+  facts: CastFacts,
+): ProgramParts {
+  const last = tape.at(-1)?.at ?? 0;
+  return {
+    ...whole,
+    ...facts,
+    prompts: [...prompts, ...facts.prompts ?? []],
+    tape: [...tape, ...more.map((entry) => ({ ...entry, at: entry.at + last }))],
+  };
+}
+
+/** What a cast tells of a run that the tape does not. */
+type CastFacts = Pick<ProgramParts, "prompts" | "exit" | "inputEnded">;
 
 function isFolder(path: string): boolean {
   try {
@@ -72,10 +98,8 @@ function readTape(path: string): readonly TapeEntry[] | undefined {
   return tape;
 }
 
-/** What the cast tells of a run that the tape does not: what it was asked, and how it ended. */
-function readCastFacts(
-  path: string,
-): Pick<ProgramParts, "prompts" | "exit" | "inputEnded"> {
+/** What a run was asked, and how it ended. */
+function readCastFacts(path: string): CastFacts {
   const lines = partLines(path);
   if (lines === undefined) return {};
   const prompts: string[] = [];

@@ -1,4 +1,4 @@
-import type { ControlRequest } from "../../wire/control.ts";
+import { type ControlRequest, UNINITIALIZED } from "../../wire/control.ts";
 import { COMMAND, withCommand } from "./asked_command.ts";
 import type { Effect } from "../effect.ts";
 import { handOver } from "../handing_over.ts";
@@ -124,7 +124,7 @@ function passedOn(
 ): Effect {
   if (request.subtype === "initialize") {
     // Whoever initializes cannot go on without an answer, and needs little of it.
-    const response = "response" in said ? said.response : UNKNOWN;
+    const response = "response" in said ? said.response : UNINITIALIZED;
     const { id } = state.options.caller?.initialized ?? {};
     // Before 2.1.330 it says what is pending only to who has initialized it before.
     const isAgain = id !== undefined && id !== request.id;
@@ -146,13 +146,3 @@ function passedOn(
   const { error, errorCode } = said;
   return refuse(request, { error, ...(errorCode === undefined ? {} : { error_code: errorCode }) });
 }
-
-/** What is said of a Claude Code that could not be asked. */
-const UNKNOWN = {
-  commands: [],
-  agents: [],
-  output_style: "default",
-  available_output_styles: ["default"],
-  models: [],
-  account: {},
-};

@@ -1,19 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { writeClaudePrint } from "../../claude_print.ts";
-import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
-import { readReplyScript, type Reply } from "../../../fixtures/api/reply_script.ts";
 import { startProgram } from "../../start_program.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { RealClaude } from "../real_claude.ts";
 import { masked } from "./masked.ts";
-
-/** A program that uses an Agent SDK. */
-export interface SdkUser {
-  /** What starts it, without its argument. */
-  readonly command: readonly string[];
-  /** More that it is told. */
-  readonly argument?: Readonly<Record<string, unknown>>;
-}
+import type { SdkUser } from "./sdk_user.ts";
+import { structuredReply } from "./structured_reply.ts";
 
 /** What the users of one executable have seen, scenario by scenario. */
 type Seen = ReadonlyMap<string, readonly unknown[]>;
@@ -68,18 +60,6 @@ async function play(
     }),
   );
 }
-
-/** The tool for structured answers has a longer name in the interactive Claude Code. */
-function structuredReply({ prompt = "", round = 0, body }: LoggedRequest): Reply | undefined {
-  if (!prompt.includes(OUTPUT)) return undefined;
-  const { tools } = body as { readonly tools: readonly { readonly name: string }[] };
-  const name = tools.find(({ name }) => name.endsWith(OUTPUT))?.name ?? OUTPUT;
-  return readReplyScript(prompt)[round]?.map((step) =>
-    step.kind === "tool" && step.name === OUTPUT ? { ...step, name } : step
-  );
-}
-
-const OUTPUT = "StructuredOutput";
 
 async function installClaudePrint({ home, binary }: RealClaude): Promise<string> {
   const path = `${home.path}/claude-print`;

@@ -1,0 +1,27 @@
+/** The SDKs whose users' conversations are replayed from tapes. */
+export type ReplayedSdk = "python" | "typescript";
+
+/**
+ * The scenarios that are replayed, of all that the users of the SDKs play: not those which kill a run, or start two at
+ * once, of which none is the first.
+ */
+export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>> = {
+  python: [
+    "permissions and tools of its own",
+    "hooks",
+    "control",
+    "structured output",
+    "partial messages",
+    "sessions",
+    "errors",
+  ],
+  typescript: [
+    "permissions",
+    "every hook, and some that decide",
+    "control, and tools of its own",
+    "structured output",
+    "partial messages",
+    "sessions",
+    "errors",
+  ],
+};

@@ -1,0 +1,109 @@
+import { assertEquals } from "@std/assert";
+import { neutralText } from "../../../fixtures/record/neutral_text.ts";
+import { usablePython } from "../../../fixtures/programs/python_packages.ts";
+import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
+import { shellQuote } from "../../../src/shell_quote.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { startProgram } from "../../start_program.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { masked } from "./masked.ts";
+import { REPLAYED_SCENARIOS, type ReplayedSdk } from "./replayed_scenarios.ts";
+import { pythonUser, type SdkUser, typescriptUser } from "./sdk_user.ts";
+
+const TAPES = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;
+/** The home of nobody, in which the tapes were recorded. */
+const HOME = "/home/user";
+const python = usablePython();
+
+Deno.test("without a claude, the user of the SDK for TypeScript sees on replay what claude -p shows", async (test) => {
+  await replayedForUser(test, { sdk: "typescript", user: await typescriptUser() });
+});
+
+Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+  name: "without a claude, the user of the SDK for Python sees on replay what claude -p shows",
+  fn: async (test) => {
+    if (python === undefined) return;
+    await replayedForUser(test, { sdk: "python", user: await pythonUser(python) });
+  },
+}));
+
+/** Plays all scenarios, with the tape of the nth run for the nth program that the SDK starts. */
+async function replayedForUser(
+  test: Deno.TestContext,
+  { sdk, user: { command, argument } }: { readonly sdk: ReplayedSdk; readonly user: SdkUser },
+): Promise<void> {
+  const scenarios = REPLAYED_SCENARIOS[sdk];
+  const tapes = scenarios.flatMap((scenario) => tapesOf(`${TAPES}/${sdk}/${scenario}`));
+  const folder = await Deno.makeTempDir();
+  try {
+    const executable = `${folder}/claude`;
+    await Deno.writeTextFile(executable, nthTape(tapes, folder), { mode: 0o755 });
+    // What a tool made when it was recorded, and the user waits for.
+    await Deno.writeTextFile(`${folder}/begun`, "");
+    const { code, stdout, stderr } = await startProgram(
+      [...command, JSON.stringify({ ...argument, executable, scenarios })],
+      {
+        env: { HOME: folder, PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
+        cwd: folder,
+      },
+    ).ended;
+    assertEquals([code, stderr], [0, ""]);
+    const expected = new Map(await recorded(sdk));
+    for (const line of stdout.trimEnd().split("\n")) {
+      const { name, seen } = JSON.parse(line);
+      await test.step(name, () => assertEquals(masked(seen, HOME), expected.get(name)));
+    }
+    for (const [index, tape] of tapes.entries()) {
+      assertEquals(await reportIn(`${folder}/${index + 1}/report`), { tape, divergences: [] });
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function tapesOf(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`)
+    .toSorted((one, other) => one.localeCompare(other, "en", { numeric: true }));
+}
+
+/** A program that plays another tape each time it is started. */
+function nthTape(tapes: readonly string[], folder: string): string {
+  const cases = tapes.map((tape, index) => `${index + 1}) tape=${shellQuote(tape)} ;;`);
+  return `#!/bin/sh
+run=1
+until mkdir ${folder}/$run 2>/dev/null; do run=$((run + 1)); done
+case $run in
+${cases.join("\n")}
+*) exit 70 ;;
+esac
+exec ${CLAUDE_PRINT.map(shellQuote).join(" ")} cassette replay "$tape" \
+  --report ${folder}/$run/report -- "$@"
+`;
+}
+
+/** What the user saw of claude -p, without what is kept on no tape. */
+async function recorded(sdk: ReplayedSdk): Promise<readonly (readonly [string, unknown])[]> {
+  const nobody = {
+    version: "2.1.330",
+    home: { path: HOME },
+    api: { url: "http://api.example.com" },
+  };
+  const name = `sdk_${sdk}/scenarios` as const;
+  const seen = await asRecorded(
+    nobody,
+    name,
+    () => Promise.reject(new Error("Nothing is recorded")),
+  );
+  const { api: { url: apiUrl } } = nobody;
+  return JSON.parse(neutralText(JSON.stringify(seen), { home: HOME, apiUrl, binary: "/claude" }));
+}
+
+/** What a replay has reported, once it has: an SDK does not wait for the end of a program. */
+async function reportIn(path: string): Promise<unknown> {
+  for (;;) {
+    const text = await Deno.readTextFile(path).catch(() => "");
+    if (text.endsWith("\n")) return JSON.parse(text);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
