@@ -1,5 +1,15 @@
 import type { ContentBlock, Frame } from "../wire/frame.ts";
-import type { RunResult } from "./run_handle.ts";
+import type { RunOptions, RunResult } from "./run_handle.ts";
+
+/** What a conversation can be told beside its messages. */
+export interface ConverseOptions extends RunOptions {
+  /**
+   * Whether Claude Code is started at once and waits for the first message, whose turn then takes as long as any later
+   * one. Where something that it has read at its start is another by then (its settings, instructions or MCP servers, who
+   * is logged in, the state of the git repository, the date), a new one takes the message.
+   */
+  readonly warm?: boolean;
+}
 
 /** What became of a turn, and with it of each message that it answered. */
 export type TurnResult = RunResult;

@@ -5,6 +5,7 @@ import { awaitedResults } from "./awaited_results.ts";
 import type {
   Conversation,
   ConversationEnd,
+  ConverseOptions,
   MessageOptions,
   SentMessage,
   TurnResult,
@@ -14,7 +15,6 @@ import { holdConversation } from "./hold_conversation.ts";
 import { folderOf, libraryRequest } from "./library_request.ts";
 import { resultOf } from "./result_of.ts";
 import { asRunError, RunError } from "./run_error.ts";
-import type { RunOptions } from "./run_handle.ts";
 import { StoppedError } from "../run/stopped_error.ts";
 import { Teardown } from "../run/teardown.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
@@ -28,7 +28,7 @@ const ABANDONED = 141;
  * Holds a conversation of many turns with the interactive Claude Code, as the program `claude-print` does with
  * `--input-format stream-json`.
  *
- * Claude Code is started with the first message, stays for all that follow, and is started anew on the same session for
+ * Claude Code is started with the first message, or at once if it is to be warm, stays for all that follow, and is started anew on the same session for
  * what comes after it has died. Your program is left alone as by {@linkcode run}.
  *
  * @param options as those of a run; `signal` ends the conversation
@@ -70,7 +70,7 @@ const ABANDONED = 141;
  * console.log((await first.result).frame.subtype); // error_during_execution
  * ```
  */
-export function converse(options: RunOptions = {}): Conversation {
+export function converse(options: ConverseOptions = {}): Conversation {
   const frames = frameQueue();
   const signals = new StopSignals({ listen: false });
   const caller = new ProgramCaller();
@@ -117,6 +117,7 @@ export function converse(options: RunOptions = {}): Conversation {
       teardown,
       caller,
       outlivesFailures: true,
+      warm: options.warm ?? false,
       signals,
       emit,
       onReport: (report) => {

@@ -1,7 +1,7 @@
 import type { ForkOrigin } from "../cassette/cassette_meta.ts";
 import type { RunRequest } from "../cli/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
-import { converse, type ConverseOptions } from "../run/converse.ts";
+import { type ConversationNeeds, converse } from "../run/converse.ts";
 import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";
 import type { Teardown } from "../run/teardown.ts";
 import type { Environment } from "../sandbox/environment.ts";
@@ -9,7 +9,7 @@ import { absolutePath } from "../sandbox/paths.ts";
 
 /** What a conversation needs beside its request. */
 export interface HoldOptions
-  extends Omit<ConverseOptions, "onInput" | "onEffect" | "onPrepared" | "onChildEnded"> {
+  extends Omit<ConversationNeeds, "onInput" | "onEffect" | "onPrepared" | "onChildEnded"> {
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;

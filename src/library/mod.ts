@@ -20,6 +20,7 @@ export { converse } from "./converse.ts";
 export type {
   Conversation,
   ConversationEnd,
+  ConverseOptions,
   MessageOptions,
   SentMessage,
   TurnResult,

@@ -27,13 +27,15 @@ export interface TurnReport extends Report {
 }
 
 /** What a conversation needs beside its order. */
-export interface ConverseOptions extends SessionWatcher {
+export interface ConversationNeeds extends SessionWatcher {
   readonly caller: Caller;
   /**
    * Whether what makes an end of a conversation on stdin, a turn that ran out of time or a child that took no message,
    * only makes an end of the turn: who speaks hears of it and can go on.
    */
   readonly outlivesFailures?: boolean;
+  /** Whether the first child is started before anything has been said. */
+  readonly warm?: boolean;
   /** Takes what became of each turn, after its frames. */
   readonly onReport: (report: TurnReport) => void | Promise<void>;
   /** Takes a run before its child is started. */
@@ -50,9 +52,9 @@ export interface ConverseOptions extends SessionWatcher {
  * @returns the exit code, which is that of the last turn
  * @throws {CliError} when a child cannot be had
  */
-export async function converse(order: RunOrder, options: ConverseOptions): Promise<number> {
+export async function converse(order: RunOrder, options: ConversationNeeds): Promise<number> {
   const { caller, signals, onReport, onPrepared, onChildEnded, emit = () => {} } = options;
-  const { outlivesFailures = false } = options;
+  const { outlivesFailures = false, warm = false } = options;
   let exitCode = 0;
   let hasAnswered = false;
   // What was asked for, with what the caller has changed since.
@@ -63,19 +65,20 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
-    if (begin.length === 0) await somethingSaid(caller, options);
+    const isEarly = warm && last === undefined && !caller.hasWords;
+    if (begin.length === 0 && !isEarly) await somethingSaid(caller, options);
     if (begin.length === 0 && caller.isOver) return exitCode;
     if (last !== undefined) next = { ...following(last), before: last.told };
     const initialize = caller.initialize;
-    const prepared = await prepareRun(
-      initialize === undefined ? next : askedOrder(next, initialize),
-    );
+    const asked = initialize === undefined ? next : askedOrder(next, initialize);
+    const speaker = isEarly ? await heldBack(caller, asked) : caller;
+    const prepared = await prepareRun(asked);
     onPrepared(prepared);
-    caller.turnTo(prepared.judge);
+    speaker.turnTo(prepared.judge);
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
       ...options,
-      begin: [...begin, ...caller.take([])],
-      caller,
+      begin: [...begin, ...speaker.take([])],
+      caller: speaker,
       onReport: (report) => {
         exitCode = report.exitCode;
         hasAnswered ||= report.result.num_turns > 0;
@@ -84,8 +87,8 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
     });
     for (const frame of frames) emit(frame);
     const untaken = untakenMessages(state.session);
-    // Whatever kept it from taking a message would keep the next one too.
-    const isDeaf = !state.session.ready || ending.kind === "unreachable";
+    // Whatever kept it from taking a message would keep the next one too, unless it was started before there was one.
+    const isDeaf = !isEarly && (!state.session.ready || ending.kind === "unreachable");
     if (report !== undefined) {
       exitCode = report.exitCode;
       const screen = await screenFor(report, { lastScreen, trace: order.trace });
@@ -118,7 +121,8 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
         suggestion: "Leave out --no-session-persistence",
       });
     }
-    if (ending.kind !== "renewed") {
+    // One that was dismissed before the caller was done was outdated.
+    if (ending.kind !== "renewed" && ending.kind !== "closed") {
       options.warn(
         `Claude Code is gone; what comes next goes to a new one${
           hasLeft ? " that resumes the session" : ""
@@ -153,6 +157,15 @@ export async function converse(order: RunOrder, options: ConverseOptions): Promi
       caller.onArrival = undefined;
     }
   }
+}
+
+/** The caller of a child that is started early. */
+async function heldBack(caller: Caller, order: RunOrder): Promise<Caller> {
+  const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
+    import("../driver/sources/caller/first_words.ts"),
+    import("./facts/surroundings.ts"),
+  ]);
+  return new FirstWords(caller, await watchSurroundings(order));
 }
 
 /** After these nothing more is done for the caller, whatever is said. */

@@ -19,18 +19,20 @@ import { formatHeading, formatRow } from "./row.ts";
 import { measureShellOutput } from "./shell_output.ts";
 import { measureTurns } from "./turns.ts";
 import { measureWall } from "./wall.ts";
+import { measureWarm } from "./warm.ts";
 import { makeWorld } from "./world.ts";
 
 const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, turns, live, shell, parallel, memory, flood, pty, cost, relay or executable; may be given several times
+  --only PART   wall, warm, turns, live, shell, parallel, memory, flood, pty, cost, relay or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
 const PARTS = {
   wall: measureWall,
+  warm: measureWarm,
   turns: measureTurns,
   live: measureLive,
   shell: measureShellOutput,

@@ -1,10 +1,10 @@
 import type { ThrowawayHome } from "../../fixtures/throwaway_home.ts";
-import { type Conversation, converse, type RunOptions } from "../../src/library/mod.ts";
+import { type Conversation, converse, type ConverseOptions } from "../../src/library/mod.ts";
 
 /** `converse()` in the test's own process, with a Claude Code and a home that exist for the test. */
 export function converseHere(
   claude: { readonly binary: string; readonly home: ThrowawayHome },
-  { args = [], ...options }: RunOptions = {},
+  { args = [], ...options }: ConverseOptions = {},
 ): Conversation {
   return converse({
     cwd: claude.home.project,

@@ -139,9 +139,12 @@ export class StandIn implements AsyncDisposable {
       .filter((keys) => keys !== "");
   }
 
-  /** Waits until the stand-in has noted something of a kind. */
-  async untilNoted(kind: JournalEntry["kind"]): Promise<void> {
-    await until(async () => (await this.journal(kind)).length > 0, `the stand-in notes "${kind}"`);
+  /** Waits until the stand-in has noted something of a kind, once or as often as is said. */
+  async untilNoted(kind: JournalEntry["kind"], times = 1): Promise<void> {
+    await until(
+      async () => (await this.journal(kind)).length >= times,
+      `the stand-in notes "${kind}"`,
+    );
   }
 
   /** Waits until the stand-in's process has ended and been reaped. */

@@ -39,11 +39,15 @@ const NO_SETTINGS = settingsDocument({}, { source: "flags", name: "--settings" }
 /**
  * Finds claude, the login and the settings, in an order in which what is told first is what has to be mended first.
  *
+ * @param before what is known to hold as before, if it has been read once
  * @throws {CliError} when there is no claude to start, the prompt is a command that it must not get, there is no login,
  * or something that every system has is missing
  * @throws {UnfitFileError} when something else stands where a file of the user's should be
  */
-export async function readFacts(order: RunOrder): Promise<RunFacts> {
+export async function readFacts(
+  order: RunOrder,
+  before: Pick<RunFacts, "version"> = { version: undefined },
+): Promise<RunFacts> {
   const { env, cwd, startedAt = performance.now() } = order;
   requireSystem();
   const binary = findClaude({ named: order.claudeBinary, env, cwd });
@@ -52,8 +56,10 @@ export async function readFacts(order: RunOrder): Promise<RunFacts> {
   const { settings: asked, flagSettings } = order;
   const given = asked === undefined ? NO_SETTINGS : await parseCallerSettings(asked, { cwd });
   const callerSettings = applied(given.faults.length === 0 ? given.values : {}, flagSettings);
-  let known: Promise<string | undefined> | undefined;
-  const version = () => known ??= claudeVersion(binary, env);
+  let known: Promise<string | undefined> | undefined = before.version === undefined
+    ? undefined
+    : Promise.resolve(before.version);
+  const version = (): Promise<string | undefined> => known ??= claudeVersion(binary, env);
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   const isRestricted = order.forwarded.includes("--restricted");

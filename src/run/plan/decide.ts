@@ -1,7 +1,7 @@
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
 import { type PlacedAgents, placedAgents } from "./placed_agents.ts";
-import type { PlanFacts } from "./plan_facts.ts";
+import type { PlanFacts, RunFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
 import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
@@ -91,8 +91,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
       (isGated || order.retries || order.debugToStderr ? logPath : undefined),
     ...agentsOf(order, facts),
     userSettings,
-    memoryPath: memoryPathOf([facts.callerSettings, userSettings]) ??
-      `${userConfig.dir}/projects/${projectSlug(facts.root)}/memory/`,
+    memoryPath: memoryPathOf(facts),
     rendezvous: inject === "rendezvous" ? { path: rendezvousPath, secret } : undefined,
     splitShell: splitShellOf(order, facts.folder),
     servers,
@@ -133,10 +132,17 @@ export function callerServersOf(
     : Object.keys(setServers).filter((name) => isCallers(setServers[name]));
 }
 
-/** The place for automatic memory that the first of several settings names. */
-function memoryPathOf(settings: readonly (JsonObject | undefined)[]): string | undefined {
-  return settings.map((each) => each?.["autoMemoryDirectory"])
-    .find((path) => typeof path === "string");
+/** The folder for automatic memory, with a slash at its end: that of the project, unless the caller or the user names one. */
+export function memoryPathOf(
+  { callerSettings, settings, userConfig, root }: Pick<
+    RunFacts,
+    "callerSettings" | "settings" | "userConfig" | "root"
+  >,
+): string {
+  const userSettings = settings.find(({ source }) => source === "user")?.values;
+  return [callerSettings, userSettings].map((each) => each?.["autoMemoryDirectory"])
+    .find((path) => typeof path === "string") ??
+    `${userConfig.dir}/projects/${projectSlug(root)}/memory/`;
 }
 
 /**

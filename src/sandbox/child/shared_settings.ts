@@ -1,17 +1,9 @@
-import { heedChildren } from "../../../ffi/processes/own_signals.ts";
-import { killGroup } from "../../../ffi/processes/process.ts";
 import type { Environment } from "../environment.ts";
 import { mainCheckout } from "./git_repository.ts";
 import { realPath } from "../paths.ts";
+import { runGit } from "./run_git.ts";
 
-/** How long git may take, in milliseconds, as in Claude Code. */
-const LIMIT_MS = 2000;
-
-/** What git may not start, whatever the repository says, and the file that is looked for. */
-const ARGS = [
-  ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor="],
-  ...["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"],
-];
+const ARGS = ["ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"];
 
 /**
  * Whether Claude Code takes a folder's local settings for a repository's, which come with it, and not for the user's own:
@@ -60,27 +52,9 @@ async function isTracked(
   folder: string,
   { env, otherwise }: { readonly env: Environment; readonly otherwise: boolean },
 ): Promise<boolean> {
-  const git = (env["PATH"] ?? "").split(":").filter((dir) => dir.startsWith("/"))
-    .map((dir) => `${dir}/git`).find((path) => statOf(path) !== undefined);
-  if (git === undefined) return false;
-  try {
-    heedChildren();
-    const child = new Deno.Command(git, {
-      args: ARGS,
-      cwd: folder,
-      env: { ...env, GIT_LITERAL_PATHSPECS: "", LC_ALL: "C" },
-      clearEnv: true,
-      stdin: "null",
-      stdout: "null",
-      stderr: "piped",
-      detached: true,
-    }).spawn();
-    const timer = setTimeout(() => killGroup(child.pid, "SIGKILL"), LIMIT_MS);
-    const { code, stderr } = await child.output().finally(() => clearTimeout(timer));
-    if (code === 1) return false;
-    const isNone = new TextDecoder().decode(stderr).startsWith("fatal: not a git repository (or");
-    return isNone ? otherwise : true;
-  } catch {
-    return false;
-  }
+  const answer = await runGit(ARGS, { cwd: folder, env });
+  if (answer === undefined) return false;
+  const { code, stderr } = answer;
+  if (code === 1) return false;
+  return stderr.startsWith("fatal: not a git repository (or") ? otherwise : true;
 }

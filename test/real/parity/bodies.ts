@@ -88,7 +88,7 @@ const LEFT =
 
 /** The requests of a run as what is to be the same for both programs: leaves by their paths. */
 export function maskedRequests(
-  { requests, home }: RowRun,
+  { requests, home }: Pick<RowRun, "requests" | "home">,
   { row }: { readonly row: string },
 ): readonly Readonly<Record<string, unknown>>[] {
   if (row in UNASKED) return [];

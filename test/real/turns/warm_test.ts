@@ -1,0 +1,76 @@
+import { assert, assertEquals } from "@std/assert";
+import type { ConverseOptions } from "../../../src/library/mod.ts";
+import { converseHere } from "../../library/converse_here.ts";
+import { until } from "../../standin/stand_in.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { maskedRequests } from "../parity/bodies.ts";
+import type { RealClaude } from "../real_claude.ts";
+
+/** A repository with instructions, and a hook that counts how often a Claude Code has started. */
+async function lay({ home }: RealClaude): Promise<void> {
+  const hook = { hooks: [{ type: "command", command: 'printf x >> "$HOME/starts"' }] };
+  await Deno.mkdir(`${home.project}/.claude`);
+  await Deno.writeTextFile(
+    `${home.project}/.claude/settings.json`,
+    JSON.stringify({ hooks: { SessionStart: [hook] } }),
+  );
+  const { success } = await new Deno.Command("sh", {
+    args: [
+      "-ec",
+      "git init -q; echo Use tabs. > CLAUDE.md; git add .; " +
+      "git -c user.name=a -c user.email=a@b commit -qm First",
+    ],
+    cwd: home.project,
+    env: home.env,
+    clearEnv: true,
+  }).output();
+  assert(success);
+}
+
+async function startsOf({ home }: RealClaude): Promise<number> {
+  return (await Deno.readTextFile(`${home.path}/starts`).catch(() => "")).length;
+}
+
+/** Holds a conversation of one turn, before which something may happen; gives what the model was told. */
+async function told(
+  real: RealClaude,
+  { change, ...options }: ConverseOptions & { readonly change?: () => Promise<void> },
+) {
+  const [starts, requests] = [await startsOf(real), real.api.turns.length];
+  await using conversation = converseHere(real, options);
+  if (options.warm) {
+    await until(async () => await startsOf(real) > starts, "Claude Code starts");
+    await change?.();
+  }
+  const { text, warnings } = await conversation.send("Hi [[say yes]]").result;
+  assertEquals([text, warnings], ["yes", []]);
+  await conversation.close();
+  const said = { requests: real.api.turns.slice(requests), home: real.home.path };
+  return { starts: await startsOf(real) - starts, requests: maskedRequests(said, { row: "warm" }) };
+}
+
+forEachVersion("a warm conversation tells the model what a cold one does", async (real) => {
+  await lay(real);
+  const cold = await told(real, {});
+  const warm = await told(real, { warm: true });
+  assertEquals(warm, cold);
+  assertEquals(cold.starts, 1);
+});
+
+forNewestVersion(
+  "a warm Claude Code that has read what is another by now tells the model nothing",
+  async (real) => {
+    await lay(real);
+    const { starts, requests } = await told(real, {
+      warm: true,
+      change: async () => {
+        await Deno.writeTextFile(`${real.home.project}/CLAUDE.md`, "Use spaces.\n");
+        await Deno.writeTextFile(`${real.home.project}/new.txt`, "");
+      },
+    });
+    assertEquals([starts, requests.length], [2, 1]);
+    const words = JSON.stringify(requests);
+    assert(words.includes("Use spaces.") && words.includes("?? new.txt"));
+    assert(!words.includes("Use tabs."));
+  },
+);
