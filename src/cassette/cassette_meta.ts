@@ -16,6 +16,8 @@ export interface CassetteMeta {
   readonly when: string;
   /** How often `[redacted]` stands in each part, in the place of a secret. */
   readonly scrubbed: Readonly<Record<string, number>>;
+  /** What was blanked besides, as `cassette scrub` does: names and paths of a machine, prompts, answers. */
+  readonly blanked?: readonly string[];
   /** Where the conversation comes from, if it goes on with a recorded one. */
   readonly forked_from?: ForkOrigin;
 }

@@ -55,6 +55,12 @@ const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
 /** What plays a cassette as the program that it was recorded of. */
 const AS_PROGRAM = ["program", "replay"];
+const CASSETTES: Operands = {
+  name: "a cassette, a tape or a folder of them",
+  placeholder: "path",
+  least: 1,
+  most: 1000,
+};
 
 /** What each command takes. */
 export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
@@ -81,7 +87,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
     operands: { install: FOLDER, remove: FOLDER, status: { ...FOLDER, least: 0 } },
   },
   cassette: {
-    summary: "Replay, draw, fork, compare or look at what a run recorded",
+    summary: "Replay, draw, fork, compare, scrub or check what was recorded",
     flags: [
       flag("--json", "With info and diff: one JSON object", ["info", "diff"]),
       flag("--split <bytes>", "With replay: in pieces of so many bytes", ["replay"]),
@@ -94,10 +100,14 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--model <model>", "With fork: another model", ["fork"]),
       flag("--api-cassette <folder>", "With fork: who answers instead of the API", ["fork"]),
       flag("--record <folder>", "With fork: where the fork is recorded", ["fork"]),
+      flag("--prompts", "With scrub: what the user wrote too", ["scrub"]),
+      flag("--answers", "With scrub: what the model wrote too", ["scrub"]),
+      flag("--name <words>", "With scrub: another name (repeatable)", ["scrub"]),
+      flag("--input-name <file>", "The tape in each folder, as input.jsonl", ["scrub", "lint"]),
     ],
     first: {
       name: "an action",
-      choices: ["replay", "program", "svg", "info", "diff", "fork"],
+      choices: ["replay", "program", "svg", "info", "diff", "fork", "scrub", "lint"],
     },
     operands: {
       replay: { ...CASSETTE, rest: "flags of claude" },
@@ -106,6 +116,8 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       info: CASSETTE,
       diff: { ...FOLDER, name: "the folders of two cassettes", least: 2, most: 2 },
       fork: { ...CASSETTE, rest: "flags of claude -p" },
+      scrub: CASSETTES,
+      lint: CASSETTES,
     },
   },
   relay: {
@@ -136,14 +148,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--sdk <path>", "An Agent SDK: python3, venv, or package of npm"),
       flag("--no-sdk", "Ask no Agent SDK (default: those that are found)"),
     ],
-    operands: {
-      "": {
-        name: "a cassette, a tape or a folder of them",
-        placeholder: "path",
-        least: 1,
-        most: 1000,
-      },
-    },
+    operands: { "": CASSETTES },
   },
   completion: {
     summary: "Print the completions of the command line for a shell",

@@ -99,6 +99,19 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
   }
 }
 
+/** Where cassettes are looked for, and by what names. */
+function foundBy(
+  { operands, last }: Pick<Given, "operands"> & { readonly last: LastValue },
+): { readonly paths: readonly string[]; readonly inputName?: string } {
+  const inputName = last("--input-name");
+  if (inputName !== undefined && !/^[^/]+$/u.test(inputName)) {
+    throw new CliError(`${READING}: --input-name "${inputName}" is no name of a file`, {
+      suggestion: "Write it as --input-name input.jsonl",
+    });
+  }
+  return { paths: operands.slice(1), ...(inputName === undefined ? {} : { inputName }) };
+}
+
 function cassetteOptions(
   given: Given & { readonly last: LastValue },
 ): CassetteOptions {
@@ -136,6 +149,16 @@ function cassetteOptions(
       return { action: as, dir, other, json: switches.has("--json") };
     case "fork":
       return { action: as, ...forkOptions(dir, given) };
+    case "scrub":
+      return {
+        action: as,
+        ...foundBy(given),
+        prompts: switches.has("--prompts"),
+        answers: switches.has("--answers"),
+        names: values.get("--name") ?? [],
+      };
+    case "lint":
+      return { action: as, ...foundBy(given) };
     default:
       return as satisfies never;
   }

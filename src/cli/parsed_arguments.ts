@@ -51,7 +51,18 @@ export type CassetteOptions =
     readonly other: string;
     readonly json: boolean;
   }
-  | { readonly action: "fork" } & ForkOptions;
+  | { readonly action: "fork" } & ForkOptions
+  | {
+    readonly action: "scrub";
+    readonly paths: readonly string[];
+    readonly inputName?: string;
+    /** Whose words are blanked besides. */
+    readonly prompts: boolean;
+    readonly answers: boolean;
+    /** Further names that are blanked. */
+    readonly names: readonly string[];
+  }
+  | { readonly action: "lint"; readonly paths: readonly string[]; readonly inputName?: string };
 
 /** How a recorded conversation goes on. */
 export type ForkOptions = {

@@ -592,6 +592,22 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
     kind: "cassette",
     options: { action: "diff", dir: "x", other: "y", json: true },
   });
+  const scrub = ["--prompts", "--name", "Acme", "--name=b", "--input-name", "i.jsonl"];
+  assertEquals(await parseArguments(["cassette", "scrub", "x", "y", ...scrub]), {
+    kind: "cassette",
+    options: {
+      action: "scrub",
+      paths: ["x", "y"],
+      inputName: "i.jsonl",
+      prompts: true,
+      answers: false,
+      names: ["Acme", "b"],
+    },
+  });
+  assertEquals(await parseArguments(["cassette", "lint", "a.jsonl", "b.jsonl"]), {
+    kind: "cassette",
+    options: { action: "lint", paths: ["a.jsonl", "b.jsonl"] },
+  });
   assertEquals(await parseArguments(["cassette", "fork", "x", "--at=0"]), {
     kind: "cassette",
     options: { action: "fork", dir: "x", at: 0, prompts: [], flags: [] },
@@ -632,6 +648,9 @@ Deno.test("parseArguments refuses what a command does not take", async () => {
         ] as const
       ),
       [["cassette", "info", "--at", "1", "x"], 'cassette info does not take "--at"'],
+      [["cassette", "lint"], "cassette lint needs a cassette, a tape or a folder of them"],
+      [["cassette", "lint", "x", "--prompts"], 'cassette lint does not take "--prompts"'],
+      [["cassette", "lint", "x", "--input-name=a/b"], '--input-name "a/b" is no name of a file'],
       [["cassette", "diff", "x"], "cassette diff needs the folders of two cassettes"],
       [["cassette", "svg", "--split", "1", "x"], 'cassette svg does not take "--split"'],
       ...["0", "-1", "1.5", "1e3", "1000001", ""].map((size) =>

@@ -12,6 +12,7 @@ const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
   size: z.object({ cols: z.number(), rows: z.number() }),
   when: z.string(),
   scrubbed: z.record(z.string(), z.number()),
+  blanked: z.exactOptional(z.array(z.string())),
   forked_from: z.exactOptional(z.object({
     cassette: z.string(),
     when: z.exactOptional(z.string()),

@@ -6,14 +6,14 @@ import { blankText } from "../../redaction/traces/blank_text.ts";
 import { createSaidBlanker, type SaidParts } from "../../redaction/traces/blank_said.ts";
 import { fillAlike } from "../../redaction/traces/fill_trace.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
-import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
+import { createTraceScrubber, type TraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { createTerminalBlanker } from "./blank_terminal.ts";
 import { scrubTerminal } from "./scrub_terminal.ts";
 
 /** What is taken out of a cassette. */
 export interface ScrubOptions {
-  /** What is known of the machine that it was recorded on. */
-  readonly known: KnownTraces;
+  /** What is known of the machine that it was recorded on; absent where what tells of it stays. */
+  readonly known?: KnownTraces;
   readonly redactor: Pick<Redactor, "text" | "openFrom">;
   /** Whose words are blanked besides. */
   readonly said: SaidParts;
@@ -35,9 +35,18 @@ export interface PartScrubber {
   readonly terminal: () => (text: string) => StreamPiece;
 }
 
+/** Finds none. */
+const NO_TRACES: TraceScrubber = {
+  text: (text) => text,
+  value: (value) => value,
+  pieces: (pieces) => pieces,
+  openFrom: () => Infinity,
+  filled: () => [],
+};
+
 /** Creates a scrubber. What it puts in the place of a trace is as long as that was. */
 export function createPartScrubber({ known, redactor, said }: ScrubOptions): PartScrubber {
-  const traces = createTraceScrubber(known, fillAlike(known));
+  const traces = known === undefined ? NO_TRACES : createTraceScrubber(known, fillAlike(known));
   const redactValue = createValueRedactor(redactor.text);
   const text = (given: string) => traces.text(redactor.text(given));
   const openFrom = (given: string) => Math.min(redactor.openFrom(given), traces.openFrom(given));

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep, jsonLine } from "../../wire/json_text.ts";
 import { blankText } from "../../redaction/traces/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
-import { scrubStreams } from "./scrub_streams.ts";
+import { type ScrubbedLine, scrubStreams } from "./scrub_streams.ts";
 
 /** A paste, and any other sequence of keys. */
 // deno-lint-ignore no-control-regex
@@ -14,7 +14,7 @@ const KEYS = /(\x1b\[200~)([^]*?)(\x1b\[201~|$)|\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|P[
  * Scrubs the lines of a cast's file. Times, sizes, codes and what this program does not know of stay as they are.
  *
  * @param options.path the file, for errors
- * @param options.take takes each line, without its end
+ * @param options.take takes each line
  * @param options.blankPastes whether pastes, which are prompts, say nothing
  * @throws {CliError} as `parseEvent()` does
  */
@@ -24,7 +24,7 @@ export function scrubCast(
     readonly path: string;
     readonly scrubber: PartScrubber;
     readonly blankPastes: boolean;
-    readonly take: (line: string) => void;
+    readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
   const { queue, add } = scrubStreams(scrubber, take);
@@ -32,16 +32,18 @@ export function scrubCast(
   let header: ReturnType<typeof parseHeader> | undefined;
   let last = 0;
   for (const line of lines) {
+    const before = jsonLine(line.value);
+    const lineOf = (text: string) => ({ number: line.number, text, changed: text !== before });
     if (header === undefined) {
       header = parseHeader(line, { path });
-      queue.add(jsonLine(scrubber.value(line.value)));
+      queue.add(lineOf(jsonLine(scrubber.value(line.value))));
       continue;
     }
     const { at, code, data } = parseEvent(line, { path, header, last });
     last = at;
     // What parseEvent() has read is three of these.
     const [time, written] = line.value as readonly [number, string];
-    const event = (text: string) => jsonLine([time, written, text]);
+    const event = (text: string) => lineOf(jsonLine([time, written, text]));
     switch (code) {
       case "o":
         queue.addMade(terminal(data), (text) => text === "" ? undefined : event(text));

@@ -4,19 +4,29 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 import { endedStream, streamedText } from "./streamed_text.ts";
 
+/** A line of a file that was scrubbed. */
+export interface ScrubbedLine {
+  /** The line of the file before, from 1 on. */
+  readonly number: number;
+  /** Without its end. */
+  readonly text: string;
+  /** Whether something was taken out of it. */
+  readonly changed: boolean;
+}
+
 /** Values in their order, of which some hold pieces of texts that go on in later ones. */
 export interface ScrubbedStreams {
-  readonly queue: HeldQueue<string>;
+  readonly queue: HeldQueue<ScrubbedLine>;
   /** Adds a value, and what becomes a line of it once it is known. */
-  readonly add: (value: JsonObject, line: (value: JsonObject) => string) => void;
+  readonly add: (value: JsonObject, line: (value: JsonObject) => ScrubbedLine) => void;
 }
 
 /** @param take takes each line */
 export function scrubStreams(
   scrubber: PartScrubber,
-  take: (line: string) => void,
+  take: (line: ScrubbedLine) => void,
 ): ScrubbedStreams {
-  const queue = createHeldQueue<string>(take);
+  const queue = createHeldQueue<ScrubbedLine>(take);
   const streams = new Map<string, (text: string) => StreamPiece>();
   const last = new Map<string, StreamPiece>();
   return {

@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { asciiJson } from "../record/encode_cassette.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
-import { scrubStreams } from "./scrub_streams.ts";
+import { type ScrubbedLine, scrubStreams } from "./scrub_streams.ts";
 
 /**
  * Scrubs the lines of a tape's file, in whichever of the formats that `parseTape()` reads.
  *
  * @param options.path the file, for errors
- * @param options.take takes each line, without its end
+ * @param options.take takes each line
  * @throws {CliError} as `parseEntry()` does
  */
 export function scrubTape(
@@ -18,7 +18,7 @@ export function scrubTape(
   { path, scrubber, take }: {
     readonly path: string;
     readonly scrubber: PartScrubber;
-    readonly take: (line: string) => void;
+    readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
   const { queue, add } = scrubStreams(scrubber, take);
@@ -26,12 +26,17 @@ export function scrubTape(
     const entry = parseEntry(line, { path, last: 0 });
     // What parseEntry() has read is an object.
     const value = line.value as JsonObject;
+    const before = asciiJson(value);
+    const lineOf = (scrubbed: JsonObject) => {
+      const text = asciiJson(scrubbed);
+      return { number: line.number, text, changed: text !== before };
+    };
     if (entry.dir === "write") {
-      queue.add(asciiJson({ ...value, data: scrubLine(entry.data, scrubber) }));
+      queue.add(lineOf({ ...value, data: scrubLine(entry.data, scrubber) }));
       continue;
     }
     const isWrapped = isJsonObject(value["frame"]) && value["frame"] === entry.frame;
-    add(entry.frame, (frame) => asciiJson(isWrapped ? { ...value, frame } : frame));
+    add(entry.frame, (frame) => lineOf(isWrapped ? { ...value, frame } : frame));
   }
   queue.end();
 }

@@ -1,7 +1,8 @@
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 
 /**
- * Works with what a run recorded: replays it, draws it, compares it, goes on with it, or tells what is inside.
+ * Works with what a run recorded: replays it, draws it, compares it, goes on with it, scrubs or checks it, or tells what is
+ * inside.
  *
  * @returns the exit code: 1 when what was to be the same is not
  */
@@ -34,6 +35,14 @@ export async function cassette(options: CassetteOptions): Promise<number> {
     case "fork": {
       const { forkConversation } = await import("./fork_conversation.ts");
       return await forkConversation(options);
+    }
+    case "scrub": {
+      const { scrubCassettes } = await import("./scrub_cassettes.ts");
+      return scrubCassettes(options);
+    }
+    case "lint": {
+      const { lintCassettes } = await import("./lint_cassettes.ts");
+      return lintCassettes(options);
     }
     default:
       return options satisfies never;

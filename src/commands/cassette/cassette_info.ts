@@ -21,6 +21,7 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
     : `${ended.how}, exit code ${ended.exitCode}`;
   const scrubbed = Object.entries(meta.scrubbed ?? {})
     .map(([name, secrets]) => `${count(secrets, "secret")} in ${name}`);
+  const taken = [...scrubbed, ...(meta.blanked ?? []).map((what) => WORDS_OF[what] ?? what)];
   // Answers of the API alone are no run.
   const isRun = (cast ?? tape ?? file) !== undefined;
   const ofRun = (...rows: readonly Row[]) => isRun ? rows : [];
@@ -42,7 +43,7 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
     ...ofRun(
       ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
       ["ended", `${count(turns, "turn")}, ${end}`],
-      ["taken out", scrubbed.length === 0 ? "unknown" : scrubbed.join(", ")],
+      ["taken out", taken.length === 0 ? "unknown" : taken.join(", ")],
     ),
   ];
   return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
@@ -55,6 +56,11 @@ function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {
   const recorded = when === undefined ? "" : `, recorded ${when}`;
   return [["forked from", `${cassette}${recorded}, behind turn ${turn}`]];
 }
+
+/** What `cassette scrub` takes out besides secrets. */
+const WORDS_OF: Readonly<Record<string, string>> = {
+  traces: "names and paths of the machine",
+};
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,6 +1,7 @@
 import { blankText } from "./blank_text.ts";
 import { ROOTS, type Trace } from "./find_traces.ts";
-import { type KnownTraces, NOBODY, slugOf } from "./known_traces.ts";
+import { projectSlug } from "../../transcript/project_slug.ts";
+import { type KnownTraces, NOBODY } from "./known_traces.ts";
 
 /** What stands in the place of a trace. */
 export type Fill = (text: string, kind: Trace["kind"]) => string;
@@ -22,7 +23,7 @@ export function fillAlike(known: KnownTraces): Fill {
   const projects = longestFirst([...known.projects, NOBODY.project]);
   return (text, kind) => {
     if (kind === "id") return text.replace(/[\da-f]/giu, "0");
-    if (kind !== "path") return text === slugOf(NOBODY.project) ? text : blankText(text);
+    if (kind !== "path") return text === projectSlug(NOBODY.project) ? text : blankText(text);
     const project = projects.find((path) => isBelow(text, path));
     const rest = project === undefined ? "" : text.slice(project.length);
     const path = project === undefined ? text : project;
@@ -37,14 +38,14 @@ export function fillAlike(known: KnownTraces): Fill {
 export function fillAsNobody(known: KnownTraces): Fill {
   const projects = longestFirst([...known.projects, NOBODY.project]);
   const homes = longestFirst([...known.homes, NOBODY.home]);
-  const slugs = longestFirst(known.projects.map(slugOf));
-  const homeSlugs = longestFirst([...known.homes.map(slugOf), slugOf(NOBODY.home)]);
+  const slugs = longestFirst(known.projects.map(projectSlug));
+  const homeSlugs = longestFirst([...known.homes.map(projectSlug), projectSlug(NOBODY.home)]);
   const fillSlug = (text: string): string => {
     const project = slugs.find((slug) => isSlugBelow(text, slug));
-    if (project !== undefined) return slugOf(NOBODY.project) + text.slice(project.length);
-    if (isSlugBelow(text, slugOf(NOBODY.project))) return text;
+    if (project !== undefined) return projectSlug(NOBODY.project) + text.slice(project.length);
+    if (isSlugBelow(text, projectSlug(NOBODY.project))) return text;
     const home = homeSlugs.find((slug) => isSlugBelow(text, slug));
-    if (home !== undefined) return slugOf(NOBODY.home) + blankText(text.slice(home.length));
+    if (home !== undefined) return projectSlug(NOBODY.home) + blankText(text.slice(home.length));
     return blankText(text);
   };
   const fillPath = (text: string): string => {

@@ -1,4 +1,5 @@
-import { type KnownTraces, NOBODY, slugOf } from "./known_traces.ts";
+import { projectSlug } from "../../transcript/project_slug.ts";
+import { type KnownTraces, NOBODY } from "./known_traces.ts";
 
 /** A part of a text that tells of a machine, or of who sits at it. */
 export interface Trace {
@@ -44,7 +45,7 @@ const LONGEST_RUN = 4096;
 /** Creates what finds traces: what is known, and what can be told by its shape. */
 export function createTraceFinder(known: KnownTraces): TraceFinder {
   const folders = [...new Set([...known.projects, ...known.homes, NOBODY.project])];
-  const slugs = folders.map(slugOf).filter((slug) => slug.length > 4);
+  const slugs = folders.map(projectSlug).filter((slug) => slug.length > 4);
   const path = new RegExp(
     `${BEFORE}(?:${longestFirst(folders)}|/(?:${ROOTS.join("|")}))(?![\\p{L}\\p{N}_-])` +
       `(?:/[^${NO_PATH}]*)?`,

@@ -14,8 +14,3 @@ export interface KnownTraces {
 
 /** The home folder and the project of nobody, which stand for those of somebody. */
 export const NOBODY = { home: "/home/user", project: "/home/user/project", user: "user" } as const;
-
-/** How Claude Code names a folder in the name of another one. */
-export function slugOf(path: string): string {
-  return path.replace(/[^A-Za-z0-9]/gu, "-");
-}

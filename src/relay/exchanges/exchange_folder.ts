@@ -1,6 +1,7 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import { encodeExchange, type Exchange, parseExchange } from "./exchange.ts";
+import { isLinked } from "./is_linked.ts";
 import { createPart } from "./part_file.ts";
 
 /** An exchange and the name of its file. */
@@ -74,16 +75,5 @@ export function addExchange(
       suggestion: "Give it a folder of yours on a disk with room",
       cause,
     });
-  }
-}
-
-/** Gives a file another name; false where something has that already. */
-function isLinked(from: string, to: string): boolean {
-  try {
-    Deno.linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) return false;
-    throw error;
   }
 }

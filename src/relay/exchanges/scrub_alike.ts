@@ -1,6 +1,6 @@
 import { fillAsNobody } from "../../redaction/traces/fill_trace.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
-import { collectTraces } from "../../redaction/traces/learn_traces.ts";
+import { collectTraces, type TraceCollector } from "../../redaction/traces/learn_traces.ts";
 import { saidScrub } from "../../redaction/traces/said_scrub.ts";
 import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { inTurn, type TextScrub } from "../../redaction/traces/text_scrub.ts";
@@ -29,12 +29,15 @@ export interface LearnedFrom {
  * @param options.known what is known of whoever makes the requests
  * @param options.secrets takes secrets out besides; by default they are taken for gone
  */
-export function createExchangeScrubber({ parts, known, secrets }: {
-  readonly parts: readonly ScrubbedPart[];
-  readonly known: Partial<KnownTraces>;
-  readonly secrets?: TextScrub;
-}): ExchangeScrubber {
-  const collector = collectTraces(known);
+export function createExchangeScrubber(
+  { parts, known, collector = collectTraces(known), secrets }: {
+    readonly parts: readonly ScrubbedPart[];
+    readonly known: Partial<KnownTraces>;
+    /** Who learns; a new one by default. */
+    readonly collector?: TraceCollector;
+    readonly secrets?: TextScrub;
+  },
+): ExchangeScrubber {
   const said = saidScrub({
     prompts: parts.includes("prompts"),
     answers: parts.includes("answers"),

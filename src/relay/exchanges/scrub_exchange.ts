@@ -18,14 +18,18 @@ export function scrubRequest(
  * there nobody would find anything.
  */
 export function scrubResponse(
-  { headers, chunks, ...rest }: Exchange["response"],
+  response: Exchange["response"],
   scrub: TextScrub,
 ): Exchange["response"] {
+  const { headers, chunks } = response;
   const plain = withoutCompression({ headers, chunks });
+  const scrubbed = scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
+  // Where nothing is in it, it stays as it came.
+  const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
   return {
-    ...rest,
-    headers: plain.headers.map(([name, value]) => [name, scrub.text(value)]),
-    chunks: scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub }),
+    ...response,
+    headers: kept.headers.map(([name, value]) => [name, scrub.text(value)]),
+    chunks: kept.chunks,
   };
 }
 

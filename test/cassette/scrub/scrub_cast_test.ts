@@ -72,7 +72,7 @@ function scrubbedEvents(
       said: { prompts: false, answers: false },
     }),
     blankPastes: false,
-    take: (line) => void lines.push(line),
+    take: ({ text }) => void lines.push(text),
   });
   return lines.slice(1).map((line) => JSON.parse(line));
 }
@@ -175,7 +175,7 @@ Deno.test("a tape of any format keeps it, with the fields that this program does
       redactor: createRedactor({ env: { API_TOKEN: "spaced-out-token" } }),
       said: { prompts: false, answers: false },
     }),
-    take: (line) => void lines.push(line),
+    take: ({ text }) => void lines.push(text),
   });
   assertEquals(lines, [
     String

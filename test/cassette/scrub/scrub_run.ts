@@ -44,12 +44,12 @@ export function scrubbedRun(
     path: "child.cast",
     scrubber,
     blankPastes: said.prompts,
-    take: (line) => scrubbedCast += `${line}\n`,
+    take: ({ text }) => scrubbedCast += `${text}\n`,
   });
   scrubTape(parseLines(tape, { path: "tape.jsonl" }), {
     path: "tape.jsonl",
     scrubber,
-    take: (line) => scrubbedTape += `${line}\n`,
+    take: ({ text }) => scrubbedTape += `${text}\n`,
   });
   return { cast: scrubbedCast, tape: scrubbedTape };
 }

@@ -1,0 +1,49 @@
+import { findCassettes } from "../../cassette/read/find_cassettes.ts";
+import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
+import { CliError } from "../../cli_error.ts";
+import { lintCassette, type Way } from "../../hygiene/lint_cassette.ts";
+import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { createRedactor } from "../../redaction/redact.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
+import { print } from "../report/print.ts";
+
+const WAYS: Readonly<Record<Way, string>> = {
+  world: "as the world",
+  program: "as the program",
+  api: "as the API",
+};
+
+/**
+ * Says of cassettes and tapes in which ways they replay, and what is wrong with them.
+ *
+ * @returns the exit code: 1 where something is
+ * @throws {CliError} when there is none
+ */
+export function lintCassettes(
+  { paths, inputName }: Extract<CassetteOptions, { readonly action: "lint" }>,
+): number {
+  const found = findCassettes(paths, inputName === undefined ? {} : { inputName });
+  if (found.length === 0) {
+    throw new CliError(`Cannot check ${paths.join(", ")}: there is no cassette, and no tape`, {
+      suggestion: "Name a cassette, a tape (*.jsonl), or a folder of them",
+      exitCode: 1,
+    });
+  }
+  const redactor = createRedactor({ env: callerEnvironment() });
+  let wrong = 0;
+  for (const one of found) {
+    const { replays, problems } = lintCassette(one, { redactor });
+    if (problems.length > 0) wrong++;
+    const ways = replays.map((way) => WAYS[way]);
+    const head = ways.length === 0
+      ? `${one.name} does not replay`
+      : `${one.name} replays ${ways.join(", ")}`;
+    const lines = [
+      `${problems.length === 0 ? "ok   " : "wrong"} ${head}`,
+      ...problems.map((problem) => `      ${problem}`),
+    ];
+    print(Deno.stdout, lines.map((line) => `${nameUnseen(line)}\n`).join(""));
+  }
+  if (found.length > 1) print(Deno.stdout, `${found.length} checked, ${wrong} wrong\n`);
+  return wrong === 0 ? 0 : 1;
+}

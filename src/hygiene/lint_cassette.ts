@@ -1,0 +1,156 @@
+import { CliError } from "../cli_error.ts";
+import { API_FOLDER, CAST_FILE, META_FILE } from "../cassette/cassette.ts";
+import { readProgram } from "../cassette/program/read_program.ts";
+import { recordedProgram } from "../cassette/program/recorded_program.ts";
+import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
+import { parseMeta } from "../cassette/read/parse_meta.ts";
+import { partLines } from "../cassette/read/part_lines.ts";
+import { openCassette } from "../cassette/read/read_cassette.ts";
+import { readPart } from "../cassette/read/read_part.ts";
+import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
+import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
+import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
+import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
+import { replayCassette } from "../cassette/replay/replay_cassette.ts";
+import type { Redactor } from "../redaction/redact.ts";
+import { secretScrub } from "../redaction/secret_scrub.ts";
+import { encodeExchange } from "../relay/exchanges/exchange.ts";
+import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
+import { keyOf } from "../relay/exchanges/request_key.ts";
+import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
+import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
+
+/** What is the matter with a cassette. */
+export interface CassetteLint {
+  /** The ways in which it can be replayed, and is as it has to be for that. */
+  readonly replays: readonly Way[];
+  /** What is wrong, a sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** As the world to this program's machines, as the program to its caller, as the API to Claude Code. */
+export type Way = "world" | "program" | "api";
+
+/** Of so many problems of a kind each is told. */
+const MOST_TOLD = 5;
+
+/**
+ * Looks a cassette or a tape through: whether it replays in each of the ways for which it has the parts, and whether a
+ * secret was left in it.
+ *
+ * @param options.redactor knows secrets
+ */
+export function lintCassette(
+  found: FoundCassette,
+  { redactor }: { readonly redactor: Redactor },
+): CassetteLint {
+  const parts = cassetteParts(found);
+  const replays: Way[] = [];
+  const problems: string[] = [];
+  const check = (way: Way | undefined, find: () => readonly string[]) => {
+    const told = problemsOf(find);
+    problems.push(...told.filter((problem) => !problems.includes(problem)));
+    if (told.length === 0 && way !== undefined) replays.push(way);
+  };
+  const { cast, tape, meta, api } = parts;
+  if (cast !== undefined && tape !== undefined) check("world", () => worldProblems(found.path));
+  if (tape !== undefined) check("program", () => programProblems(found.path));
+  if (api !== undefined) check("api", () => apiProblems(api));
+  if (meta !== undefined || cast !== undefined || tape !== undefined) {
+    check(undefined, () => secretsInLines(parts, redactor));
+  }
+  if (api !== undefined) check(undefined, () => secretsInApi(api, redactor));
+  return { replays, problems };
+}
+
+/** What is found, or why it cannot be looked for. */
+function problemsOf(find: () => readonly string[]): readonly string[] {
+  let found: readonly string[];
+  try {
+    found = find();
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return [error.message];
+  }
+  const more = found.length - MOST_TOLD;
+  return more > 0 ? [...found.slice(0, MOST_TOLD), `And ${more} more of that kind`] : found;
+}
+
+function worldProblems(folder: string): readonly string[] {
+  return replayCassette(openCassette(folder)).differences;
+}
+
+function programProblems(path: string): readonly string[] {
+  const { tape, ...facts } = readProgram(path);
+  if (tape.length === 0) return [`There is nothing on ${facts.path}`];
+  recordedProgram(tape, { ...facts, mode: "stub" });
+  return [];
+}
+
+function apiProblems(folder: string): readonly string[] {
+  const problems: string[] = [];
+  const known = new Set<string>();
+  for (const { name, exchange } of readExchanges(folder)) {
+    known.add(name);
+    const key = keyOf(exchange.request).slice(0, 16);
+    if (name.startsWith(`${key}-`)) continue;
+    problems.push(
+      `${API_FOLDER}/${name} has the key of another request: its own begins with ${key}`,
+    );
+  }
+  if (known.size === 0) problems.push(`There is no exchange in ${API_FOLDER}`);
+  for (const { name } of Deno.readDirSync(folder)) {
+    // What a writer that was killed has left begins with a dot.
+    if (known.has(name) || !/^\.|\.json$/u.test(name)) continue;
+    problems.push(`${API_FOLDER}/${name} is no exchange`);
+  }
+  return problems;
+}
+
+function secretsInLines(
+  { cast, tape, meta }: CassetteParts,
+  redactor: Redactor,
+): readonly string[] {
+  const said = { prompts: false, answers: false };
+  const problems: string[] = [];
+  const take = (part: string) => ({ number, changed }: ScrubbedLine) => {
+    if (changed) problems.push(`A secret is left in line ${number} of ${part}`);
+  };
+  const scrubber = () => createPartScrubber({ redactor, said });
+  if (cast !== undefined) {
+    scrubCast(partLines(cast) ?? [], {
+      path: cast,
+      scrubber: scrubber(),
+      blankPastes: false,
+      take: take(CAST_FILE),
+    });
+  }
+  if (tape !== undefined) {
+    const name = tape.replace(/^.*\//u, "");
+    scrubTape(partLines(tape) ?? [], { path: tape, scrubber: scrubber(), take: take(name) });
+  }
+  if (meta !== undefined) {
+    const text = new TextDecoder().decode(readPart(meta, { limit: LARGEST_META }));
+    parseMeta(text, { path: meta });
+    if (redactor.text(text) !== text) problems.push(`A secret is left in ${META_FILE}`);
+  }
+  return problems;
+}
+
+/** The largest `meta.json` that is read, in bytes. */
+const LARGEST_META = 1_000_000;
+
+function secretsInApi(folder: string, redactor: Redactor): readonly string[] {
+  const scrubber = createExchangeScrubber({
+    parts: [],
+    known: {},
+    secrets: secretScrub(redactor.text),
+  });
+  const problems: string[] = [];
+  for (const { name, exchange } of readExchanges(folder)) {
+    const scrubbed = scrubber.exchange(exchange);
+    if (encodeExchange(scrubbed) === encodeExchange(exchange)) continue;
+    problems.push(`A secret is left in ${API_FOLDER}/${name}`);
+  }
+  return problems;
+}

@@ -1,0 +1,91 @@
+import { findCassettes } from "../../src/cassette/read/find_cassettes.ts";
+import { lintCassette } from "../../src/hygiene/lint_cassette.ts";
+import { scrubCassette, type ScrubReport } from "../../src/hygiene/scrub_cassette.ts";
+import { createRedactor } from "../../src/redaction/redact.ts";
+import type { SaidParts } from "../../src/redaction/traces/blank_said.ts";
+import type { Exchange } from "../../src/relay/exchanges/exchange.ts";
+import { addExchange } from "../../src/relay/exchanges/exchange_folder.ts";
+import { keyOf } from "../../src/relay/exchanges/request_key.ts";
+import { somebodys } from "../cassette/scrub/scrub_run.ts";
+import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
+
+export const REDACTOR = createRedactor({ env: {} });
+
+/** A folder of the test's own. */
+export function inFolder(test: (folder: string) => void): void {
+  const folder = Deno.makeTempDirSync();
+  try {
+    test(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+/** Makes a cassette of a run as somebody has recorded it, with an exchange. */
+export function makeCassette(folder: string, name = "2.1.330/tools"): void {
+  const run = RECORDED_RUNS.find((each) => each.name === name);
+  if (run === undefined) throw new Error(`There is no recorded run ${name}`);
+  const { cast, tape } = somebodys(run.folder);
+  Deno.mkdirSync(folder, { recursive: true });
+  Deno.writeTextFileSync(`${folder}/child.cast`, cast);
+  Deno.writeTextFileSync(`${folder}/tape.jsonl`, tape);
+  Deno.copyFileSync(`${run.folder}/meta.json`, `${folder}/meta.json`);
+  makeExchange(`${folder}/api`);
+}
+
+/** Makes an exchange in a folder of them. */
+export function makeExchange(
+  api: string,
+  { answer = "data: /home/alice/x\n\n", headers = [] }: {
+    readonly answer?: string;
+    readonly headers?: Exchange["response"]["headers"];
+  } = {},
+): string {
+  const bytes = new TextEncoder();
+  const body = JSON.stringify({
+    messages: [{ role: "user", content: "Look at /work/acme-billing/a.ts" }],
+  });
+  const request = { method: "POST", path: "/v1/messages", body: bytes.encode(body) };
+  const response = {
+    status: 200,
+    headers: [["content-type", "text/event-stream"], ...headers] as Exchange["response"]["headers"],
+    chunks: [{ ms: 0, bytes: bytes.encode(answer) }],
+    whole: true,
+  };
+  return addExchange(api, { exchange: { at: 0, request, response }, key: keyOf(request) });
+}
+
+/** Scrubs all that is found at a path; reports by name. */
+export function scrubAt(
+  path: string,
+  { said = { prompts: false, answers: false }, inputName }: {
+    readonly said?: SaidParts;
+    readonly inputName?: string;
+  } = {},
+): Readonly<Record<string, ScrubReport>> {
+  const found = findCassettes([path], inputName === undefined ? {} : { inputName });
+  return Object.fromEntries(found.map((one) => [
+    one.name,
+    scrubCassette(one, { said, redactor: REDACTOR, known: { homes: [], users: [], hosts: [] } }),
+  ]));
+}
+
+/** What is the matter with the one cassette at a path. */
+export function lintAt(path: string): ReturnType<typeof lintCassette> {
+  const [found] = findCassettes([path]);
+  if (found === undefined) throw new Error(`There is no cassette at ${path}`);
+  return lintCassette(found, { redactor: REDACTOR });
+}
+
+/** All files below a folder, by their paths from there. */
+export function filesBelow(folder: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+      isDirectory
+        ? Object.entries(filesBelow(`${folder}/${name}`)).map((
+          [at, text],
+        ) => [`${name}/${at}`, text])
+        : [[name, Deno.readTextFileSync(`${folder}/${name}`)]]
+    ).toSorted(),
+  );
+}
