@@ -8,6 +8,7 @@ const permissions = z.record(z.string(), z.enum(["read", "write"]));
 const step = z.strictObject({
   name: z.optional(z.string()),
   id: z.optional(z.string()),
+  if: z.optional(z.string()),
   uses: z.optional(z.string()),
   with: z.optional(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))),
   run: z.optional(z.string()),
@@ -28,6 +29,7 @@ const workflow = z.strictObject({
     z.string(),
     z.strictObject({
       needs: z.optional(z.union([z.string(), z.array(z.string())])),
+      if: z.optional(z.string()),
       "runs-on": z.literal("ubuntu-24.04"),
       "timeout-minutes": z.number(),
       permissions: z.optional(permissions),
@@ -84,6 +86,26 @@ for (const { name, text, permissions, jobs } of WORKFLOWS) {
     assertEquals(new Set(versions), new Set(["2.9.6"]));
   });
 }
+
+Deno.test("what drifts is told by a job that runs nothing else, and a version is seen once", () => {
+  const { jobs = {} } = WORKFLOWS.find(({ name }) => name === "drift") ?? {};
+  const { newest, tell } = jobs;
+  assertEquals(Object.keys(jobs), ["newest", "tell"]);
+  assertEquals(newest?.permissions, { contents: "read", actions: "read" });
+  assertEquals([tell?.needs, tell?.if], ["newest", "needs.newest.outputs.drifted == 'true'"]);
+  assertEquals(tell?.permissions, { issues: "write" });
+  const told = tell?.steps.map(({ uses = "", run = "" }) => uses.replace(/@.*/u, "") + run) ?? [];
+  assertEquals([told.length, told[2]], [3, "exit 1"]);
+  assertEquals(told[0], "actions/download-artifact");
+  assertMatch(told[1] ?? "", /^gh issue create [^;&|]* --body-file table\.md$/u);
+  // The version is kept last, so that one that could not be looked at is looked at again.
+  const last = newest?.steps.at(-1);
+  assertEquals([last?.with?.["name"], last?.if], ["version-seen", undefined]);
+  const looks = newest?.steps.filter(({ if: when }) =>
+    when === "steps.versions.outputs.new == 'true'"
+  );
+  assertEquals(looks?.length, 3);
+});
 
 /** The jobs of a release in the order in which they need each other, and all that each may do. */
 const RELEASE_JOBS = {

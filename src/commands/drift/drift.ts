@@ -11,7 +11,7 @@ import { currentFolder } from "../../run/facts/current_folder.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
 import { askSdks } from "./ask_sdks.ts";
 import { claudeAgainst } from "./claude_against.ts";
-import type { DriftReport } from "./drift_report.ts";
+import { type DriftReport, isEmptyReport } from "./drift_report.ts";
 import { runAgain } from "./run_again.ts";
 import { sayDrift } from "./say_drift.ts";
 
@@ -66,8 +66,7 @@ async function look(
     findings: again === undefined ? findings.sorted() : findings.sorted().map(again.named),
     left: findings.left,
   };
-  const isEmpty = report.recordings === 0 || report.against?.again === 0;
-  const ok = report.findings.length === 0 && (options.allowEmpty || !isEmpty);
+  const ok = report.findings.length === 0 && (options.allowEmpty || !isEmptyReport(report));
   sayDrift({ ...report, ok }, { json: options.json, env });
   return ok ? 0 : 1;
 }

@@ -21,12 +21,10 @@ export interface DriftReport {
   readonly left: number;
 }
 
-/** What was looked at, in a sentence without its end. */
-export function checkedWords(
+function checkedWords(
   { recordings, frames, events, versions, ...rest }: DriftReport,
 ): string {
   const { sdks, against } = rest;
-  if (recordings === 0) return "Nothing was found to check";
   const of = Object.entries(versions).toSorted(([one], [other]) => one < other ? -1 : 1)
     .map(([version, number]) => `${number} of ${version === "" ? "an unknown version" : version}`);
   return [
@@ -39,9 +37,23 @@ export function checkedWords(
   ].join("; ");
 }
 
-/** What came of it, in a few words. */
-export function verdictWords({ findings, left }: DriftReport): string {
-  if (findings.length === 0) return "no drift";
+/** Whether there was nothing to look at, or nothing that could be run again. */
+export function isEmptyReport({ recordings, against }: DriftReport): boolean {
+  return recordings === 0 || against?.again === 0;
+}
+
+/** What came of it, in a sentence without its end. */
+export function reportWords(report: DriftReport): string {
+  return report.recordings === 0
+    ? "Nothing was found to check"
+    : `${checkedWords(report)}: ${verdictWords(report)}`;
+}
+
+function verdictWords(report: DriftReport): string {
+  const { findings, left } = report;
+  if (findings.length === 0) {
+    return isEmptyReport(report) ? "nothing could be run again" : "no drift";
+  }
   const more = left === 0 ? "" : `, and ${left} more that are not told apart`;
   return `${count(findings.length, "difference")}${more}`;
 }

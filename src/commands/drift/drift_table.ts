@@ -1,5 +1,5 @@
 import { nameUnseen } from "../../redaction/name_unseen.ts";
-import { checkedWords, type DriftReport, placeWords, verdictWords } from "./drift_report.ts";
+import { type DriftReport, placeWords, reportWords } from "./drift_report.ts";
 
 const HEAD = ["by", "check", "in", "what", "times", "first"] as const;
 /** Most characters of a cell: the JSON has all of it. */
@@ -25,7 +25,7 @@ export function driftTable(report: DriftReport): string {
   const shown = rows.length === 0 ? [] : [...lines, ""];
   const skipped = (report.against?.skipped ?? [])
     .map(({ path, why }) => nameUnseen(`Not run again: ${path}: ${why}`));
-  return [...shown, ...skipped, nameUnseen(`${checkedWords(report)}: ${verdictWords(report)}`)]
+  return [...shown, ...skipped, nameUnseen(reportWords(report))]
     .map((line) => `${line}\n`).join("");
 }
 

@@ -1,6 +1,6 @@
 import type { Finding } from "../../drift/finding.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
-import { checkedWords, type DriftReport, placeWords, verdictWords } from "./drift_report.ts";
+import { type DriftReport, isEmptyReport, placeWords, reportWords } from "./drift_report.ts";
 
 /** GitHub shows no more of a step. */
 const MOST_ANNOTATIONS = 10;
@@ -9,9 +9,9 @@ const MOST_ROWS = 200;
 
 /** The findings as annotations of GitHub Actions, a line each. */
 export function githubAnnotations(report: DriftReport): readonly string[] {
-  const { findings, recordings } = report;
-  if (recordings === 0 && findings.length === 0) {
-    return [`::error title=drift::${data(checkedWords(report))}`];
+  const { findings } = report;
+  if (isEmptyReport(report) && findings.length === 0) {
+    return [`::error title=drift::${data(reportWords(report))}`];
   }
   return findings.slice(0, MOST_ANNOTATIONS).map((finding) => {
     const { by, check, where, what, count, first } = finding;
@@ -39,7 +39,7 @@ export function markdownReport(report: DriftReport): string {
   const rows = shown.map((finding) => `| ${cellsOf(finding).map(code).join(" | ")} |`);
   const more = findings.length - shown.length;
   return [
-    `${escaped(`${checkedWords(report)}: ${verdictWords(report)}`)}.`,
+    `${escaped(reportWords(report))}.`,
     "",
     ...(rows.length === 0 ? [] : [
       "| by | check | in | what | times | first |",

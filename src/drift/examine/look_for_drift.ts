@@ -13,6 +13,9 @@ import type { Known } from "../known.ts";
 /** The largest `meta.json` that is read, in bytes. */
 const LARGEST_META = 1_000_000;
 
+/** Most characters of a version that is told. */
+const LONGEST_VERSION = 40;
+
 /** What was looked at. */
 export interface Checked {
   /** Cassettes and tapes in which there was something. */
@@ -54,7 +57,7 @@ export function lookForDrift(
     recordings++;
     frames += found.frames;
     events += found.events;
-    const version = found.version ?? "";
+    const version = (found.version ?? "").slice(0, LONGEST_VERSION);
     versions.set(version, (versions.get(version) ?? 0) + 1);
   }
   return { recordings, frames, events, versions };

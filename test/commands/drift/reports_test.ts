@@ -36,7 +36,15 @@ Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event
   );
   assertEquals(
     driftTable({ ...REPORT, recordings: 0, findings: [] }),
-    "Nothing was found to check: no drift\n",
+    "Nothing was found to check\n",
+  );
+  const skipped = [{ path: "a", why: "it has no result" }];
+  const against = { version: "2.1.330", again: 0, skipped };
+  assertEquals(
+    driftTable({ ...REPORT, findings: [], against }),
+    "Not run again: a: it has no result\n" +
+      "Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals; " +
+      "0 of them run again by Claude Code 2.1.330: nothing could be run again\n",
   );
 });
 

@@ -1,0 +1,23 @@
+import { assertEquals } from "@std/assert";
+import { usablePython } from "../../../fixtures/programs/python_packages.ts";
+import { versionMatrix } from "../../../fixtures/version_matrix.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { namedClaude } from "../named_claude.ts";
+
+const python = usablePython();
+
+/** The cells of a table in Markdown, whatever its width. */
+const cells = (table: string) =>
+  table.split("\n").filter((line) => line.startsWith("|")).map((line) =>
+    line.split("|").map((text) => text.trim().replace(/^-+$/u, "---"))
+  );
+
+Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+  name: "the page on versions has what is checked: deno task matrix",
+  fn: async () => {
+    // With a Claude Code that somebody names the tests run that one alone.
+    if (python === undefined || namedClaude !== undefined) return;
+    const page = await Deno.readTextFile(new URL("../../../docs/versions.md", import.meta.url));
+    assertEquals(cells(page), cells(await versionMatrix(python)));
+  },
+}));
