@@ -98,7 +98,6 @@ export function maskedRequests(
 /** Rows whose requests are not compared, and why. */
 const UNASKED: Readonly<Record<string, string>> = {
   denied: "the model is told of a denial in other words",
-  "setting-sources": "the same",
   "subagent-woken": "the model is told ids of this run, and how much the subagent has used",
 };
 

@@ -65,7 +65,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 
 /** The same in single rows. */
 const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "stream-empty-answer": {
+  "system-prompt": {
     "result.usage": "an answer without anything in it leaves no line, so it is not counted",
   },
   "betas": {

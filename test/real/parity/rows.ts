@@ -88,7 +88,6 @@ export function rowsOf(version: string): readonly Row[] {
 /** The table. */
 const ROWS: readonly Row[] = [
   // Formats, and where the prompt is
-  { name: "text", args: ["Hi [[say yes]]"] },
   {
     name: "text-both",
     args: ["--verbose", "Argument [[think hm]]"],
@@ -97,11 +96,11 @@ const ROWS: readonly Row[] = [
   {
     name: "json-verbose",
     args: [
-      ...[...JSON_FORMAT, "--verbose", "--model", "claude-haiku-4-5"],
+      // Where there is nothing to be continued, a session begins.
+      ...[...JSON_FORMAT, "--verbose", "--model", "claude-haiku-4-5", "--continue"],
       "Hi [[think hm]] [[say one]] [[say two]]",
     ],
   },
-  { name: "stream-empty-answer", args: [...STREAM, "Hi [[stop end_turn]]"] },
   {
     name: "stream-refusal",
     args: [...STREAM, "Hi [[say one]] [[stop max_tokens]] [[next]] [[say no]] [[stop refusal]]"],
@@ -118,9 +117,14 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "denied",
-    files: { "a.txt": "one\n" },
+    files: {
+      "a.txt": "one\n",
+      // The project is none of the sources.
+      "CLAUDE.md": "Use tabs.\n",
+      ".claude/settings.json": JSON.stringify({ permissions: { allow: ["Bash"] } }),
+    },
     args: [
-      ...STREAM,
+      ...[...STREAM, "--setting-sources", "user"],
       `Work. [[bash touch forbidden]] ${
         call("Write", { file_path: "HOME/project/b.txt", content: "new\n" })
       } ${call("Read", { file_path: "nofile" })} [[say not allowed]]`,
@@ -128,19 +132,22 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "files",
-    files: { "a.txt": "one\ntwo\n", "~/other/a.txt": "one\n" },
+    files: {
+      "a.txt": "one\ntwo\n",
+      "~/other/a.txt": "one\n",
+      "CLAUDE.md": "Use tabs.\n",
+      "~/.claude/CLAUDE.md": "Be kind.\n",
+      "src/AGENTS.md": "Count to two.\n",
+      "src/main.ts": "1;\n",
+    },
     args: [
-      ...STREAM,
-      "--permission-mode",
-      "acceptEdits",
-      "--add-dir",
-      "../other",
-      "--",
-      `Work. ${call("Read", { file_path: "a.txt" })} ${
-        call("Edit", { file_path: "a.txt", old_string: "two", new_string: "three" })
-      } ${call("Write", { file_path: "b.txt", content: "new\n" })} ${
-        call("Read", { file_path: "../other/a.txt" })
-      } [[say done]]`,
+      ...[...STREAM, "--permission-mode", "acceptEdits", "--tools", "Read,Edit,Write"],
+      ...["--add-dir", "../other", "--"],
+      `Work. ${call("Read", { file_path: "HOME/project/src/main.ts" })} ${
+        call("Read", { file_path: "a.txt" })
+      } ${call("Edit", { file_path: "a.txt", old_string: "two", new_string: "three" })} ${
+        call("Write", { file_path: "b.txt", content: "new\n" })
+      } ${call("Read", { file_path: "../other/a.txt" })} [[say done]]`,
     ],
   },
   {
@@ -153,66 +160,42 @@ const ROWS: readonly Row[] = [
       } [[bash echo one]] [[say done]]`,
     ],
   },
-  { name: "tools-none", args: [...STREAM, "--tools", "", "--", "Hi [[say yes]]"] },
-  {
-    name: "mode-bypass",
-    env: { IS_SANDBOX: "1" },
-    args: [...STREAM, "--dangerously-skip-permissions", "Work. [[bash touch x; ls]] [[say done]]"],
-  },
 
   // What the model is told
   {
     name: "system-prompt",
+    files: { "s.txt": "You count.\n" },
     args: [
-      ...[...STREAM, "--system-prompt", "You count.", "--tools", "Read"],
-      ...["--append-system-prompt", "Be brief.", "Hi [[say yes]]"],
+      ...[...STREAM, "--system-prompt-file", "s.txt", "--append-system-prompt", "Be brief."],
+      ...["--tools", "", "--", "Hi [[stop end_turn]]"],
     ],
   },
   {
     name: "system-prompt-empty",
-    args: [...STREAM, "--disable-slash-commands", "--system-prompt", "", "Hi [[say yes]]"],
-  },
-  {
-    name: "system-prompt-files",
-    files: { "s.txt": "You count.\n", "a.txt": "Be brief.\n" },
-    args: [
-      ...STREAM,
-      "--system-prompt-file",
-      "s.txt",
-      "--append-system-prompt-file",
-      "a.txt",
-      "Hi [[say yes]]",
-    ],
-  },
-  {
-    name: "memory",
     files: {
+      "a.txt": "Be brief.\n",
       "CLAUDE.md": "Use tabs.\n",
-      "~/.claude/CLAUDE.md": "Be kind.\n",
-      "src/AGENTS.md": "Count to two.\n",
-      "src/main.ts": "1;\n",
+      "~/.claude/settings.json": JSON.stringify({ model: "opus" }),
     },
     args: [
-      ...[...STREAM, "--permission-mode", "acceptEdits"],
-      `Hi ${call("Read", { file_path: "HOME/project/src/main.ts" })} [[say yes]]`,
+      ...[...STREAM, "--system-prompt", "", "--append-system-prompt-file", "a.txt"],
+      ...["--disable-slash-commands", "--setting-sources", "", "Hi [[say yes]]"],
     ],
   },
   {
     name: "agent",
-    args: [...STREAM, "--agents", JSON.stringify(AGENT), "--agent", "reviewer", "Hi [[say yes]]"],
-  },
-  {
-    name: "subagent",
     args: [
-      ...[...STREAM, "--allowedTools=Bash", "--agents", JSON.stringify(AGENT)],
-      `Go. ${inForeground("Inner [[bash echo inner]] [[say found]]")} [[say end]]`,
+      ...[...STREAM, "--agents", JSON.stringify(AGENT), "--agent", "reviewer"],
+      ...["--effort", "low", "--settings", '{"fastMode":true}', "--allowedTools=Bash"],
+      ...["--max-budget-usd", "5", "Hi [[bash echo one]] [[say yes]]"],
     ],
   },
   {
     name: "shell-background",
+    env: { IS_SANDBOX: "1" },
     args: [
-      ...[...STREAM, "--allowedTools=Bash"],
-      `Go. [[bash echo one; sleep 4; echo two]] ${
+      ...[...STREAM, "--dangerously-skip-permissions"],
+      `Go. [[bash touch x; echo one; sleep 4; echo two]] ${
         call("Bash", {
           // Longer than a turn may take on a busy machine.
           command: "for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; echo over",
@@ -250,9 +233,9 @@ const ROWS: readonly Row[] = [
     },
     args: [
       ...[...STREAM, "--allowedTools=Bash,Skill"],
-      `Go. ${call("Skill", { skill: "shown", args: "it" })} ${
-        call("Skill", { skill: "busy" })
-      } [[say end]]`,
+      `Go. ${inForeground("Inner [[bash echo inner]] [[say found]]")} ${
+        call("Skill", { skill: "shown", args: "it" })
+      } ${call("Skill", { skill: "busy" })} [[say end]]`,
     ],
   },
   {
@@ -263,14 +246,8 @@ const ROWS: readonly Row[] = [
 
   // Limits
   {
-    name: "within-limits",
-    args: [
-      ...[...STREAM, "--effort", "low", "--settings", '{"fastMode":true}', "--allowedTools=Bash"],
-      ...["--max-budget-usd", "5", "Hi [[bash echo one]] [[say yes]]"],
-    ],
-  },
-  {
     name: "max-turns",
+    told: ["stopped at its limit: 2 requests"],
     args: [
       ...STREAM,
       "--allowedTools=Bash",
@@ -280,19 +257,8 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: "max-turns-text",
-    told: ["stopped at its limit: 1 request"],
-    args: [
-      "--allowedTools=Bash",
-      "--max-turns",
-      "1",
-      "Work. [[say I look]] [[bash echo one]] [[say end]]",
-    ],
-  },
-  {
     name: "budget-over",
     args: [
-      ...STREAM,
       "--allowedTools=Bash",
       "--max-budget-usd",
       "0.05",
@@ -324,7 +290,7 @@ const ROWS: readonly Row[] = [
     home: { loggedIn: false, env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789" } },
     args: [
       ...[...STREAM, "--model", "claude-sonnet-4-5", "--betas", "context-1m-2025-08-07"],
-      ...["--", "Hi [[say yes]]"],
+      ...["--system-prompt", "You count.", "--", "Hi [[say yes]]"],
     ],
   },
 
@@ -370,18 +336,6 @@ const ROWS: readonly Row[] = [
 
   // Settings
   {
-    name: "settings",
-    args: [
-      ...[...STREAM, "--settings"],
-      JSON.stringify({
-        model: "sonnet",
-        permissions: { allow: ["Bash(touch:*)"] },
-        outputStyle: "Explanatory",
-      }),
-      "Work. [[bash touch x]] [[say done]]",
-    ],
-  },
-  {
     name: "restricted",
     since: "2.1.330",
     files: {
@@ -391,22 +345,6 @@ const ROWS: readonly Row[] = [
       }),
     },
     args: [...STREAM, "--restricted", "Hi [[say yes]]"],
-  },
-  {
-    name: "setting-sources",
-    files: {
-      "CLAUDE.md": "Use tabs.\n",
-      ".claude/settings.json": JSON.stringify({ permissions: { allow: ["Bash"] } }),
-    },
-    args: [...STREAM, "--setting-sources", "user", "Work. [[bash touch x]] [[say done]]"],
-  },
-  {
-    name: "setting-sources-none",
-    files: {
-      "CLAUDE.md": "Use tabs.\n",
-      "~/.claude/settings.json": JSON.stringify({ model: "sonnet" }),
-    },
-    args: [...STREAM, "--setting-sources", "", "Hi [[say yes]]"],
   },
 
   // Hooks of the project
@@ -424,26 +362,24 @@ const ROWS: readonly Row[] = [
       }),
     },
     args: [
-      ...STREAM,
-      "--include-hook-events",
-      "--allowedTools=Bash",
-      "Work. [[bash echo one]] [[say done]]",
+      ...[...STREAM, "--include-hook-events", "--settings"],
+      JSON.stringify({
+        model: "sonnet",
+        permissions: { allow: ["Bash(touch:*)"] },
+        outputStyle: "Explanatory",
+      }),
+      "Work. [[bash touch x]] [[say done]]",
     ],
   },
 
   // Slash commands
   {
-    name: "slash-custom",
-    files: { "~/.claude/commands/group/greet.md": "Say hello to $ARGUMENTS\n" },
-    args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
-  },
-  {
     name: "slash-shell",
     files: {
-      ".claude/skills/skill/SKILL.md":
-        "---\nname: shown\nallowed-tools: Bash(echo:*)\n---\nSay !`echo ran` to $ARGUMENTS",
+      "~/.claude/commands/group/greet.md":
+        "---\nallowed-tools: Bash(echo:*)\n---\nSay !`echo ran` to $ARGUMENTS\n",
     },
-    args: [...STREAM, "/shown x [[say hello]]"],
+    args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
   },
   { name: "slash-asked", args: [...STREAM, "/goal"] },
 
@@ -455,6 +391,7 @@ const ROWS: readonly Row[] = [
   },
   { name: "input-empty", args: INPUT, stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },
+  { name: "input-type", args: INPUT, stdin: '{"type":"nonesuch"}\n[1]\n' },
 
   // Bad usage
   { name: "usage-flag", args: ["--nonesuch", "Hi"] },
@@ -467,12 +404,29 @@ const ROWS: readonly Row[] = [
   { name: "usage-mode", args: ["--permission-mode", "nonesuch", "Hi"] },
   { name: "usage-session", args: ["--session-id", "nonesuch", "Hi"] },
   { name: "usage-resume", args: ["--resume", SESSION, "Hi"] },
-  { name: "usage-continue", args: ["--continue", "Hi [[say yes]]"] },
   { name: "usage-settings", args: ["--settings", "{", "Hi [[say yes]]"] },
   { name: "usage-mcp", args: ["--mcp-config=nofile.json", "Hi [[say yes]]"] },
   { name: "usage-agents", args: ["--agents", "{", "Hi [[say yes]]"] },
+  { name: "usage-turns", since: "2.1.330", args: ["--max-turns", "few", "Hi"] },
+  { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },
+  { name: "usage-task-budget", args: ["--task-budget", "many", "Hi"] },
+  { name: "usage-thinking", since: "2.1.330", args: ["--max-thinking-tokens", "many", "Hi"] },
+  { name: "usage-input-format", args: ["--input-format", "xml", "Hi"] },
+  { name: "usage-no-value", args: ["--output-format"] },
+  { name: "usage-schema", args: ["--json-schema", "{", "Hi"] },
   {
-    name: "usage-fallback",
-    args: ["--model", "sonnet", "--fallback-model", "sonnet", "Hi [[say yes]]"],
+    name: "usage-schema-type",
+    since: "2.1.330",
+    args: ["--json-schema", '{"type":"nonesuch"}', "Hi"],
   },
+  { name: "usage-schema-list", args: ["--json-schema", "[]", "Hi"] },
+  { name: "usage-resume-file", args: ["--resume", "nofile.jsonl", "Hi"] },
+  { name: "usage-fork", args: ["--fork-session", "--resume", SESSION, "Hi"] },
+  { name: "usage-resume-name", args: ["--resume", "nobody", "Hi"] },
+  { name: "usage-resume-at", args: ["--resume-session-at", SESSION, "Hi"] },
+  { name: "usage-resume-twice", args: ["--session-id", SESSION, "--resume", SESSION, "Hi"] },
+  { name: "usage-replay", args: ["--replay-user-messages", "Hi"] },
+  { name: "usage-partial", args: ["--include-partial-messages", "Hi"] },
+  { name: "usage-settings-file", args: ["--settings", "nofile.json", "Hi"] },
+  { name: "usage-sources", args: ["--setting-sources", "nonesuch", "Hi"] },
 ];
