@@ -15,6 +15,7 @@ import { measureMemory } from "./memory.ts";
 import { measureParallel } from "./parallel.ts";
 import { measurePty } from "./pty.ts";
 import { measureRelay } from "./relay.ts";
+import { measureReplay } from "./replay.ts";
 import { formatHeading, formatRow } from "./row.ts";
 import { measureShellOutput } from "./shell_output.ts";
 import { measureTurns } from "./turns.ts";
@@ -26,7 +27,7 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, warm, turns, live, shell, parallel, memory, flood, pty, cost, relay or executable; may be given several times
+  --only PART   wall, warm, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
@@ -42,6 +43,7 @@ const PARTS = {
   parallel: measureParallel,
   cost: measureCost,
   relay: measureRelay,
+  replay: measureReplay,
   executable: measureExecutable,
 } as const;
 type Part = keyof typeof PARTS;

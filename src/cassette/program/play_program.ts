@@ -24,8 +24,9 @@ export interface PlayState {
   readonly requestsTaken: number;
   /** The requests of the tape, in their order. */
   readonly expected: readonly Extract<WaitStep, { readonly kind: "request" }>[];
-  /** The ids of this run for the requests of the tape. */
+  /** The ids of this run for those requests of the tape that have a reply, and which have had it. */
   readonly requestIds: Renamed;
+  readonly replied: ReadonlySet<string>;
   readonly renamed: Renamed;
   /** By their names on the tape, what this caller calls its hooks; absent before it has said so. */
   readonly hooks?: ReadonlyMap<string, string>;
@@ -83,6 +84,7 @@ export function startPlay(
     requestsTaken: 0,
     expected: program.steps.filter((step) => step.kind === "request"),
     requestIds: new Map(),
+    replied: new Set(),
     renamed: new Map(isRenamed ? [[program.sessionId, sessionId]] : []),
     unasked: new Set(),
     cancelled: new Set(),
@@ -181,6 +183,9 @@ function goOn(from: PlayState, before: readonly PlayEffect[]): Played {
     if (step === undefined) return atEnd(state, effects);
     const taken = "frame" in step ? speak(state, step) : take(state, step);
     if (taken === undefined) {
+      const early = replyEarly(state);
+      effects.push(...early.effects);
+      state = early.state;
       return state.closed ? leftAlone(state, step as WaitStep, effects) : { state, effects };
     }
     effects.push(...taken.effects);
@@ -211,18 +216,8 @@ function speak(
       const resultCode = type === "result" ? Number(is_error === true) : state.resultCode;
       return { state: { ...state, resultCode }, effects };
     }
-    case "reply": {
-      const live = state.requestIds.get(step.id);
-      if (live === undefined) return { state, effects: [] };
-      const { response } = step.frame;
-      return {
-        state,
-        effects: [told({
-          ...step.frame,
-          response: { ...isJsonObject(response) ? response : {}, request_id: live },
-        })],
-      };
-    }
+    case "reply":
+      return reply(state, step, pauseMs);
     case "ask": {
       const { subtype, callback_id: name } = step.request;
       if (subtype !== "hook_callback" || typeof name !== "string" || state.hooks === undefined) {
@@ -245,6 +240,53 @@ function speak(
       return { state: withAsked(state, step.id), effects: [told({ ...step.frame, request })] };
     }
   }
+}
+
+/** The reply to a request is the one on the tape, unless this caller has not made it or has its reply. */
+function reply(
+  state: PlayState,
+  { id, frame }: Extract<ProgramStep, { readonly kind: "reply" }>,
+  pauseMs: number,
+): Played {
+  const live = state.requestIds.get(id);
+  if (live === undefined || state.replied.has(id)) return { state, effects: [] };
+  const response = {
+    ...isJsonObject(frame["response"]) ? frame["response"] : {},
+    request_id: live,
+  };
+  return {
+    state: { ...state, replied: new Set(state.replied).add(id) },
+    effects: [{ type: "say", frame: asTold({ ...frame, response }, state.renamed), pauseMs }],
+  };
+}
+
+/**
+ * Where the recorded caller wrote on before it had a reply, this one may wait for the reply first: it has it, if the
+ * program had said nothing else by then. What the reply to `initialize` is hangs on nothing at all.
+ */
+function replyEarly(from: PlayState): Played {
+  const effects: PlayEffect[] = [];
+  let state = from;
+  let isBehindFrames = false;
+  for (let at = from.next; hasOpenRequests(state); at++) {
+    const step = from.program.steps[at];
+    if (step === undefined) break;
+    if (step.kind === "frame" || step.kind === "ask") isBehindFrames = true;
+    if (step.kind !== "reply" || (isBehindFrames && !isInitialize(state, step.id))) continue;
+    const replied = reply(state, step, 0);
+    effects.push(...replied.effects);
+    state = replied.state;
+  }
+  return { state, effects };
+}
+
+/** Whether the caller waits for the reply to a request. */
+export function hasOpenRequests({ requestIds, replied }: PlayState): boolean {
+  return requestIds.size > replied.size;
+}
+
+function isInitialize({ expected }: PlayState, id: string): boolean {
+  return expected.some((each) => each.id === id && each.subtype === "initialize");
 }
 
 function withAsked(state: PlayState, id: string): PlayState {
@@ -305,13 +347,17 @@ function takeRequest(
       ...state,
       requests,
       requestsTaken: state.requestsTaken + 1,
-      requestIds: live.isRefused
+      requestIds: live.isRefused || !hasReply(state, step.id)
         ? state.requestIds
         : new Map(state.requestIds).set(step.id, live.id),
       ...(step.subtype === "initialize" ? { hooks: hookNames(step.request, live.request) } : {}),
     },
     effects: [],
   };
+}
+
+function hasReply({ program: { steps } }: PlayState, id: string): boolean {
+  return steps.some((step) => step.kind === "reply" && step.id === id);
 }
 
 function takeAnswer(

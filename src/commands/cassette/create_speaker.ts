@@ -5,10 +5,14 @@ import type { ProgramFlags } from "./program_flags.ts";
 
 /** What says the frames of a recorded program on stdout. */
 export interface Speaker {
-  /** Says one; false when nobody reads any more. */
-  readonly say: (frame: AnyFrame) => Promise<boolean>;
+  /** Says one; it is kept until the next flush. */
+  readonly say: (frame: AnyFrame) => void;
   /** Says what its format keeps for the end. */
-  readonly end: () => Promise<boolean>;
+  readonly end: () => void;
+  /** How much text is kept. */
+  readonly kept: () => number;
+  /** Writes what is kept; false when nobody reads any more. */
+  readonly flush: () => Promise<boolean>;
 }
 
 /** How long a stdout that takes nothing now is left alone, in milliseconds. */
@@ -18,13 +22,8 @@ const RETRY_MS = 5;
 export function createSpeaker({ format, verbose }: ProgramFlags): Speaker {
   let text = "";
   const writer = createOutputWriter(format, { verbose, write: (more) => text += more });
-  const flush = async () => {
-    const bytes = new TextEncoder().encode(text);
-    text = "";
-    return await writeAll(bytes);
-  };
   return {
-    say: async (frame) => {
+    say: (frame) => {
       try {
         // Whatever is on a tape was a frame of a run.
         writer.frame(frame as Frame);
@@ -34,11 +33,13 @@ export function createSpeaker({ format, verbose }: ProgramFlags): Speaker {
           cause,
         });
       }
-      return await flush();
     },
-    end: async () => {
-      writer.end();
-      return await flush();
+    end: writer.end,
+    kept: () => text.length,
+    flush: async () => {
+      const bytes = new TextEncoder().encode(text);
+      text = "";
+      return await writeAll(bytes);
     },
   };
 }

@@ -1,5 +1,6 @@
 import {
   awaited,
+  hasOpenRequests,
   play,
   type PlayEffect,
   type PlayInput,
@@ -11,8 +12,12 @@ import type { AnyFrame } from "../../wire/frame.ts";
 export interface Caller {
   /** Lines that the caller writes, and undefined at the end of its input. */
   readonly next: () => Promise<string | undefined>;
-  /** Says a frame, and returns once it is on its way; false when nobody reads any more. */
-  readonly say: (frame: AnyFrame) => Promise<boolean>;
+  /** Says a frame; it may be kept for a while. */
+  readonly say: (frame: AnyFrame) => void;
+  /** How many bytes or so are kept of what was said. */
+  readonly kept: () => number;
+  /** Sends what is kept on its way; false when nobody reads any more. */
+  readonly flush: () => Promise<boolean>;
   /** Waits so many milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
   /** Ends what waits, and the play with it. */
@@ -26,6 +31,8 @@ export interface PlayEnding {
   readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
 }
 
+/** What is said at once is written in pieces of about so many bytes. */
+const MOST_KEPT = 64 * 1024;
 /** The longest pause that a timer knows, in milliseconds. */
 const LONGEST_PAUSE = 2 ** 31 - 1;
 
@@ -48,6 +55,7 @@ export async function playToCaller(
   let input: PlayInput | undefined = { type: "start" };
   let line: Promise<PlayInput> | undefined;
   const stopped = caller.stopped.then(() => undefined);
+  const isRead = async () => await Promise.race([caller.flush(), stopped]) === true;
   while (input !== undefined) {
     const played = play(state, input);
     state = played.state;
@@ -58,16 +66,18 @@ export async function playToCaller(
           break;
         case "say": {
           const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);
-          if (pauseMs > 0) await Promise.race([caller.pause(pauseMs), stopped]);
-          if (await Promise.race([caller.say(effect.frame), stopped]) !== true) {
-            return { divergences };
+          if (pauseMs > 0 || caller.kept() > MOST_KEPT) {
+            if (!await isRead()) return { divergences };
+            if (pauseMs > 0) await Promise.race([caller.pause(pauseMs), stopped]);
           }
+          caller.say(effect.frame);
           break;
         }
         case "end":
-          return { divergences, end: effect };
+          return await isRead() ? { divergences, end: effect } : { divergences };
       }
     }
+    if (!await isRead()) return { divergences };
     line ??= caller.next().then((text) =>
       text === undefined ? { type: "closed" } : { type: "line", line: text }
     );
@@ -81,7 +91,8 @@ export async function playToCaller(
 /** Whether the caller has to do something now: the next message of a conversation comes when it comes. */
 function isOwed(state: PlayState): boolean {
   const step = awaited(state);
-  return step !== undefined && (step.kind !== "message" || state.requests.length > 0);
+  if (step === undefined) return false;
+  return step.kind !== "message" || state.requests.length > 0 || hasOpenRequests(state);
 }
 
 function startPatience(

@@ -11,7 +11,7 @@ import { problemText } from "../report/report_error.ts";
 import { denoPromptIo } from "../run/deno_prompt_io.ts";
 import { createSpeaker } from "./create_speaker.ts";
 import { linesOfStdin } from "./lines_of_stdin.ts";
-import { type PlayEnding, playToCaller } from "./play_to_caller.ts";
+import { playToCaller } from "./play_to_caller.ts";
 import { type ProgramFlags, programFlags } from "./program_flags.ts";
 
 /** How a recorded program is played. */
@@ -48,6 +48,8 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
     print(Deno.stdout, `${versionOf(program, known.path)} (Claude Code)\n`);
     return 0;
   }
+  // One of an earlier run must not be taken for that of this one.
+  writeReport(options.report, "");
   const { promise: stopped, resolve: stop } = Promise.withResolvers<StopSignal>();
   let signal: StopSignal | undefined;
   using _ = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (name) => {
@@ -64,17 +66,21 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
     {
       caller: {
         next: flags.isConversation ? linesOfStdin() : promptAlone(flags),
-        say: speaker.say,
+        ...speaker,
         pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
         stopped,
       },
       ...options,
     },
   );
-  const isRead = ending.end !== undefined && await Promise.race([speaker.end(), stopped]) === true;
+  if (ending.end !== undefined) speaker.end();
+  const isRead = ending.end !== undefined &&
+    await Promise.race([speaker.flush(), stopped]) === true;
   if (isRead && ending.end?.stderr !== undefined) print(Deno.stderr, ending.end.stderr);
-  report(ending, { ...options, tape: known.path });
-  if (ending.divergences.length > 0) return 1;
+  const { divergences } = ending;
+  tellDivergences(divergences, known.path);
+  writeReport(options.report, `${JSON.stringify({ tape: known.path, divergences })}\n`);
+  if (divergences.length > 0) return 1;
   if (signal !== undefined) return SIGNALLED + SIGNALS[signal];
   return isRead ? ending.end?.code ?? 0 : ABANDONED;
 }
@@ -105,24 +111,20 @@ function promptAlone(
   };
 }
 
-/** Says what the caller did otherwise, on stderr and in the file that was named for it. */
-function report(
-  { divergences }: PlayEnding,
-  { tape, report }: { readonly tape: string; readonly report?: string },
-): void {
-  if (divergences.length > 0) {
-    const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
-    const lines = divergences.map((each) => `  ${each}\n`).join("");
-    print(
-      Deno.stderr,
-      `claude-print: The caller does not do what ${tape} says, ${count}:\n${lines}`,
-    );
-  }
-  if (report === undefined) return;
+/** Says on stderr what the caller did otherwise. */
+function tellDivergences(divergences: readonly string[], tape: string): void {
+  if (divergences.length === 0) return;
+  const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
+  const lines = divergences.map((each) => `  ${each}\n`).join("");
+  print(Deno.stderr, `claude-print: The caller does not do what ${tape} says, ${count}:\n${lines}`);
+}
+
+function writeReport(path: string | undefined, text: string): void {
+  if (path === undefined) return;
   try {
-    Deno.writeTextFileSync(report, `${JSON.stringify({ tape, divergences })}\n`);
+    Deno.writeTextFileSync(path, text);
   } catch (cause) {
-    throw new CliError(`Cannot write the report ${report}: ${(cause as Error).message}`, {
+    throw new CliError(`Cannot write the report ${path}: ${(cause as Error).message}`, {
       suggestion: "Give --report a file in a folder that you may write to",
       cause,
     });

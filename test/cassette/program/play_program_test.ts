@@ -130,6 +130,28 @@ Deno.test("who begins without initialize is told so, and who begins with one tha
   assertEquals((said[0]?.["response"] as { request_id: string }).request_id, "a");
 });
 
+Deno.test("who waits for a reply before writing on has it, though the recorded caller wrote on at once", () => {
+  const interrupt = { subtype: "interrupt" };
+  const tape = [
+    wrote(request("req_1", { subtype: "initialize" })),
+    wrote(user("One")),
+    read(says("state")),
+    read(reply("req_1")),
+    wrote(request("req_2", interrupt)),
+    wrote(user("Two")),
+    read(reply("req_2")),
+    read(RESULT),
+  ];
+  const { said, counts, divergences } = playedTape(tape, [
+    request("a", { subtype: "initialize" }),
+    user("One"),
+    request("b", interrupt),
+    user("Two"),
+  ]);
+  assertEquals(said, [reply("a"), says("state"), reply("b"), RESULT]);
+  assertEquals([counts, divergences], [[0, 1, 2, 3, 4, 4], []]);
+});
+
 const INTERRUPTED = [
   wrote(user("One")),
   read(INIT),

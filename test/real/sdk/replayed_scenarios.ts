@@ -25,3 +25,8 @@ export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>
     "errors",
   ],
 };
+
+/** The folder in `fixtures/recordings/sdk` with the tapes of a scenario, one a run. */
+export function tapeFolder(sdk: ReplayedSdk, scenario: string): string {
+  return `${sdk}/${scenario.replaceAll(/[ ,]+/gu, "-")}`;
+}

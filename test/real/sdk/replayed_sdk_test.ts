@@ -8,7 +8,7 @@ import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { masked } from "./masked.ts";
-import { REPLAYED_SCENARIOS, type ReplayedSdk } from "./replayed_scenarios.ts";
+import { REPLAYED_SCENARIOS, type ReplayedSdk, tapeFolder } from "./replayed_scenarios.ts";
 import { pythonUser, type SdkUser, typescriptUser } from "./sdk_user.ts";
 
 const TAPES = new URL("../../../fixtures/recordings/sdk", import.meta.url).pathname;
@@ -34,7 +34,7 @@ async function replayedForUser(
   { sdk, user: { command, argument } }: { readonly sdk: ReplayedSdk; readonly user: SdkUser },
 ): Promise<void> {
   const scenarios = REPLAYED_SCENARIOS[sdk];
-  const tapes = scenarios.flatMap((scenario) => tapesOf(`${TAPES}/${sdk}/${scenario}`));
+  const tapes = scenarios.flatMap((scenario) => tapesOf(`${TAPES}/${tapeFolder(sdk, scenario)}`));
   const folder = await Deno.makeTempDir();
   try {
     const executable = `${folder}/claude`;

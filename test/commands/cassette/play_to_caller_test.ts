@@ -1,0 +1,99 @@
+import { assertEquals } from "@std/assert";
+import type { TapeEntry } from "../../../src/cassette/cassette.ts";
+import { startPlay } from "../../../src/cassette/program/play_program.ts";
+import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
+import { type Caller, playToCaller } from "../../../src/commands/cassette/play_to_caller.ts";
+import { read, request, RESULT, says, user, wrote } from "../../cassette/program/played_tape.ts";
+
+const TAPE = [
+  wrote(user("One"), { at: 100 }),
+  read(says("first"), { at: 300 }),
+  read(RESULT, { at: 350 }),
+];
+
+/** Plays a tape to a caller that writes these lines, and tells all that is done with it, in order. */
+async function played(
+  tape: readonly TapeEntry[],
+  lines: readonly (string | undefined)[],
+  { speed = 0, patienceMs = 0, ...more }: Partial<Caller> & {
+    readonly speed?: number;
+    readonly patienceMs?: number;
+  } = {},
+) {
+  const done: unknown[] = [];
+  const left = [...lines];
+  let kept = 0;
+  const caller: Caller = {
+    next: () => left.length > 0 ? Promise.resolve(left.shift()) : new Promise(() => {}),
+    say: (frame) => {
+      kept += JSON.stringify(frame).length;
+      done.push(frame.type);
+    },
+    kept: () => kept,
+    flush: () => {
+      if (kept > 0) done.push("flush");
+      kept = 0;
+      return Promise.resolve(true);
+    },
+    pause: (milliseconds) => Promise.resolve(void done.push(milliseconds)),
+    stopped: new Promise(() => {}),
+    ...more,
+  };
+  const program = recordedProgram(tape, { mode: "verify", path: "tape.jsonl" });
+  const ending = await playToCaller(startPlay(program), { caller, speed, patienceMs });
+  return { done, ...ending };
+}
+
+const ONE = JSON.stringify(user("One"));
+
+Deno.test("what is said at once is written at once", async () => {
+  const { done, divergences, end } = await played(TAPE, [ONE, undefined]);
+  assertEquals([done, divergences, end?.code], [["assistant", "result", "flush"], [], 0]);
+});
+
+Deno.test("with a speed, what comes before a pause is written before it", async () => {
+  const { done } = await played(TAPE, [ONE, undefined], { speed: 10 });
+  assertEquals(done, [20, "assistant", "flush", 5, "result", "flush"]);
+});
+
+Deno.test("a pause is never longer than a timer knows", async () => {
+  const tape = TAPE.with(2, read(RESULT, { at: 1e300 }));
+  const { done } = await played(tape, [ONE, undefined], { speed: 1 });
+  assertEquals(done.filter((each) => typeof each === "number"), [200, 2 ** 31 - 1]);
+});
+
+Deno.test("much that is said at once is written in pieces", async () => {
+  const long = read(says("x".repeat(50_000)));
+  const { done } = await played([wrote(user("One")), long, long, long, read(RESULT)], [
+    ...[ONE, undefined],
+  ]);
+  assertEquals(done.filter((each) => each === "flush").length, 2);
+});
+
+Deno.test("a caller that does not do what is its turn has its time, and no more", async () => {
+  const tape = [wrote(request("r", { subtype: "interrupt" })), read(RESULT)];
+  const { divergences, end } = await played(tape, [], { patienceMs: 1 });
+  assertEquals(divergences, [
+    "The caller has not written request 1 (interrupt), as it did when it was recorded",
+  ]);
+  assertEquals(end?.type, "end");
+});
+
+Deno.test("a play that is stopped, and one that nobody reads, end with what has differed so far", async () => {
+  const written = [JSON.stringify(user("Eins"))];
+  const difference =
+    'Message 1: the tape has "One" as /content/0/text, and the caller wrote "Eins"';
+  for (const isStopped of [true, false]) {
+    const stop = Promise.withResolvers<void>();
+    let isSaid = false;
+    const { end, divergences } = await played(TAPE, written, {
+      stopped: stop.promise,
+      say: () => isSaid = true,
+      flush: () => {
+        if (isSaid && isStopped) stop.resolve();
+        return isSaid && isStopped ? new Promise(() => {}) : Promise.resolve(!isSaid);
+      },
+    });
+    assertEquals([end, divergences], [undefined, [difference]]);
+  }
+});
