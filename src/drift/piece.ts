@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 
 /** What sort of thing a piece is: each is known by names of its own. */
 export type PieceSort =
@@ -52,7 +52,12 @@ export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
     parts.push(...partOf("response of control_response", frame.response));
   }
   if (type === "control_request") {
-    parts.push(...partOf(`request of ${kind}`, frame.request));
+    const { request } = frame;
+    parts.push(...partOf(`request of ${kind}`, request));
+    const input = isJsonObject(request) ? request.input : undefined;
+    if (kind.endsWith("/hook_callback") && isJsonObject(input)) {
+      parts.push(pieceOfHook(asText(input.hook_event_name), input));
+    }
   }
   return parts;
 }

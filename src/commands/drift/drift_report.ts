@@ -44,9 +44,10 @@ export function isEmptyReport({ recordings, against }: DriftReport): boolean {
 
 /** What came of it, in a sentence without its end. */
 export function reportWords(report: DriftReport): string {
-  return report.recordings === 0
-    ? "Nothing was found to check"
-    : `${checkedWords(report)}: ${verdictWords(report)}`;
+  const isNothing = report.recordings === 0;
+  if (isNothing && report.findings.length === 0) return "Nothing was found to check";
+  const checked = isNothing ? "Nothing could be checked" : checkedWords(report);
+  return `${checked}: ${verdictWords(report)}`;
 }
 
 function verdictWords(report: DriftReport): string {

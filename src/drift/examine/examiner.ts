@@ -55,7 +55,11 @@ export function createExaminer(
   const frame = (frame: JsonObject): readonly Found[] => {
     learn(frame.claude_code_version);
     const rejected = rejectedFrame(frame);
-    return [...rejected, ...look(piecesOfFrame(frame))];
+    const { hook_event: event } = frame;
+    const hooked: readonly Found[] = typeof event === "string"
+      ? unknownType({ sort: "hook", name: event, fields: [] }, known)
+      : [];
+    return [...rejected, ...hooked, ...look(piecesOfFrame(frame))];
   };
   const line = (value: unknown): readonly Found[] => {
     if (!isJsonObject(value)) return [];

@@ -13,6 +13,7 @@ except Exception as error:
 
 PROTOCOL = ("control_request", "control_response", "control_cancel_request", "transcript_mirror", "keep_alive")
 MOST = 1000
+LONGEST_LINE = 64 * 1024 * 1024
 LONGEST = 500
 found = {}
 left = 0
@@ -61,7 +62,9 @@ def look(path, line, frame):
 
 for path in json.load(sys.stdin):
     with open(path, "rb") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), b""), 1):
+            if len(line) == LONGEST_LINE:
+                break
             try:
                 entry = json.loads(line)
             except (ValueError, RecursionError):

@@ -100,6 +100,32 @@ Deno.test("names of the prototype of objects are names like others", () => {
   ]);
 });
 
+Deno.test("the events of hooks on a tape", () => {
+  const known = readKnown({
+    versions: ["2.1.330"],
+    probes: [],
+    shapes: {
+      "frame system/hook_started": { "2.1.330": "" },
+      "frame control_request/hook_callback": { "2.1.330": "" },
+      "hook Stop": { "2.1.330": "hook_event_name session_id" },
+    },
+  });
+  const { frame } = createExaminer({ known });
+  const told = (hook_event: string) =>
+    words(frame({ type: "system", subtype: "hook_started", session_id: "s", hook_event }));
+  assertEquals(told("Stop"), []);
+  assertEquals(told("Tea"), ["hook event new | hook | Tea"]);
+  const called = (input: JsonObject) =>
+    words(frame({
+      type: "control_request",
+      request_id: "1",
+      request: { subtype: "hook_callback", callback_id: "1", input },
+    }));
+  assertEquals(called({ hook_event_name: "Stop", session_id: "s" }), []);
+  assertEquals(called({ hook_event_name: "Stop" }), ["field gone | hook Stop | session_id"]);
+  assertEquals(called({ hook_event_name: "Tea" }), ["hook event new | hook | Tea"]);
+});
+
 Deno.test("hooks, lines, statuses and the API's events on a cast", () => {
   const { event } = examiner();
   const said = (value: unknown) => words(event(input(value)));
