@@ -1,13 +1,15 @@
 import type { TapeEntry } from "../cassette.ts";
 import type { CastEvent, CastHeader } from "../cast.ts";
 import { createHeldQueue } from "./held_queue.ts";
+import { createHeldStreams } from "./held_streams.ts";
+import { streamedText } from "./streamed_text.ts";
 import {
   createValueRedactor,
   type Redact,
   REDACTED,
   redactPieces,
 } from "../../redaction/redact_pieces.ts";
-import { createStreamRedactor, type StreamPiece } from "./redact_stream.ts";
+import { createStreamRedactor } from "./redact_stream.ts";
 import { openInTerminal, redactTerminal } from "./redact_terminal.ts";
 import { recordedInput } from "../recorded_input.ts";
 import { withoutResult } from "../replay/replay_cast.ts";
@@ -22,10 +24,9 @@ import { promptParts } from "../../session/message.ts";
 import { encodePaste } from "../../session/terminal/paste.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 import { transcriptSign } from "../../session/transcript_sign.ts";
-import type { Frame } from "../../wire/frame.ts";
+import type { AnyFrame, Frame } from "../../wire/frame.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import type { OutputKind } from "../../wire/output_writer.ts";
-import { asText } from "../../transcript/json_object.ts";
 
 /** Most characters of output that are kept: a real session of an hour writes a few. */
 const MOST_OUTPUT = 32 * 1024 * 1024;
@@ -62,8 +63,8 @@ export interface RecordingRedactor {
 /**
  * Begins to record a run.
  *
- * What is recorded goes to the sink at once; only a text that is written in pieces, the terminal's and a shell's, waits,
- * with what comes behind it, while it may end with the beginning of a secret.
+ * What is recorded goes to the sink at once; only a text that comes in pieces, the terminal's, a shell's and an answer's,
+ * waits, with what comes behind it, while it may end with the beginning of a secret.
  *
  * The terminal's output is kept as text: bytes that are no UTF-8 become U+FFFD. Of a flood only the first 32 MB are kept.
  *
@@ -88,8 +89,13 @@ export function createRecording(options: {
     redact: (pieces, { written }) => redactTerminal(pieces, redact, { written }),
     openFrom: (text) => openInTerminal(text, redactor.openFrom),
   });
-  const shells = createOutputs(redactor);
-  const toldShells = createOutputs(redactor);
+  const beginStream = () =>
+    createStreamRedactor({
+      redact: (pieces, { written }) => redactPieces(pieces, redact, { written }),
+      openFrom: redactor.openFrom,
+    });
+  const heard = createHeldStreams(beginStream);
+  const told = createHeldStreams(beginStream);
   const marked = new Set<string>();
   /** Prompts that go in as a paste, by what is typed then. */
   const pastes = new Map<string, string>();
@@ -123,12 +129,13 @@ export function createRecording(options: {
   };
   const addFrame = (frame: Frame) => {
     const time = at;
-    if (frame.type === "system" && frame.subtype === "shell_output_delta") {
-      const text = asText(frame.text);
-      tape.addMade(toldShells(asText(frame.tool_use_id), text), (redacted) => ({
+    told.heed(frame);
+    const piece = streamedText(frame);
+    if (piece !== undefined) {
+      tape.addMade(told.take(piece), (redacted) => ({
         at: time,
         dir: "read",
-        frame: redactValue({ ...frame, text: textOf(redacted, text) }),
+        frame: redactValue(piece.replaced(textOf(redacted, piece.text))) as AnyFrame,
       }));
     } else {
       tape.add({ at, dir: "read", frame: redactValue(frame) });
@@ -213,18 +220,18 @@ export function createRecording(options: {
           if (part.kind === "text") pastes.set(pasteOf(part.text), part.text);
         }
       }
-      if (input.type === "shell-output") {
+      const recorded = recordedInput(input);
+      heard.heed(Object(recorded));
+      const piece = streamedText(Object(recorded));
+      if (piece !== undefined) {
         const time = at;
-        const { text } = input;
-        events.addMade(shells(input.id, text), (redacted) => ({
+        events.addMade(heard.take(piece), (redacted) => ({
           at: time,
           code: "h",
-          data: JSON.stringify(
-            redactValue(recordedInput({ ...input, text: textOf(redacted, text) })),
-          ),
+          data: JSON.stringify(redactValue(piece.replaced(textOf(redacted, piece.text)))),
         }));
       } else {
-        addJson("h", recordedInput(input));
+        addJson("h", recorded);
       }
       if (input.type === "exit") {
         const { exit } = input;
@@ -237,21 +244,6 @@ export function createRecording(options: {
       events.end();
       tape.end();
     },
-  };
-}
-
-/** What redacts the output of shells, each by its id, since a secret may go on from one piece to the next. */
-function createOutputs(
-  { text: redact, openFrom }: RecordingRedactor,
-): (id: string, text: string) => StreamPiece {
-  const streams = new Map<string, (text: string) => StreamPiece>();
-  return (id, text) => {
-    const stream = streams.get(id) ?? createStreamRedactor({
-      redact: (pieces, { written }) => redactPieces(pieces, redact, { written }),
-      openFrom,
-    });
-    streams.set(id, stream);
-    return stream(text);
   };
 }
 

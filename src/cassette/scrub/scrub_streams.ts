@@ -1,8 +1,8 @@
 import { createHeldQueue, type HeldQueue } from "../record/held_queue.ts";
-import type { StreamPiece } from "../record/redact_stream.ts";
+import { createHeldStreams } from "../record/held_streams.ts";
+import { streamedText } from "../record/streamed_text.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
-import { endedStream, streamedText } from "./streamed_text.ts";
 
 /** A line of a file that was scrubbed. */
 export interface ScrubbedLine {
@@ -27,19 +27,11 @@ export function scrubStreams(
   take: (line: ScrubbedLine) => void,
 ): ScrubbedStreams {
   const queue = createHeldQueue<ScrubbedLine>(take);
-  const streams = new Map<string, (text: string) => StreamPiece>();
-  const last = new Map<string, StreamPiece>();
+  const streams = createHeldStreams(scrubber.stream);
   return {
     queue,
     add: (value, line) => {
-      const ended = endedStream(value);
-      if (ended !== undefined) {
-        for (const name of [...last.keys()].filter((name) => name.startsWith(ended))) {
-          last.get(name)?.settle();
-          last.delete(name);
-          streams.delete(name);
-        }
-      }
+      streams.heed(value);
       const piece = streamedText(value);
       if (piece === undefined) {
         // It need not wait for others, but has its place behind them.
@@ -47,10 +39,7 @@ export function scrubStreams(
         queue.add(made);
         return;
       }
-      const stream = streams.get(piece.stream) ?? scrubber.stream();
-      streams.set(piece.stream, stream);
-      const held = stream(piece.text);
-      last.set(piece.stream, held);
+      const held = streams.take(piece);
       // A piece by itself may look like what the whole is not: it is not looked at again.
       const rest = streamedText(scrubber.value(piece.replaced("")));
       const filled = rest?.replaced ?? piece.replaced;

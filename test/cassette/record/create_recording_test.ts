@@ -9,6 +9,8 @@ import { recordedInput } from "../../../src/cassette/recorded_input.ts";
 import { replayCast } from "../../../src/cassette/replay/replay_cast.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
 import type { Input } from "../../../src/session/input.ts";
+import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import { readRecording } from "../../session/recording.ts";
 import { conversationOptions } from "../../frames/conversation_options.ts";
@@ -181,6 +183,51 @@ Deno.test("createRecording() takes out a secret that a shell has written in piec
   const { frames, differences } = replayCast(recorded.cast);
   assertEquals(frames.flatMap((frame) => "text" in frame ? [frame.text] : []), texts);
   assertEquals(differences, []);
+});
+
+Deno.test("createRecording() takes out a secret that the API streams in pieces, of an answer and of a call", () => {
+  const pieces = [`It is ${SECRET.slice(0, 9)}`, SECRET.slice(9, 20), `${SECRET.slice(20)} there`];
+  const redacted = ["It is [redacted]", "[redacted]", " there"];
+  const events = pieces.flatMap((text, at) => [
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+    {
+      type: "content_block_delta",
+      index: 1,
+      delta: { type: "input_json_delta", partial_json: text },
+    },
+    ...(at === 2 ? [{ type: "content_block_stop", index: 0 }] : []),
+  ]);
+  const recorded = recordSession([
+    { at: 0, type: "spawned" },
+    ...events.map((event): Input => (
+      { at: 1, type: "stream", request: 1, part: { kind: "event", event } }
+    )),
+    { at: 2, type: "exit", exit: { kind: "exited", code: 0 } },
+  ], {
+    redactor,
+    frames: events.map((event) => ({
+      type: "stream_event",
+      event,
+      session_id: "1",
+      parent_tool_use_id: null,
+      uuid: "1",
+    } as unknown as Frame)),
+  });
+  assert(!written(recorded).includes(SECRET.slice(9, 20)));
+  const deltas = (values: readonly unknown[]) =>
+    values.flatMap((value) => {
+      const { part, event = part?.event } = value as {
+        readonly part?: { readonly event: JsonObject };
+        readonly event?: JsonObject;
+      };
+      return isJsonObject(event?.["delta"]) ? [event["delta"]] : [];
+    });
+  const expected = redacted.flatMap((text) => [
+    { type: "text_delta", text },
+    { type: "input_json_delta", partial_json: text },
+  ]);
+  assertEquals(deltas(inputs(recorded)), expected);
+  assertEquals(deltas(framesOn(recorded.tape).map(({ frame }) => frame)), expected);
 });
 
 /** Output, made of a unit, on which an expression or a search that begins anew everywhere never ends. */

@@ -1,0 +1,35 @@
+import type { JsonObject } from "../../transcript/json_object.ts";
+import type { StreamPiece } from "./redact_stream.ts";
+import { endedStream, type StreamedText } from "./streamed_text.ts";
+
+/** Texts that come in pieces, several at a time: of answers, and of the output of shells. */
+export interface HeldStreams {
+  /** Takes the next piece of one of them. */
+  readonly take: (piece: Pick<StreamedText, "stream" | "text">) => StreamPiece;
+  /** Looks whether texts come to their end with a frame or an input: nothing follows that they would wait for. */
+  readonly heed: (value: JsonObject) => void;
+}
+
+/** @param begin begins a text, and takes its next piece then */
+export function createHeldStreams(begin: () => (text: string) => StreamPiece): HeldStreams {
+  const streams = new Map<string, (text: string) => StreamPiece>();
+  const last = new Map<string, StreamPiece>();
+  return {
+    take: ({ stream: name, text }) => {
+      const stream = streams.get(name) ?? begin();
+      streams.set(name, stream);
+      const piece = stream(text);
+      last.set(name, piece);
+      return piece;
+    },
+    heed: (value) => {
+      const ended = endedStream(value);
+      if (ended === undefined) return;
+      for (const name of [...last.keys()].filter((name) => name.startsWith(ended))) {
+        last.get(name)?.settle();
+        last.delete(name);
+        streams.delete(name);
+      }
+    },
+  };
+}
