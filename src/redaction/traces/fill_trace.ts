@@ -1,7 +1,7 @@
 import { blankText } from "./blank_text.ts";
 import { ROOTS, type Trace } from "./find_traces.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
-import { type KnownTraces, NOBODY } from "./known_traces.ts";
+import { type KnownTraces, NOBODY, projectPaths } from "./known_traces.ts";
 
 /** What stands in the place of a trace. */
 export type Fill = (text: string, kind: Trace["kind"]) => string;
@@ -20,7 +20,7 @@ const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[ab][\da-z]{8,16}|\d+)(
  * project's own files the names stay.
  */
 export function fillAlike(known: KnownTraces): Fill {
-  const projects = longestFirst([...known.projects, NOBODY.project]);
+  const projects = longestFirst(projectPaths(known));
   return (text, kind) => {
     if (kind === "id") return text.replace(/[\da-f]/giu, "0");
     if (kind !== "path") return text === projectSlug(NOBODY.project) ? text : blankText(text);
@@ -36,7 +36,7 @@ export function fillAlike(known: KnownTraces): Fill {
  * folder, the user and the rest. Of a project's own files the names stay.
  */
 export function fillAsNobody(known: KnownTraces): Fill {
-  const projects = longestFirst([...known.projects, NOBODY.project]);
+  const projects = longestFirst(projectPaths(known));
   const homes = longestFirst([...known.homes, NOBODY.home]);
   const slugs = longestFirst(known.projects.map(projectSlug));
   const homeSlugs = longestFirst([...known.homes.map(projectSlug), projectSlug(NOBODY.home)]);
@@ -50,7 +50,12 @@ export function fillAsNobody(known: KnownTraces): Fill {
   };
   const fillPath = (text: string): string => {
     const project = projects.find((path) => isBelow(text, path));
-    if (project !== undefined) return NOBODY.project + text.slice(project.length);
+    if (project !== undefined) {
+      const nobodys = project.startsWith("~")
+        ? NOBODY.project.replace(NOBODY.home, "~")
+        : NOBODY.project;
+      return nobodys + text.slice(project.length);
+    }
     const home = homes.find((path) => isBelow(text, path)) ??
       /^\/(?:root|(?:home|Users)\/[^/]+)(?=$|\/)/u.exec(text)?.[0];
     if (home === undefined) return blankedPath(text, fillSlug);

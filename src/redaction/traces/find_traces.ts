@@ -1,5 +1,5 @@
 import { projectSlug } from "../../transcript/project_slug.ts";
-import { type KnownTraces, NOBODY } from "./known_traces.ts";
+import { type KnownTraces, projectPaths } from "./known_traces.ts";
 
 /** A part of a text that tells of a machine, or of who sits at it. */
 export interface Trace {
@@ -44,8 +44,10 @@ const LONGEST_RUN = 4096;
 
 /** Creates what finds traces: what is known, and what can be told by its shape. */
 export function createTraceFinder(known: KnownTraces): TraceFinder {
-  const folders = [...new Set([...known.projects, ...known.homes, NOBODY.project])];
-  const slugs = folders.map(projectSlug).filter((slug) => slug.length > 4);
+  const folders = [...new Set([...projectPaths(known), ...known.homes])];
+  const slugs = folders.filter((path) => path.startsWith("/")).map(projectSlug).filter((slug) =>
+    slug.length > 4
+  );
   const path = new RegExp(
     `${BEFORE}(?:${longestFirst(folders)}|/(?:${ROOTS.join("|")}))(?![\\p{L}\\p{N}_-])` +
       `(?:/[^${NO_PATH}]*)?`,

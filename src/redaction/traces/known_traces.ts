@@ -12,5 +12,14 @@ export interface KnownTraces {
   readonly words: readonly string[];
 }
 
+/** Projects by all the paths by which they are named: that of nobody is among them, and those in a home folder begin with `~` too. */
+export function projectPaths({ projects, homes }: KnownTraces): readonly string[] {
+  return [...projects, NOBODY.project].flatMap((path) => {
+    const home = homes.find((home) => path.startsWith(`${home}/`)) ??
+      /^\/(?:root|(?:home|Users)\/[^/]+)(?=\/)/u.exec(path)?.[0];
+    return home === undefined ? [path] : [path, `~${path.slice(home.length)}`];
+  });
+}
+
 /** The home folder and the project of nobody, which stand for those of somebody. */
 export const NOBODY = { home: "/home/user", project: "/home/user/project", user: "user" } as const;

@@ -8,6 +8,7 @@ const collector = collectTraces({ homes: ["/home/alice"], hosts: ["alpenglow"] }
 collector.value({
   cwd: "/work/acme-billing",
   output: "alice@thinkpad7:~/notes$ ls",
+  project_dir: "/home/alice/clients/acme",
   context: "Git user: Alice Example\nPrimary working directory: /srv/other",
 });
 const KNOWN = collector.known();
@@ -32,6 +33,11 @@ const ROWS: readonly (readonly [text: string, alike: string, nobody: string])[] 
     "~/.claude/projects/-work-acme-billing",
     "~/.claude/projects/-xxxx-xxxx-xxxxxxx",
     "~/.claude/projects/-home-user-project",
+  ],
+  [
+    "at ~/clients/acme/x.ts, ~/notes",
+    "at ~/xxxxxxx/xxxx/x.ts, ~/notes",
+    "at ~/project/x.ts, ~/notes",
   ],
   ["/Users/bob/Plan für Ü.docx", "/Users/xxx/xxxx für Ü.docx", "/home/user/xxxx für Ü.docx"],
   ["/home/bob/plän/計画.txt", "/home/xxx/xxxx/ｘｘ.xxx", "/home/user/xxxx/ｘｘ.xxx"],
