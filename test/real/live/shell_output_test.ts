@@ -34,6 +34,8 @@ const subagent = (prompt: string) =>
 
 forEachVersion("--shell-output tells what commands write, byte for byte", async (real) => {
   const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
+  const names = ["own", "inner"];
+  const [own = "", inner = ""] = names.map((name) => `[[bash ${patient(name)}]]`);
   // What is gone before its file can be opened is told as Claude Code returns it: trimmed, and cut.
   const prompt = "Work. " + [
     "[[bash printf '\\n\\n  a\\r\\nb\\n\\n'; echo c >&2; sleep 0.5]]",
@@ -42,11 +44,23 @@ forEachVersion("--shell-output tells what commands write, byte for byte", async 
     "[[bash printf '\\342\\202'; sleep 0.4; printf '\\254\\377\\n'; exit 3]]",
     "[[bash sleep 0.5; echo $RANDOM > x; cat x]] [[also bash sleep 0.5; echo $RANDOM > y; cat y]]",
     `[[bash head -c 200000 /dev/zero | tr '\\0' x; sleep 0.5]]`,
+    // Told while they run, and subagents' too.
+    ...[own, `[[${subagent(`Look. ${inner} [[say done]]`)}]]`],
     `${background("echo k; sleep 0.3; echo l")} [[bash echo m; sleep 1]] [[say done]] [[next]]`,
   ].join(" ");
-  const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt]);
+  const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt], {
+    // Before its file is there, a command does not end.
+    onStdout: (text) => {
+      for (const name of names) {
+        if (text.includes(`"first ${name}\\n"`)) {
+          Deno.writeTextFileSync(`${real.home.project}/${name}`, "");
+        }
+      }
+    },
+  });
   assertEquals(code, 0, stderr);
-  const outputs = outputsOf(parseFrames(stdout));
+  const frames = parseFrames(stdout);
+  const outputs = outputsOf(frames);
   const files = ["x", "y"].map((name) => Deno.readTextFileSync(`${real.home.project}/${name}`));
   assertEquals(outputs, [
     "\n\n  a\r\nb\n\nc\n",
@@ -55,44 +69,23 @@ forEachVersion("--shell-output tells what commands write, byte for byte", async 
     "€\ufffd\n",
     ...files,
     "x".repeat(200_000),
+    ...names.map((name) => `first ${name}\nsecond`),
     "k\nl\n",
     "m\n",
   ]);
+  const calls = frames.flatMap(({ message }) => blocksOf(message))
+    .filter(({ name, input }) => name === "Bash" && JSON.stringify(input).includes("first "));
+  assertEquals(calls.length, names.length);
+  for (const { id } of calls) {
+    const told = frames.flatMap((frame) => {
+      if (isOutput(frame)) return frame.tool_use_id === id ? "output" : [];
+      return blocksOf(frame.message).filter((block) => block.id === id || block.tool_use_id === id)
+        .map(({ type }) => type);
+    });
+    assertEquals([...new Set(told)], ["tool_use", "output", "tool_result"]);
+    assertEquals([told.at(0), told.at(-1)], ["tool_use", "tool_result"]);
+  }
 });
-
-forEachVersion(
-  "--shell-output tells it while the command runs, and subagents' too",
-  async (real) => {
-    const names = ["own", "inner"];
-    const [own = "", inner = ""] = names.map((name) => `[[bash ${patient(name)}]]`);
-    const prompt = `Work. ${own} [[${subagent(`Look. ${inner} [[say done]]`)}]] [[say done]]`;
-    const { code, stdout, stderr } = await real.start([...SHELL_OUTPUT, prompt], {
-      // Before its file is there, a command does not end.
-      onStdout: (text) => {
-        for (const name of names) {
-          if (text.includes(`"first ${name}\\n"`)) {
-            Deno.writeTextFileSync(`${real.home.project}/${name}`, "");
-          }
-        }
-      },
-    }).ended;
-    assertEquals(code, 0, stderr);
-    const frames = parseFrames(stdout);
-    assertEquals(outputsOf(frames), names.map((name) => `first ${name}\nsecond`));
-    const calls = frames.flatMap(({ message }) => blocksOf(message))
-      .filter(({ type, name }) => type === "tool_use" && name === "Bash");
-    for (const { id } of calls) {
-      const told = frames.flatMap((frame) => {
-        if (isOutput(frame)) return frame.tool_use_id === id ? "output" : [];
-        return blocksOf(frame.message).filter((block) =>
-          block.id === id || block.tool_use_id === id
-        ).map(({ type }) => type);
-      });
-      assertEquals([...new Set(told)], ["tool_use", "output", "tool_result"]);
-      assertEquals([told.at(0), told.at(-1)], ["tool_use", "tool_result"]);
-    }
-  },
-);
 
 forNewestVersion(
   "SIGTERM ends a running tool too, keeps the text before it and what it wrote, and leaves nothing",

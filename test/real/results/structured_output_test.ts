@@ -112,15 +112,25 @@ forEarlierVersions(
   "--json-schema: answers are checked, asked for again and given as by claude -p",
   async (real) => {
     const env = LIMITED;
-    // One after the other: so many at once would be late with the tool.
-    for (const prompt of ["mended", "forgotten", "reminded", "hopeless"]) {
-      const args = [...STREAM_FORMAT, ...WITH_SCHEMA, "--", prompt];
-      const ours = await real.print(args, { env });
-      const theirs = await real.claudeP(args, { env, recorded: `structured_output/${prompt}` });
-      const code = prompt === "hopeless" ? 1 : 0;
-      assertEquals([ours.code, theirs.code], [code, code], `${prompt}: ${ours.stderr}`);
-      assertSame([parseFrames(ours.stdout), parseFrames(theirs.stdout)], prompt);
-    }
+    const args = [...STREAM_FORMAT, ...WITH_SCHEMA, "--", "hopeless"];
+    const ours = await real.print(args, { env });
+    const theirs = await real.claudeP(args, { env, recorded: "structured_output/hopeless" });
+    assertEquals([ours.code, theirs.code], [1, 1], ours.stderr);
+    assertSame([parseFrames(ours.stdout), parseFrames(theirs.stdout)], "hopeless");
+    const script = async ({ say, heard }: Caller) => {
+      for (const [at, prompt] of ["mended", "forgotten", "reminded"].entries()) {
+        await say(prompt);
+        await heard('"type":"result"', at + 1);
+      }
+    };
+    const held = await hold(real, script, WITH_SCHEMA);
+    const expected = await asRecorded(
+      real,
+      "structured_output/said",
+      () => holdWithClaude(real, script, WITH_SCHEMA),
+    );
+    assertEquals([held.code, expected.code], [0, 0], held.stderr);
+    assertSame([parseFrames(held.stdout), parseFrames(expected.stdout)], "mended, and so on");
     assertToolIsSame(real);
   },
   { api: { reply } },

@@ -50,12 +50,7 @@ const awkward = (bytes: number): string =>
     "  \n\n",
   ].join("\n");
 
-const AWKWARD_BEGINNINGS = [
-  "//x",
-  "!touch pressed",
-  "?",
-  "--help -p -- \\",
-];
+const AWKWARD_BEGINNINGS = ["//x", "!touch pressed"];
 
 forEachVersion("an awkward prompt of more than 1 MB reaches the API as it is", async (real) => {
   const prompt = awkward(1024 * 1024);
@@ -92,7 +87,7 @@ forNewestVersion(
   "a prompt with characters that may be altered, of the argument and stdin, is exact",
   async (real) => {
     const stdin = ALTERED.join("\n");
-    assertEquals(await received(real, { stdin }, ["-p", "argument"]), `argument\n${stdin}`);
+    assertEquals(await received(real, { stdin }, ["-p", "?"]), `?\n${stdin}`);
   },
 );
 
@@ -104,7 +99,7 @@ forNewestVersion("a prompt that is too long for its one exact way in is refused"
   const result = parseObject(run.stdout);
   assertEquals(result.subtype, "internal_error");
   assertEquals(result.result, undefined, "no answer to another prompt");
-  const exact = prompt.slice(2000);
+  const exact = `--help -p -- \\ ${prompt.slice(2000)}`;
   assertEquals(await received(real, { stdin: exact }), exact);
 });
 

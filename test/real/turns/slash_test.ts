@@ -24,12 +24,12 @@ const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout
 /** Text wherever it comes in, which the other one takes for text too. */
 const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
 /** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
-const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "/ logout", "/nonsense x", "!ls\ufe0f\r\n"];
+const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "!ls\ufe0f\r\n"];
 const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
 const REFUSED = ["/heapdump", "/config x=y", "/daemon"];
 /** What a headless Claude Code answers, which asks no model and leaves nothing either: alone, and in a conversation. */
 const ASKED_ALONE = "/cost";
-const ASKED = ["/config", "/context x", "/clear"];
+const ASKED = ["/config", "/clear"];
 
 forEachVersion("no spelling of a command gets at the login or at a file", async (real) => {
   const isLiteral = !isVersionAtLeast(real.version, "2.1.330");
