@@ -16,6 +16,8 @@ export interface Known {
   readonly probes: ReadonlySet<string>;
   /** Pieces by sort and name. */
   readonly shapes: ReadonlyMap<string, KnownShape>;
+  /** The fields that any line of a transcript has had: recordings do not keep all of those around attachments. */
+  readonly fieldsOfLines: ReadonlySet<string>;
 }
 
 /** A piece in all recordings. */
@@ -38,23 +40,30 @@ export function shapeKey({ sort, name }: Pick<Piece, "sort" | "name">): string {
 }
 
 /** Reads what is known. */
-export function readKnown({ versions, probes, shapes }: KnownFile): Known {
+export function readKnown({ versions, probes, shapes: texts }: KnownFile): Known {
+  const shapes = readShapes(texts);
+  const lines = [...shapes].filter(([key]) => key.startsWith("line "));
   return {
     versions,
     probes: new Set(probes),
-    shapes: new Map(
-      Object.entries(shapes).map(([key, texts]) => {
-        const byVersion = new Map(
-          Object.entries(texts).map(([version, text]) => [version, fieldsIn(text)]),
-        );
-        const ever = [...byVersion.values()].flatMap(({ always, sometimes }) => [
-          ...always,
-          ...sometimes,
-        ]);
-        return [key, { ever: new Set(ever), byVersion }];
-      }),
-    ),
+    shapes,
+    fieldsOfLines: new Set(lines.flatMap(([, { ever }]) => [...ever])),
   };
+}
+
+function readShapes(shapes: KnownFile["shapes"]): Known["shapes"] {
+  return new Map(
+    Object.entries(shapes).map(([key, texts]) => {
+      const byVersion = new Map(
+        Object.entries(texts).map(([version, text]) => [version, fieldsIn(text)]),
+      );
+      const ever = [...byVersion.values()].flatMap(({ always, sometimes }) => [
+        ...always,
+        ...sometimes,
+      ]);
+      return [key, { ever: new Set(ever), byVersion }];
+    }),
+  );
 }
 
 function fieldsIn(text: string): KnownFields {

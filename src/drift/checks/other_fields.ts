@@ -8,12 +8,15 @@ export function otherFields(
   { known, version }: { readonly known: Known; readonly version: string | undefined },
 ): readonly Found[] {
   const ever = known.shapes.get(shapeKey(piece))?.ever;
-  // Of what is known by its name alone nothing can be said.
-  if (ever === undefined || ever.size === 0) return [];
+  // Of what is known by its name alone nothing can be said: of some attachments recordings keep no more.
+  if (ever === undefined || [...ever].every((field) => field === "type")) return [];
+  const isAttached = piece.sort === "line" && piece.name.startsWith("attachment/");
+  const isNew = (field: string) =>
+    !ever.has(field) && !(isAttached && known.fieldsOfLines.has(field));
   const where = piece.sort === "part" ? piece.name : `${piece.sort} ${piece.name}`;
   const has = new Set(piece.fields);
   return [
-    ...piece.fields.filter((field) => !ever.has(field))
+    ...piece.fields.filter(isNew)
       .map((what) => ({ check: "field new", where, what }) as const),
     ...[...needed(known, piece, version)].filter((field) => !has.has(field))
       .map((what) => ({ check: "field gone", where, what }) as const),

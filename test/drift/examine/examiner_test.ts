@@ -17,7 +17,9 @@ const KNOWN = readKnown({
       "2.1.330": "cwd session_id subtype type",
     },
     "hook Stop": { "2.1.330": "session_id" },
-    "line user": { "2.1.330": "message type" },
+    "line attachment/skill_listing": { "2.1.330": "attachment type" },
+    "line user": { "2.1.330": "message type uuid?" },
+    "part attachment/skill_listing": { "2.1.330": "type" },
     "part message of assistant": { "2.1.330": "content id model" },
     "part message of user": { "2.1.330": "content role?" },
     "status idle": { "2.1.330": "" },
@@ -149,6 +151,11 @@ Deno.test("hooks, lines, statuses and the API's events on a cast", () => {
   ]);
   assertEquals(said({ type: "subagent", line: { type: "user", message: 1 } }), [
     "frame rejected | line user | it does not look as such a line has to",
+  ]);
+  const attached = { type: "attachment", attachment: { type: "skill_listing", names: [] } };
+  assertEquals(said({ type: "transcript", line: { ...attached, uuid: "u" } }), []);
+  assertEquals(said({ type: "transcript", line: { ...attached, mood: "good" } }), [
+    "field new | line attachment/skill_listing | mood",
   ]);
   assertEquals(said({ type: "status", status: "idle" }), []);
   assertEquals(said({ type: "status", status: "bored" }), ["type unknown | status | bored"]);

@@ -106,7 +106,9 @@ Deno.test("the Agent SDK for TypeScript declares what is recorded", async () => 
   assert(sdk.kind === "typescript");
   const { names, found } = await look(sdk, [`${RECORDINGS}runs`]);
   assertEquals(names, ["@anthropic-ai/claude-agent-sdk of an unknown version"]);
-  assertEquals(found, []);
+  // A run that fails before it has asked a model does not know which one it would be.
+  const known = /^field gone \| frame system\/init \| model \| \d+$/u;
+  assertEquals(found.filter((told) => !known.test(told)), []);
 });
 
 Deno.test("SDKs are found in node_modules above and in the virtual environment, and in no other place", async () => {
