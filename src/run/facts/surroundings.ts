@@ -25,12 +25,9 @@ const FOLDERS = ["rules", "output-styles"];
 /** Where an administrator's instructions are. */
 const MANAGED = "/etc/claude-code";
 
-/** How many files a name in instructions may lead through, as in Claude Code, and the most that is read of one. */
-const MAX_IMPORTS = 5;
-const MAX_BYTES = 1_000_000;
-
-/** The most files that are looked at. */
+/** The most files that are looked at, and the most that is read of one, in bytes. */
 const MAX_FILES = 1000;
+const MAX_BYTES = 1_000_000;
 
 /**
  * Remembers what a child that is started next reads of its surroundings.
@@ -60,7 +57,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     binary,
     ...instructionsOf(order, facts),
     `${userConfig.dir}/plugins/installed_plugins.json`,
-    `${memoryPathOf(facts)}MEMORY.md`,
+    `${memoryPathOf(facts)}/MEMORY.md`,
   ];
   return JSON.stringify({
     today: new Date().toDateString(),
@@ -69,73 +66,66 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     mcpServers,
     login: [login.kind, account],
     git: answers.map((answer) => answer?.stdout),
-    files: [...new Set(files)].map(stateOf),
+    files: statesOf(files, { home: env["HOME"] ?? "" }),
   });
 }
 
-/** The files from which instructions come, and those that these name. */
+/** Where instructions come from: files, and folders of them. */
 function instructionsOf(
-  { cwd, addDirs, env }: RunOrder,
+  { cwd, addDirs }: RunOrder,
   { userConfig, root }: RunFacts,
 ): readonly string[] {
-  const above: string[] = [];
-  for (let dir = realPath(cwd);; dir = parentOf(dir)) {
-    above.push(dir);
-    if (dir === "") break;
-  }
-  const added = addDirs.map((dir) => realPath(absolutePath(dir, cwd)));
-  const projects = [...new Set([...above, root, ...added])];
-  const own = [
+  const projects = new Set([root, ...addDirs.map((dir) => realPath(absolutePath(dir, cwd)))]);
+  for (let dir = realPath(cwd); dir !== ""; dir = parentOf(dir)) projects.add(dir);
+  projects.add("");
+  const configs = [userConfig.dir, `${MANAGED}/.claude`];
+  return [
     `${userConfig.dir}/CLAUDE.md`,
     `${MANAGED}/CLAUDE.md`,
-    ...projects.flatMap((dir) => INSTRUCTIONS.map((name) => `${dir}/${name}`)),
+    ...[...projects].flatMap((dir) => INSTRUCTIONS.map((name) => `${dir}/${name}`)),
+    ...[...configs, ...[...projects].map((dir) => `${dir}/.claude`)]
+      .flatMap((dir) => FOLDERS.map((name) => `${dir}/${name}`)),
   ];
-  const folders = [userConfig.dir, `${MANAGED}/.claude`, ...projects.map((dir) => `${dir}/.claude`)]
-    .flatMap((dir) => FOLDERS.map((name) => `${dir}/${name}`));
-  const files = [...own, ...folders.flatMap((folder) => filesBelow(folder))];
-  const imported = { home: env["HOME"] ?? "", depth: MAX_IMPORTS };
-  return [...files, ...files.flatMap((path) => importsOf(path, imported))].slice(0, MAX_FILES);
 }
 
-/** The files below a folder, links followed as Claude Code does. */
-function filesBelow(folder: string, depth = 0): readonly string[] {
-  return namesIn(folder).slice(0, MAX_FILES).flatMap((name) => {
-    const path = `${folder}/${name}`;
-    return name.includes(".") || depth >= MAX_IMPORTS
-      ? [path]
-      : [path, ...filesBelow(path, depth + 1)];
-  });
+/**
+ * What tells that files, those in folders, and those that instructions name by an `@` and a path are as they were. Of a
+ * project that has more of them than is looked at, or names them in circles, the first count.
+ */
+function statesOf(
+  paths: readonly string[],
+  { home }: { readonly home: string },
+): readonly (readonly unknown[])[] {
+  const states = new Map<string, readonly unknown[]>();
+  const queue = [...paths];
+  for (const path of queue) {
+    if (states.size >= MAX_FILES) break;
+    if (states.has(path)) continue;
+    const info = infoOf(path);
+    states.set(path, [path, info?.ino, info?.size, info?.mtime?.getTime(), info?.ctime?.getTime()]);
+    if (info?.isDirectory) {
+      queue.push(...namesIn(path).slice(0, MAX_FILES).map((name) => `${path}/${name}`));
+    } else if (info?.isFile && path.endsWith(".md")) queue.push(...namedIn(path, { home }));
+  }
+  return [...states.values()];
 }
 
-/** The files that instructions name by an `@` and a path, and those that these name in turn. */
-function importsOf(
-  path: string,
-  { home, depth }: { readonly home: string; readonly depth: number },
-): readonly string[] {
-  if (depth === 0) return [];
-  return [...textOf(path).matchAll(/(?<=^|\s)@([^\s@]+)/gu)].slice(0, MAX_FILES).flatMap(
-    ([, named = ""]) => {
-      const imported = absolutePath(named.replace(/^~(?=\/)/u, home), parentOf(path));
-      return [imported, ...importsOf(imported, { home, depth: depth - 1 })];
-    },
-  );
-}
-
-/** A text; nothing where there is none that is read. */
-function textOf(path: string): string {
+function infoOf(path: string): Deno.FileInfo | undefined {
   try {
-    return new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
+    return Deno.statSync(path);
   } catch {
-    return "";
+    return undefined;
   }
 }
 
-/** What tells that a file is still as it was. */
-function stateOf(path: string): readonly unknown[] {
+/** The files that instructions name. */
+function namedIn(path: string, { home }: { readonly home: string }): readonly string[] {
+  let text: string;
   try {
-    const { dev, ino, size, mtime, ctime } = Deno.statSync(path);
-    return [path, dev, ino, size, mtime?.getTime(), ctime?.getTime()];
+    text = new TextDecoder().decode(readRegularFile(path, { limit: MAX_BYTES }));
   } catch {
-    return [path];
+    return [];
   }
+  return [...text.matchAll(/(?<=^|\s)@([^\s@]+)/gu)].slice(0, MAX_FILES)
+    .map(([, named = ""]) => absolutePath(named.replace(/^~(?=\/)/u, home), parentOf(path)));
 }

@@ -62,3 +62,25 @@ Deno.test("whatever Claude Code reads at its start alone is noticed when it chan
     assertEquals(await isUpToDate().catch(() => false), what in NOTHING, what);
   }
 });
+
+Deno.test("instructions that name each other in circles, and folders that lead into themselves, come to an end", async () => {
+  await using home = await makeThrowawayHome();
+  const { project, env } = home;
+  const claudeBinary = `${home.path}/claude`;
+  await Deno.writeTextFile(claudeBinary, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n", {
+    mode: 0o755,
+  });
+  await Deno.mkdir(`${project}/.claude/rules`, { recursive: true });
+  for (let count = 0; count < 30; count++) {
+    await Deno.symlink(".", `${project}/.claude/rules/r${count}`);
+    const names = Array.from({ length: 30 }, (_, other) => `@c${other}.md @./c${other}.md`);
+    await Deno.writeTextFile(`${project}/c${count}.md`, names.join(" "));
+  }
+  await Deno.rename(`${project}/c0.md`, `${project}/CLAUDE.md`);
+  await Deno.symlink("/dev/zero", `${project}/c0.md`);
+  const order = { ...PLAIN_ORDER, env, cwd: project, claudeBinary };
+  const isUpToDate = await watchSurroundings(order);
+  assertEquals(await isUpToDate(), true);
+  await Deno.writeTextFile(`${project}/c1.md`, "");
+  assertEquals(await isUpToDate(), false);
+});
