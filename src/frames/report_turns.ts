@@ -2,6 +2,7 @@ import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { type Cost, costOfEntries } from "../transcript/cost.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { timesToFirst } from "./result/times_to_first.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
 import type { Turn } from "../transcript/turn.ts";
@@ -133,6 +134,10 @@ export function reportTurns(
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
       limits,
       streamed: state.streamed,
+      timesToFirst: timesToFirst(state.exact?.times, {
+        startedAt: state.options.startedAt,
+        promptAt: Date.parse(turn?.prompt?.timestamp ?? ""),
+      }),
       ...(outcome.kind === "answered" || outcome.kind === "error_max_turns" ||
           outcome.kind === "error_max_budget_usd" ||
           outcome.kind === "error_max_structured_output_retries" || ending.kind === "settled"
@@ -163,6 +168,7 @@ export function reportTurns(
         ? { results: turns.length }
         : { locals: locals + (isTold ? 0 : 1) }),
       ...(state.streamed === undefined ? {} : { streamed: [] }),
+      ...(state.exact === undefined ? {} : { exact: { ...state.exact, times: undefined } }),
       taken: [],
       endedAt: at,
       paidBefore: facts.cost?.totalUsd ?? state.paidBefore,

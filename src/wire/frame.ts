@@ -404,6 +404,22 @@ export interface SessionTitleFrame extends AnyFrame {
   readonly title: string;
 }
 
+/** How much has been thought in the block of thoughts under way, an estimate. */
+export interface ThinkingTokensFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "thinking_tokens";
+  /** The session. */
+  readonly session_id: string;
+  /** In the block so far. */
+  readonly estimated_tokens: number;
+  /** Since the frame before. */
+  readonly estimated_tokens_delta: number;
+  /** The message that the model thinks about, if its sender gave it an id. */
+  readonly user_message_uuid?: string;
+}
+
 /** What is neither said by the model nor told to it. */
 export type SystemFrame =
   | SessionStateFrame
@@ -423,6 +439,7 @@ export type SystemFrame =
   | HookResponseFrame
   | NotificationFrame
   | SessionTitleFrame
+  | ThinkingTokensFrame
   | ShellOutputFrame;
 
 /** One block of an answer. */

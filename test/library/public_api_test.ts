@@ -85,6 +85,7 @@ Deno.test("the library exports what it always has", async () => {
     "TaskProgressFrame",
     "TaskStartedFrame",
     "TaskUpdatedFrame",
+    "ThinkingTokensFrame",
     "TranscriptMirrorFrame",
     "TurnResult",
     "UsedLimit",

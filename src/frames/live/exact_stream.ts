@@ -19,6 +19,9 @@ import { isAfterOutput, isOfOutput } from "./output_result.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
 import { say } from "../telling/saying.ts";
+import { systemFrame } from "../single/system_frame.ts";
+import { askedBy } from "../result/result_frame.ts";
+import { thinkingEstimate } from "./thinking_estimate.ts";
 
 /** Takes a part of the API's stream. */
 export function hearStream(
@@ -80,19 +83,22 @@ function tellPart(state: FramesState, { at, request, part }: HeardPart): Told {
 }
 
 function tellEvent(
-  state: FramesState,
+  before: FramesState,
   { at, request, event }: {
     readonly at: number;
     readonly request: number;
     readonly event: StreamEvent;
   },
 ): Told {
-  const { open, askedAt, calls } = state.exact ?? NO_STREAM;
+  const { open, askedAt, calls } = before.exact ?? NO_STREAM;
+  const state = open?.request === request ? timed(before, { at, event }) : before;
   if (event.type === "message_start") {
     const { message } = event;
     const id = isJsonObject(message) && typeof message["id"] === "string" ? message["id"] : "";
     const asked = askedAt.get(request);
-    const next = withOpen(withStreamed(state, id), {
+    const times = state.exact?.times ??
+      (asked === undefined ? undefined : { askedAt: asked, begunAt: at });
+    const next = withOpen(withStreamed(changed(state, { times }), id), {
       request,
       id,
       begun: 0,
@@ -120,7 +126,7 @@ function tellEvent(
         : {};
       return and(
         flush(withOpen(next, { ...open, ...output, begun: open.begun + 1 })),
-        (state) => sayEvent(state, event),
+        (state) => sayEvent(changed(state, { thought: 0 }), event),
       );
     }
     case "content_block_stop":
@@ -134,8 +140,39 @@ function tellEvent(
     case "error":
       return release(broken(state, open));
     default:
-      return and(flush(state), (state) => sayEvent(state, event));
+      return and(
+        and(flush(state), (state) => tellThinking(state, event)),
+        (state) => sayEvent(state, event),
+      );
   }
+}
+
+/** Notes when the first block of the first answer began, and when it was whole. */
+function timed(
+  state: FramesState,
+  { at, event: { type } }: { readonly at: number; readonly event: StreamEvent },
+): FramesState {
+  const { times } = state.exact ?? NO_STREAM;
+  if (times === undefined) return state;
+  if (type === "content_block_start" && times.contentAt === undefined) {
+    return changed(state, { times: { ...times, contentAt: at } });
+  }
+  return type === "content_block_stop" && times.wholeAt === undefined
+    ? changed(state, { times: { ...times, wholeAt: at } })
+    : state;
+}
+
+/** Says how much has been thought, ahead of the thoughts. */
+function tellThinking(state: FramesState, event: StreamEvent): Told {
+  const { estimate, said } = thinkingEstimate((state.exact ?? NO_STREAM).thought, event);
+  const next = changed(state, { thought: estimate });
+  if (said === undefined) return told(next);
+  const { user_message_uuid } = isVersionAtLeast(state.version ?? "", "2.1.330")
+    ? askedBy(state.taken)
+    : {};
+  return say(next, (context) => [
+    systemFrame("thinking_tokens", { ...said, user_message_uuid }, context),
+  ]);
 }
 
 /** The stream of an answer breaks off: a block under way ends there, and since 2.1.330 it is said where. */

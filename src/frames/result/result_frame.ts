@@ -9,6 +9,7 @@ import { type FastMode, fastModeOf } from "./fast_mode.ts";
 import { modelLimits } from "./model_limits.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
+import type { TimesToFirst } from "./times_to_first.ts";
 import { type SubagentStats, subagentStats } from "./subagent_stats.ts";
 import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
 
@@ -46,6 +47,8 @@ export interface ResultFacts {
   readonly subagents?: SubagentStats;
   /** The ids of the answers that were told as they were written; absent where none are. */
   readonly streamed?: readonly string[] | undefined;
+  /** When the first of the answer came, where the stream of the API was heard. */
+  readonly timesToFirst?: TimesToFirst;
   /** How `system/init` has told of fast mode. */
   readonly fastMode?: FastMode | undefined;
   /** What is left of limits. */
@@ -55,10 +58,10 @@ export interface ResultFacts {
 /**
  * Builds the last frame of a turn as `claude -p` of the version prints it, plus `claude_version` and `claude_limits`.
  *
- * Never printed, because only the child's request loop knows them: `ttft_ms`, `ttft_stream_ms`,
- * `time_to_request_ms`, `first_content_frame_ms`. `duration_ms` runs from the prompt's line to the
- * last message's. Without a cost, `total_cost_usd` is missing, `modelUsage` is empty and
- * `duration_api_ms` is 0, because readers insist on the key.
+ * When the first of an answer came (`ttft_ms` and its relatives) is printed where the stream of the
+ * API was heard. `duration_ms` runs from the prompt's line to the last message's. Without a cost,
+ * `total_cost_usd` is missing, `modelUsage` is empty and `duration_api_ms` is 0, because readers
+ * insist on the key.
  */
 export function resultFrame(facts: ResultFacts): ResultFrame {
   const { outcome, version, cost } = facts;
@@ -91,6 +94,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
       ? text
       : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],
+    ...(failure === undefined && !isError && outcome.kind !== "local" ? facts.timesToFirst : {}),
     stop_reason: turn?.stopReason ?? (outcome.kind === "answered" ? "end_turn" : null),
     session_id: turn?.sessionId ?? facts.sessionId,
     total_cost_usd: cost?.totalUsd,

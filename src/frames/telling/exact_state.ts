@@ -1,5 +1,6 @@
 import type { HeardLimits, StreamedPart } from "../../session/input.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
+import type { StreamTimes } from "../result/times_to_first.ts";
 
 /** What has to be remembered to say answers event by event, as the API streams them. */
 export interface ExactState {
@@ -17,6 +18,10 @@ export interface ExactState {
   readonly calls: ReadonlySet<string>;
   /** Whether the model has been told something since its last answer. */
   readonly fresh: boolean;
+  /** How much has been thought in the block under way, in tokens. */
+  readonly thought: number;
+  /** When the first answer since the last result came. */
+  readonly times?: StreamTimes | undefined;
 }
 
 /** A part of a stream, and when it was heard. */
@@ -50,4 +55,5 @@ export const NO_STREAM: ExactState = {
   limits: new Map(),
   calls: new Set(),
   fresh: true,
+  thought: 0,
 };

@@ -107,6 +107,42 @@ Deno.test("an answer is told event by event, and its frame before the end of its
   assertEquals(run.frames[1]?.["api_message_id"], "m");
 });
 
+Deno.test("how much has been thought is told ahead of each thought, and the first of an answer is timed", () => {
+  const run = startTelling({ partial: "exact" });
+  const timestamp = new Date(40).toISOString();
+  run.push({ version: VERSION, type: "user", uuid: "p", message: { content: "Hi" }, timestamp });
+  run.begin();
+  run.frames.length = 0;
+  asks(run, 1, 100);
+  const thought = (thinking: string): StreamEvent => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "thinking_delta", thinking },
+  });
+  streams(run, 1, { ...start("m"), at: 130 }, { ...block(0, { type: "thinking" }), at: 140 });
+  streams(run, 1, thought("one two "), thought("three"), { ...stop(0), at: 160 });
+  streams(run, 1, { ...block(1, EMPTY), at: 170 }, delta(1, "x"), stop(1), ...over);
+  ends(run, 1);
+  run.push(line("m", { type: "thinking", thinking: "one two three", signature: "" }));
+  run.push(line("m", { type: "text", text: "x" }));
+  assertEquals(outline(run.frames).slice(2, 7), [
+    "content_block_start 0",
+    "system/thinking_tokens",
+    "content_block_delta 0",
+    "system/thinking_tokens",
+    "content_block_delta 0",
+  ]);
+  const counts = run.frames.filter(({ subtype }) => subtype === "thinking_tokens")
+    .map((frame) => [frame["estimated_tokens"], frame["estimated_tokens_delta"]]);
+  assertEquals(counts, [[2, 2], [4, 2]]);
+  assertEquals(run.state().exact?.times, {
+    askedAt: 100,
+    begunAt: 130,
+    contentAt: 140,
+    wholeAt: 160,
+  });
+});
+
 Deno.test("what the API says of limits is told after an answer, and again where it is something else", () => {
   const run = begun();
   const answers = (request: number, reset: string) => {

@@ -12,7 +12,7 @@ function eventOf({ type, event }: JsonObject): JsonObject {
   return type === "stream_event" ? event as JsonObject : {};
 }
 
-/** Frames that only the request loop of `claude -p` can print. */
+/** Frames that only somebody can print who hears the API. */
 const OF_PRINT_MODE = ["rate_limit_event", "thinking_tokens"];
 
 /**
@@ -61,14 +61,18 @@ function streamed(frames: readonly JsonObject[]): readonly unknown[] {
   let answer: unknown[] = [];
   for (const frame of frames) {
     const { type, subtype, message } = frame;
-    if (OF_PRINT_MODE.includes(`${subtype ?? type}`)) continue;
+    if (type === "rate_limit_event") continue;
     const event = JSON.stringify(
       eventOf(frame),
       (key, value) => ["id", "signature"].includes(key) ? "" : value,
     );
     const blocks = blocksOf(message)
       .map(({ id: _, signature: __, tool_use_id: ___, ...block }) => block);
-    const keys = type === "stream_event" ? Object.keys(frame) : [];
+    const keys = type === "stream_event"
+      ? Object.keys(frame)
+      : subtype === "thinking_tokens"
+      ? [frame["estimated_tokens"], frame["estimated_tokens_delta"]]
+      : [];
     if (type === "assistant") answer.push(blocks);
     else told.push([type, subtype, event, blocks, keys]);
     if (eventOf(frame)["type"] === "message_delta") {
@@ -118,6 +122,10 @@ forEachVersion("answers are told as they are written, in the frames of claude -p
     );
   assertEquals(limits(exactly), limits(expected), "what the API says of limits");
   assertEquals(limits(exactly).length, 1);
+  const own = ["claude_version", "claude_limits"];
+  const fields = (frames: readonly JsonObject[]) =>
+    Object.keys(frames.at(-1) ?? {}).filter((name) => !own.includes(name)).toSorted();
+  assertEquals(fields(exactly), fields(expected), "when the first of the answer came");
   const logins = new Set(real.api.turns.map(({ headers }) => headers["authorization"]));
   assertEquals(logins.size, 1);
 

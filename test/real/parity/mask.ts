@@ -24,16 +24,16 @@ export interface Masked {
 
 /** Frames that are left out, by type, subtype and status, and why. */
 const FRAMES: Readonly<Record<string, string>> = {
-  "system/thinking_tokens": "estimates of the stream of thinking, which only the request loop sees",
+  "system/thinking_tokens": "estimates of the stream of thinking, which takes --exact-stream",
   "system/api_retry 401": "a login that is refreshed is tried again, which no log tells",
   "rate_limit_event": "headers of answers, which only the request loop sees",
 };
 
 /** Fields that are left out, by frame and path, where `*` is any of them, and why. */
 const FIELDS: Readonly<Record<string, string>> = {
-  "result.ttft_ms": "when the first token came, only the request loop knows",
+  "result.ttft_ms": "when the first token came, which takes --exact-stream",
   "result.ttft_stream_ms": "the same",
-  "result.time_to_request_ms": "when the request went out, only the request loop knows",
+  "result.time_to_request_ms": "when the request went out, which takes it too",
   "result.first_content_frame_ms": "the same",
   "result.request_sent_wall_ms": "the same",
   "stream_event.ttft_ms": "the same",
