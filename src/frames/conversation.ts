@@ -152,7 +152,7 @@ function advanceBoth(before: ConversationState, input: Input): ConversationStep 
     ...(input.type === "exit" ? { exit: input } : {}),
   };
   let next = withReports(state, said.frames);
-  next = { ...next, effects: [...next.effects, ...said.effects] };
+  if (said.effects.length > 0) next = { ...next, effects: [...next.effects, ...said.effects] };
   for (const effect of session.effects) {
     next = and(next, (state) => carryOut(state, { effect, at: input.at }));
   }
@@ -224,6 +224,8 @@ function carryOut(
 function withReports(state: ConversationState, frames: readonly Frame[]): ConversationStep {
   const { reports, shellOrders } = state.frames;
   const isQuiet = reports.length + shellOrders.length === 0;
+  // So it is with most inputs.
+  if (isQuiet && frames.length === 0) return { state, effects: [] };
   return {
     state: isQuiet
       ? state

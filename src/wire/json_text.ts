@@ -3,6 +3,7 @@ const DEEPEST = 500;
 
 /** Whether a JSON text is nested so deeply that what becomes of it could not be walked over, or written again. */
 export function isTooDeep(json: string): boolean {
+  if (!hasManyOpenings(json)) return false;
   let depth = 0;
   let isString = false;
   for (let at = 0; at < json.length; at++) {
@@ -17,6 +18,19 @@ export function isTooDeep(json: string): boolean {
       if (depth > DEEPEST) return true;
     } else if (character === "}" || character === "]") {
       depth--;
+    }
+  }
+  return false;
+}
+
+/** Whether a text opens enough objects and arrays to be too deep, those within strings included: that is seen faster. */
+function hasManyOpenings(json: string): boolean {
+  if (json.length <= DEEPEST) return false;
+  let count = 0;
+  for (const opening of ["{", "["]) {
+    for (let at = json.indexOf(opening); at !== -1; at = json.indexOf(opening, at + 1)) {
+      count++;
+      if (count > DEEPEST) return true;
     }
   }
   return false;

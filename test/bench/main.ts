@@ -7,6 +7,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import type { ClaudeVersion } from "../../fixtures/programs/claude_binary.ts";
 import { pythonVersion } from "./bare_tui.ts";
+import { measureCast } from "./cast.ts";
 import { measureCost } from "./cost.ts";
 import { measureExecutable } from "./executable.ts";
 import { measureFlood } from "./flood.ts";
@@ -27,7 +28,7 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, warm, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay or executable; may be given several times
+  --only PART   wall, warm, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
@@ -44,6 +45,7 @@ const PARTS = {
   cost: measureCost,
   relay: measureRelay,
   replay: measureReplay,
+  cast: measureCast,
   executable: measureExecutable,
 } as const;
 type Part = keyof typeof PARTS;

@@ -14,7 +14,11 @@ const SIZE = /^([1-9]\d{0,3})x([1-9]\d{0,3})$/u;
 /** No run lasts 30 years; larger numbers are not exact, or none. */
 const LATEST_MS = 1e12;
 
-const eventSchema = z.tuple([z.number(), z.string(), z.string()]);
+/** Written out, as a long cast has a million of them. */
+function isEvent(value: unknown): value is readonly [number, string, string] {
+  return Array.isArray(value) && value.length === 3 && typeof value[0] === "number" &&
+    typeof value[1] === "string" && typeof value[2] === "string";
+}
 
 /**
  * Reads the text of a cast's file.
@@ -85,9 +89,8 @@ export function parseEvent(
     readonly last: number;
   },
 ): Omit<CastEvent, "code"> & { readonly code: string } {
-  const event = eventSchema.safeParse(value);
-  if (!event.success) throw damagedLine(number, { path, what: "it is no event of a cast" });
-  const [seconds, code, data] = event.data;
+  if (!isEvent(value)) throw damagedLine(number, { path, what: "it is no event of a cast" });
+  const [seconds, code, data] = value;
   const at = Math.round(seconds * 1e6) / 1e3;
   if (!(at >= last)) {
     throw damagedLine(number, { path, what: "it is earlier than the line before" });

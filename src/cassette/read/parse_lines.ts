@@ -20,7 +20,7 @@ export function parseLines(
 ): readonly ParsedLine[] {
   const lines = text.split("\n");
   return lines.flatMap((line, index) =>
-    parseLine(line, { ...options, number: index + 1, isLast: index === lines.length - 1 })
+    parseLine(line, { ...options, number: index + 1, isLast: index === lines.length - 1 }) ?? []
   );
 }
 
@@ -28,7 +28,7 @@ export function parseLines(
  * Reads one of these lines.
  *
  * @param options.isLast whether no line ends behind it
- * @returns none for an empty line
+ * @returns undefined for an empty line
  * @throws {CliError} as `parseLines()` does
  */
 export function parseLine(
@@ -38,11 +38,11 @@ export function parseLine(
     readonly isLast: boolean;
     readonly path: string;
   },
-): readonly ParsedLine[] {
-  if (line.trim() === "") return [];
+): ParsedLine | undefined {
+  if (line.trim() === "") return undefined;
   if (isTooDeep(line)) throw damagedLine(number, { path, what: "it is nested too deeply" });
   try {
-    return [{ number, value: JSON.parse(line) }];
+    return { number, value: JSON.parse(line) };
   } catch (cause) {
     if (!isLast) throw damagedLine(number, { path, what: "it is not JSON", cause });
     throw new CliError(`Cannot read line ${number} of ${path}: it was cut short`, {

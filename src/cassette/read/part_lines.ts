@@ -36,13 +36,13 @@ function* linesBehind(
   { path, onBytes = () => {}, onDamage }: LineOptions & { readonly path: string },
 ): Generator<ParsedLine, undefined> {
   const splitter = createLineSplitter();
-  const read = (line: string, number: number, isLast: boolean): readonly ParsedLine[] => {
+  const read = (line: string, number: number, isLast: boolean): ParsedLine | undefined => {
     try {
       return parseLine(line, { number, path, isLast });
     } catch (error) {
       if (onDamage === undefined || !(error instanceof CliError)) throw error;
       onDamage(error, number);
-      return [];
+      return undefined;
     }
   };
   let number = 0;
@@ -54,7 +54,8 @@ function* linesBehind(
     for (const line of splitter.push(chunk)) {
       number++;
       pending = 0;
-      yield* read(line, number, false);
+      const parsed = read(line, number, false);
+      if (parsed !== undefined) yield parsed;
     }
     pending += chunk.length;
     if (pending > LONGEST_LINE) {
@@ -62,6 +63,7 @@ function* linesBehind(
     }
     chunk = readPart(path, { limit: Infinity, from, most: CHUNK }) ?? new Uint8Array();
   }
-  yield* read(splitter.remainder(), number + 1, true);
+  const last = read(splitter.remainder(), number + 1, true);
+  if (last !== undefined) yield last;
   return undefined;
 }

@@ -14,10 +14,11 @@ export interface CastStep {
 
 /** A recorded session, input by input. */
 export function* castSteps({ header, events }: PlayedCast): Generator<CastStep> {
+  const encode = slabEncoder();
   let last: { input: Input; effects: OuterEffect[]; goesOn: boolean } | undefined;
   for (const input of firstInputs(header)) yield { input, effects: [], goesOn: false };
   for (const event of events) {
-    const input = inputOf(event);
+    const input = inputOf(event, encode);
     const effect = effectOf(event);
     if (input !== undefined) {
       if (last !== undefined) yield last;
@@ -48,8 +49,34 @@ function firstInputs({ claude_print: { first } }: CastHeader): readonly Input[] 
     : [{ at: 0, type: "message", message: first }, { at: 0, type: "closed" }];
 }
 
-function inputOf({ at, code, data }: CastEvent): Input | undefined {
-  if (code === "o") return { at, type: "terminal", bytes: new TextEncoder().encode(data) };
+/** The size of a piece of memory that many texts share, in bytes. */
+const SLAB = 256 * 1024;
+
+/** Encodes texts into memory that many of them share: to have some for each takes longer than to fill it. */
+function slabEncoder(): (text: string) => Uint8Array {
+  const encoder = new TextEncoder();
+  let slab = new Uint8Array(SLAB);
+  let used = 0;
+  return (text) => {
+    // No character takes more than three bytes for each of its code units.
+    const most = 3 * text.length;
+    if (most > SLAB) return encoder.encode(text);
+    if (used + most > SLAB) {
+      slab = new Uint8Array(SLAB);
+      used = 0;
+    }
+    const room = slab.subarray(used);
+    const { written } = encoder.encodeInto(text, room);
+    used += written;
+    return room.subarray(0, written);
+  };
+}
+
+function inputOf(
+  { at, code, data }: CastEvent,
+  encode: (text: string) => Uint8Array,
+): Input | undefined {
+  if (code === "o") return { at, type: "terminal", bytes: encode(data) };
   return code === "h" ? playedInput(JSON.parse(data), at) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { TerminalToken } from "./terminal_scanner.ts";
 
-/** Parameters and final byte of the two spellings of DA1. */
-const DA1: readonly string[] = ["c", "0c"];
+/** Parameters of the two spellings of DA1. */
+const DA1: readonly string[] = ["", "0"];
 /** What a VT102 answers. */
 const DA1_REPLY = "\x1b[?6c";
 
@@ -15,7 +15,7 @@ const DA1_REPLY = "\x1b[?6c";
  */
 export function answerProbes(tokens: readonly TerminalToken[]): string {
   const asked = tokens.filter((token) =>
-    token.kind === "csi" && DA1.includes(token.parameters + token.final)
+    token.kind === "csi" && token.final === "c" && DA1.includes(token.parameters)
   );
   return DA1_REPLY.repeat(asked.length);
 }

@@ -30,6 +30,45 @@ const CAN = 0x18;
 const SUB = 0x1a;
 const STRING_INTRODUCERS = "]PX^_";
 
+/** Visible text, of which few look at the bytes: to cut them out takes longer than to find them. */
+class Text {
+  readonly kind = "text";
+  readonly #bytes: Uint8Array;
+  readonly #from: number;
+  readonly #to: number;
+
+  constructor(bytes: Uint8Array, from: number, to: number) {
+    this.#bytes = bytes;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(this.#from, this.#to);
+  }
+}
+
+/** All characters of ASCII. */
+const ASCII = Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code));
+
+/** The control sequence that begins at a byte, if it is one and is there to its end: most of what Claude Code writes is. */
+function wholeCsi(
+  bytes: Uint8Array,
+  from: number,
+): { readonly token: TerminalToken; readonly end: number } | undefined {
+  if (bytes[from + 1] !== 0x5b) return undefined;
+  let parameters = "";
+  for (let at = from + 2; at < bytes.length && parameters.length < MAX_COLLECTED; at++) {
+    const byte = bytes[at] as number;
+    if (byte >= 0x40 && byte <= 0x7e) {
+      return { token: { kind: "csi", parameters, final: ASCII[byte] as string }, end: at + 1 };
+    }
+    if (byte < 0x20 || byte > 0x7e) return undefined;
+    parameters += ASCII[byte];
+  }
+  return undefined;
+}
+
 /**
  * Splits terminal output into escape sequences and text, across any chunk boundary (ECMA-48).
  *
@@ -51,8 +90,14 @@ export function scanTerminal(
     if (mode === "ground") {
       const next = bytes.indexOf(ESC, at);
       const end = next < 0 ? bytes.length : next;
-      if (end > at) tokens.push({ kind: "text", bytes: bytes.subarray(at, end) });
+      if (end > at) tokens.push(new Text(bytes, at, end));
       if (next < 0) break;
+      const whole = wholeCsi(bytes, end);
+      if (whole !== undefined) {
+        tokens.push(whole.token);
+        at = whole.end;
+        continue;
+      }
       mode = "escape";
       collected = "";
       at = end + 1;
