@@ -1,47 +1,71 @@
+import { userInfo } from "node:os";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { foreignNames } from "../../fixtures/foreign_names.ts";
-import {
-  type Cassette,
-  CAST_FILE,
-  framesOn,
-  META_FILE,
-  TAPE_FILE,
-} from "../../src/cassette/cassette.ts";
+import { CLAUDE_VERSIONS, type ClaudeVersion } from "../../fixtures/programs/claude_binary.ts";
+import { FIXTURE_DIALOGS } from "../../fixtures/record/fixture_dialogs.ts";
+import { codeOf, type FixtureRun } from "../../fixtures/record/fixture_run.ts";
+import { FIXTURE_RUNS } from "../../fixtures/record/fixture_runs.ts";
+import { LARGEST_FIXTURE } from "../../fixtures/record/write_fixture.ts";
+import { type Cassette, framesOn } from "../../src/cassette/cassette.ts";
+import { castInputs } from "../../src/cassette/replay/cast_steps.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { compareFrames } from "../../src/cassette/replay/compare_frames.ts";
 import { type CassetteReplay, replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
+import { fold } from "../../src/frames/conversation.ts";
+import { DIALOGS } from "../../src/session/terminal/dialogs.ts";
 import type { AnyFrame } from "../../src/wire/frame.ts";
 import { RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 
-/** How each of the runs ends: its ending, its last result, its exit code. */
-const ENDS: Readonly<Record<string, readonly [string, string, number]>> = {
-  answer: ["answered", "success", 0],
-  "api-error": ["failed", "success", 75],
-  background: ["answered", "success", 0],
-  conversation: ["answered", "success", 0],
-  "denied-tool": ["answered", "success", 0],
-  followed: ["answered", "success", 0],
-  "max-turns": ["max-turns", "error_max_turns", 1],
-  resumed: ["answered", "success", 0],
-  retry: ["answered", "success", 0],
-  stopped: ["answered", "success", 0],
-  subagent: ["answered", "success", 0],
-  timeout: ["timeout", "timeout", 124],
-  tools: ["answered", "success", 0],
+/** How a run ends, and the subtype of its last result, where it is not answered. */
+const ENDS: Readonly<Record<string, readonly [ending: string, subtype: string]>> = {
+  budget: ["budget", "error_max_budget_usd"],
+  "dialog-configuration-error": ["dialog", "internal_error"],
+  "dialog-mcp-server": ["dialog", "internal_error"],
+  "dialog-mcp-servers": ["dialog", "internal_error"],
+  "dialog-permission": ["idle", "assistant_error"],
+  "dialog-permission-edit": ["idle", "assistant_error"],
+  "dialog-plan-exit": ["idle", "assistant_error"],
+  "dialog-question": ["idle", "assistant_error"],
+  "dialog-questions": ["idle", "assistant_error"],
+  "first-start-offline": ["exited", "internal_error"],
+  interrupted: ["interrupted", "interrupted"],
+  "max-turns": ["max-turns", "error_max_turns"],
+  timeout: ["timeout", "timeout"],
 };
+
+/** The dialogs that no run meets: a run never comes to where they are, or ends before. */
+const UNMET = ["first start", "login", "model switch", "rate limit"];
+
+/** The sizes of pieces in which all output is given again, in bytes. */
+const PIECES = [1, 3, 64, 1_000_000];
+
+const RECORDED = { ...FIXTURE_RUNS, ...FIXTURE_DIALOGS };
 
 /** The kinds of frame that the runs have between them. */
 const KINDS = [
   "assistant",
+  "control_request",
   "control_response",
+  "rate_limit_event",
+  "result/assistant_error",
   "result/error_during_execution",
+  "result/error_max_budget_usd",
   "result/error_max_turns",
+  "result/internal_error",
+  "result/interrupted",
   "result/success",
   "result/timeout",
+  "stream_event",
   "system/api_retry",
   "system/background_tasks_changed",
+  "system/hook_response",
+  "system/hook_started",
+  "system/informational",
   "system/init",
+  "system/model_refusal_no_fallback",
   "system/permission_denied",
+  "system/shell_output_delta",
+  "system/status",
   "system/task_notification",
   "system/task_progress",
   "system/task_started",
@@ -49,10 +73,9 @@ const KINDS = [
   "user",
 ];
 
-/** Largest cassette, and all of them together, in bytes. */
-const LARGEST = 96_000;
-const LARGEST_IN_ALL = 1_200_000;
-/** Most characters of a text in an input: what is longer is Claude Code's own. */
+/** Most bytes of all of them together. */
+const LARGEST_IN_ALL = 6_000_000;
+/** Most characters of a text in an input but for prompts: what is longer is Claude Code's own. */
 const LONGEST = 400;
 
 const exitCodeOf = ({ cast }: Cassette): unknown =>
@@ -61,41 +84,54 @@ const exitCodeOf = ({ cast }: Cassette): unknown =>
 
 for (const { name, cassette } of RECORDED_RUNS) {
   Deno.test(`${name} replays without a difference, however its output is cut`, () => {
+    const [version, what = ""] = name.split("/") as [ClaudeVersion, string];
+    const run = RECORDED[what];
+    assert(run !== undefined, `${what} is recorded by nobody`);
+    const exitCode = codeOf(run, version);
+    const failed = ["failed", "success"] as const;
+    const end = ENDS[what] ?? (exitCode === 0 ? ["answered", "success"] : failed);
     const { ending, result, differences } = replayCassette(cassette);
     assertEquals(
       [ending?.kind, result?.subtype, exitCodeOf(cassette), differences],
-      [...ENDS[name.replace(/.*\//u, "")] ?? [], []],
+      [...end, exitCode, []],
     );
-    for (const split of [1, 3, 64, 1_000_000]) {
+    for (const split of PIECES) {
       assertEquals(replayCassette(cassette, { split }).differences, [], `pieces of ${split}`);
     }
   });
 }
 
-Deno.test("the recorded runs are those of two versions, with every kind of frame", () => {
-  const names = ["2.1.197", "2.1.330"].flatMap((version) =>
-    Object.keys(ENDS).map((run) => `${version}/${run}`)
+Deno.test("all that is to be recorded of each version is there, with every kind of frame", () => {
+  const names = CLAUDE_VERSIONS.flatMap((version) =>
+    Object.entries<Pick<FixtureRun, "versions">>(RECORDED)
+      .filter(([, { versions }]) => versions?.includes(version) ?? true)
+      .map(([name]) => `${version}/${name}`)
   );
-  assertEquals(RECORDED_RUNS.map(({ name }) => name), names);
+  assertEquals(RECORDED_RUNS.map(({ name }) => name), names.toSorted());
   assertEquals([...firstOfEachKind().keys()].sort(), KINDS);
+});
+
+Deno.test("every dialog that a run can meet is in a recorded one", () => {
+  const met = RECORDED_RUNS.flatMap(({ cassette }) => dialogsOf(cassette));
+  const all = DIALOGS.map(({ name }) => name).filter((name) => !UNMET.includes(name));
+  assertEquals([...new Set(met)].toSorted(), [...new Set(all)].toSorted());
 });
 
 Deno.test("the recorded runs are small, and name no machine, no user and no secret", () => {
   let all = 0;
   for (const { name, folder, cassette } of RECORDED_RUNS) {
-    const text = [CAST_FILE, META_FILE, TAPE_FILE].map((file) =>
-      Deno.readTextFileSync(`${folder}/${file}`)
-    )
-      .join("");
+    const text = filesBelow(folder).map((file) => Deno.readTextFileSync(file)).join("");
     const { length } = new TextEncoder().encode(text);
-    assert(length <= LARGEST, `${name} has ${length} bytes`);
+    assert(length <= LARGEST_FIXTURE, `${name} has ${length} bytes`);
     all += length;
     assertEquals(foreignNames(text), [], name);
+    assertEquals(namesOfThisMachine(text), [], name);
     assert(!text.includes("system-reminder"), name);
     for (const { code, data } of cassette.cast.events) {
       if (code !== "h") continue;
       for (const text of textsIn(JSON.parse(data))) {
-        assert(text.length <= LONGEST, `${name} has a long text: ${text}`);
+        const isOurs = text.length <= LONGEST || /^Line 1\b.*\n|^\s*line 1\n/u.test(text);
+        assert(isOurs, `${name} has a long text: ${text}`);
       }
     }
   }
@@ -158,6 +194,38 @@ Deno.test("a replay notices another exit code, another sentence on stderr and an
   );
   assertStringIncludes(suggestion, "with other details");
 });
+
+/** The dialogs that a run has answered, or has ended for. */
+function dialogsOf({ cast }: Cassette): readonly string[] {
+  const met: string[] = [];
+  fold(cast.header.claude_print.conversation, castInputs(cast), {
+    onInput: () => {},
+    onEffect: (effect) => {
+      if (effect.type === "trace") met.push(...effect.text.match(/(?<=^dialog ")[^"]+/u) ?? []);
+      if (effect.type === "end" && effect.ending.kind === "dialog") {
+        met.push(effect.ending.name ?? "unknown");
+      }
+    },
+  });
+  return met;
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${folder}/${name}`) : [`${folder}/${name}`]
+  );
+}
+
+/** Words that name no particular user. */
+const ANYBODY = ["root", "user", "runner", "home"];
+
+/** What of this machine is named, which may be the one that has recorded: its host, its user, and where that is at home. */
+function namesOfThisMachine(text: string): readonly string[] {
+  const { username, homedir } = userInfo();
+  return [Deno.hostname(), username, homedir].filter((name) =>
+    name.length > 2 && !ANYBODY.includes(name) && text.includes(name)
+  );
+}
 
 /** Where a kind of frame is first found. */
 interface Found {

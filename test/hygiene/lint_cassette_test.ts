@@ -100,8 +100,9 @@ Deno.test("a secret that was left is told by its place, whatever hides it, and n
       `${folder}/child.cast`,
       (text) =>
         text.replace(
-          /^(\[0\.33634,.*\n)/mu,
-          `$1${line([0.33634, "o", half])}${line([0.33634, "o", `\x1b[1m${rest} `])}`,
+          /^\[([\d.]+),"o",.*\n/mu,
+          (first, at) =>
+            `${first}${line([Number(at), "o", half])}${line([Number(at), "o", `\x1b[1m${rest} `])}`,
         ),
     );
   });

@@ -1,5 +1,6 @@
 import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import type { TapeEntry } from "../cassette.ts";
+import { printSentence } from "../../frames/result/print_sentence.ts";
 import { type ContentBlock, type Entry, isPrompt, readEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { parentsFirst } from "../../transcript/parents_first.ts";
@@ -120,13 +121,21 @@ function contentsOf(entry: Entry): readonly Said[] {
     }
     case "assistant": {
       const { model, content } = entry.message;
-      return content.map((block) => ({ content: contentOf(block), model }));
+      return content.map((block) => ({ content: contentOf(inPrint(block, model)), model }));
     }
     case "system":
       return entry.subtype === "compact_boundary" ? [{ content: { kind: "compaction" } }] : [];
     default:
       return [];
   }
+}
+
+/** A block as it is printed: what Claude Code says in the model's place reads otherwise on its screen. */
+function inPrint(block: ContentBlock, model: string): ContentBlock {
+  const { text } = block;
+  return model === "<synthetic>" && typeof text === "string"
+    ? { ...block, text: printSentence(text) }
+    : block;
 }
 
 function contentOf({ type, text, thinking, name, input }: ContentBlock): StepContent {

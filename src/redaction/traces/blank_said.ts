@@ -93,6 +93,7 @@ function changesOf(fields: Fields, { prompts, answers, own }: Blanking): Changes
     }
     if (fields["prompt"] === false) change(blankAnswer, ["text"]);
     change(blankAnswer, ["last_assistant_message"]);
+    if (fields["hook_event_name"] === "MessageDisplay") change(blankAnswer, ["delta"]);
   }
   return changes;
 }
@@ -132,9 +133,12 @@ function blankBlock(block: unknown): unknown {
   };
 }
 
-/** What a program knows a prompt by: a slash command, a tag, the name of a command in one, that it was interrupted. */
+/**
+ * What a program knows a prompt by: a slash command, a tag, the name of a command in one, that the
+ * structured answer is missing, that it was interrupted.
+ */
 const KEPT =
-  /^\s*\/[\w:.-]+|<command-name>[^<]*<\/command-name>|<task-notification>[^]*?<\/task-notification>|<\/?[a-z][\w-]*>|\[Request interrupted by user[\w ]*\]/gu;
+  /^\s*\/[\w:.-]+|^(?:Stop hook feedback:\n)?\[structured-output-enforce\][^]*|<command-name>[^<]*<\/command-name>|<task-notification>[^]*?<\/task-notification>|<\/?[a-z][\w-]*>|\[Request interrupted by user[\w ]*\]/gu;
 
 function blankPrompt(value: unknown): unknown {
   if (typeof value !== "string") return value;
@@ -148,7 +152,8 @@ function blankPrompt(value: unknown): unknown {
 }
 
 /** What Claude Code says of a failure in the model's place. */
-const OWN = /^API Error\b/u;
+const OWN =
+  /^(?:(?:Please run \/login · |Failed to authenticate\. )?API Error\b|Not logged in · )/u;
 
 function textsIn(content: unknown): readonly string[] {
   if (!Array.isArray(content)) return typeof content === "string" ? [content] : [];

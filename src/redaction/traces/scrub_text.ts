@@ -17,9 +17,9 @@ export interface TraceScrubber {
   readonly filled: (text: string) => readonly (Trace & { readonly fill: string })[];
 }
 
-/** Fields that tell whose account it is, by numbers and by names. */
+/** Fields that tell whose account it is, by numbers and by names; a `display_name` is that of a tool. */
 const IDS = /^(?:account|organization|user|device)_?(?:uu)?id$/iu;
-const NAMES = /^(?:organization_?name|display_?name|full_?name|hostname)$/iu;
+const NAMES = /^(?:organization_?name|displayname|full_?name|hostname)$/iu;
 const NUMBER = /^[\da-f-]{32,64}$/iu;
 
 /** Creates what takes traces out of texts, and puts what `fill` says in their place. */

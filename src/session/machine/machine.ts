@@ -149,7 +149,7 @@ function onSuspended(state: SessionState, ms: number): Step {
 
 /** A sign of life, which the `silence` deadline looks at when it fires. */
 function alive(state: SessionState, { at }: { readonly at: number }): SessionState {
-  return { ...state, lifeAt: at };
+  return state.lifeAt === at ? state : { ...state, lifeAt: at };
 }
 
 function onExit(state: SessionState, exit: Exit): Step {

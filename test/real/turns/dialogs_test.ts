@@ -1,29 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
-import type { PreparedRun } from "../../../src/run/prepare_run.ts";
+import { setVariables, spoilJson, withoutPermissionHook } from "../../../fixtures/spoil_run.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { performHere } from "../perform_here.ts";
 import { RealClaude } from "../real_claude.ts";
-
-/** Rewrites a JSON file of the run, as if this program had prepared it badly. */
-function spoil(path: string, change: (json: Record<string, unknown>) => void): void {
-  const json: JsonObject = JSON.parse(Deno.readTextFileSync(path));
-  const changed = { ...json };
-  change(changed);
-  Deno.writeTextFileSync(path, JSON.stringify(changed));
-}
-
-function setVariables(
-  { env }: PreparedRun,
-  variables: Readonly<Record<string, string | undefined>>,
-): void {
-  const changing = env as Record<string, string>;
-  for (const [name, value] of Object.entries(variables)) {
-    if (value === undefined) delete changing[name];
-    else changing[name] = value;
-  }
-}
 
 /** The dialogs that were answered, in order, each once. */
 function answered(trace: readonly string[]): readonly string[] {
@@ -53,8 +33,8 @@ withAllVersions("every dialog of the start is answered if it comes all the same"
     args: ["--dangerously-skip-permissions"],
     before: (prepared) => {
       const { sandbox } = prepared;
-      spoil(`${sandbox.configDir}/.claude.json`, (json) => json["projects"] = {});
-      spoil(sandbox.settingsPath, (json) => json["skipDangerousModePermissionPrompt"] = false);
+      spoilJson(`${sandbox.configDir}/.claude.json`, (json) => json["projects"] = {});
+      spoilJson(sandbox.settingsPath, (json) => json["skipDangerousModePermissionPrompt"] = false);
       setVariables(prepared, {
         CLAUDE_CODE_SANDBOXED: undefined,
         IS_SANDBOX: "1",
@@ -81,12 +61,7 @@ withAllVersions(
     const { version } = real;
     const { report, trace } = await performHere(real, {
       prompt: "Hi [[bash touch here]] [[say done]]",
-      before: ({ sandbox }) =>
-        spoil(sandbox.settingsPath, (json) => {
-          const hooks = isJsonObject(json["hooks"]) ? json["hooks"] : {};
-          const { PermissionRequest: _, ...others } = hooks;
-          json["hooks"] = others;
-        }),
+      before: withoutPermissionHook,
     });
     assertEquals(answered(trace), ["permission"], version);
     assertEquals([report.exitCode, report.result.subtype], [1, "assistant_error"], version);
