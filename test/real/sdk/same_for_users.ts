@@ -24,7 +24,8 @@ export async function sameForUsers(
   await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
   const theirs = await asRecorded(real, recorded, async () => {
     await using other = await RealClaude.set(version, { api: { reply: structuredReply } });
-    return [...await play(user, { real: other, scenarios, executable: other.binary })];
+    // All of them: what is replayed from tapes is compared with this, too.
+    return [...await play(user, { real: other, scenarios: [], executable: other.binary })];
   });
   const executable = await installClaudePrint(real);
   const ours = await play(user, { real, scenarios, executable });
