@@ -6,9 +6,9 @@ import { namedClaude } from "../named_claude.ts";
 
 const python = usablePython();
 
-/** The cells of a table in Markdown, whatever its width. */
+/** The cells of a table in Markdown, whatever its width, and the list below it. */
 const cells = (table: string) =>
-  table.split("\n").filter((line) => line.startsWith("|")).map((line) =>
+  table.split("\n").filter((line) => /^(?:\||- )/u.test(line)).map((line) =>
     line.split("|").map((text) => text.trim().replace(/^-+$/u, "---"))
   );
 
