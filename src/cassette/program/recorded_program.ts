@@ -39,9 +39,11 @@ export function recordedProgram(
   options: ProgramOptions,
 ): RecordedProgram {
   const all = stepsOf(tape, options);
-  const isTwoWay = all.some(({ kind }) => kind === "message" || kind === "request");
-  const steps = played(isTwoWay ? all : withPrompts(all, options.prompts ?? []), options);
   const known = exitOn(tape) ?? options.exit;
+  const isTwoWay = all.some(({ kind }) => kind === "message" || kind === "request");
+  // What has nothing but an end fails before it hears anybody.
+  const isWhole = isTwoWay || (all.length === 0 && known !== undefined);
+  const steps = played(isWhole ? all : withPrompts(all, options.prompts ?? []), options);
   const lastMessage = steps.findLastIndex(({ kind }) => kind === "message");
   const isCut = lastMessage !== -1 && !steps.slice(lastMessage + 1).some(isResult);
   const exit = known ?? (isCut ? CUT : undefined);

@@ -7,6 +7,7 @@ import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
+import { playedTape } from "../../cassette/program/played_tape.ts";
 import { writeClaudePrint } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
@@ -53,6 +54,9 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
     const text = await Deno.readTextFile(tape);
     const parsed = parseTape(text, { path: tape });
     assertEquals(parsed.map(({ at: _, ...entry }) => entry), own);
+    // One of theirs is played as the program, too.
+    const said = parsed.flatMap((entry) => entry.dir === "write" ? [entry.data] : []);
+    assertEquals(playedTape(parsed, said).divergences, []);
     const older = parseTape(await Deno.readTextFile(frames), { path: frames });
     const plain = readCassette(PLAIN).tape;
     assertEquals(
