@@ -13,7 +13,7 @@ Deno.test("the pages have commands, and no block that no test would run", () => 
   assert(blocks("sh").length >= 12);
   const fences = PAGES.flatMap(({ text }) => [...text.matchAll(/^ *```(.*)$/gmu)]);
   const languages = new Set(fences.map(([, language]) => language));
-  assertEquals([...languages].toSorted(), ["", "sh", "ts", "yaml"]);
+  assertEquals([...languages].toSorted(), ["", "python", "sh", "ts", "ts recipe", "yaml"]);
 });
 
 // Each page has a newcomer of its own: it has to work for somebody who has read no other one.

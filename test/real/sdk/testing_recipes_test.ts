@@ -1,0 +1,106 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { pythonPytest, typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
+import { usablePython } from "../../../fixtures/programs/python_packages.ts";
+import { shellQuote } from "../../../src/shell_quote.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { codeBlocks } from "../../examples/code_blocks.ts";
+import { startProgram } from "../../start_program.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
+import { REAL_VERSIONS } from "../for_each_version.ts";
+import { RealClaude } from "../real_claude.ts";
+
+const PAGE = Deno.readTextFileSync(new URL("../../../docs/testing.md", import.meta.url));
+const python = usablePython();
+
+/** A recipe of the page: its files, what runs it, and the cassette that it records. */
+interface Recipe {
+  readonly files: Readonly<Record<string, string>>;
+  readonly command: readonly string[];
+  readonly cassette: string;
+}
+
+Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later" : undefined, {
+  name: "the recipe for pytest records a cassette once, replays it, and fails for another prompt",
+  fn: async () => {
+    if (python === undefined) return;
+    const [conftest = "", test = ""] = codeBlocks(PAGE, "python").map(({ code }) => code);
+    await tryRecipe({
+      files: { "conftest.py": conftest, "test_greeting.py": test },
+      command: [
+        await pythonPytest(python),
+        "-B",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--basetemp=tmp",
+      ],
+      cassette: "cassettes/test_greeting",
+    });
+  },
+}));
+
+Deno.test("the recipe for deno test records a cassette once, replays it, and fails for another prompt", async () => {
+  const [helper = "", test = ""] = codeBlocks(PAGE, "ts recipe").map(({ code }) => code);
+  const sdk = "npm:@anthropic-ai/claude-agent-sdk";
+  assertStringIncludes(test, sdk);
+  await tryRecipe({
+    files: {
+      "claude_cassette.ts": helper,
+      "greeting_test.ts": test.replace(sdk, `file://${await typescriptSdk()}`),
+    },
+    command: [Deno.execPath(), "test", "-A", "--no-config", "--no-lock", "--no-check"],
+    cassette: "cassettes/greeting",
+  });
+});
+
+async function tryRecipe({ files, command, cassette }: Recipe): Promise<void> {
+  await using real = await RealClaude.set(REAL_VERSIONS.at(-1) ?? "", {
+    api: {
+      reply: ({ prompt }) =>
+        prompt === "Say hello" ? [{ kind: "text", text: "Hello!" }] : undefined,
+    },
+  });
+  const { home, binary } = real;
+  const [recording, replaying] = [`${home.path}/recording`, `${home.path}/replaying`];
+  for (const bin of [recording, replaying]) {
+    await Deno.mkdir(bin);
+    const script = `#!/bin/sh\nexec ${CLAUDE_PRINT.map(shellQuote).join(" ")} "$@"\n`;
+    await Deno.writeTextFile(`${bin}/claude-print`, script, { mode: 0o755 });
+  }
+  await Deno.symlink(binary, `${recording}/claude`);
+  const write = async (change: (text: string) => string) => {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${home.project}/${name}`, change(text));
+    }
+  };
+  const { DENO_DIR } = home.env;
+  const run = async (bin: string, env: Readonly<Record<string, string | undefined>>) => {
+    const { code, stdout, stderr } = await startProgram(command, {
+      env: { ...env, PATH: `${bin}:/usr/bin:/bin`, NO_COLOR: "1" },
+      cwd: home.project,
+    }).ended;
+    return { code, said: stdout + stderr };
+  };
+  const nobody = { HOME: `${home.path}/t`, DENO_DIR };
+  await write((text) => text);
+  const missing = await run(replaying, nobody);
+  assert(missing.code !== 0, missing.said);
+  assertStringIncludes(missing.said, "it does not exist");
+
+  const recorded = await run(recording, { ...home.env, RECORD: "1" });
+  assertEquals(recorded.code, 0, recorded.said);
+  assert(Deno.statSync(`${home.project}/${cassette}/tape.jsonl`).isFile);
+  const requests = real.api.requests.length;
+
+  for (const RECORD of [undefined, "1"]) {
+    const replayed = await run(replaying, { ...nobody, RECORD });
+    assertEquals(replayed.code, 0, replayed.said);
+  }
+  await write((text) => text.replaceAll("Say hello", "Say goodbye"));
+  const other = await run(replaying, nobody);
+  assert(other.code !== 0, other.said);
+  assertStringIncludes(other.said, 'Message 1: the tape has "Say hello" as');
+  assertEquals(real.api.requests.length, requests);
+}
