@@ -9,7 +9,7 @@ const README = read("README.md");
 
 Deno.test("the commands of the pages and of CONTRIBUTING.md are tasks of the project", () => {
   const texts = [...PAGES.map(({ text }) => text), read("CONTRIBUTING.md")].join("");
-  const tasks = [...texts.matchAll(/(?:npx -y deno@2\.9\.6|deno) task\s([\w:]+)/gu)]
+  const tasks = [...texts.matchAll(/(?:npx -y deno@2\.9\.6|deno) task\s([\w:-]+)/gu)]
     .map(([, name]) => name);
   assert(tasks.length >= 6);
   for (const task of tasks) assert(Object.hasOwn(deno.tasks, task as string), `deno task ${task}`);
