@@ -297,7 +297,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  const begun = prompt !== undefined && isLastOfListing(entry, version)
+  const begun = prompt !== undefined && isLastOfListing(entry, version) && !awaitsOffer(noted)
     ? begin(noted)
     : told(noted);
   let next = and(
@@ -341,6 +341,12 @@ function isLastOfListing(entry: Entry, version: string): boolean {
   return isVersionAtLeast(version, "2.1.330")
     ? entry.type === "other" && isMainRequest(entry.line)
     : entry.type === "attachment" && entry.attachment.type === "skill_listing";
+}
+
+/** Whether the first request will tell what tools there are, which no line does before 2.1.330. */
+function awaitsOffer({ exact, version = "" }: FramesState): boolean {
+  return exact !== undefined && exact.offer === undefined &&
+    !isVersionAtLeast(version, "2.1.330");
 }
 
 /** Says what a line gives by itself, and as what it is a part of an answer that is told as it is written. */

@@ -169,11 +169,19 @@ export interface OutputProblem {
 
 /** A part of what the API streams: that it is asked, what it says of limits, an event, and that nothing more comes. */
 export type StreamedPart =
-  | { readonly kind: "request" }
+  | { readonly kind: "request"; readonly offer?: RequestOffer }
   /** Nothing is said where a limit is used up. */
   | { readonly kind: "limits"; readonly limits?: HeardLimits }
   | { readonly kind: "event"; readonly event: JsonObject }
   | { readonly kind: "end" };
+
+/** What the first request of a child offers the model. */
+export interface RequestOffer {
+  /** Names of tools. */
+  readonly tools: readonly string[];
+  /** Whether it asks for fast mode. */
+  readonly fast: boolean;
+}
 
 /** What the API says of a subscription's limits with an answer, and when that was. */
 export interface HeardLimits {

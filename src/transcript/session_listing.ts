@@ -8,6 +8,8 @@ export interface SessionListing {
    * (`api-request-shape` and `deferred_tools_delta` lines); empty for 2.1.168 and 2.1.197.
    */
   readonly tools: readonly string[];
+  /** Those of them that the model loads later, which are on offer beside what a request names. */
+  readonly deferred: readonly string[];
   /** Kinds of subagent (`agent_listing_delta`); empty for 2.1.168. */
   readonly agents: readonly string[];
   /** Skills that the model may start by itself (`skill_listing`), which are not all there are. */
@@ -26,7 +28,7 @@ export interface SessionListing {
 }
 
 /** Stands in the request for tools that the model loads later; not a tool. */
-const PLACEHOLDER = "DeferredToolPlaceholder";
+export const PLACEHOLDER = "DeferredToolPlaceholder";
 
 /**
  * Collects what the lines of a session say about it. Later lines overrule earlier ones, but the tools
@@ -111,6 +113,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
   return {
     // The deferred ones alone would pass for the whole list.
     tools: offered === undefined ? [] : [...tools].sort(),
+    deferred: [...deferred],
     agents: [...agents],
     skills: [...skills],
     additionalDirectories,

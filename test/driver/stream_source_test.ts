@@ -53,6 +53,23 @@ Deno.test("a request for the summary of a compaction is none of the conversation
   assertEquals(source.take().map((heard) => heard.request), [1, 2, 3]);
 });
 
+Deno.test("the first request tells what the model is offered, if it can be understood", () => {
+  const offered = (body: unknown, headers = {}) => {
+    const source = new StreamSource({ sessionId: ID });
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    source.watch({ ...request(headers), body: encoder.encode(text) });
+    source.watch({ ...request(), body: encoder.encode(`{"tools": [{"name": "Later"}]}`) });
+    const [first, later] = source.take().map(({ part }) => part);
+    assertEquals(later, { kind: "request" });
+    return first?.kind === "request" ? first.offer : undefined;
+  };
+  const tools = [{ name: "Bash" }, { name: "mcp__a__b", defer_loading: true }];
+  assertEquals(offered({ tools }), { tools: ["Bash", "mcp__a__b"], fast: false });
+  assertEquals(offered({ tools }, { "anthropic-beta": "a,fast-mode-2026-02-01" })?.fast, true);
+  assertEquals(offered({ tools: [5, null, {}, { name: 5 }] })?.tools, []);
+  for (const odd of [{}, { tools: 5 }, null, "no JSON", "["]) assertEquals(offered(odd), undefined);
+});
+
 Deno.test("what the API says of limits is heard for a subscription alone", () => {
   const limitsFor = (betas: string, status: number) => {
     const source = new StreamSource({ sessionId: ID });

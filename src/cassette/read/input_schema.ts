@@ -124,7 +124,10 @@ const message = z.union([
 ]);
 
 const streamedPart = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("request") }),
+  z.object({
+    kind: z.literal("request"),
+    offer: z.exactOptional(z.object({ tools: z.array(z.string()), fast: z.boolean() })),
+  }),
   z.object({
     kind: z.literal("limits"),
     limits: z.exactOptional(

@@ -1,7 +1,7 @@
 import { eventReader } from "../../relay/event_stream.ts";
 import type { RelayedRequest } from "../../relay/relay.ts";
 import type { ExchangeWatcher } from "../../relay/watched.ts";
-import type { StreamedPart } from "../../session/input.ts";
+import type { RequestOffer, StreamedPart } from "../../session/input.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 
 /** A part of what the API streams for the conversation itself. */
@@ -32,7 +32,8 @@ export class StreamSource {
       this.onArrival?.();
     };
     let read: ReturnType<typeof eventReader> | undefined;
-    hear({ kind: "request" });
+    const offer = number === 1 ? offerOf(request) : undefined;
+    hear({ kind: "request", ...(offer === undefined ? {} : { offer }) });
     return {
       onHead: ({ status, headers }) => {
         if (isOfSubscription(request)) hear(...limitsOf({ status, headers }));
@@ -66,8 +67,24 @@ function isOwn({ method, path, headers }: RelayedRequest, sessionId: string): bo
 
 /** Whether Claude Code asks for somebody with a subscription, whose limits the API tells. */
 function isOfSubscription({ headers }: RelayedRequest): boolean {
-  return headers.get("anthropic-beta")?.split(",").some((beta) => beta.startsWith("oauth-")) ===
-    true;
+  return hasBeta(headers, "oauth-");
+}
+
+/** What the model is offered, if the request is one that can be understood. */
+function offerOf({ body, headers }: RelayedRequest): RequestOffer | undefined {
+  try {
+    const { tools } = JSON.parse(new TextDecoder().decode(body)) as { readonly tools?: unknown };
+    if (!Array.isArray(tools)) return undefined;
+    const names = tools.map((tool: unknown) => isJsonObject(tool) ? tool["name"] : undefined)
+      .filter((name) => typeof name === "string");
+    return { tools: names, fast: hasBeta(headers, "fast-mode-") };
+  } catch {
+    return undefined;
+  }
+}
+
+function hasBeta(headers: Headers, start: string): boolean {
+  return headers.get("anthropic-beta")?.split(",").some((beta) => beta.startsWith(start)) === true;
 }
 
 /** What all headers begin with that are about the limits of a subscription. */

@@ -39,6 +39,7 @@ export function hearStream(
   return changed(state, {
     waiting: [...waiting, { at, request, part }],
     ...(part.kind === "request" ? { askedAt: new Map(askedAt).set(request, at) } : {}),
+    ...(part.kind === "request" && part.offer !== undefined ? { offer: part.offer } : {}),
   });
 }
 

@@ -54,10 +54,10 @@ export interface InitFacts {
 /**
  * Builds the `system/init` frame with the keys of the version.
  *
- * What neither a TUI nor a headless Claude Code beside it tells is not made up: lists are empty (`tools` before 2.1.330, `agents` in
- * 2.1.168, `plugins`, `terminal_slash_commands`, and `capabilities`, which are those of a control
- * protocol), and `messaging_socket_path`, `per_turn_effort_active`, `ultrathink_available` and
- * `ultrathink_typed_raises` are left out.
+ * What neither a TUI nor a headless Claude Code beside it tells, nor its first request where that is heard, is not made
+ * up: lists are empty (`tools` before 2.1.330, `agents` in 2.1.168, `plugins`, `terminal_slash_commands`, and
+ * `capabilities`, which are those of a control protocol), and `messaging_socket_path`, `per_turn_effort_active`,
+ * `ultrathink_available` and `ultrathink_typed_raises` are left out.
  */
 export function initFrame(facts: InitFacts): InitFrame {
   const skills = facts.skills ?? [];

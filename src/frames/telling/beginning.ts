@@ -1,5 +1,9 @@
 import type { Entry } from "../../transcript/entry.ts";
-import { type SessionListing, sessionListingOf } from "../../transcript/session_listing.ts";
+import {
+  PLACEHOLDER,
+  type SessionListing,
+  sessionListingOf,
+} from "../../transcript/session_listing.ts";
 import {
   BRIDGED_OUTPUT_TOOL,
   OUTPUT_SERVER,
@@ -25,7 +29,7 @@ export function begin(state: FramesState, version = state.version): Told {
       model: options.model ?? state.model ?? listing.model ?? answeringModel(state) ??
         describedModel(state),
       fastMode: options.fastMode,
-      asksFastMode: listing.asksFastMode,
+      asksFastMode: listing.asksFastMode || state.exact?.offer?.fast === true,
       permissionMode: state.permissionMode ?? options.permissionMode,
       ...offered(state, { listing, version }),
       agents: listing.agents,
@@ -59,15 +63,16 @@ const UNCONFIGURED = /^(?:plugin:|claude\.ai )/u;
 
 /** The tools on offer and the servers that have them, as `claude -p` names what is Claude Code's own there. */
 function offered(
-  { options: { output, servers = [] }, connections = {} }: FramesState,
+  { options: { output, servers = [] }, connections = {}, exact }: FramesState,
   { listing, version }: { readonly listing: SessionListing; readonly version: string },
 ): Pick<InitFacts, "tools" | "mcpServers"> {
   const listed = listing.mcpServers.filter(({ name }) => name !== OUTPUT_SERVER);
+  const tools = listing.tools.length > 0 ? listing.tools : requestedTools(exact, listing);
   const known = servers.map(({ name }) => name);
   return {
     tools: output === undefined
-      ? listing.tools
-      : listing.tools.map((tool) => tool === BRIDGED_OUTPUT_TOOL ? OUTPUT_TOOL : tool),
+      ? tools
+      : tools.map((tool) => tool === BRIDGED_OUTPUT_TOOL ? OUTPUT_TOOL : tool),
     mcpServers: [
       ...servers.map(({ name, source, disabled }) => {
         const told = connections[name] ?? listed.find((each) => each.name === name)?.status;
@@ -77,6 +82,17 @@ function offered(
       ...listed.filter(({ name }) => !known.includes(name) && UNCONFIGURED.test(name)),
     ],
   };
+}
+
+/** The tools of the first request, where it was heard; what the model loads later is not among them. */
+function requestedTools(
+  exact: FramesState["exact"],
+  { deferred }: SessionListing,
+): readonly string[] {
+  const { offer } = exact ?? {};
+  return offer === undefined
+    ? []
+    : [...new Set([...offer.tools, ...deferred])].filter((tool) => tool !== PLACEHOLDER);
 }
 
 /** Makes ready for a turn that follows another one, with a `system/init` of its own. */

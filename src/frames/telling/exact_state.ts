@@ -1,4 +1,4 @@
-import type { HeardLimits, StreamedPart } from "../../session/input.ts";
+import type { HeardLimits, RequestOffer, StreamedPart } from "../../session/input.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
 import type { StreamTimes } from "../result/times_to_first.ts";
 
@@ -20,6 +20,8 @@ export interface ExactState {
   readonly fresh: boolean;
   /** How much has been thought in the block under way, in tokens. */
   readonly thought: number;
+  /** What the first request offered the model. */
+  readonly offer?: RequestOffer;
   /** When the first answer since the last result came. */
   readonly times?: StreamTimes | undefined;
 }

@@ -107,6 +107,38 @@ Deno.test("an answer is told event by event, and its frame before the end of its
   assertEquals(run.frames[1]?.["api_message_id"], "m");
 });
 
+const offers = ({ tell }: Telling, tools: readonly string[]) =>
+  tell({ type: "stream", request: 1, part: { kind: "request", offer: { tools, fast: true } } });
+
+Deno.test("before 2.1.330 the first request tells of tools, and a turn's beginning waits for it", () => {
+  const version = "2.1.197";
+  const run = startTelling({ partial: "exact" });
+  run.push(
+    { version, type: "user", uuid: "p", message: { content: "Hi" } },
+    { version, type: "attachment", attachment: { type: "skill_listing", names: ["s"] } },
+  );
+  assertEquals(run.frames, []);
+  offers(run, ["Bash", "Agent"]);
+  const [init] = run.frames;
+  assertEquals([init?.subtype, init?.["tools"], init?.["skills"]], [
+    "init",
+    ["Task", "Bash"],
+    ["s"],
+  ]);
+});
+
+Deno.test("the first request tells of tools and fast mode where 2.1.330 does not write them down", () => {
+  const run = startTelling({ partial: "exact" });
+  const deferred = { type: "deferred_tools_delta", addedNames: ["WebFetch"] };
+  run.push(
+    { version: VERSION, type: "user", uuid: "p", message: { content: "Hi" } },
+    { version: VERSION, type: "attachment", attachment: deferred },
+  );
+  offers(run, ["Bash", "DeferredToolPlaceholder"]);
+  run.begin();
+  assertEquals(run.frames[0]?.["tools"], ["Bash", "WebFetch"]);
+});
+
 Deno.test("how much has been thought is told ahead of each thought, and the first of an answer is timed", () => {
   const run = startTelling({ partial: "exact" });
   const timestamp = new Date(40).toISOString();

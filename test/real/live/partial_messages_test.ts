@@ -122,6 +122,7 @@ forEachVersion("answers are told as they are written, in the frames of claude -p
     );
   assertEquals(limits(exactly), limits(expected), "what the API says of limits");
   assertEquals(limits(exactly).length, 1);
+  assertEquals(exactly[0]?.["tools"], expected[0]?.["tools"]);
   const own = ["claude_version", "claude_limits"];
   const fields = (frames: readonly JsonObject[]) =>
     Object.keys(frames.at(-1) ?? {}).filter((name) => !own.includes(name)).toSorted();
