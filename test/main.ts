@@ -38,6 +38,7 @@ const LONGEST: readonly string[] = [
   "test/real/turns/compaction_test.ts",
   "test/real/turns/slash_test.ts",
   "test/real/results/sessions_test.ts",
+  "test/real/live/deterministic_test.ts",
   "test/real/turns/noted_test.ts",
   "test/executable/executable_test.ts",
   "test/real/results/structured_output_test.ts",
