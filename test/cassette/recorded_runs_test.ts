@@ -70,6 +70,7 @@ const KINDS = [
   "system/task_progress",
   "system/task_started",
   "system/task_updated",
+  "system/thinking_tokens",
   "user",
 ];
 
