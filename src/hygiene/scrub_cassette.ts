@@ -122,6 +122,7 @@ function scrubApi(
   if (api === undefined) return {};
   const parts = partsOf(said);
   const secrets = secretScrub(redactor.text);
+  const numbers = new Map<string, number>();
   let changed = 0;
   let count = 0;
   const scrubber = createExchangeScrubber({ parts, known, secrets });
@@ -133,7 +134,10 @@ function scrubApi(
     changed++;
     const path = `${api}/${name}`;
     const key = keyOf(scrubbed.request);
-    staged.begin(path, (from) => placeExchange(from, { old: path, folder: api, key })).write(after);
+    const place = (from: string) => placeExchange(from, { old: path, folder: api, key, numbers });
+    const file = staged.begin(path, place);
+    file.write(after);
+    file.end();
   }
   return { [API_FOLDER]: { changed, secrets: count } };
 }

@@ -4,6 +4,8 @@ import { createPart, type PartFile, removeLostParts } from "../relay/exchanges/p
 /** A file that is written beside the one in whose place it is to be. */
 export interface StagedFile {
   readonly write: (text: string) => void;
+  /** Nothing more is written. */
+  readonly end: () => void;
 }
 
 /** A file that has no place yet. */
@@ -14,6 +16,8 @@ interface Staged {
   pending: string;
 }
 
+/** How many files are kept open until all are written, so that nobody takes them for lost ones; of more, some are closed. */
+const MOST_OPEN = 200;
 /** Text that is written at once, in UTF-16 units. */
 const BUFFER = 256 * 1024;
 
@@ -23,6 +27,7 @@ const BUFFER = 256 * 1024;
  */
 export class StagedFiles implements Disposable {
   readonly #staged: Staged[] = [];
+  readonly #folders = new Set<string>();
   /** What the files are for, as an error says it. */
   readonly #what: string;
 
@@ -43,7 +48,8 @@ export class StagedFiles implements Disposable {
     const staged: Staged = {
       part: this.#attempt(() => {
         const { mode } = Deno.statSync(beside);
-        removeLostParts(folder);
+        if (!this.#folders.has(folder)) removeLostParts(folder);
+        this.#folders.add(folder);
         const part = createPart(folder);
         Deno.chmodSync(part.path, (mode ?? 0o600) & 0o777);
         return part;
@@ -57,6 +63,13 @@ export class StagedFiles implements Disposable {
         staged.pending += text;
         if (staged.pending.length >= BUFFER) this.#attempt(() => flush(staged));
       },
+      end: () => {
+        if (this.#staged.length <= MOST_OPEN) return;
+        this.#attempt(() => {
+          flush(staged);
+          staged.part.close();
+        });
+      },
     };
   }
 
@@ -67,7 +80,7 @@ export class StagedFiles implements Disposable {
    */
   commit(): void {
     this.#attempt(() => {
-      for (const staged of this.#staged) flush(staged);
+      for (const staged of this.#staged) if (staged.pending !== "") flush(staged);
       for (const { part, into } of this.#staged) into(part.path);
     });
   }

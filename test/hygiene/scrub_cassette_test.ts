@@ -112,6 +112,36 @@ Deno.test("what cannot be written leaves everything as it was, and nothing besid
   });
 });
 
+Deno.test("one who is stopped while files are put in their places leaves each old or new, as a whole", () => {
+  inFolder((folder) => {
+    makeCassette(folder);
+    const before = filesBelow(folder);
+    const stopped = () => {
+      using staged = new StagedFiles("scrub it");
+      staged.begin(`${folder}/child.cast`).write("new");
+      staged.begin(`${folder}/tape.jsonl`, () => {
+        throw new Error("stopped");
+      }).write("new");
+      staged.begin(`${folder}/meta.json`).write("new");
+      staged.commit();
+    };
+    assertThrows(stopped, CliError, "Cannot scrub it: stopped");
+    assertEquals(filesBelow(folder), { ...before, "child.cast": "new" });
+  });
+});
+
+Deno.test("more exchanges than files can be open are scrubbed", () => {
+  inFolder((folder) => {
+    for (let number = 0; number < 220; number++) {
+      makeExchange(`${folder}/api`, { answer: `data: ${number} /home/alice\n\n` });
+    }
+    assertEquals(Object.values(scrubAt(folder)), [{ api: 220 }]);
+    const files = filesBelow(`${folder}/api`);
+    assertEquals(Object.keys(files).length, 220);
+    assertEquals(JSON.stringify(files).includes("alice"), false);
+  });
+});
+
 Deno.test("what a writer that was killed has left is removed", () => {
   inFolder((folder) => {
     makeCassette(folder);

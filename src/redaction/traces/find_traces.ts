@@ -78,9 +78,9 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
     return withoutOverlaps(found);
   };
   const openFrom = (text: string): number => {
-    let from = Infinity;
-    const run = /[^\s"'`<>()[\]{},;|]+$/u.exec(text.slice(-LONGEST_RUN));
-    if (run !== null) from = text.length - run[0].length;
+    let start = text.length;
+    while (start > text.length - LONGEST_RUN && isOfRun(text[start - 1])) start--;
+    let from = start === text.length ? Infinity : start;
     for (const phrase of phrases) {
       for (let length = Math.min(phrase.length - 1, text.length); length >= 2; length--) {
         if (!text.endsWith(phrase.slice(0, length))) continue;
@@ -91,6 +91,11 @@ export function createTraceFinder(known: KnownTraces): TraceFinder {
     return from;
   };
   return { find, openFrom };
+}
+
+/** Whether a character, if there is one, may be one of a path, a name or an address. */
+function isOfRun(character: string | undefined): boolean {
+  return character !== undefined && !/[\s"'`<>()[\]{},;|]/u.test(character);
 }
 
 function longestFirst(names: readonly string[]): string {

@@ -2,6 +2,8 @@
 export interface PartFile extends Disposable {
   readonly path: string;
   readonly file: Deno.FsFile;
+  /** Closes the file: from then on it counts as one that nobody writes any more. */
+  readonly close: () => void;
 }
 
 /** What such a file is called. */
@@ -23,11 +25,17 @@ export function createPart(folder: string): PartFile {
       file.close();
       continue;
     }
+    let isOpen = true;
+    const close = () => {
+      if (isOpen) file.close();
+      isOpen = false;
+    };
     return {
       path,
       file,
+      close,
       [Symbol.dispose]: () => {
-        file.close();
+        close();
         removeIfThere(path);
       },
     };

@@ -6,17 +6,24 @@ import { isLinked } from "./is_linked.ts";
  *
  * @param options.old the file in whose place it is
  * @param options.key what its request is known by, in hexadecimal digits
+ * @param options.numbers which number is the next of each key that files were placed by before
  */
 export function placeExchange(
   from: string,
-  { old, folder, key }: { readonly old: string; readonly folder: string; readonly key: string },
+  { old, folder, key, numbers }: {
+    readonly old: string;
+    readonly folder: string;
+    readonly key: string;
+    readonly numbers: Map<string, number>;
+  },
 ): void {
   const begin = `${folder}/${key.slice(0, 16)}-`;
   if (old.startsWith(begin)) {
     Deno.renameSync(from, old);
     return;
   }
-  for (let number = 0;; number++) {
+  for (let number = numbers.get(begin) ?? 0;; number++) {
+    numbers.set(begin, number + 1);
     const path = `${begin}${number}.json`;
     if (isLinked(from, path)) break;
     // It was placed before by one who was killed then.

@@ -1,0 +1,50 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
+import { MOUNT_LACK } from "../standin/mount_lack.ts";
+import { startProgram } from "../start_program.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { filesBelow, makeCassette } from "./scene.ts";
+
+/** Puts the cassette on a disk of its own, and shows what is on it afterwards. */
+const ON_A_DISK = (options: string) => `
+  mkdir disk after
+  mount -t tmpfs -o size=80k none disk
+  cp -r before/. disk
+  ${options}
+  "$@"
+  code=$?
+  cp -r disk/. after
+  exit $code
+`;
+
+Deno.test(unlessLacking(MOUNT_LACK, {
+  name: "a full disk and a read-only one are told, and the cassette is as it was",
+  fn: async () => {
+    for (
+      const [options, why] of [
+        ["", "No space left on device"],
+        ["mount -o remount,ro disk", "Read-only file system"],
+      ] as const
+    ) {
+      const folder = Deno.makeTempDirSync();
+      try {
+        makeCassette(`${folder}/before`);
+        const before = filesBelow(`${folder}/before`);
+        const wrap = ["unshare", "-rm", "/bin/sh", "-c", ON_A_DISK(options), "sh"];
+        const scrub = [...wrap, ...CLAUDE_PRINT, "cassette", "scrub", "disk"];
+        const { code, stdout, stderr } = await startProgram(scrub, {
+          env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
+          cwd: folder,
+        }).ended;
+        assertEquals([code, stdout], [2, ""]);
+        assert(stderr.startsWith("claude-print: Cannot scrub disk: "), stderr);
+        assertStringIncludes(stderr, why);
+        assertStringIncludes(stderr, "\n  Give it folders of yours on a disk with room\n");
+        assertEquals(filesBelow(`${folder}/after`), before);
+      } finally {
+        Deno.removeSync(folder, { recursive: true });
+      }
+    }
+  },
+}));
