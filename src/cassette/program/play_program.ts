@@ -165,7 +165,7 @@ function hearRequest(state: PlayState, request: Request): Played {
   // What an SDK is set up with belongs to who uses it; hooks and servers are looked at once they are called.
   const difference = subtype === "initialize"
     ? undefined
-    : differenceBetween(step.request, request.request);
+    : differenceBetween(step.request, request.request, state.program);
   const what = `Request ${index + 1} (${subtype}): ${difference}`;
   const effects: readonly PlayEffect[] = difference === undefined
     ? []
@@ -312,7 +312,11 @@ function takeMessage(
   const [live, ...messages] = state.messages;
   if (live === undefined) return undefined;
   const difference = step.message &&
-    differenceBetween(comparableMessage(step.message), comparableMessage(live.message));
+    differenceBetween(
+      comparableMessage(step.message),
+      comparableMessage(live.message),
+      state.program,
+    );
   const messagesTaken = state.messagesTaken + 1;
   const isRenamed = step.uuid !== undefined && live.uuid !== undefined && step.uuid !== live.uuid;
   return {
@@ -369,7 +373,11 @@ function takeAnswer(
   if (live === undefined) return undefined;
   const answers = new Map(state.answers);
   answers.delete(step.id);
-  const difference = answerDifference(step.response, asRecorded(live, state.renamed));
+  const difference = answerDifference(
+    step.response,
+    asRecorded(live, state.renamed),
+    state.program,
+  );
   return {
     state: { ...state, answers },
     effects: difference === undefined
@@ -384,10 +392,14 @@ function asRecorded(live: JsonObject, renamed: Renamed): JsonObject {
 }
 
 /** Two errors are the same, whatever they say: that there is one is what counts. */
-function answerDifference(recorded: JsonObject, live: JsonObject): string | undefined {
+function answerDifference(
+  recorded: JsonObject,
+  live: JsonObject,
+  program: RecordedProgram,
+): string | undefined {
   if (recorded["subtype"] === "error" && live["subtype"] === "error") return undefined;
   if (recorded["subtype"] !== live["subtype"]) return differenceBetween(recorded, live);
-  return differenceBetween(recorded["response"] ?? {}, live["response"] ?? {});
+  return differenceBetween(recorded["response"] ?? {}, live["response"] ?? {}, program);
 }
 
 /** The caller has ended its input where the tape has more of it. */

@@ -70,4 +70,6 @@ export interface RecordedProgram {
   readonly version?: string;
   /** Whether the tape holds what its caller wrote, or what it was asked is known otherwise. */
   readonly knowsPrompts: boolean;
+  /** Whether texts were blanked on the tape. */
+  readonly isBlanked: boolean;
 }

@@ -29,19 +29,20 @@ export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
 export function readProgram(path: string): ProgramParts {
   if (!isFolder(path)) return { tape: readTape(path) ?? missing(path), path };
   const meta = readPart(`${path}/${META_FILE}`, { limit: LARGEST_META });
-  const version = meta &&
-    parseMeta(new TextDecoder().decode(meta), { path: `${path}/${META_FILE}` }).claude_code;
-  const ofVersion = version === undefined ? {} : { version };
+  const { claude_code: version, blanked = [] } = meta === undefined
+    ? {}
+    : parseMeta(new TextDecoder().decode(meta), { path: `${path}/${META_FILE}` });
+  const told = { ...(version === undefined ? {} : { version }), isBlanked: blanked.length > 0 };
   const nested = readTape(`${path}/${NESTED_TAPE}`);
   const tape = readTape(`${path}/${TAPE_FILE}`);
   if (tape === undefined) {
     const name = nested === undefined ? TAPE_FILE : NESTED_TAPE;
-    return { tape: nested ?? missing(`${path}/${name}`), path: `${path}/${name}`, ...ofVersion };
+    return { tape: nested ?? missing(`${path}/${name}`), path: `${path}/${name}`, ...told };
   }
   let whole: ProgramParts = {
     tape,
     path: `${path}/${TAPE_FILE}`,
-    ...ofVersion,
+    ...told,
     ...readCastFacts(`${path}/${CAST_FILE}`),
   };
   // A conversation that went on with another Claude Code is still one to its caller.

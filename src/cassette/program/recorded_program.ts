@@ -16,6 +16,8 @@ export interface ProgramOptions {
   /** Whether the end of its input was what ended it; absent where that is not known. */
   readonly inputEnded?: boolean;
   readonly version?: string;
+  /** Whether texts were blanked on the tape. */
+  readonly isBlanked?: boolean;
   /** The tape's file, for errors. */
   readonly path: string;
 }
@@ -57,6 +59,7 @@ export function recordedProgram(
     endsByItself: exitOn(tape) !== undefined || isCut || options.inputEnded === false,
     ...(isSessionId(sessionId) ? { sessionId } : {}),
     ...(version === undefined ? {} : { version }),
+    isBlanked: options.isBlanked ?? false,
     knowsPrompts: steps.every((step) => step.kind !== "message" || step.message !== undefined),
   };
 }

@@ -52,6 +52,15 @@ Deno.test("where a secret was taken out of the tape, any secret can stand", () =
   assertEquals(playedTape(tape, [user("Use sk-1 once.")]).divergences.length, 1);
 });
 
+Deno.test("where a tape was blanked, what has the same shape is the same", () => {
+  const tape = [wrote(user("xxxx xx /xxxx/xxx x.")), ...TWO_TURNS.slice(1, 4)];
+  const blanked = (text: string) => playedTape(tape, [user(text)], { isBlanked: true });
+  assertEquals(blanked("Look at /home/bob 1.").divergences, []);
+  assertEquals(blanked("Look at /home/bob 12").divergences.length, 1);
+  assertEquals(blanked("Look at /home/alice 1.").divergences.length, 1);
+  assertEquals(playedTape(tape, [user("Look at /home/bob 1.")]).divergences.length, 1);
+});
+
 Deno.test("who ends the input too early is told what is missing", () => {
   assertEquals(playedTape(TWO_TURNS, [user("One")]).divergences, [
     "The caller ended its input before message 2",

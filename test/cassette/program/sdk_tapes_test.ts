@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { foreignNames } from "../../../fixtures/foreign_names.ts";
 import { framesOn, type TapeEntry } from "../../../src/cassette/cassette.ts";
 import { readProgram } from "../../../src/cassette/program/read_program.ts";
 import { readWritten } from "../../../src/cassette/program/written.ts";
@@ -48,6 +49,10 @@ function apart(frames: readonly AnyFrame[]): readonly (readonly AnyFrame[])[] {
 function isOfNoQuestion(divergence: string): boolean {
   return !divergence.endsWith("that it was not asked");
 }
+
+Deno.test("no tape names the machine that it was recorded on", () => {
+  for (const path of tapesBelow(SDKS)) assertEquals(foreignNames(Deno.readTextFileSync(path)), []);
+});
 
 Deno.test("whatever a caller leaves out or writes otherwise is named", () => {
   let changed = 0;
