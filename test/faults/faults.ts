@@ -133,7 +133,7 @@ export const FAULTS: readonly Fault[] = [
       "at the dialog": outOf("start-timeout", { seconds: 2, says: /was not ready .* in 2 s$/ }),
       "at the prompt": {
         ...ANSWERED,
-        scenario: { sabotage: [{ at: "prompt", run: flooding(100) }] },
+        scenario: { sabotage: [{ at: "prompt", run: flooding(30) }] },
       },
       "in a tool": ANSWERED,
       "at Stop": ANSWERED,

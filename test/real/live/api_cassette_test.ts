@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { forEachVersion } from "../for_each_version.ts";
+import { forEachVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 
 const TALK = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[next]] [[say done]]"];
@@ -21,6 +21,9 @@ forEachVersion(
     const played = await real.print([...json, ...TALK], down);
     assertEquals([played.code, played.stderr], [0, ""]);
     assertEquals(saidIn(played.stdout), saidIn(recorded.stdout));
+    assertEquals(real.api.requests.length, asked);
+    // What comes of it does not hang on the version.
+    if (real.version !== REAL_VERSIONS.at(-1)) return;
     const live = ["--stream-text", "--exact-stream", ...cassette];
     assertEquals(await real.print([...live, ...TALK], down), {
       code: 0,

@@ -84,17 +84,12 @@ forEachVersion(
     const turn = isVersionAtLeast(real.version, "2.1.330")
       ? ["--resume-drops-turn", String(third?.["uuid"])]
       : [];
-    const shortened = [...part, two, ...turn, "--", "4"];
+    const shortened = [...part, two, ...turn, "--", "4 [[say four]]"];
     const theirs = await saidByClaude("sessions/shortened", shortened);
-    await say("print", [...ASIDE, ...shortened]);
-    assertEquals(lastConversation(real), theirs);
-    assertEquals(theirs, [...spoken.slice(0, 4), "4"]);
-    assertEquals(await Deno.readTextFile(path), after);
-
     before = after;
-    const one = answerIn(lines, "one")["uuid"];
-    assertEquals(await say("print", [...part, String(one), "--", "6 [[say six]]"]), session);
-    assertEquals(lastConversation(real), [...spoken.slice(0, 2), "6 [[say six]]"]);
+    assertEquals(await say("print", shortened), session);
+    assertEquals(lastConversation(real), theirs);
+    assertEquals(theirs, [...spoken.slice(0, 4), "4 [[say four]]"]);
     const added = (await Deno.readTextFile(path)).slice(before.length);
     assert((await Deno.readTextFile(path)).startsWith(before), "what was left out is still there");
     const prompt = added.trimEnd().split("\n").map(parseObject).find(({ type }) => type === "user");
@@ -102,7 +97,7 @@ forEachVersion(
     assert(parent !== undefined, "it goes on from a line that was there");
 
     // The shorter branch is the conversation from now on, for both, by its title too.
-    const branch = [...spoken.slice(0, 2), "6 [[say six]]", "six"];
+    const branch = [...theirs, "four"];
     const titled = ["--resume", "some TITLE"];
     assertEquals(await saidByClaude("sessions/by-title", [...titled, "--", "7"]), [...branch, "7"]);
     const unchanged = await Deno.readTextFile(path);
