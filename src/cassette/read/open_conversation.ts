@@ -26,11 +26,15 @@ export type OpenedChild =
 
 /**
  * Opens a recorded conversation: the cassette in a folder, and those of further Claude Codes in its folders `2`, `3` and
- * so on.
+ * so on; or a tape alone.
  *
  * @throws {CliError} when there is none, it is of a later format or damaged; for events by way of what is returned
  */
 export function openConversation(folder: string): OpenedConversation {
+  if (isFile(folder)) {
+    const tape = openTape(folder);
+    if (tape !== undefined) return { children: [tape] };
+  }
   const metaPath = `${folder}/${META_FILE}`;
   const bytes = readPart(metaPath, { limit: LARGEST_META });
   const meta = bytes && parseMeta(new TextDecoder().decode(bytes), { path: metaPath });
@@ -48,6 +52,14 @@ export function openConversation(folder: string): OpenedConversation {
   return { ...(meta === undefined ? {} : { meta }), children };
 }
 
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
 /** What is in a folder of the cassette's own; a link may lead anywhere. */
 function openFurther(folder: string): OpenedChild | undefined {
   try {
@@ -61,7 +73,10 @@ function openFurther(folder: string): OpenedChild | undefined {
 function openChild(folder: string): OpenedChild | undefined {
   const cast = openCast(`${folder}/${CAST_FILE}`);
   if (cast !== undefined) return { cast };
-  const path = `${folder}/${TAPE_FILE}`;
+  return openTape(`${folder}/${TAPE_FILE}`);
+}
+
+function openTape(path: string): OpenedChild | undefined {
   const lines = partLines(path);
   if (lines === undefined) return undefined;
   let last = 0;

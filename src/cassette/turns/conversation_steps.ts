@@ -90,7 +90,8 @@ function contentsIn(
 }
 
 function numbered(said: readonly Said[]): readonly ConversationStep[] {
-  let turn = 0;
+  // What a tape tells of a run begins with an answer.
+  let turn = said[0]?.content.kind === "prompt" ? 0 : 1;
   return said.map((each, at) => {
     if (each.content.kind === "prompt" && said[at - 1]?.content.kind !== "prompt") turn++;
     return { turn, ...each };

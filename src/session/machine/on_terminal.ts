@@ -1,7 +1,7 @@
 import type { Effect } from "../effect.ts";
 import { paste, seePasted } from "../handing_over.ts";
 import { PASTE_MODE } from "../terminal/paste.ts";
-import { answerProbes } from "../terminal/probes.ts";
+import { answerProbes, PROBE_FINAL } from "../terminal/probes.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, type Step, write } from "../step.ts";
 import { scanTerminal } from "../terminal/terminal_scanner.ts";
@@ -9,7 +9,10 @@ import { lookWhenQuiet, overWhenIdle } from "../waits.ts";
 
 /** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
 export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
-  const { state: scanner, tokens } = scanTerminal(state.scanner, bytes);
+  // Once a prompt is under way nothing but probes matters.
+  const isAwaited = state.phase === "starting" || state.phase === "pasted";
+  const only = isAwaited ? undefined : PROBE_FINAL;
+  const { state: scanner, tokens } = scanTerminal(state.scanner, bytes, { only });
   const effects: Effect[] = [];
   const replies = answerProbes(tokens);
   if (replies !== "") effects.push(write(replies));

@@ -1,5 +1,7 @@
 import type { TerminalToken } from "./terminal_scanner.ts";
 
+/** The final byte of the probes that are answered. */
+export const PROBE_FINAL = "c";
 /** Parameters of the two spellings of DA1. */
 const DA1: readonly string[] = ["", "0"];
 /** What a VT102 answers. */
@@ -15,7 +17,7 @@ const DA1_REPLY = "\x1b[?6c";
  */
 export function answerProbes(tokens: readonly TerminalToken[]): string {
   const asked = tokens.filter((token) =>
-    token.kind === "csi" && token.final === "c" && DA1.includes(token.parameters)
+    token.kind === "csi" && token.final === PROBE_FINAL && DA1.includes(token.parameters)
   );
   return DA1_REPLY.repeat(asked.length);
 }

@@ -51,22 +51,25 @@ class Text {
 /** All characters of ASCII. */
 const ASCII = Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code));
 
-/** The control sequence that begins at a byte, if it is one and is there to its end: most of what Claude Code writes is. */
-function wholeCsi(
-  bytes: Uint8Array,
-  from: number,
-): { readonly token: TerminalToken; readonly end: number } | undefined {
-  if (bytes[from + 1] !== 0x5b) return undefined;
-  let parameters = "";
-  for (let at = from + 2; at < bytes.length && parameters.length < MAX_COLLECTED; at++) {
+/**
+ * Where the control sequence ends that begins at a byte, if it is one and is there to its end, as most of what Claude Code
+ * writes is; else -1.
+ */
+function endOfCsi(bytes: Uint8Array, from: number): number {
+  if (bytes[from + 1] !== 0x5b) return -1;
+  const most = Math.min(bytes.length, from + 2 + MAX_COLLECTED);
+  for (let at = from + 2; at < most; at++) {
     const byte = bytes[at] as number;
-    if (byte >= 0x40 && byte <= 0x7e) {
-      return { token: { kind: "csi", parameters, final: ASCII[byte] as string }, end: at + 1 };
-    }
-    if (byte < 0x20 || byte > 0x7e) return undefined;
-    parameters += ASCII[byte];
+    if (byte >= 0x40 && byte <= 0x7e) return at;
+    if (byte < 0x20 || byte > 0x7e) return -1;
   }
-  return undefined;
+  return -1;
+}
+
+function asciiOf(bytes: Uint8Array, from: number, to: number): string {
+  let text = "";
+  for (let at = from; at < to; at++) text += ASCII[bytes[at] as number];
+  return text;
 }
 
 /**
@@ -74,11 +77,13 @@ function wholeCsi(
  *
  * 8-bit C1 controls are text here: Claude Code writes UTF-8, where those bytes continue a character.
  *
+ * @param options.only the final byte of the control sequences that matter: others, and text, need not be told
  * @returns the tokens of this chunk in order, and the state to give with the next chunk
  */
 export function scanTerminal(
   state: ScannerState,
   bytes: Uint8Array,
+  { only }: { readonly only?: string | undefined } = {},
 ): { readonly state: ScannerState; readonly tokens: readonly TerminalToken[] } {
   const tokens: TerminalToken[] = [];
   let { mode, introducer, collected } = state;
@@ -90,12 +95,15 @@ export function scanTerminal(
     if (mode === "ground") {
       const next = bytes.indexOf(ESC, at);
       const end = next < 0 ? bytes.length : next;
-      if (end > at) tokens.push(new Text(bytes, at, end));
+      if (end > at && only === undefined) tokens.push(new Text(bytes, at, end));
       if (next < 0) break;
-      const whole = wholeCsi(bytes, end);
-      if (whole !== undefined) {
-        tokens.push(whole.token);
-        at = whole.end;
+      const last = endOfCsi(bytes, end);
+      if (last >= 0) {
+        const final = ASCII[bytes[last] as number] as string;
+        if (only === undefined || only === final) {
+          tokens.push({ kind: "csi", parameters: asciiOf(bytes, end + 2, last), final });
+        }
+        at = last + 1;
         continue;
       }
       mode = "escape";

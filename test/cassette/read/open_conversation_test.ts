@@ -33,6 +33,11 @@ Deno.test("openConversation() opens the casts of all Claude Codes, and a tape wh
   }
 });
 
+Deno.test("openConversation() opens a tape alone", () => {
+  const [child, ...more] = openConversation(`${RUNS}conversation/tape.jsonl`).children;
+  assertEquals([child !== undefined && "tape" in child && child.tape.length > 0, more], [true, []]);
+});
+
 Deno.test("openConversation() refuses what is none, and says why", async () => {
   const folder = await folderWith("answer", ["child.cast"]);
   const refused = (what: string, message: string) => {
@@ -46,7 +51,7 @@ Deno.test("openConversation() refuses what is none, and says why", async () => {
   };
   try {
     refused(`${folder}/none`, "it has neither child.cast nor tape.jsonl");
-    refused(`${folder}/child.cast`, "it has neither child.cast nor tape.jsonl");
+    refused(`${folder}/child.cast`, "it is neither a frame nor a line of the caller");
     await Deno.writeTextFile(`${folder}/meta.json`, '{"format":99}');
     refused(folder, "says that it is of format 99");
     await Deno.writeTextFile(`${folder}/meta.json`, "[".repeat(100_000));

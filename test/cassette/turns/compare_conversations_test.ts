@@ -73,3 +73,11 @@ Deno.test("a tape alone says the same of a conversation as its cast", () => {
   const prompts = stepsOnTape(tape).filter(({ content }) => content.kind === "prompt");
   assertEquals(prompts.map(({ turn }) => turn), [1, 2, 3, 4, 5]);
 });
+
+Deno.test("what a tape tells of a run without its prompt is the first turn", () => {
+  const { tape } = readCassette(
+    new URL("../../../fixtures/recordings/runs/2.1.330/tools", import.meta.url).pathname,
+  );
+  assertEquals(new Set(stepsOnTape(tape).map(({ turn }) => turn)), new Set([1]));
+  assertEquals(stepsOnTape([]), []);
+});

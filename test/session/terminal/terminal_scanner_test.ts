@@ -64,3 +64,20 @@ Deno.test("scanTerminal() keeps no more than a bounded part of an endless sequen
   const { state } = scanTerminal(SCANNER_START, encoder.encode("\x1b]" + "x".repeat(100_000)));
   assertEquals(state.collected.length, 4096);
 });
+
+Deno.test("scanTerminal() finds the same sequences of one kind where nothing else is to be told", () => {
+  const interesting = fc.constantFrom(0x1b, 0x5b, 0x5d, 0x63, 0x30, 0x07, 0x5c, 0x18, 0x41);
+  const chunk = fc.array(fc.oneof(interesting, fc.integer({ min: 0, max: 255 })), { maxLength: 60 })
+    .map((values) => Uint8Array.from(values));
+  const probesIn = (chunks: readonly Uint8Array[], only: string | undefined) => {
+    let state = SCANNER_START;
+    return chunks.map((bytes) => {
+      const scanned = scanTerminal(state, bytes, { only });
+      state = scanned.state;
+      return scanned.tokens.filter((token) => token.kind === "csi" && token.final === "c");
+    });
+  };
+  fc.assert(fc.property(fc.array(chunk, { maxLength: 6 }), (chunks) => {
+    assertEquals(probesIn(chunks, "c"), probesIn(chunks, undefined));
+  }));
+});
