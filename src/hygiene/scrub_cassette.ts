@@ -110,7 +110,10 @@ function scrubLines(
       cast,
       (path, take) => scrubCast(linesOf(path), { path, scrubber, blankPastes: said.prompts, take }),
     ),
-    [TAPE_FILE]: scrub(tape, (path, take) => scrubTape(linesOf(path), { path, scrubber, take })),
+    [nameOf(tape) ?? TAPE_FILE]: scrub(
+      tape,
+      (path, take) => scrubTape(linesOf(path), { path, scrubber, take }),
+    ),
   };
   return present(scrubbed);
 }
@@ -165,6 +168,10 @@ function scrubMeta(
     scrubbed: Object.fromEntries(secrets),
     blanked: [...new Set([...parsed.blanked ?? [], ...partsOf(said)])],
   }));
+}
+
+function nameOf(path: string | undefined): string | undefined {
+  return path?.replace(/^.*\//u, "");
 }
 
 function partsOf({ prompts, answers }: SaidParts): readonly ScrubbedPart[] {

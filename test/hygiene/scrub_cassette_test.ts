@@ -40,9 +40,9 @@ Deno.test("tapes are scrubbed where they lie, flat and nested, and what belongs 
       Deno.mkdirSync(`${folder}/${path}`.replace(/[^/]*$/u, ""), { recursive: true });
       Deno.writeTextFileSync(`${folder}/${path}`, tape);
     }
-    assertEquals(scrubAt(`${folder}/flat`), { [`${folder}/flat/a.jsonl`]: { "tape.jsonl": 1 } });
+    assertEquals(scrubAt(`${folder}/flat`), { [`${folder}/flat/a.jsonl`]: { "a.jsonl": 1 } });
     assertEquals(scrubAt(`${folder}/nested`, { inputName: "wire.jsonl" }), {
-      [`${folder}/nested/one`]: { "tape.jsonl": 1 },
+      [`${folder}/nested/one`]: { "wire.jsonl": 1 },
     });
     const scrubbed = '{"type":"system","cwd":"/home/xxxxx/x"}\n';
     assertEquals(filesBelow(folder), {

@@ -5,6 +5,8 @@ import { CliError } from "../../cli_error.ts";
 export interface ParsedLine {
   /** From 1 on. */
   readonly number: number;
+  /** Without its end. */
+  readonly text: string;
   readonly value: unknown;
 }
 
@@ -42,7 +44,7 @@ export function parseLine(
   if (line.trim() === "") return undefined;
   if (isTooDeep(line)) throw damagedLine(number, { path, what: "it is nested too deeply" });
   try {
-    return { number, value: JSON.parse(line) };
+    return { number, text: line, value: JSON.parse(line) };
   } catch (cause) {
     if (!isLast) throw damagedLine(number, { path, what: "it is not JSON", cause });
     throw new CliError(`Cannot read line ${number} of ${path}: it was cut short`, {

@@ -1,7 +1,8 @@
 import type { ParsedLine } from "../read/parse_lines.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { isTooDeep, jsonLine } from "../../wire/json_text.ts";
+import { jsonObjectIn } from "../../wire/json_object_in.ts";
+import { jsonLine } from "../../wire/json_text.ts";
 import { blankText } from "../../redaction/traces/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 import { type ScrubbedLine, scrubStreams } from "./scrub_streams.ts";
@@ -33,7 +34,10 @@ export function scrubCast(
   let last = 0;
   for (const line of lines) {
     const before = jsonLine(line.value);
-    const lineOf = (text: string) => ({ number: line.number, text, changed: text !== before });
+    const lineOf = (text: string) =>
+      text === before
+        ? { number: line.number, text: line.text, changed: false }
+        : { number: line.number, text, changed: true };
     if (header === undefined) {
       header = parseHeader(line, { path });
       queue.add(lineOf(jsonLine(scrubber.value(line.value))));
@@ -53,7 +57,7 @@ export function scrubCast(
         break;
       case "h":
       case "d": {
-        const value = objectIn(data);
+        const value = jsonObjectIn(data);
         if (value === undefined) queue.add(event(scrubber.text(data)));
         else {
           add(
@@ -110,14 +114,4 @@ function withScreens(value: JsonObject, scrubber: PartScrubber): JsonObject {
       : {}),
     ...(isJsonObject(ending) ? { ending: withScreens(ending, scrubber) } : {}),
   };
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  if (isTooDeep(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

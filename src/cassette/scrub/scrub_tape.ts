@@ -29,7 +29,9 @@ export function scrubTape(
     const before = asciiJson(value);
     const lineOf = (scrubbed: JsonObject) => {
       const text = asciiJson(scrubbed);
-      return { number: line.number, text, changed: text !== before };
+      return text === before
+        ? { number: line.number, text: line.text, changed: false }
+        : { number: line.number, text, changed: true };
     };
     if (entry.dir === "write") {
       queue.add(lineOf({ ...value, data: scrubLine(entry.data, scrubber) }));

@@ -42,6 +42,11 @@ diff says where two recorded conversations part: the turn, and what was said or
 done there. Ids, times, costs and which model spoke do not count.
 fork goes on for real with a recorded conversation, behind the turn that --at
 names: with what was said there, or with each --prompt, one after the other.
+scrub takes out of cassettes, tapes and folders of them what tells of a machine
+and of who sat at it: paths, names, addresses, numbers of accounts, and secrets
+that were left. What is scrubbed replays the same.
+lint says in which ways each of them replays, what is wrong with it, and where a
+secret was left.
 
 A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
 with the frames and the lines of the caller, and meta.json. Keys and tokens are
@@ -50,8 +55,8 @@ are in it.`,
     closing: `Exit codes:
   0    all is well; replay: this claude-print does what the recorded one did
   1    replay: it, or with "--" its caller, does something else; diff: the
-       conversations part
-  2    the cassette cannot be read
+       conversations part; lint: something is wrong, or there is nothing
+  2    the cassette cannot be read, or not be written
 fork exits as a run does: with the code of its last turn, or of one that fails.`,
   },
   relay: {

@@ -166,25 +166,33 @@ Deno.test("a tape of any format keeps it, with the fields that this program does
       more: 1,
     },
     { dir: "write", data: '{ "spaced": 1 }\n' },
+    '{ "type": "system", "n": 12345678901234567890 }',
     { dir: "write", data: "no JSON of alice\n" },
     { dir: "read", frame: { type: "system", cwd: "/work/acme" }, at: 5 },
     { type: "assistant", text: "alice é" },
   ];
   const lines: string[] = [];
   const path = "it";
-  scrubTape(parseLines(tape.map((entry) => JSON.stringify(entry)).join("\n"), { path }), {
-    path,
-    scrubber: createPartScrubber({
-      known: { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] },
-      redactor: createRedactor({ env: { API_TOKEN: "spaced-out-token" } }),
-      said: { prompts: false, answers: false },
-    }),
-    take: ({ text }) => void lines.push(text),
-  });
+  scrubTape(
+    parseLines(
+      tape.map((entry) => typeof entry === "string" ? entry : JSON.stringify(entry)).join("\n"),
+      { path },
+    ),
+    {
+      path,
+      scrubber: createPartScrubber({
+        known: { projects: ["/work/acme"], homes: [], users: ["alice"], hosts: [], words: [] },
+        redactor: createRedactor({ env: { API_TOKEN: "spaced-out-token" } }),
+        said: { prompts: false, answers: false },
+      }),
+      take: ({ text }) => void lines.push(text),
+    },
+  );
   assertEquals(lines, [
     String
       .raw`{"dir":"write","data":"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"/work/xxxx\"}}\n","more":1}`,
     String.raw`{"dir":"write","data":"{ \"spaced\": 1 }\n"}`,
+    '{ "type": "system", "n": 12345678901234567890 }',
     String.raw`{"dir":"write","data":"no JSON of xxxxx\n"}`,
     '{"dir":"read","frame":{"type":"system","cwd":"/work/xxxx"},"at":5}',
     String.raw`{"type":"assistant","text":"xxxxx \u00e9"}`,

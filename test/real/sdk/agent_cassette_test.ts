@@ -4,9 +4,13 @@ import { pythonCassette } from "../../../fixtures/programs/agent_cassette.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { framesOn } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { findCassettes } from "../../../src/cassette/read/find_cassettes.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
+import { lintCassette } from "../../../src/hygiene/lint_cassette.ts";
+import { scrubCassette } from "../../../src/hygiene/scrub_cassette.ts";
+import { createRedactor } from "../../../src/redaction/redact.ts";
 import { playedTape } from "../../cassette/program/played_tape.ts";
 import { writeClaudePrint } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
@@ -16,6 +20,23 @@ import { RealClaude } from "../real_claude.ts";
 
 const python = usablePython();
 const PLAIN = new URL("../../../fixtures/recordings/runs/2.1.330/tools", import.meta.url).pathname;
+
+/** Says of each tape what the package finds wrong with it, and what a replay of it says. */
+const LOAD_AND_REPLAY = `
+import asyncio, json, sys
+from claude_agent_cassette import lint_tape, load_tape, replay_tape
+async def look(path):
+    tape, results = load_tape(path), []
+    async with replay_tape(tape, mode="stub") as client:
+        async for message in client.receive_messages():
+            if type(message).__name__ == "ResultMessage":
+                results.append(message.result)
+                if len(results) == 2:
+                    break
+    return {"lint": lint_tape(tape), "results": results}
+print(json.dumps([asyncio.run(look(path)) for path in sys.argv[1:]]))
+`;
+const redactor = createRedactor({ env: {} });
 
 /** An entry of a tape, whenever it was. */
 interface Entry {
@@ -71,6 +92,25 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
     assertEquals(replayCassette(readCassette(recording)).differences, []);
     const { meta, ended } = surveyCassette(recording);
     assertEquals([meta.claude_code, ended?.exitCode], [real.version, 0]);
+    // Once they are scrubbed, that package finds nothing wrong with them, and replays them the same.
+    for (const { name, kind } of findCassettes([recording, tape, frames])) {
+      const found = { name, kind, path: name };
+      scrubCassette(found, { said: { prompts: false, answers: false }, redactor, known: {} });
+      assertEquals(lintCassette(found, { redactor }).problems, []);
+    }
+    const scrubbed = await Deno.readTextFile(tape) +
+      await Deno.readTextFile(`${recording}/tape.jsonl`);
+    assertEquals(scrubbed.includes(home.path), false);
+    const again = await startProgram(
+      [await pythonCassette(python), "-B", "-c", LOAD_AND_REPLAY, tape, `${recording}/tape.jsonl`],
+      { env: home.env, cwd: home.project },
+    ).ended;
+    assertEquals([again.code, again.stderr], [0, ""]);
+    assertEquals(
+      JSON.parse(again.stdout),
+      Array(2).fill({ lint: [], results: ["Done.", "Hello."] }),
+    );
+
     const login = await Deno.readTextFile(home.credentials);
     const { claudeAiOauth: { accessToken } } = JSON.parse(login);
     for (const name of ["child.cast", "tape.jsonl", "meta.json"]) {
