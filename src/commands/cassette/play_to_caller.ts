@@ -1,11 +1,6 @@
-import {
-  awaited,
-  hasOpenRequests,
-  play,
-  type PlayEffect,
-  type PlayInput,
-  type PlayState,
-} from "../../cassette/program/play_program.ts";
+import { awaited, play } from "../../cassette/program/play_program.ts";
+import type { PlayEffect, PlayInput, PlayState } from "../../cassette/program/play_state.ts";
+import { hasOpenRequests } from "../../cassette/program/speak.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 
 /** What a play has to do with the world. */

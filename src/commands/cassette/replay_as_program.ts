@@ -1,6 +1,6 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
-import { startPlay } from "../../cassette/program/play_program.ts";
+import { startPlay } from "../../cassette/program/play_state.ts";
 import type { RecordedProgram, ReplayMode } from "../../cassette/program/program_step.ts";
 import { readProgram } from "../../cassette/program/read_program.ts";
 import { recordedProgram } from "../../cassette/program/recorded_program.ts";

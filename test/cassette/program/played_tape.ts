@@ -1,9 +1,9 @@
+import { play } from "../../../src/cassette/program/play_program.ts";
 import {
-  play,
   type PlayEffect,
   type PlayInput,
   startPlay,
-} from "../../../src/cassette/program/play_program.ts";
+} from "../../../src/cassette/program/play_state.ts";
 import {
   type ProgramOptions,
   recordedProgram,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
-import { startPlay } from "../../../src/cassette/program/play_program.ts";
+import { startPlay } from "../../../src/cassette/program/play_state.ts";
 import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
 import { type Caller, playToCaller } from "../../../src/commands/cassette/play_to_caller.ts";
 import { read, request, RESULT, says, user, wrote } from "../../cassette/program/played_tape.ts";

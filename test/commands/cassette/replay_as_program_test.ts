@@ -87,6 +87,42 @@ Deno.test("cassette program prints an executable that is the recorded conversati
   }
 });
 
+Deno.test("a replay that is told to stop says what has differed by then", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const report = `${folder}/report`;
+    const child = new Deno.Command(CLAUDE_PRINT[0] ?? "", {
+      args: [
+        ...CLAUDE_PRINT.slice(1),
+        ...["cassette", "replay", "conversation", "--report", report, "--", ...STREAMS],
+      ],
+      cwd: RUNS,
+      clearEnv: true,
+      env: { DENO_DIR: await denoDir(), PATH: "/usr/bin:/bin" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const stdin = child.stdin.getWriter();
+    const line = { type: "user", message: { role: "user", content: "Eins" } };
+    await stdin.write(new TextEncoder().encode(`${JSON.stringify(line)}\n`));
+    const stdout = child.stdout.getReader();
+    // Once it speaks, it has taken the line, and waits for the next one.
+    await stdout.read();
+    child.kill("SIGTERM");
+    const [{ code }, stderr] = await Promise.all([
+      child.status,
+      new Response(child.stderr).text(),
+    ]);
+    await Promise.allSettled([stdout.cancel(), stdin.close()]);
+    const { divergences } = JSON.parse(await Deno.readTextFile(report));
+    assertEquals([code, divergences.length], [1, 1]);
+    assertStringIncludes(stderr, "one difference:\n  Message 1: ");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("what cannot be replayed is refused before anything is said", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -1,0 +1,133 @@
+import type { JsonObject } from "../../transcript/json_object.ts";
+import { asTold, type Renamed } from "./as_told.ts";
+import { comparableMessage, differenceBetween } from "./compare_written.ts";
+import { hookNames } from "./hook_names.ts";
+import type { Played, PlayState } from "./play_state.ts";
+import type { RecordedProgram, WaitStep } from "./program_step.ts";
+
+/** Takes what a step waits for and compares it; undefined where it is not there. */
+export function take(state: PlayState, step: WaitStep): Played | undefined {
+  switch (step.kind) {
+    case "message":
+      return takeMessage(state, step);
+    case "request":
+      return takeRequest(state, step);
+    case "answer":
+      return takeAnswer(state, step);
+  }
+}
+
+function takeMessage(
+  state: PlayState,
+  step: Extract<WaitStep, { readonly kind: "message" }>,
+): Played | undefined {
+  const [live, ...messages] = state.messages;
+  if (live === undefined) return undefined;
+  const difference = step.message &&
+    differenceBetween(
+      comparableMessage(step.message),
+      comparableMessage(live.message),
+      state.program,
+    );
+  const messagesTaken = state.messagesTaken + 1;
+  const isRenamed = step.uuid !== undefined && live.uuid !== undefined && step.uuid !== live.uuid;
+  return {
+    state: {
+      ...state,
+      messages,
+      messagesTaken,
+      renamed: isRenamed ? new Map(state.renamed).set(step.uuid, live.uuid) : state.renamed,
+    },
+    effects: difference === undefined
+      ? []
+      : [{ type: "divergence", what: `Message ${messagesTaken}: ${difference}` }],
+  };
+}
+
+function takeRequest(
+  state: PlayState,
+  step: Extract<WaitStep, { readonly kind: "request" }>,
+): Played | undefined {
+  const [live, ...requests] = state.requests;
+  if (live === undefined) {
+    // Whoever begins with words will not introduce itself any more.
+    if (step.subtype !== "initialize" || state.messages.length === 0) return undefined;
+    const what = "The caller does not begin with initialize, as the one that was recorded did";
+    return {
+      state: { ...state, requestsTaken: state.requestsTaken + 1 },
+      effects: [{ type: "divergence", what }],
+    };
+  }
+  return {
+    state: {
+      ...state,
+      requests,
+      requestsTaken: state.requestsTaken + 1,
+      requestIds: live.isRefused || !hasReply(state, step.id)
+        ? state.requestIds
+        : new Map(state.requestIds).set(step.id, live.id),
+      ...(step.subtype === "initialize" ? { hooks: hookNames(step.request, live.request) } : {}),
+    },
+    effects: [],
+  };
+}
+
+function hasReply({ program: { steps } }: PlayState, id: string): boolean {
+  return steps.some((step) => step.kind === "reply" && step.id === id);
+}
+
+function takeAnswer(
+  state: PlayState,
+  step: Extract<WaitStep, { readonly kind: "answer" }>,
+): Played | undefined {
+  if (state.unasked.has(step.id)) return { state, effects: [] };
+  const live = state.answers.get(step.id);
+  if (live === undefined) return undefined;
+  const answers = new Map(state.answers);
+  answers.delete(step.id);
+  const difference = answerDifference(
+    step.response,
+    asRecorded(live, state.renamed),
+    state.program,
+  );
+  return {
+    state: { ...state, answers },
+    effects: difference === undefined
+      ? []
+      : [{ type: "divergence", what: `The answer to ${nameOfQuestion(step)}: ${difference}` }],
+  };
+}
+
+/** What was answered, in the ids of the tape. */
+function asRecorded(live: JsonObject, renamed: Renamed): JsonObject {
+  return asTold(live, new Map([...renamed].map(([from, to]) => [to, from])));
+}
+
+/** Two errors are the same, whatever they say: that there is one is what counts. */
+function answerDifference(
+  recorded: JsonObject,
+  live: JsonObject,
+  program: RecordedProgram,
+): string | undefined {
+  if (recorded["subtype"] === "error" && live["subtype"] === "error") return undefined;
+  if (recorded["subtype"] !== live["subtype"]) return differenceBetween(recorded, live);
+  return differenceBetween(recorded["response"] ?? {}, live["response"] ?? {}, program);
+}
+
+/** What a program waits for, in words. */
+export function nameOf(step: WaitStep, { messagesTaken, requestsTaken }: PlayState): string {
+  switch (step.kind) {
+    case "message":
+      return `message ${messagesTaken + 1}`;
+    case "request":
+      return `request ${requestsTaken + 1} (${step.subtype})`;
+    case "answer":
+      return `the answer to ${nameOfQuestion(step)}`;
+  }
+}
+
+function nameOfQuestion(
+  { id, subtype }: { readonly id: string; readonly subtype: string },
+): string {
+  return `${subtype} ${id}`;
+}
