@@ -20,6 +20,7 @@ import { RECORDED_RUNS, type RecordedRun } from "./recorded_runs.ts";
 const ENDS: Readonly<Record<string, readonly [ending: string, subtype: string]>> = {
   budget: ["budget", "error_max_budget_usd"],
   "dialog-configuration-error": ["dialog", "internal_error"],
+  "dialog-first-start": ["dialog", "internal_error"],
   "dialog-mcp-server": ["dialog", "internal_error"],
   "dialog-mcp-servers": ["dialog", "internal_error"],
   "dialog-permission": ["idle", "assistant_error"],
@@ -33,8 +34,11 @@ const ENDS: Readonly<Record<string, readonly [ending: string, subtype: string]>>
   timeout: ["timeout", "timeout"],
 };
 
+/** An address of mail. */
+const ADDRESS = /[\w.+-]+@[\w-]+\.[a-z]+/giu;
+
 /** The dialogs that no run meets: a run never comes to where they are, or ends before. */
-const UNMET = ["first start", "login", "model switch", "rate limit"];
+const UNMET = ["login", "model switch", "rate limit"];
 
 /** The sizes of pieces in which all output is given again, in bytes. */
 const PIECES = [1, 3, 64, 1_000_000];
@@ -127,6 +131,10 @@ Deno.test("the recorded runs are small, and name no machine, no user and no secr
     all += length;
     assertEquals(foreignNames(text), [], name);
     assertEquals(namesOfThisMachine(text), [], name);
+    assertEquals(
+      text.match(ADDRESS)?.filter((address) => address !== "user@example.com") ?? [],
+      [],
+    );
     assert(!text.includes("system-reminder"), name);
     for (const { code, data } of cassette.cast.events) {
       if (code !== "h") continue;
@@ -217,16 +225,18 @@ function filesBelow(folder: string): readonly string[] {
   );
 }
 
-/** Words that name no particular user. */
-const ANYBODY = ["root", "user", "runner", "home"];
-
-/** What of this machine is named, which may be the one that has recorded: its host, its user, and where that is at home. */
+/**
+ * What of this machine is named, which may be the one that has recorded: the folders of its user, the user at some host,
+ * and somebody at its own. What the recorder looks for is any word with the names in it.
+ */
 function namesOfThisMachine(text: string): readonly string[] {
   const { username, homedir } = userInfo();
-  return [Deno.hostname(), username, homedir].filter((name) =>
-    name.length > 2 && !ANYBODY.includes(name) && text.includes(name)
-  );
+  const names = [homedir, `/${username}/`, `${username}@`, `@${Deno.hostname()}`];
+  return names.filter((name) => !NOBODYS.includes(name) && text.includes(name));
 }
+
+/** Names that the recorder gives. */
+const NOBODYS: readonly string[] = ["/home/user", "/user/", "user@"];
 
 /** Where a kind of frame is first found. */
 interface Found {
