@@ -55,6 +55,12 @@ function installed(version: string, { HOME, XDG_DATA_HOME }: Environment): strin
   }
 }
 
+/** The first thing that npm says beside the names of the error. */
+function reasonIn(stderr: string): string | undefined {
+  return stderr.split("\n").map((line) => line.replace(/^npm (?:error|ERR!) ?/u, "").trim())
+    .find((line) => line !== "" && !/^(?:code|errno|syscall) /u.test(line))?.slice(0, 500);
+}
+
 async function download(
   version: string,
   { env, folder }: { readonly env: Environment; readonly folder: string },
@@ -87,8 +93,10 @@ async function download(
     );
   }
   if (!output.success) {
-    const said = new TextDecoder().decode(output.stderr).trim().slice(0, 500);
-    throw failed(said === "" ? `npm ended with exit code ${output.code}` : said);
+    throw failed(
+      reasonIn(new TextDecoder().decode(output.stderr)) ??
+        `npm ended with exit code ${output.code}`,
+    );
   }
   return `${folder}/node_modules/${name}/claude`;
 }

@@ -57,7 +57,7 @@ Deno.test("another version comes from npm, without any script of a package", asy
   const npm = `#!/bin/sh
 case "$*" in *--ignore-scripts*) ;; *) exit 9 ;; esac
 for package; do :; done
-case "$package" in *@5.5.5|*@latest) ;; *) echo "no such version" >&2; exit 1 ;; esac
+case "$package" in *@5.5.5|*@latest) ;; *) printf 'npm error code ETARGET\nnpm error notarget No such version\n' >&2; exit 1 ;; esac
 to="$3/node_modules/\${package%@*}"
 mkdir -p "$to"
 printf '#!/bin/sh\\necho "5.5.5 (Claude Code)"\\n' > "$to/claude"
@@ -66,6 +66,9 @@ chmod +x "$to/claude"
   await inScene(npm, async ({ at }) => {
     assertEquals((await at("5.5.5")).version, "5.5.5");
     assertEquals((await at("latest")).version, "5.5.5");
-    assertEquals(await why(at("6.6.6")), "Cannot get Claude Code 6.6.6 from npm: no such version");
+    assertEquals(
+      await why(at("6.6.6")),
+      "Cannot get Claude Code 6.6.6 from npm: notarget No such version",
+    );
   });
 });
