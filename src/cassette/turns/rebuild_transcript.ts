@@ -59,11 +59,16 @@ function isOneWithBefore({ prompts, entries, result }: RecordedTurn): boolean {
   return entries.length === 0 && !isLocal && result.subtype === "success";
 }
 
-/** The lines up to the end of a turn: each Claude Code but the first begins with those of the one before it. */
+/**
+ * The lines up to the end of a turn. Each Claude Code but the first begins with what it was given: all that was before it,
+ * or nothing where the conversation was cleared.
+ */
 function entriesUpTo(children: readonly RecordedTurns[], at: number): readonly Entry[] {
   let left = at;
-  for (const { earlier, turns } of children) {
-    if (left <= turns.length) {
+  const further = [...children];
+  for (let child = further.shift(); child !== undefined; child = further.shift()) {
+    const { earlier, turns } = child;
+    if (left < turns.length || further.length === 0) {
       return [...earlier, ...turns.slice(0, left).flatMap(({ entries }) => entries)];
     }
     left -= turns.length;

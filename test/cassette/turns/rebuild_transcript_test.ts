@@ -54,9 +54,12 @@ for (const version of ["2.1.197", "2.1.330"]) {
     assertEquals(rebuilt([resumed], 0).spoken, before);
     const all = [...before, "And again [[say again]]", "again"];
     assertEquals(rebuilt([resumed], 1).spoken, all);
-    // The second Claude Code had all that the first one had.
+    // What the second Claude Code had is what it was given.
     const talk = fixtureTurns(`${version}/conversation`);
-    assertEquals(rebuilt([talk, resumed], 4).after, ["And again [[say again]]"]);
+    const behind = rebuilt([talk, resumed], 4);
+    assertEquals([behind.spoken, behind.after], [before, ["And again [[say again]]"]]);
+    // As where it was cleared.
+    assertEquals(rebuilt([talk, { ...resumed, earlier: [] }], 4).spoken, []);
     assertEquals(rebuilt([talk, resumed], 5).spoken, all);
   });
 
