@@ -41,5 +41,5 @@ function inWords(report: ScrubReport): string {
     const noun = name === "api" ? "exchange" : "line";
     return `${count} ${noun}${count === 1 ? "" : "s"} of ${name}`;
   });
-  return changed.length === 0 ? "nothing to take out" : changed.join(", ");
+  return changed.length === 0 ? "nothing to take out" : `changed ${changed.join(", ")}`;
 }

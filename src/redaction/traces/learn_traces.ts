@@ -15,7 +15,18 @@ const NOBODYS = new Set(
   ("user users root admin administrator runner node ubuntu debian fedora centos vscode codespace " +
     "codespaces app home test tester guest nobody deno claude docker vagrant ec2-user circleci " +
     "jenkins gitlab git name username you your me dev developer build builder ci shared public " +
-    "localhost host linux local myuser someone project work system assistant tool type text")
+    "localhost host linux local myuser someone project work system assistant tool type text " +
+    // What names people and machines, and is a word in any text: what Claude Code says is the same everywhere only
+    // if these stay.
+    "will mark max bill grant rob pat art may june april august rose hope faith joy grace drew chase " +
+    "chip cliff dean don duke earl frank gene guy jack jay josh lance miles nick norm peg ray rich " +
+    "rusty sandy skip stew sue van ward wade page chance case cash clay dale dawn fern gale glen heath " +
+    "iris ivy jade jean kit lane lily mason parker penny piper reed robin rocky ruby sage sky summer " +
+    "taylor tanner trip tucker violet wren son king prince young long short small brown green black " +
+    "white gray stone wood hill field lake north south east west desktop laptop server client " +
+    "machine computer box mac macbook pc print code node1 main master worker default new old all " +
+    "any one two none this that with from data file files home office lab cloud web api proxy " +
+    "gateway router mail backup storage media cache demo prod production staging")
     .split(" "),
 );
 /** A shorter name is too likely a word of its own. */

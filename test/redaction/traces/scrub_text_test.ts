@@ -140,8 +140,11 @@ Deno.test("values are gone through with the names of fields, none of which is lo
 });
 
 Deno.test("words that are nobody's are learned as nobody's name", () => {
-  const { value, known } = collectTraces({ users: ["root", "runner", "ab"], hosts: ["localhost"] });
-  value({ cwd: "/root", home: "/home/runner", text: "/Users/you/x root@server:" });
+  const { value, known } = collectTraces({
+    users: ["root", "runner", "ab", "Will"],
+    hosts: ["localhost", "desktop"],
+  });
+  value({ cwd: "/root", home: "/home/runner", text: "/Users/you/x /home/max/y root@server:" });
   assertEquals(known(), {
     projects: [],
     homes: ["/home/runner"],
