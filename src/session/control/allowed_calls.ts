@@ -24,17 +24,44 @@ export function allowedOnScreen({ calls }: SessionState, screen: Screen): ToolCa
   const rule = screen.lines.findLastIndex((line, row) => row < caretRow && RULE.test(line));
   if (rule < 0) return undefined;
   const dialog = worded(compactText({ ...screen, lines: screen.lines.slice(rule + 1, caretRow) }));
-  const shown = calls.filter((call) =>
-    !call.returned && textsOf(call).every((text) => dialog.includes(text))
-  );
-  return shown.every(({ allowed }) => allowed)
-    ? shown.find((call) => textsOf(call).length > 0)
+  const shown = calls.filter((call) => !call.returned)
+    .map((call) => ({ call, state: shownState(call, dialog) }))
+    .filter(({ state }) => state !== "absent");
+  return shown.every(({ state }) => state === "allowed")
+    ? shown.find(({ call }) => allowedTexts(call).length > 0)?.call
     : undefined;
 }
 
+/**
+ * What a dialog shows of a call: nothing, what the caller has allowed, or what it has not. One that was allowed with
+ * another input is drawn anew with that, since the hook has said so (2.1.197 and 2.1.330).
+ */
+function shownState(call: ToolCall, dialog: string): "absent" | "allowed" | "undecided" {
+  const isShown = (texts: readonly string[]) => texts.every((text) => dialog.includes(text));
+  const asked = askedTexts(call);
+  const allowed = allowedTexts(call);
+  if (call.allowed && isShown(allowed)) {
+    // What was asked is no more than a part of it, or not there any more.
+    const isDrawnAnew = call.allowedWith === undefined || !isShown(asked) ||
+      (asked.every((text) => allowed.some((each) => each.includes(text))) &&
+        allowed.some((text) => !asked.some((each) => each.includes(text))));
+    return isDrawnAnew ? "allowed" : "undecided";
+  }
+  return isShown(asked) ? "undecided" : "absent";
+}
+
+function askedTexts(call: ToolCall): readonly string[] {
+  const { input, askedWith } = call;
+  return textsOf(call, askedWith === undefined ? input : JSON.parse(askedWith));
+}
+
+function allowedTexts(call: ToolCall): readonly string[] {
+  const { allowedWith } = call;
+  return allowedWith === undefined ? askedTexts(call) : textsOf(call, JSON.parse(allowedWith));
+}
+
 /** What of a call a dialog about it shows, a line at a time. */
-function textsOf({ name, input, askedWith }: ToolCall): readonly string[] {
-  const asked: unknown = askedWith === undefined ? input : JSON.parse(askedWith);
+function textsOf({ name }: ToolCall, asked: unknown): readonly string[] {
   return [
     // The dialog of a server's tool names both; others have words of their own.
     ...(name.startsWith("mcp__") ? name.split("__").slice(1) : []),

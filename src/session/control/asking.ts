@@ -270,16 +270,21 @@ function decide(
     ...decided(call?.id, decision.interrupt ? "withdrawn" : decision.outcome),
     ...(decision.mode === undefined ? [] : [{ type: "mode", mode: decision.mode } as const]),
   ];
-  const decisive = decision.asAsked ? withAllowed(state, call) : state;
+  const decisive = decision.outcome === "accepted" ? withAllowed(state, call, decision) : state;
   const next = decision.interrupt ? stopped(decisive) : stay(decisive);
   // What stands on the screen now, if anything, is another dialog.
   const isLeft = next.state.status?.status === "waiting" && !isAsking(next.state);
   return act(next.state, [...effects, ...next.effects, ...(isLeft ? [lookWhenQuiet()] : [])]);
 }
 
-function withAllowed(state: SessionState, allowed: ToolCall | undefined): SessionState {
+function withAllowed(
+  state: SessionState,
+  allowed: ToolCall | undefined,
+  { otherInput }: Decision,
+): SessionState {
+  const other = otherInput === undefined ? {} : { allowedWith: JSON.stringify(otherInput) };
   const calls = state.calls.map((call) =>
-    call.id === allowed?.id ? { ...call, allowed: true } as const : call
+    call.id === allowed?.id ? { ...call, allowed: true, ...other } as const : call
   );
   return { ...state, calls };
 }

@@ -72,8 +72,8 @@ export interface Decision {
   readonly outcome: Exclude<CallDecision, "withdrawn">;
   /** Whether the turn is to end with it. */
   readonly interrupt: boolean;
-  /** Whether it is a yes to the call as it was asked for. */
-  readonly asAsked?: true;
+  /** The input that is allowed, if it is another one than was asked about. */
+  readonly otherInput?: JsonObject;
   /** The permission mode in which the session is then; absent where it stays as it is. */
   readonly mode?: string;
 }
@@ -107,7 +107,9 @@ export function decisionOf(
     return {
       outcome: "accepted",
       interrupt: false,
-      ...(isSame(updatedInput ?? input, input) ? { asAsked: true } : {}),
+      ...(updatedInput === undefined || isSame(updatedInput, input)
+        ? {}
+        : { otherInput: updatedInput }),
       ...(typeof mode === "string" ? { mode } : {}),
       reply: permissionReply({
         behavior,

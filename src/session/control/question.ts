@@ -54,8 +54,10 @@ export interface ToolCall {
   readonly agentId?: string;
   /** The input with which its permission has been asked for, as JSON: nobody is asked about a call twice. */
   readonly askedWith?: string;
-  /** Whether the caller has allowed it with that input. */
+  /** Whether the caller has allowed it, with that input if with no other one. */
   readonly allowed?: true;
+  /** The other input with which the caller has allowed it, as JSON. */
+  readonly allowedWith?: string;
   /** Whether its result has been told. */
   readonly returned?: true;
 }

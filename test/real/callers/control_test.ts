@@ -228,7 +228,7 @@ forEachVersion(
       const { stdout } = await holding(real, async ({ say, send, heard, answer }) => {
         answer(answerOfCaller);
         await send(request("init", { subtype: "initialize", hooks }));
-        await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[bash touch a]] [[say first]]');
+        await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[bash touch other]] [[say first]]');
         await heard(RESULT);
       }, [...ASKS_CALLER, ...CALCULATOR]);
       return orderOf(stdout);

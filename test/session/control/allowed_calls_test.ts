@@ -72,6 +72,33 @@ Deno.test("nothing is known of a dialog that may be about a call on which nobody
   assertEquals(pick(screen, { ...TOUCH, returned: true }), undefined);
 });
 
+Deno.test("a call that was allowed with another input is known once it is drawn with that", () => {
+  const allowedAs = (asked: string, allowed: string): ToolCall => ({
+    ...TOUCH,
+    askedWith: JSON.stringify({ command: asked, description: "Run it" }),
+    allowedWith: JSON.stringify({ command: allowed, description: "Run it" }),
+  });
+  const shows = (command: string) => screenOf(RULE, " Bash command", `   ${command}`, "   Run it");
+  for (
+    const [asked, allowed] of [
+      ["touch one", "touch two"],
+      ["touch one; rm one", "touch one"],
+      ["touch one", "touch one --no-create"],
+    ] as const
+  ) {
+    const call = allowedAs(asked, allowed);
+    assertEquals(pick(shows(allowed), call), "1", allowed);
+    assertEquals(pick(shows(asked), call), undefined, `${asked}, which is not allowed`);
+    assertEquals(pick(shows("touch three"), call), undefined);
+  }
+  // All of what is allowed stands in what was asked.
+  const call = allowedAs("rm y", "y");
+  assertEquals(pick(shows("rm y"), call), undefined);
+  const { allowed: _, allowedWith: __, ...undecided } = allowedAs("touch two", "");
+  const other = { ...undecided, id: "2" };
+  assertEquals(pick(shows("touch two"), allowedAs("touch one", "touch two"), other), undefined);
+});
+
 Deno.test("a call without words is known by nothing, and may be the one that is meant", () => {
   const screen = screenOf(RULE, " Bash command", "   touch one");
   const { allowed: _, ...other } = { ...TOUCH, id: "2", name: "Other", input: { deep: [1] } };
