@@ -1,4 +1,5 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
+import type { Place } from "../../../src/drift/finding.ts";
 import { startProgram } from "../../start_program.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { REAL_VERSIONS } from "../for_each_version.ts";
@@ -6,45 +7,71 @@ import { RealClaude } from "../real_claude.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;
 
-Deno.test("drift --against says the prompts of cassettes again, offline, and compares", async () => {
+Deno.test("drift --against says the prompts of cassettes again, offline and without tools that are not allowed", async () => {
   await using real = await RealClaude.set(REAL_VERSIONS.at(-1) ?? "");
-  const [newest = ""] = [...Deno.readDirSync(RUNS)].map(({ name }) => name).toSorted().reverse();
-  const folder = `${real.home.path}/cassette`;
-  await Deno.mkdir(`${folder}/api`, { recursive: true });
-  const from = `${RUNS}${newest}/offline`;
-  for (const name of ["child.cast", "meta.json", ...files(`${from}/api`)]) {
-    await Deno.copyFile(`${from}/${name}`, `${folder}/${name}`);
-  }
-  const tape = await Deno.readTextFile(`${from}/tape.jsonl`);
-  const otherwise = tape.replace('"result":"done"', '"result":"gone"');
-  await Deno.writeTextFile(`${folder}/tape.jsonl`, otherwise);
+  const { path, project, tmp, env } = real.home;
+  const [folder, hostile, trace] = ["cassette", "hostile", "trace"].map((name) =>
+    `${path}/${name}`
+  ) as [string, string, string];
+  await copyOffline(folder, { tape: (text) => text.replace('"result":"done"', '"result":"gone"') });
+  // What it answers calls a tool of which nothing is on its tape.
+  await copyOffline(hostile, {
+    tape: (text) => text.replaceAll(/^.*"tool_(?:use|result)".*\n/gmu, ""),
+    api: (text) => text.replaceAll("echo one", `touch ${trace}`),
+  });
   const drift = async (...args: readonly string[]) => {
     const { ended } = startProgram(
-      [...CLAUDE_PRINT, "drift", folder, "--against", real.binary, "--no-sdk", "--json", ...args],
-      { env: real.home.env, cwd: real.home.project },
+      [...CLAUDE_PRINT, "drift", "--against", real.binary, "--no-sdk", "--json", ...args],
+      { env, cwd: project },
     );
     const { code, stdout, stderr } = await ended;
     assertEquals([code, stderr], [1, ""]);
-    return JSON.parse(stdout);
+    const { against, findings } = JSON.parse(stdout);
+    const told = findings.map(({ check, what, first }: Record<string, string> & { first: Place }) =>
+      `${check}: ${what}, ${first.path}`
+    );
+    return { against, told };
   };
-  const refused = await drift();
-  assertEquals(refused.against, {
-    version: real.version,
-    again: 0,
-    skipped: [{ path: folder, why: "it calls Bash, which --allowedTools does not name" }],
+  assertEquals(await drift(folder, hostile), {
+    against: {
+      version: real.version,
+      again: 1,
+      skipped: [{ path: folder, why: "it calls Bash, which --allowedTools does not name" }],
+    },
+    told: [
+      `answered otherwise: system/permission_denied comes, ${hostile}`,
+      `answered otherwise: user comes, ${hostile}`,
+    ],
   });
-  assertEquals(refused.findings, []);
-  const { against, findings } = await drift("--allowedTools", "Bash");
-  assertEquals(against, { version: real.version, again: 1, skipped: [] });
-  assertEquals(findings.map(({ check, what }: Record<string, string>) => `${check}: ${what}`), [
-    "answered otherwise: result: done instead of gone",
-  ]);
-  assertStringIncludes(findings[0].first.path, folder);
+  await assertRejects(() => Deno.stat(trace), Deno.errors.NotFound);
+  assertEquals(await drift(folder, "--allowedTools", "Bash"), {
+    against: { version: real.version, again: 1, skipped: [] },
+    told: [`answered otherwise: result: done instead of gone, ${folder}`],
+  });
   assertEquals(real.api.requests.length, 0);
   // Nothing of the runs is left, in the folder of temporary files as well.
-  assertEquals([...Deno.readDirSync(real.home.tmp)].map(({ name }) => name), []);
+  assertEquals([...Deno.readDirSync(tmp)].map(({ name }) => name), []);
 });
 
-function files(folder: string): readonly string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => `api/${name}`);
+/** Copies the newest fixture that has answers of the API, changed. */
+async function copyOffline(
+  to: string,
+  { tape, api = (text) => text }: {
+    readonly tape: (text: string) => string;
+    readonly api?: (text: string) => string;
+  },
+): Promise<void> {
+  const [newest = ""] = [...Deno.readDirSync(RUNS)].map(({ name }) => name).toSorted().reverse();
+  const from = `${RUNS}${newest}/offline`;
+  await Deno.mkdir(`${to}/api`, { recursive: true });
+  const exchanges = [...Deno.readDirSync(`${from}/api`)].map(({ name }) => `api/${name}`);
+  for (const name of ["child.cast", "meta.json", "tape.jsonl", ...exchanges]) {
+    const text = await Deno.readTextFile(`${from}/${name}`);
+    const changed = name === "tape.jsonl"
+      ? tape(text)
+      : exchanges.includes(name)
+      ? api(text)
+      : text;
+    await Deno.writeTextFile(`${to}/${name}`, changed);
+  }
 }
