@@ -17,6 +17,7 @@ import {
 import type { RunOrder } from "./plan/run_order.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { StoppedError } from "./stopped_error.ts";
+import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { untakenMessages } from "../session/taking.ts";
@@ -75,6 +76,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const prepared = await prepareRun(asked);
     onPrepared(prepared);
     speaker.turnTo(prepared.judge);
+    const unrecorded = unrecordedProblems(prepared);
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
       ...options,
       begin: [...begin, ...speaker.take([])],
@@ -82,7 +84,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       onReport: (report) => {
         exitCode = report.exitCode;
         hasAnswered ||= report.result.num_turns > 0;
-        onReport(report);
+        onReport({ ...report, ...unrecorded(report) });
       },
     });
     for (const frame of frames) emit(frame);
@@ -93,7 +95,8 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       exitCode = report.exitCode;
       const screen = await screenFor(report, { lastScreen, trace: order.trace });
       const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
-      await onReport({ ...report, tickets, ...(screen === undefined ? {} : { screen }) });
+      const told = { ...report, ...unrecorded(report), tickets };
+      await onReport({ ...told, ...(screen === undefined ? {} : { screen }) });
     }
     onChildEnded();
     begin = isDeaf ? [] : untaken.map(asInput);

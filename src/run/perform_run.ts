@@ -2,6 +2,7 @@ import type { CallerInput } from "../driver/sources/caller/caller.ts";
 import type { Report } from "../frames/result/report.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import type { PreparedRun } from "./prepare_run.ts";
+import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { SettledMessage } from "../session/message.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -49,22 +50,10 @@ export async function performRun(
   const screen = await screenFor(report, { lastScreen, trace: prepared.options.trace });
   return {
     ...report,
-    ...withoutRecording(report, prepared),
+    ...unrecordedProblems(prepared)(report),
     unprinted: frames,
     ...(screen === undefined ? {} : { screen }),
   };
-}
-
-/** A failure of a run of which something is not recorded: the API has nothing to do with it. */
-function withoutRecording(
-  { problem }: Report,
-  { relay }: PreparedRun,
-): Pick<Report, "problem"> | undefined {
-  if (problem === undefined || relay === undefined || relay.troubles().length === 0) {
-    return undefined;
-  }
-  const suggestion = "Ask what was recorded, or add --on-miss record, which asks the API";
-  return { problem: { ...problem, suggestion } };
 }
 
 /** The last screen, where it explains a failure, and with every failure of a traced run. */
