@@ -1,27 +1,10 @@
-import { playedInput } from "../../src/cassette/recorded_input.ts";
-import { answer, PROMPT } from "../transcript/lines.ts";
+import { readCassette } from "../../src/cassette/read/read_cassette.ts";
+import { castInputs } from "../../src/cassette/replay/cast_steps.ts";
 import type { Input } from "../../src/session/input.ts";
 
-/** A session's inputs as they were written down from the real Claude Code. */
+/** What a recorded run was told, by the version and the name of the run, such as `2.1.330/answer`, but for its message. */
 export function readRecording(name: string): readonly Input[] {
-  const url = new URL(`../../fixtures/recordings/${name}.jsonl`, import.meta.url);
-  return Deno.readTextFileSync(url).trimEnd().split("\n").map((line): Input => {
-    const input = JSON.parse(line);
-    return input.type === "terminal"
-      ? { ...input, bytes: Uint8Array.fromBase64(input.bytes) }
-      : playedInput(input, input.at);
-  }).flatMap(recordedAfterStop);
-}
-
-/** The recorded runs ended their child at Stop, before it had written its turn down and become idle again. */
-function recordedAfterStop(input: Input): readonly Input[] {
-  if (input.type !== "hook" || input.event !== "Stop") return [input];
-  const { at } = input;
-  const text = `${input.payload["last_assistant_message"]}`;
-  return [
-    input,
-    { at, ...PROMPT },
-    { at, ...answer(text) },
-    { at, type: "status", status: "idle" },
-  ];
+  const { pathname } = new URL(`../../fixtures/recordings/runs/${name}`, import.meta.url);
+  return castInputs(readCassette(pathname).cast)
+    .filter(({ type }) => type !== "message" && type !== "closed");
 }

@@ -67,8 +67,8 @@ function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
 
 for (const version of VERSIONS) {
   Deno.test(`a recorded ${version} session on stdin replays to its answer at every chunk split`, () => {
-    const inputs = readRecording(`${version}-hello`);
-    const message = options("hello there", "stdin");
+    const inputs = readRecording(`${version}/answer`);
+    const message = options("Greet me. [[think hm]] [[say Hello there.]]", "stdin");
     const whole = replay(inputs, message);
     assertEquals(whole.ending, "answered");
     assertEquals(whole.kills, ["SIGTERM"]);
@@ -80,29 +80,26 @@ for (const version of VERSIONS) {
   });
 
   Deno.test(`a recorded ${version} session by paste replays to its answer at every chunk split`, () => {
-    const inputs = readRecording(`${version}-paste`);
-    const message = options("hello paste", "paste");
+    const inputs = readRecording(`${version}/paste`);
+    const message = options("Greet me. [[say Hello there.]]", "paste");
     const whole = replay(inputs, message);
     assertEquals(whole.ending, "answered");
-    assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
+    assertEquals(
+      whole.typed.replaceAll("\x1b[?6c", ""),
+      "\x1b[200~Greet me. [[say Hello there.]]\x1b[201~\r",
+    );
     for (const { typed, ending } of everySplit(inputs, message)) {
       assertEquals(ending, "answered");
-      assertEquals(typed.replaceAll("\x1b[?6c", ""), "\x1b[200~hello paste\x1b[201~\r");
+      assertEquals(
+        typed.replaceAll("\x1b[?6c", ""),
+        "\x1b[200~Greet me. [[say Hello there.]]\x1b[201~\r",
+      );
     }
-  });
-
-  Deno.test(`a recorded ${version} trust dialog is answered with the caret on Yes`, () => {
-    const { typed, ending } = replay(
-      readRecording(`${version}-trust`),
-      options("hello there", "stdin"),
-    );
-    assertEquals(ending, "answered");
-    assertEquals(typed.replaceAll("\x1b[?6c", ""), version === "2.1.330" ? "\x1b[B\r" : "\r");
   });
 }
 
 Deno.test("a session that is cut off anywhere can still be told to stop, and ends with its child", () => {
-  const inputs = readRecording("2.1.330-hello");
+  const inputs = readRecording("2.1.330/answer");
   for (let length = 1; length < inputs.length; length++) {
     const at = inputs[length]?.at ?? 0;
     const result = replay([
@@ -111,7 +108,7 @@ Deno.test("a session that is cut off anywhere can still be told to stop, and end
       { at, type: "deadline", name: "interrupt" },
       { at, type: "exit", exit: { kind: "exited", code: 143 } },
       { at, type: "deadline", name: "record" },
-    ], options("hello there", "stdin"));
+    ], options("Greet me. [[think hm]] [[say Hello there.]]", "stdin"));
     assert(
       result.ending === "interrupted" || result.ending === "answered",
       `after ${length} inputs`,

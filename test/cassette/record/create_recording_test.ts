@@ -40,7 +40,7 @@ function chunks(text: string, ends: readonly number[]): readonly Input[] {
 }
 
 Deno.test("createRecording() keeps every input, its time and what was done about it", () => {
-  const all = readRecording("2.1.330-trust");
+  const all = readRecording("2.1.330/dialog-settings-warning");
   const recorded = recordSession(all);
   const { header, events } = recorded.cast;
   assertEquals([header.version, header.width, header.height], [2, 220, 50]);
@@ -62,7 +62,7 @@ Deno.test("createRecording() keeps every input, its time and what was done about
   );
   assertEquals(events.findLast(({ code }) => code === "x")?.data, "143");
   const typed = events.filter(({ code }) => code === "i").map(({ data }) => data);
-  assertEquals(typed.filter((keys) => keys !== "\x1b[?6c"), ["\x1b[B", "\r"]);
+  assertEquals(typed.filter((keys) => keys !== "\x1b[?6c"), ["\x1b[B", "\r", "\r"]);
   assertEquals(
     events.filter(({ code }) => code === "m").map(({ data }) => data),
     ["prompt taken", "turn over", "exit"],
@@ -260,7 +260,7 @@ Deno.test("createRecording() takes out the secrets of any output, and comes to a
 });
 
 Deno.test("createRecording() leaves a recording without secrets as it is", () => {
-  for (const name of ["2.1.168-hello", "2.1.197-trust", "2.1.330-paste"]) {
+  for (const name of ["2.1.168/answer", "2.1.197/dialog-settings-warning", "2.1.330/paste"]) {
     const all = readRecording(name);
     assertEquals(recordSession(all, { redactor }), recordSession(all));
   }

@@ -11,13 +11,13 @@ import { createRedactor } from "../../../src/redaction/redact.ts";
 import { recordSession } from "../record_session.ts";
 
 const SESSIONS: Readonly<Record<string, Partial<Prompt>>> = {
-  hello: {},
-  trust: {},
-  paste: { way: "paste", text: "hello paste" },
+  answer: { text: "Greet me. [[think hm]] [[say Hello there.]]" },
+  "dialog-settings-warning": { text: "Hi [[say all the same]]" },
+  paste: { way: "paste", text: "Greet me. [[say Hello there.]]" },
 };
 
 function recorded(name: string): Cast {
-  const message = SESSIONS[name.replace(/^.*-/, "")] ?? {};
+  const message = SESSIONS[name.replace(/^.*\//u, "")] ?? {};
   return recordSession(readRecording(name), { message }).cast;
 }
 
@@ -31,7 +31,7 @@ function changed(
 
 for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
   for (const what of Object.keys(SESSIONS)) {
-    const name = `${version}-${what}`;
+    const name = `${version}/${what}`;
     Deno.test(`a cassette of ${name} replays without a difference, however it is cut`, () => {
       const cast = recorded(name);
       const replayed = replayCast(cast);
@@ -49,7 +49,7 @@ for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
 }
 
 Deno.test("replayCast() says when, what was recorded and what happens now", () => {
-  const cast = recorded("2.1.330-trust");
+  const cast = recorded("2.1.330/dialog-settings-warning");
   const keys = cast.events.find(({ code, data }) => code === "i" && data === "\x1b[B");
   const at = `At ${((keys?.at ?? 0) / 1000).toFixed(3)} s`;
   assertEquals(
@@ -68,7 +68,7 @@ Deno.test("replayCast() says when, what was recorded and what happens now", () =
 });
 
 Deno.test("replayCast() tells of signals, looks, sizes and another ending", () => {
-  const cast = recorded("2.1.330-trust");
+  const cast = recorded("2.1.330/dialog-settings-warning");
   const effects = cast.events.filter(({ code }) => code === "d");
   const [look, kill, end] = ["look", "kill", "end"].map((type) =>
     effects.find(({ data }) => JSON.parse(data).type === type)
@@ -93,7 +93,7 @@ Deno.test("replayCast() tells of signals, looks, sizes and another ending", () =
 
 Deno.test("replayCast() names an ending that differs in its details", () => {
   const cast = changed(
-    recorded("2.1.330-hello"),
+    recorded("2.1.330/answer"),
     (event) =>
       event.code === "d" && event.data.includes('"end"')
         ? { ...event, data: '{"type":"end","ending":{"kind":"answered","stop":{}}}' }
@@ -107,7 +107,7 @@ Deno.test("replayCast() names an ending that differs in its details", () => {
 });
 
 Deno.test("replayCast() of a recording that stops early has no ending and no difference", () => {
-  const cast = recorded("2.1.330-hello");
+  const cast = recorded("2.1.330/answer");
   for (let length = 0; length < cast.events.length; length++) {
     // What was done belongs to the input before it.
     if (!"ohm".includes(cast.events[length]?.code ?? "")) continue;

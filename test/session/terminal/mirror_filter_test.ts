@@ -186,7 +186,9 @@ async function rendered(chunks: readonly (Uint8Array | string)[]) {
   return { screen: { lines, cells, cursor }, said, modes };
 }
 
-for (const name of ["2.1.168-paste", "2.1.197-hello", "2.1.330-hello", "2.1.330-trust"]) {
+for (
+  const name of ["2.1.168/paste", "2.1.197/answer", "2.1.330/answer", "2.1.330/dialogs-at-start"]
+) {
   Deno.test(`the mirror of a recorded session shows the same screen and asks nothing: ${name}`, async () => {
     const chunks = readRecording(name).flatMap((input) =>
       input.type === "terminal" ? [input.bytes] : []
