@@ -1,5 +1,8 @@
 import { CliError } from "../cli_error.ts";
-import { API_FOLDER, CAST_FILE, META_FILE } from "../cassette/cassette.ts";
+import { API_FOLDER, CAST_FILE, META_FILE, type TapeEntry } from "../cassette/cassette.ts";
+import { play } from "../cassette/program/play_program.ts";
+import { type PlayInput, startPlay } from "../cassette/program/play_state.ts";
+import type { RecordedProgram } from "../cassette/program/program_step.ts";
 import { readProgram } from "../cassette/program/read_program.ts";
 import { recordedProgram } from "../cassette/program/recorded_program.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
@@ -12,6 +15,7 @@ import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
 import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
 import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
 import { replayCassette } from "../cassette/replay/replay_cassette.ts";
+import { asText } from "../transcript/json_object.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
 import { encodeExchange } from "../relay/exchanges/exchange.ts";
@@ -83,8 +87,47 @@ function worldProblems(folder: string): readonly string[] {
 function programProblems(path: string): readonly string[] {
   const { tape, ...facts } = readProgram(path);
   if (tape.length === 0) return [`There is nothing on ${facts.path}`];
-  recordedProgram(tape, { ...facts, mode: "stub" });
-  return [];
+  // As it is played unless told otherwise: an error can be a decision, too.
+  const program = recordedProgram(tape, { ...facts, mode: "verify" });
+  return [...unanswered(program), ...playedToItself(tape, program)];
+}
+
+/** Questions to the caller that it neither answered nor had taken back. */
+function unanswered({ steps }: RecordedProgram): readonly string[] {
+  const settled = new Set(
+    steps.flatMap((step) =>
+      step.kind === "answer"
+        ? [step.id]
+        : step.kind === "frame" && step.frame.type === "control_cancel_request"
+        ? [step.frame["request_id"]]
+        : []
+    ),
+  );
+  return steps.flatMap((step) =>
+    step.kind === "ask" && !settled.has(step.id)
+      ? [`There is no answer to the question "${asText(step.request["subtype"])}" (${step.id})`]
+      : []
+  );
+}
+
+/** What is told otherwise to a caller that writes what the recorded one wrote; of a tape without it nothing is known. */
+function playedToItself(
+  tape: readonly TapeEntry[],
+  program: RecordedProgram,
+): readonly string[] {
+  const lines = tape.flatMap((entry) => entry.dir === "write" ? entry.data.split("\n") : []);
+  if (lines.length === 0) return [];
+  const inputs: readonly PlayInput[] = [
+    { type: "start" },
+    ...lines.map((line) => ({ type: "line", line }) as const),
+    { type: "closed" },
+  ];
+  let state = startPlay(program);
+  return inputs.flatMap((input) => {
+    const played = play(state, input);
+    state = played.state;
+    return played.effects.flatMap((effect) => effect.type === "divergence" ? [effect.what] : []);
+  });
 }
 
 function apiProblems(folder: string): readonly string[] {

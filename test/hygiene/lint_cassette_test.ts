@@ -63,6 +63,21 @@ Deno.test("a tape with what cannot be replayed is wrong, whoever made it", () =>
   });
 });
 
+Deno.test("a tape on which an answer of the caller is missing is wrong", () => {
+  inFolder((folder) => {
+    makeCassette(folder, "2.1.330/asked");
+    assertEquals(lintAt(folder).problems, []);
+    edit(`${folder}/tape.jsonl`, (text) => {
+      const lines = text.split("\n");
+      const answer = lines.findIndex((line) => line.includes('control_response\\"'));
+      return lines.toSpliced(answer, 1).join("\n");
+    });
+    const { replays, problems } = lintAt(folder);
+    assertEquals([replays, problems.length], [["world", "api"], 1]);
+    assertMatch(problems.join(), /^There is no answer to the question "can_use_tool" \(\S+\)$/u);
+  });
+});
+
 Deno.test("an exchange that cannot be read, is none, or has the key of another is wrong", () => {
   const api = (spoil: (api: string, name: string) => void) =>
     linted((folder) => {
