@@ -13,6 +13,8 @@ async function asked(
   { subtypes = ["get_settings"], written = false, body = { detail: true }, ...others }: {
     readonly subtypes?: readonly string[];
     readonly written?: boolean;
+    /** The session that the child has resumed. */
+    readonly resumed?: string;
     /** Those of the session's transcript, if there is one. */
     readonly lines?: readonly object[];
     readonly body?: JsonObject;
@@ -23,7 +25,7 @@ async function asked(
     readonly meanwhile?: (transcript: string) => void;
   } = {},
 ) {
-  const { agents, lines, below = "config", meanwhile = () => {} } = others;
+  const { agents, lines, below = "config", meanwhile = () => {}, resumed } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -53,6 +55,7 @@ async function asked(
       // A program that has just been written cannot always be started, while others are.
       args: [program, "-p"],
       serverArgs: ["--mcp-config=mine"],
+      ...(resumed === undefined ? {} : { resumed }),
       env: { PATH: "/usr/bin:/bin", FOLDER: folder },
       configDir: `${folder}/twin`,
       userConfigDir: "/home/me/.claude",
@@ -100,6 +103,15 @@ Deno.test("HeadlessTwin heeds nothing in the child's config dir that is gone onc
     { below },
   );
   assertEquals(said, [{ response: { a: 1 } }]);
+});
+
+Deno.test("HeadlessTwin goes on with what a fork is of until the fork has a transcript", async () => {
+  const script = `echo "$@" > $FOLDER/heard; read line; echo '${SUCCESS({})}'; exec sleep 60`;
+  const resumed = "22222222-2222-4222-8222-222222222222";
+  const before = await asked(script, { written: true, resumed });
+  assertStringIncludes(before.heard[0] ?? "", `--resume=${resumed} `);
+  const after = await asked(script, { written: true, resumed, lines: [{ type: "x" }] });
+  assertStringIncludes(after.heard[0] ?? "", "--resume=11111111-1111-4111-8111-111111111111 ");
 });
 
 Deno.test("HeadlessTwin asks a Claude Code that is started like the child", async () => {

@@ -30,6 +30,8 @@ export interface TwinPlan {
   /** Further ones with which it starts the MCP servers of the child, but for those in the caller's own process. */
   readonly serverArgs: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** The session that the child resumes, if it does: that of a fork is another one. */
+  readonly resumed?: string;
   /** Its own `CLAUDE_CONFIG_DIR`, in which it may write what it likes, and the user's, in whose place that is. */
   readonly configDir: string;
   readonly userConfigDir: string;
@@ -159,7 +161,7 @@ export class HeadlessTwin implements AsyncDisposable {
     const notes = command === undefined
       ? [...open.values()].some(({ subtype }) => subtype === RENAMING)
       : command.body["notes"] === true;
-    const resuming = this.#resuming();
+    const resuming = this.#resuming({ notes });
     // The session that it begins is gone on with, and knows nothing of the one before.
     const session = clears
       ? []
@@ -287,11 +289,13 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
-  #resuming(): readonly string[] {
+  #resuming({ notes }: { readonly notes: boolean }): readonly string[] {
     const { plan, sessionId, isResumed, transcript, model } = this.#options;
+    // What a fork goes on with is there before the fork is.
+    const session = notes || transcript() !== undefined ? sessionId : plan.resumed ?? sessionId;
     const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
     return isResumed || transcript() !== undefined
-      ? [`--resume=${sessionId}`, ...(name === undefined ? [] : [`--model=${name}`])]
+      ? [`--resume=${session}`, ...(name === undefined ? [] : [`--model=${name}`])]
       : [];
   }
 

@@ -7,6 +7,9 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 const NOT_FOR_TWINS =
   /^--(?:resume|session-id|fork-session|debug|debug-file|name|worktree|settings)(?:=|$)/u;
 
+/** What the flag begins with that names the session to go on with. */
+const RESUME = "--resume=";
+
 /** Flags that say which MCP servers there are. */
 const OF_SERVERS = /^--(?:strict-)?mcp-config(?:=|$)/u;
 
@@ -29,6 +32,7 @@ export function twinPlan(
     readonly agents?: JsonObject | undefined;
   },
 ): TwinPlan {
+  const resumed = args.find((argument) => argument.startsWith(RESUME))?.slice(RESUME.length);
   return {
     args: [
       "-p",
@@ -39,6 +43,7 @@ export function twinPlan(
     ],
     serverArgs: args.filter((argument) => OF_SERVERS.test(argument)),
     env: { ...env, CLAUDE_CONFIG_DIR: configDir },
+    ...(resumed === undefined ? {} : { resumed }),
     configDir,
     userConfigDir,
     settings: { path, text: JSON.stringify({ ...callerSettings, disableAllHooks: true }) },

@@ -772,6 +772,18 @@ const goesOn = {
 };
 const fork = { ...goesOn, id: FRESH, argument: FRESH };
 
+rule(
+  "what a headless Claude Code goes on with until the child's own session is there, it resumes as the child does",
+  {
+    see: ({ twin }) => twin?.resumed,
+    rows: {
+      "a new session": { order: { prompt: undefined }, is: undefined },
+      "a resumed one": { order: { prompt: undefined, resume: EARLIER }, is: EARLIER },
+      "a fork": { order: { prompt: undefined, resume: EARLIER, forkSession: true }, is: EARLIER },
+    },
+  },
+);
+
 rule("a session is the run's own, named, resumed, or a fork", {
   see: sessionOf,
   rows: {
