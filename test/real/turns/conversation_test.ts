@@ -63,7 +63,8 @@ async function both(
     return {
       code,
       stderr,
-      outline: outlineOfFrames(frames),
+      // An answer to the caller is no part of a turn, and may come before what begins one.
+      outline: outlineOfFrames(frames).filter((frame) => frame !== "control_response"),
       results: frames.filter(({ type }) => type === "result").map(factsOfResult),
       asked: real.api.turns.map(({ body }) => wordsOf(body)),
     };
@@ -111,27 +112,36 @@ forEachVersion(
   async (real) => {
     const { ours, theirs } = await both(real, {
       recorded: "conversation/turns",
-      script: async ({ say, heard, asked }) => {
+      script: async ({ say, send, heard, asked, folder }) => {
+        /** Lets a turn end that waits for it, once all has been read that was said so far: lines are read in order. */
+        const letGo = async (turn: string) => {
+          const unknown = { subtype: "nonesuch" };
+          await send({ type: "control_request", request_id: turn, request: unknown });
+          await heard(`"request_id":"${turn}"`);
+          await Deno.writeTextFile(`${folder}/${turn}`, "");
+        };
         // One after the other.
         for (let turn = 1; turn <= 3; turn++) {
           await say(`Turn ${turn}. [[say answer ${turn}]]`);
           await heard(RESULT, turn);
         }
         // During a turn, and one that has been said before.
-        await say("Four. [[wait 700]] [[say fourth]]", uuid(4));
+        await say(`Four. [[until ${folder}/four]] [[say fourth]]`, uuid(4));
         await asked("Four.");
         await heard(INIT, 4);
         await say("Five. [[say fifth]]", uuid(5));
+        await letGo("four");
         await heard(RESULT, 5);
         await say("Six. [[say sixth]]");
         await say("Six. [[say sixth]]", uuid(5));
         await heard(RESULT, 6);
         // What waits when a turn ends is the next one, all together; and that was all.
-        await say("Seven. [[wait 700]] [[say seventh]]");
+        await say(`Seven. [[until ${folder}/seven]] [[say seventh]]`);
         await asked("Seven.");
         await say("Eight. [[say eighth]]");
         await say("Nine. [[say ninth]]");
         await say("Last. [[say last]]", { priority: "later" });
+        await letGo("seven");
       },
     });
     assertSame({ ours, theirs });
