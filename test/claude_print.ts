@@ -10,10 +10,10 @@ export const CLAUDE_PRINT_SOURCES: readonly string[] = [
 
 /**
  * `claude-print` as a command, without its arguments: the executable that the variable CLAUDE_PRINT names, as seen
- * from the root of this checkout, or else its sources.
+ * from the root of this checkout, or else its sources, which the whole suite has bundled.
  */
 export const CLAUDE_PRINT: readonly string[] = executable(Deno.env.get("CLAUDE_PRINT")) ??
-  CLAUDE_PRINT_SOURCES;
+  bundle(Deno.env.get("CLAUDE_PRINT_BUNDLE")) ?? CLAUDE_PRINT_SOURCES;
 
 /** Writes `claude-print` as those can start it who know of a path alone: one program without arguments of its own. */
 export async function writeClaudePrint(
@@ -22,6 +22,11 @@ export async function writeClaudePrint(
 ): Promise<void> {
   const words = [...CLAUDE_PRINT, "--claude-binary", claude].map((word) => `'${word}'`).join(" ");
   await Deno.writeTextFile(path, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
+}
+
+function bundle(path: string | undefined): readonly string[] | undefined {
+  if (path === undefined) return undefined;
+  return [Deno.execPath(), "run", "-A", "--quiet", "--no-config", path];
 }
 
 function executable(named: string | undefined): readonly string[] | undefined {

@@ -11,6 +11,7 @@ import { pythonCassette } from "../fixtures/programs/agent_cassette.ts";
 import { pythonSdk, typescriptSdk } from "../fixtures/programs/agent_sdk.ts";
 import { usablePython } from "../fixtures/programs/python_packages.ts";
 import { claudeBinary } from "../fixtures/programs/claude_binary.ts";
+import { bundledProgram } from "../fixtures/programs/bundled_program.ts";
 import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
 import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
 import { sweepHomes } from "../fixtures/throwaway_home.ts";
@@ -31,49 +32,54 @@ const JOBS = `${2 * navigator.hardwareConcurrency}`;
  * named, then those of folders by name, and each once.
  */
 const LONGEST: readonly string[] = [
-  "test/real/parity/earlier_test.ts",
-  "test/real/turns/conversation_test.ts",
-  "test/real/parity/newest_test.ts",
-  "test/real/callers/control_test.ts",
-  "test/real/turns/compaction_test.ts",
-  "test/real/turns/slash_test.ts",
-  "test/real/results/sessions_test.ts",
-  "test/real/live/deterministic_test.ts",
-  "test/real/turns/noted_test.ts",
-  "test/executable/executable_test.ts",
-  "test/real/results/structured_output_test.ts",
-  "test/real/sdk/typescript_sdk_test.ts",
   "test/faults/faults_test.ts",
-  "test/standin/child/turns_test.ts",
-  "test/real/sdk/python_sdk_test.ts",
-  "test/standin/child/record_test.ts",
-  "test/real/live/split_output_test.ts",
-  "test/real/live/partial_messages_test.ts",
-  "test/real/turns/prompt_test.ts",
-  "test/package/package_test.ts",
-  "test/standin/child/dialogs_test.ts",
-  "test/real/turns/limits_test.ts",
-  "test/real/live/shell_output_test.ts",
-  "test/real/turns/dialogs_test.ts",
-  "test/real/surroundings/without_hooks_test.ts",
-  "test/security/project_test.ts",
-  "test/real/surroundings/prompt_tool_test.ts",
-  "test/readme/commands_test.ts",
-  "test/real/turns/ending_test.ts",
-  "test/real/live/exact_stream_test.ts",
-  "test/real/turns/background_test.ts",
-  "test/security/reach_test.ts",
-  "test/real/turns/nested_test.ts",
-  "test/session/terminal/dialogs_test.ts",
-  "test/examples/types_test.ts",
-  "test/standin/child/signals_test.ts",
-  "test/real/callers/library_test.ts",
-  "test/examples/library_test.ts",
+  "test/real/callers/control_test.ts",
+  "test/real/turns/conversation_test.ts",
+  "test/real/parity/earlier_test.ts",
+  "test/real/parity/newest_test.ts",
   "test/standin/prompts/bad_input_test.ts",
-  "test/standin/output/closed_stdout_test.ts",
-  "test/session/replay_test.ts",
+  "test/real/live/deterministic_test.ts",
+  "test/real/sdk/typescript_sdk_test.ts",
+  "test/real/turns/compaction_test.ts",
+  "test/real/turns/noted_test.ts",
   "test/standin/prompts/slash_test.ts",
-  "test/real/surroundings/mcp_test.ts",
+  "test/real/turns/dialogs_test.ts",
+  "test/standin/child/record_test.ts",
+  "test/real/turns/limits_test.ts",
+  "test/standin/child/dialogs_test.ts",
+  "test/standin/child/turns_test.ts",
+  "test/real/turns/slash_test.ts",
+  "test/standin/prompts/prompt_test.ts",
+  "test/standin/child/signals_test.ts",
+  "test/standin/child/killed_test.ts",
+  "test/real/live/partial_messages_test.ts",
+  "test/standin/output/stalled_reader_test.ts",
+  "test/standin/child/transcript_test.ts",
+  "test/real/surroundings/prompt_tool_test.ts",
+  "test/real/results/sessions_test.ts",
+  "test/real/turns/ending_test.ts",
+  "test/real/live/api_cassette_test.ts",
+  "test/standin/output/closed_stdout_test.ts",
+  "test/standin/prompts/paste_test.ts",
+  "test/real/live/split_output_test.ts",
+  "test/real/sdk/python_sdk_test.ts",
+  "test/real/results/structured_output_test.ts",
+  "test/security/project_test.ts",
+  "test/executable/executable_test.ts",
+  "test/real/turns/nested_test.ts",
+  "test/security/reach_test.ts",
+  "test/security/shared_folder_test.ts",
+  "test/standin/child/early_end_test.ts",
+  "test/real/live/shell_output_test.ts",
+  "test/real/turns/prompt_test.ts",
+  "test/library/run_test.ts",
+  "test/real/turns/background_test.ts",
+  "test/package/package_test.ts",
+  "test/real/surroundings/without_hooks_test.ts",
+  "test/library/converse_test.ts",
+  "test/examples/library_test.ts",
+  "test/readme/commands_test.ts",
+  "test/examples/types_test.ts",
 ];
 
 /** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */
@@ -84,6 +90,12 @@ const LEFT_OUT = / \(lacks (?<lack>[^()]+)\) \.\.\. ignored \(/u;
 
 // deno-lint-ignore no-control-regex -- colours
 const COLOURS = /\x1b\[[\d;]*m/gu;
+
+/** What tests start hundreds of times, by the variables that tell them where it is. */
+const BUNDLED = {
+  CLAUDE_PRINT_BUNDLE: "src/main.ts",
+  MOCK_CLAUDE_BUNDLE: "fixtures/mock-claude.ts",
+};
 
 /** Brings into `.cache` what the tests below some paths need; what single files need, they fetch themselves. */
 async function download(paths: readonly string[]): Promise<void> {
@@ -105,12 +117,16 @@ async function download(paths: readonly string[]): Promise<void> {
 }
 
 /** Runs the tests and passes on what they print, less those left out; returns their exit code. */
-async function runTests(args: readonly string[]): Promise<number> {
+async function runTests(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
   const isTerminal = Deno.stdout.isTerminal() && Deno.env.get("NO_COLOR") === undefined;
   const child = new Deno.Command(Deno.execPath(), {
     args: [...HOW, ...args],
     cwd: ROOT,
     env: {
+      ...env,
       DENO_JOBS: Deno.env.get("DENO_JOBS") ?? JOBS,
       ...(isTerminal ? { FORCE_COLOR: "1" } : {}),
     },
@@ -141,14 +157,21 @@ async function main(args: readonly string[]): Promise<number> {
     !argument.startsWith("-") && /^\.?\/?test\//u.test(argument)
   );
   const all = paths.length > 0 ? args : [...args, ...LONGEST, "test/"];
+  const bundles: Record<string, string> = {};
   try {
     await download(all);
+    // A single file has them made no sooner than it is through.
+    if (paths.length === 0) {
+      for (const [name, path] of Object.entries(BUNDLED)) {
+        bundles[name] = await bundledProgram(path);
+      }
+    }
   } catch (error) {
     print(Deno.stderr, `${error instanceof Error ? error.message : error}\n`);
     return 1;
   }
   await sweepHomes();
-  return await runTests(all);
+  return await runTests(all, bundles);
 }
 
 Deno.exitCode = await main(Deno.args);
