@@ -31,7 +31,9 @@ function changed(
 }
 
 Deno.test("nothing in the recordings of this project is unknown", () => {
-  const { checked, findings } = look(`${RECORDINGS}runs`, `${RECORDINGS}readme`);
+  const { checked, findings } = look(
+    ...["runs", "sdk", "readme"].map((name) => `${RECORDINGS}${name}`),
+  );
   assertEquals(findings, []);
   assert(checked.recordings > 20 && checked.frames > 200 && checked.events > 2000);
   assert([...checked.versions.keys()].includes("2.1.197"));
