@@ -153,6 +153,9 @@ async function say(
     args: [
       `--claude-binary=${claude.binary}`,
       `--timeout=${TIMEOUT_S}`,
+      // Its folder is below one of temporary files, above which others may have put a project's settings and servers.
+      "--setting-sources=user",
+      "--strict-mcp-config",
       ...(model === undefined ? [] : [`--model=${model}`]),
       ...(maxTurns === undefined ? [] : [`--max-turns=${maxTurns}`]),
       ...(allowed.length === 0 ? [] : [`--allowedTools=${allowed.join(",")}`]),
