@@ -2,6 +2,7 @@ import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Message } from "../../session/message.ts";
 import { type Entry, lineOf } from "../../transcript/entry.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 
 /** A recorded conversation up to the end of a turn, and what was said after it. */
@@ -13,10 +14,22 @@ export interface RebuiltTranscript {
 }
 
 /**
- * Lines that say nothing to the model and are about one machine, or one moment: what waits to be taken, copies of files
- * that only the recorded session had, whose login it was, and where it stood.
+ * The lines that are taken over: what was said, and what Claude Code needs to tell it the model as it did. All others are
+ * of one machine or one moment, or would let whoever wrote the recording decide where the fork works, as whom, and what it
+ * may do unasked: Claude Code goes into the worktree that a line names (2.1.197 and 2.1.330).
  */
-const OF_THE_MOMENT = ["queue-operation", "file-history-snapshot", "session-owner", "last-prompt"];
+const TAKEN_OVER: readonly unknown[] = [
+  ...["user", "assistant", "system", "attachment", "summary", "content-replacement"],
+  ...["api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state"],
+  ...["custom-title", "ai-title"],
+];
+
+/** What is attached that allows tools, calls one, or says when something is to be done. */
+const NOT_ATTACHED: readonly unknown[] = [
+  "command_permissions",
+  "hook_deferred_tool",
+  "session_cron_carry",
+];
 
 /**
  * Rebuilds the transcript of a recorded conversation up to the end of a turn.
@@ -46,11 +59,16 @@ export function rebuildTranscript(
     });
   }
   const text = entriesUpTo(children, at).map(lineOf)
-    .filter(({ type }) => !OF_THE_MOMENT.includes(`${type}`))
+    .filter(isTakenOver)
     .map((line) => `${jsonLine("sessionId" in line ? { ...line, sessionId } : line)}\n`)
     .join("");
   const unanswered = children.at(-1)?.unanswered ?? [];
   return { text, prompts: [...turns.slice(at).flatMap(({ prompts }) => prompts), ...unanswered] };
+}
+
+function isTakenOver({ type, attachment }: JsonObject): boolean {
+  return TAKEN_OVER.includes(type) &&
+    !(isJsonObject(attachment) && NOT_ATTACHED.includes(attachment.type));
 }
 
 /** Whether what a turn added to the transcript is among what the turn before added. */

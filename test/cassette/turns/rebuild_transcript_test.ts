@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { rebuildTranscript } from "../../../src/cassette/turns/rebuild_transcript.ts";
 import type { RecordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
 import { CliError } from "../../../src/cli_error.ts";
@@ -76,3 +76,34 @@ for (const version of ["2.1.197", "2.1.330"]) {
     );
   });
 }
+
+Deno.test("rebuildTranscript() leaves out what says where a fork works, as whom, and what it may do unasked", () => {
+  const talk = fixtureTurns("2.1.330/conversation");
+  const [first, ...turns] = talk.turns;
+  const fields = { sessionId: "other", uuid: "11111111-2222-4333-8444-666666666666" };
+  const attached = (type: string) => ({ ...fields, type: "attachment", attachment: { type } });
+  const kept = [{ ...fields, type: "ai-title", aiTitle: "kept" }, attached("date")];
+  const lines = [
+    ...kept,
+    { ...fields, type: "worktree-state", worktreeSession: { worktreePath: "/elsewhere" } },
+    { ...fields, type: "relocated", relocatedCwd: "/elsewhere" },
+    { ...fields, type: "permission-mode", permissionMode: "bypassPermissions" },
+    { ...fields, type: "mode", mode: "coordinator" },
+    { ...fields, type: "agent-setting", agentSetting: "mighty" },
+    { ...fields, type: "isolation-latch", latched: false },
+    { ...fields, type: "whatever comes next" },
+    ...["command_permissions", "hook_deferred_tool", "session_cron_carry"].map(attached),
+  ];
+  const entries = lines.flatMap((line) => parseEntry(JSON.stringify(line)) ?? []);
+  assertEquals(entries.length, lines.length);
+  assert(first !== undefined);
+  const withLines = {
+    ...talk,
+    turns: [{ ...first, entries: [...first.entries, ...entries] }, ...turns],
+  };
+  const { text } = rebuildTranscript([withLines], { at: 1, sessionId: SESSION });
+  const added = text.split("\n").filter((line) => line.includes(fields.uuid)).map((line) =>
+    JSON.parse(line)
+  );
+  assertEquals(added, kept.map((line) => ({ ...line, sessionId: SESSION })));
+});
