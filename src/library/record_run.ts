@@ -69,6 +69,7 @@ export function recordRun(
             .map((settings) => `--settings=${settings}`),
         ],
       });
+      prepared.relay?.hide(redactor.text);
       const { os, arch } = Deno.build;
       writer = writeCassette(folder, {
         version: deno.version,

@@ -1,5 +1,6 @@
 import { secretScrub } from "../redaction/secret_scrub.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
+import { SESSION_HEADER } from "./conversation_header.ts";
 import {
   ExchangeFinder,
   type Identified,
@@ -68,9 +69,6 @@ const MOST_CLEANED = 16 * 1024 * 1024;
 const MOST_PLAYED = 32 * 1024 * 1024;
 /** What is reckoned for each object beside its bytes. */
 const OBJECT = 200;
-
-/** In which Claude Code says which session asks. */
-const SESSION = "x-claude-code-session-id";
 
 /** Says to clients of the API not to ask again: the answer stays the same. */
 const FINAL = { "x-should-retry": "false" };
@@ -211,7 +209,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       }
       await sleep(fault.ms, gone);
     }
-    const conversation = request.headers.get(SESSION) ?? undefined;
+    const conversation = request.headers.get(SESSION_HEADER) ?? undefined;
     const known = finder.identify({ request: clean(request), conversation });
     // A request that was not answered well is not one that is known, as long as somebody can be asked.
     const usable = ({ status, whole }: KnownExchange) =>

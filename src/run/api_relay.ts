@@ -5,23 +5,27 @@ import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { openApiCassette } from "../relay/api_cassette.ts";
 import { passOn } from "../relay/pass_on.ts";
+import { recordExchanges } from "../relay/record_exchanges.ts";
 import { type Answer, startRelay } from "../relay/relay.ts";
 import { steadyRequest } from "../relay/steady_request.ts";
 import { upstreamClient } from "../relay/upstream_client.ts";
 import { watched } from "../relay/watched.ts";
 import type { Environment } from "../sandbox/environment.ts";
+import { absolutePath } from "../sandbox/paths.ts";
 import type { RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
-import { relayVariables, upstreamOf } from "./plan/upstream_of.ts";
+import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/upstream_of.ts";
 
 /** What stands between a child and the API that it would ask. */
 export interface ApiRelay extends Disposable {
   /** What the API streams, if it is heard. */
   readonly source?: StreamSource;
-  /** What the child has to be told to ask by this way. */
+  /** What the child has to be told to ask by this way; nothing where it asks by its own. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What went wrong with a cassette of the API, in a sentence each. */
+  /** What went wrong with what is recorded of the API, in a sentence each. */
   readonly troubles: () => readonly string[];
+  /** From now on this takes secrets out of what is recorded of the run too. */
+  readonly hide: (redact: (text: string) => string) => void;
 }
 
 /** Largest file of certificates that is read, in bytes. */
@@ -31,44 +35,63 @@ const MOST_TROUBLES = 5;
 
 /**
  * Puts a relay between a child and the API that it would ask: to hear what that streams, to answer from a cassette of
- * it, to ask the same in each run, or for several of these.
+ * it, to ask the same in each run, to record what is asked and answered, or for several of these.
  *
- * @throws {CliError} where nothing can be put between the two, or the cassette cannot be read
+ * @throws {CliError} where nothing can be put between the two, unless it is only to be recorded, or the cassette cannot be
+ * read
  */
 export function startApiRelay(
-  { cwd, env, exactStream, apiCassette, deterministic }: RunOrder,
+  order: RunOrder,
   { settings, sessionId }: Pick<RunFacts, "settings"> & { readonly sessionId: string },
 ): ApiRelay {
-  const flag = apiCassette !== undefined
-    ? "--api-cassette"
-    : deterministic === true
-    ? "--deterministic"
-    : "--exact-stream";
-  const upstream = upstreamOf({ env, settings, flag });
-  using undo = new DisposableStack();
+  const { cwd, env, exactStream, apiCassette, deterministic } = order;
+  const flag = flagOf(order);
   const troubles: string[] = [];
+  const tell = (line: string) => {
+    if (troubles.length < MOST_TROUBLES) troubles.push(line);
+  };
+  let upstream: Upstream;
+  try {
+    upstream = upstreamOf({ env, settings, flag });
+  } catch (error) {
+    if (flag !== "--record" || !(error instanceof CliError)) throw error;
+    // The rest of the run is recorded.
+    return {
+      variables: {},
+      troubles: () => [error.message],
+      hide: () => {},
+      [Symbol.dispose]: () => {},
+    };
+  }
+  using undo = new DisposableStack();
   const own = apiCassette === undefined
     ? undo.use(upstreamAnswer({ upstream: upstream.url, env: upstream.env }))
     : undefined;
-  const record = apiCassette?.onMiss === "record"
+  const missing = apiCassette?.onMiss === "record"
     ? undo.use(recordingAnswer({ ...apiCassette, upstream: upstream.url, env: upstream.env }))
     : undefined;
+  const redact = createRedactor({ env: upstream.env }).text;
   const answer = own?.answer ?? openApiCassette({
     folder: `${apiCassette?.folder}/api`,
     match: "normalized",
     ignored: [],
-    ...(record === undefined ? {} : { record: record.answer }),
+    ...(missing === undefined ? {} : { record: missing.answer }),
     speed: 0,
     faults: new Map(),
-    redact: createRedactor({ env: upstream.env }).text,
+    redact,
     known: ownTraces({ env, cwd }),
-    tell: (line) => {
-      if (troubles.length < MOST_TROUBLES) troubles.push(line);
-    },
+    tell,
   }).answer;
+  const folder = folderToRecord(order);
+  let alsoHidden = (text: string) => text;
+  const kept = folder === undefined ? answer : recordExchanges(answer, {
+    folder,
+    redact: (text) => alsoHidden(redact(text)),
+    tell,
+  });
   const steady: Answer = deterministic === true
-    ? (request, gone) => answer(steadyRequest(request), gone)
-    : answer;
+    ? (request, gone) => kept(steadyRequest(request), gone)
+    : kept;
   const source = exactStream ? new StreamSource({ sessionId }) : undefined;
   const heard = source === undefined ? steady : watched(steady, source.watch);
   const relay = undo.use(startRelay({ answer: heard }));
@@ -77,8 +100,27 @@ export function startApiRelay(
     ...(source === undefined ? {} : { source }),
     variables: relayVariables(upstream, relay.url),
     troubles: () => troubles,
+    hide: (more) => {
+      alsoHidden = more;
+    },
     [Symbol.dispose]: () => stack.dispose(),
   };
+}
+
+/** What a relay is for, where it cannot do without one. */
+function flagOf({ apiCassette, deterministic, exactStream }: RunOrder): RelayFlag {
+  if (apiCassette !== undefined) return "--api-cassette";
+  if (deterministic === true) return "--deterministic";
+  return exactStream === true ? "--exact-stream" : "--record";
+}
+
+/** Where the exchanges of a recorded run go, unless they are there already. */
+function folderToRecord({ record, apiCassette, cwd }: RunOrder): string | undefined {
+  if (record === undefined) return undefined;
+  const [own, other] = [record, apiCassette?.folder].map((folder) =>
+    folder === undefined ? undefined : `${absolutePath(folder, cwd).replace(/\/+$/u, "")}/api`
+  );
+  return own === other ? undefined : own;
 }
 
 /** The answers of an API. */

@@ -73,9 +73,9 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
     ...(order.persistSession ? { session } : {}),
   });
   undo.defer(() => removeRunFolder(owner));
-  // Whatever is answered without a child asks nothing.
   const isRelayed = order.exactStream === true || order.apiCassette !== undefined ||
-    order.deterministic === true;
+    order.deterministic === true || order.record !== undefined;
+  // Whatever is answered without a child asks nothing.
   const relay = isRelayed && needsChild(gated)
     ? undo.use(
       (await import("./api_relay.ts")).startApiRelay(order, {

@@ -4,10 +4,11 @@ import { unrecordedProblems } from "../../src/run/unrecorded_problems.ts";
 
 Deno.test("unrecordedProblems() says what to do about what is not recorded, in the turn that asked it", () => {
   const troubles: string[] = [];
-  const relay = { variables: {}, troubles: () => troubles, [Symbol.dispose]: () => {} };
+  const relay = { troubles: () => troubles };
+  const options = { apiCassette: { folder: "c", onMiss: "fail", allowUpstream: false } } as const;
   const fine = { exitCode: 0, showScreen: false } as Report;
   const failed = { ...fine, exitCode: 1, problem: { message: "503" } } satisfies Report;
-  const own = unrecordedProblems({ relay });
+  const own = unrecordedProblems({ relay, options });
   const suggested = (report: Report) => own(report)?.problem?.suggestion?.slice(0, 21);
   assertEquals(suggested(failed), undefined);
   troubles.push("Nothing is recorded of this");
@@ -16,5 +17,7 @@ Deno.test("unrecordedProblems() says what to do about what is not recorded, in t
   assertEquals(suggested(failed), undefined);
   troubles.push("Nothing is recorded of that");
   assertEquals(suggested(fine), undefined);
-  assertEquals(unrecordedProblems({})(failed), undefined);
+  assertEquals(unrecordedProblems({ options })(failed), undefined);
+  // What could not be written beside a run is no reason for its failure.
+  assertEquals(unrecordedProblems({ relay, options: {} })(failed), undefined);
 });

@@ -49,9 +49,9 @@ lint says in which ways each of them replays, what is wrong with it, and where a
 secret was left.
 
 A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
-with the frames and the lines of the caller, and meta.json. Keys and tokens are
-taken out; the prompt, the answers and all that stood on Claude Code's screen
-are in it.`,
+with the frames and the lines of the caller, api/ with what the API said, and
+meta.json. Keys and tokens are taken out; the prompt, the answers and all that
+stood on Claude Code's screen are in it.`,
     closing: `Exit codes:
   0    all is well; replay: this claude-print does what the recorded one did
   1    replay: it, or with "--" its caller, does something else; diff: the

@@ -130,7 +130,7 @@ export interface RunOrder extends Limits {
   readonly answerAlone?: boolean;
   /** Whether frames are printed, which begin with the session's model. */
   readonly frames: boolean;
-  /** The folder for a recording of the run; the run itself is the same with and without. */
+  /** The folder for a recording of the run, what its API says included. */
   readonly record?: string;
   /** Whether somebody wants to hear of requests that are made again: that takes a debug log. */
   readonly retries: boolean;

@@ -31,7 +31,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const BASE_URL = "ANTHROPIC_BASE_URL";
 
 /** A flag that puts a relay between Claude Code and its API. */
-type RelayFlag = "--exact-stream" | "--api-cassette" | "--deterministic";
+export type RelayFlag = "--exact-stream" | "--api-cassette" | "--deterministic" | "--record";
 
 const WITHOUT: Readonly<Record<RelayFlag, string>> = {
   "--exact-stream": "Leave out --exact-stream: text comes in whole lines then",
@@ -39,6 +39,7 @@ const WITHOUT: Readonly<Record<RelayFlag, string>> = {
     "Leave out --api-cassette, or run where Claude Code asks the Messages API itself",
   "--deterministic":
     "Leave out --deterministic, or run where Claude Code asks the Messages API itself",
+  "--record": "Run where Claude Code asks the Messages API itself",
 };
 
 /**
@@ -56,13 +57,14 @@ export function upstreamOf(
   },
 ): Upstream {
   const suggestion = WITHOUT[flag];
+  const failed = flag === "--record" ? "Cannot record the API" : `Cannot honour ${flag}`;
   const all: Record<string, string> = { ...env };
   for (const { source, values: { env: variables } } of settings) {
     if (!isJsonObject(variables)) continue;
     for (const [name, value] of Object.entries(variables)) {
       if (name === BASE_URL && source === "managed") {
         throw new CliError(
-          `Cannot honour ${flag}: managed settings decide what ${BASE_URL} is`,
+          `${failed}: managed settings decide what ${BASE_URL} is`,
           { suggestion },
         );
       }
@@ -72,14 +74,14 @@ export function upstreamOf(
   const elsewhere = Object.entries(ELSEWHERE).find(([name]) => isOn(all[name]));
   if (elsewhere !== undefined) {
     const [name, what] = elsewhere;
-    throw new CliError(`Cannot honour ${flag}: ${name} lets Claude Code ask ${what}`, {
+    throw new CliError(`${failed}: ${name} lets Claude Code ask ${what}`, {
       suggestion,
     });
   }
   const given = all[BASE_URL] || FIRST_PARTY;
   const url = URL.parse(given);
   if (url === null || !/^https?:$/u.test(url.protocol)) {
-    throw new CliError(`Cannot honour ${flag}: ${BASE_URL} is no URL of the web`, {
+    throw new CliError(`${failed}: ${BASE_URL} is no URL of the web`, {
       suggestion: `Set it to something like ${FIRST_PARTY}, or remove it`,
     });
   }

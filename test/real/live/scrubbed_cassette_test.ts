@@ -11,10 +11,9 @@ forNewestVersion(
   async (real) => {
     const { env, project, path } = real.home;
     const cassette = `${path}/t/cassette`;
-    const json = ["--output-format", "stream-json", "--verbose", "--api-cassette", cassette];
-    const recorded = await real.print(
-      [...json, "--record", cassette, "--on-miss", "record", ...TALK],
-    );
+    const stream = ["--output-format", "stream-json", "--verbose"];
+    const recorded = await real.print([...stream, "--record", cassette, ...TALK]);
+    const json = [...stream, "--api-cassette", cassette];
     assertEquals([recorded.code, recorded.stderr], [0, ""]);
     const asked = real.api.requests.length;
     const tell = async (action: string, ...args: readonly string[]) =>

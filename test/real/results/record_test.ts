@@ -48,7 +48,11 @@ forNewestVersion(
     assert(drawn.stdout.length < 200_000, `${drawn.stdout.length} characters`);
     const login = await Deno.readTextFile(real.home.credentials);
     const { claudeAiOauth: { accessToken } } = JSON.parse(login);
-    for (const name of ["child.cast", "tape.jsonl"]) {
+    const exchanges = [...Deno.readDirSync(`${folderOf(real)}/api`)].map(({ name }) =>
+      `api/${name}`
+    );
+    assertEquals(exchanges.length, 2);
+    for (const name of ["child.cast", "tape.jsonl", ...exchanges]) {
       const text = await Deno.readTextFile(`${folderOf(real)}/${name}`);
       assert(!text.includes(accessToken), `the login in ${name}`);
     }

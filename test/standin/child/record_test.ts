@@ -293,6 +293,19 @@ Deno.test("a folder that cannot be recorded in is refused before anything starts
   assertEquals(await claude.journal("start"), []);
 });
 
+Deno.test("where nobody can listen to the API a run is recorded without it, and that is told", async () => {
+  await using claude = await StandIn.set();
+  const run = await claude.print(["--record", folderOf(claude), "hello"], {
+    warns: true,
+    env: { CLAUDE_CODE_USE_BEDROCK: "1" },
+  });
+  assertEquals([run.code, run.stderr], [
+    0,
+    "claude-print: Warning: Cannot record the API: CLAUDE_CODE_USE_BEDROCK lets Claude Code ask Amazon Bedrock\n",
+  ]);
+  assertEquals((await cassette(claude, "replay")).code, 0);
+});
+
 Deno.test("a run that cannot start leaves no folder for its recording", async () => {
   await using claude = await StandIn.set({}, { loggedIn: false });
   const run = await claude.print(["--record", folderOf(claude), "hello"]);
