@@ -44,9 +44,10 @@ forEachVersion("--shell-output tells what commands write, byte for byte", async 
     "[[bash printf '\\342\\202'; sleep 0.4; printf '\\254\\377\\n'; exit 3]]",
     "[[bash sleep 0.5; echo $RANDOM > x; cat x]] [[also bash sleep 0.5; echo $RANDOM > y; cat y]]",
     `[[bash head -c 200000 /dev/zero | tr '\\0' x; sleep 0.5]]`,
-    // Told while they run, and subagents' too.
-    ...[own, `[[${subagent(`Look. ${inner} [[say done]]`)}]]`],
-    `${background("echo k; sleep 0.3; echo l")} [[bash echo m; sleep 1]] [[say done]] [[next]]`,
+    own,
+    `${background("echo k; sleep 0.3; echo l")} [[bash echo m; sleep 1]]`,
+    // Its calls come last, whether the turn waits for it or not.
+    `[[${subagent(`Look. ${inner} [[say done]]`)}]] [[say done]] [[next]]`,
   ].join(" ");
   const { stdout, stderr, code } = await real.print([...SHELL_OUTPUT, prompt], {
     // Before its file is there, a command does not end.
@@ -69,9 +70,10 @@ forEachVersion("--shell-output tells what commands write, byte for byte", async 
     "€\ufffd\n",
     ...files,
     "x".repeat(200_000),
-    ...names.map((name) => `first ${name}\nsecond`),
+    "first own\nsecond",
     "k\nl\n",
     "m\n",
+    "first inner\nsecond",
   ]);
   const calls = frames.flatMap(({ message }) => blocksOf(message))
     .filter(({ name, input }) => name === "Bash" && JSON.stringify(input).includes("first "));
