@@ -8,7 +8,7 @@ import { recordedProgram } from "../cassette/program/recorded_program.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { parseMeta } from "../cassette/read/parse_meta.ts";
 import { partLines } from "../cassette/read/part_lines.ts";
-import { openCassette } from "../cassette/read/read_cassette.ts";
+import { openToReplay } from "../cassette/read/read_cassette.ts";
 import { readPart } from "../cassette/read/read_part.ts";
 import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
@@ -57,7 +57,7 @@ export function lintCassette(
     if (told.length === 0 && way !== undefined) replays.push(way);
   };
   const { cast, tape, meta, api } = parts;
-  if (cast !== undefined && tape !== undefined) check("world", () => worldProblems(found.path));
+  if (cast !== undefined) check("world", () => worldProblems(found.path));
   if (tape !== undefined) check("program", () => programProblems(found.path));
   if (api !== undefined) check("api", () => apiProblems(api));
   if (meta !== undefined || cast !== undefined || tape !== undefined) {
@@ -81,7 +81,7 @@ function problemsOf(find: () => readonly string[]): readonly string[] {
 }
 
 function worldProblems(folder: string): readonly string[] {
-  return replayCassette(openCassette(folder)).differences;
+  return replayCassette(openToReplay(folder)).differences;
 }
 
 function programProblems(path: string): readonly string[] {

@@ -40,13 +40,13 @@ export interface Replay {
  */
 export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
-  const [{ openCassette }, { replayCassette }] = await Promise.all([
+  const [{ openToReplay }, { replayCassette }] = await Promise.all([
     import("../cassette/read/read_cassette.ts"),
     import("../cassette/replay/replay_cassette.ts"),
   ]);
   let replayed: ReturnType<typeof replayCassette>;
   try {
-    replayed = replayCassette(openCassette(folder));
+    replayed = replayCassette(openToReplay(folder));
   } catch (error) {
     throw asRunError(error);
   }

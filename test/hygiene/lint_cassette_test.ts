@@ -25,6 +25,10 @@ Deno.test("a cassette replays in the ways for which it has the parts", () => {
     replays: ["program", "api"],
     problems: [],
   });
+  assertEquals(linted((folder) => Deno.removeSync(`${folder}/tape.jsonl`)), {
+    replays: ["world", "api"],
+    problems: [],
+  });
   assertEquals(
     linted((folder) => {
       for (const name of ["child.cast", "tape.jsonl", "meta.json"]) {

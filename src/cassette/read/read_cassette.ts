@@ -1,4 +1,4 @@
-import { type Cassette, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
+import { API_FOLDER, type Cassette, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
 import type { PlayedCast } from "../cast.ts";
 import { openCast } from "./open_cast.ts";
 import { parseMeta } from "./parse_meta.ts";
@@ -8,26 +8,60 @@ import { missingPart, readPart } from "./read_part.ts";
 /** The largest file that is read, in bytes: the longest string that V8 makes is a little longer. */
 const LIMIT = 500_000_000;
 
+/** A cassette whose events are read as they are gone through. */
+export interface OpenCassette extends Omit<Cassette, "cast"> {
+  readonly cast: PlayedCast;
+}
+
 /**
  * Reads a cassette from its folder, but for the events of its cast, which are read as they are gone through.
  *
  * @throws {CliError} when a file is missing or damaged, for the events by way of what is returned
  */
-export function openCassette(
+export function openCassette(folder: string): OpenCassette {
+  const { tape, ...rest } = openToReplay(folder);
+  if (tape === undefined) throw missingPart(`${folder}/${TAPE_FILE}`);
+  return { ...rest, tape };
+}
+
+/**
+ * Opens as much of a cassette as there is to be replayed: without its tape nothing is known of what was printed.
+ *
+ * @throws {CliError} when the cast is missing, or a file is damaged, for the events by way of what is returned
+ */
+export function openToReplay(
   folder: string,
-): Omit<Cassette, "cast"> & { readonly cast: PlayedCast } {
+): Omit<OpenCassette, "tape"> & Partial<Pick<OpenCassette, "tape">> {
   const [metaPath, castPath, tapePath] = [META_FILE, CAST_FILE, TAPE_FILE].map((name) =>
     `${folder}/${name}`
   ) as [string, string, string];
   const text = textOf(metaPath);
   const meta = text === undefined ? undefined : parseMeta(text, { path: metaPath });
   const cast = openCast(castPath);
-  if (cast === undefined) throw missingPart(castPath);
+  if (cast === undefined) throw missingPart(castPath, wayWithoutCast(folder));
+  const taped = textOf(tapePath);
   return {
     ...(meta === undefined ? {} : { meta }),
     cast,
-    tape: parseTape(required(tapePath), { path: tapePath }),
+    ...(taped === undefined ? {} : { tape: parseTape(taped, { path: tapePath }) }),
   };
+}
+
+/** How something is replayed of a folder that has no cast. */
+function wayWithoutCast(folder: string): string | undefined {
+  const isThere = (name: string) => {
+    try {
+      return Deno.statSync(`${folder}/${name}`) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  if (isThere(TAPE_FILE)) {
+    return 'It replays in the place of claude: write "--" behind it, and what a caller gives claude';
+  }
+  return isThere(API_FOLDER)
+    ? "It replays as the API: give it to claude-print relay --cache"
+    : undefined;
 }
 
 /**
@@ -38,12 +72,6 @@ export function openCassette(
 export function readCassette(folder: string): Cassette {
   const { cast: { header, events }, ...rest } = openCassette(folder);
   return { ...rest, cast: { header, events: [...events] } };
-}
-
-function required(path: string): string {
-  const text = textOf(path);
-  if (text === undefined) throw missingPart(path);
-  return text;
 }
 
 function textOf(path: string): string | undefined {

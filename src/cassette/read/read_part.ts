@@ -1,5 +1,9 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
+
+/** What parts are called: any other file is one that somebody has named. */
+const PART = /(?:^|\/)(?:child\.cast|tape\.jsonl|meta\.json)$/u;
 
 /**
  * Reads a part of a cassette, or some of it.
@@ -14,6 +18,11 @@ export function readPart(
   path: string,
   options: { readonly limit: number; readonly from?: number; readonly most?: number },
 ): Uint8Array<ArrayBuffer> | undefined {
+  if (PART.test(path) && leadsOut(path)) {
+    throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
+      suggestion: "Name the cassette that it leads to, or put the file itself in its place",
+    });
+  }
   try {
     return readRegularFile(path, options);
   } catch (cause) {
@@ -30,6 +39,6 @@ export function readPart(
 export const NAME_A_CASSETTE = "Name the folder that a run was given with --record";
 
 /** The error for a part that has to be there. */
-export function missingPart(path: string): CliError {
-  return new CliError(`Cannot read ${path}: it does not exist`, { suggestion: NAME_A_CASSETTE });
+export function missingPart(path: string, suggestion = NAME_A_CASSETTE): CliError {
+  return new CliError(`Cannot read ${path}: it does not exist`, { suggestion });
 }

@@ -1,4 +1,4 @@
-import { openCassette } from "../../cassette/read/read_cassette.ts";
+import { openToReplay } from "../../cassette/read/read_cassette.ts";
 import { replayCassette } from "../../cassette/replay/replay_cassette.ts";
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 import type { Frame } from "../../wire/frame.ts";
@@ -6,14 +6,15 @@ import { createOutputWriter } from "../../wire/output_writer.ts";
 import { print } from "../report/print.ts";
 
 /**
- * Prints what a recorded run printed, and on stderr where this program would act otherwise.
+ * Prints what a recorded run printed, or without a tape what it would, and on stderr where this program would act otherwise.
  *
  * @returns the exit code: 1 if it would
  */
 export function replayToStdout(
   { dir, split }: Extract<CassetteOptions, { readonly action: "replay" }>,
 ): number {
-  const { frames, output, differences } = replayCassette(openCassette(dir), { split });
+  const opened = openToReplay(dir);
+  const { frames, output, differences } = replayCassette(opened, { split });
   const writer = createOutputWriter(output?.format ?? "stream-json", {
     verbose: output?.verbose ?? false,
     write: (text) => print(Deno.stdout, text),
@@ -21,6 +22,9 @@ export function replayToStdout(
   // Whatever is on a tape was a frame of a run.
   for (const { frame } of frames) writer.frame(frame as Frame);
   writer.end();
+  if (opened.tape === undefined) {
+    print(Deno.stderr, "There is no tape.jsonl: what was printed is not compared\n");
+  }
   for (const difference of differences) print(Deno.stderr, `${difference}\n`);
   return differences.length === 0 ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
 import { encodeExchange, type Exchange, parseExchange } from "./exchange.ts";
 import { isLinked } from "./is_linked.ts";
@@ -32,8 +33,28 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
       cause,
     });
   }
-  for (const name of names.filter((name) => FILE.test(name)).toSorted()) {
-    yield { name, exchange: readExchange(`${folder}/${name}`) };
+  const recorded = names.filter((name) => FILE.test(name)).toSorted();
+  for (const path of [folder, ...recorded.map((name) => `${folder}/${name}`)]) {
+    if (!leadsOut(path)) continue;
+    throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
+      suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
+    });
+  }
+  for (const name of recorded) yield { name, exchange: readListed(`${folder}/${name}`) };
+}
+
+/** Reads one that is there by its name, whatever that is. */
+function readListed(path: string): Exchange {
+  try {
+    return readExchange(path);
+  } catch (cause) {
+    const isUnfit = cause instanceof UnfitFileError;
+    if (!isUnfit && !(cause instanceof Deno.errors.NotFound)) throw cause;
+    const why = isUnfit ? cause.reason : "there is nothing behind it";
+    throw new CliError(`Cannot read the exchange ${path}: ${why}`, {
+      suggestion: "Restore the file, or remove it and record it again",
+      cause,
+    });
   }
 }
 
