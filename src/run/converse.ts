@@ -62,7 +62,12 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
   let wanted = bridgedOrder(order);
   let next = wanted;
   let last:
-    | { readonly prepared: PreparedRun; readonly told: ToldBefore; readonly ending: Ending }
+    | {
+      readonly prepared: PreparedRun;
+      readonly told: ToldBefore;
+      readonly ending: Ending;
+      readonly isEarly: boolean;
+    }
     | undefined;
   let begin: readonly CallerInput[] = [];
   for (;;) {
@@ -104,13 +109,13 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
     const isOver = caller.isOver || state.session.dismissed === true;
     if (isLast || (isOver && begin.length === 0)) return exitCode;
-    last = { prepared, told: toldBy(state.frames), ending };
+    last = { prepared, told: toldBy(state.frames), ending, isEarly };
     if (ending.kind === "renewed") wanted = changedOrder(wanted, ending.changes);
   }
 
   /** What is asked for once a child is gone; nothing new if that was early and has left nothing to go on with. */
   function following(
-    { prepared: { sessionId, userConfig }, ending }: NonNullable<typeof last>,
+    { prepared: { sessionId, userConfig }, ending, isEarly }: NonNullable<typeof last>,
   ): RunOrder {
     const begun = ending.kind === "renewed" ? ending.changes.begun : undefined;
     if (begun !== undefined) {
@@ -124,8 +129,8 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         suggestion: "Leave out --no-session-persistence",
       });
     }
-    // One that was dismissed before the caller was done was outdated.
-    if (ending.kind !== "renewed" && ending.kind !== "closed") {
+    // One that was started early, and dismissed before the caller was done, was outdated.
+    if (ending.kind !== "renewed" && !(isEarly && ending.kind === "closed")) {
       options.warn(
         `Claude Code is gone; what comes next goes to a new one${
           hasLeft ? " that resumes the session" : ""
