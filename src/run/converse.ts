@@ -1,6 +1,7 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { CliError } from "../cli_error.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
+import type { FirstWords } from "../driver/sources/caller/first_words.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { ToldBefore } from "../frames/telling/frames_state.ts";
 import { toldBy } from "../frames/told_by.ts";
@@ -66,7 +67,8 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       readonly prepared: PreparedRun;
       readonly told: ToldBefore;
       readonly ending: Ending;
-      readonly isEarly: boolean;
+      /** Whether it was started early, and is replaced because it was outdated when there was something to say. */
+      readonly wasOutdated: boolean;
     }
     | undefined;
   let begin: readonly CallerInput[] = [];
@@ -77,7 +79,8 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     if (last !== undefined) next = { ...following(last), before: last.told };
     const initialize = caller.initialize;
     const asked = initialize === undefined ? next : askedOrder(next, initialize);
-    const speaker = isEarly ? await heldBack(caller, asked) : caller;
+    const held = isEarly ? await heldBack(caller, asked) : undefined;
+    const speaker = held ?? caller;
     const prepared = await prepareRun(asked);
     onPrepared(prepared);
     speaker.turnTo(prepared.judge);
@@ -109,13 +112,14 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
     const isOver = caller.isOver || state.session.dismissed === true;
     if (isLast || (isOver && begin.length === 0)) return exitCode;
-    last = { prepared, told: toldBy(state.frames), ending, isEarly };
+    const wasOutdated = held?.isDismissed === true;
+    last = { prepared, told: toldBy(state.frames), ending, wasOutdated };
     if (ending.kind === "renewed") wanted = changedOrder(wanted, ending.changes);
   }
 
   /** What is asked for once a child is gone; nothing new if that was early and has left nothing to go on with. */
   function following(
-    { prepared: { sessionId, userConfig }, ending, isEarly }: NonNullable<typeof last>,
+    { prepared: { sessionId, userConfig }, ending, wasOutdated }: NonNullable<typeof last>,
   ): RunOrder {
     const begun = ending.kind === "renewed" ? ending.changes.begun : undefined;
     if (begun !== undefined) {
@@ -129,8 +133,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         suggestion: "Leave out --no-session-persistence",
       });
     }
-    // One that was started early, and dismissed before the caller was done, was outdated.
-    if (ending.kind !== "renewed" && !(isEarly && ending.kind === "closed")) {
+    if (ending.kind !== "renewed" && !wasOutdated) {
       options.warn(
         `Claude Code is gone; what comes next goes to a new one${
           hasLeft ? " that resumes the session" : ""
@@ -168,7 +171,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
 }
 
 /** The caller of a child that is started early. */
-async function heldBack(caller: Caller, order: RunOrder): Promise<Caller> {
+async function heldBack(caller: Caller, order: RunOrder): Promise<FirstWords> {
   const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
     import("../driver/sources/caller/first_words.ts"),
     import("./facts/surroundings.ts"),

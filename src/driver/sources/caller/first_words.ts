@@ -18,6 +18,11 @@ export class FirstWords implements Caller {
     this.#isUpToDate = isUpToDate;
   }
 
+  /** Whether the child was told that there is nothing to be said. */
+  get isDismissed(): boolean {
+    return this.#child === "dismissed";
+  }
+
   get onArrival(): (() => void) | undefined {
     return this.#caller.onArrival;
   }
