@@ -2,6 +2,7 @@ import { parse } from "@std/jsonc/parse";
 import deno from "../../deno.json" with { type: "json" };
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
+import { API_FOLDER } from "../cassette/cassette.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
 import type { ForkOrigin } from "../cassette/cassette_meta.ts";
@@ -69,12 +70,16 @@ export function recordRun(
             .map((settings) => `--settings=${settings}`),
         ],
       });
-      prepared.relay?.hide(redactor.text);
       const { os, arch } = Deno.build;
       writer = writeCassette(folder, {
         version: deno.version,
         platform: `${os}-${arch}`,
         forkedFrom: options.forkedFrom,
+      });
+      const { taken } = writer;
+      prepared.relay?.hide({
+        redact: redactor.text,
+        taken: (secrets) => taken(API_FOLDER, secrets),
       });
       recording = createRecording({
         conversation: prepared.conversation,

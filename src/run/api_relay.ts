@@ -16,6 +16,13 @@ import type { RunFacts } from "./plan/plan_facts.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./plan/upstream_of.ts";
 
+/** Whoever knows secrets of a run. */
+export interface Hiding {
+  readonly redact: (text: string) => string;
+  /** Takes how many secrets were taken out of an exchange. */
+  readonly taken: (secrets: number) => void;
+}
+
 /** What stands between a child and the API that it would ask. */
 export interface ApiRelay extends Disposable {
   /** What the API streams, if it is heard. */
@@ -24,8 +31,8 @@ export interface ApiRelay extends Disposable {
   readonly variables: Readonly<Record<string, string>>;
   /** What went wrong with what is recorded of the API, in a sentence each. */
   readonly troubles: () => readonly string[];
-  /** From now on this takes secrets out of what is recorded of the run too. */
-  readonly hide: (redact: (text: string) => string) => void;
+  /** From now on this takes secrets out of what is recorded of the run too, and hears how many there were. */
+  readonly hide: (hiding: Hiding) => void;
 }
 
 /** Largest file of certificates that is read, in bytes. */
@@ -83,10 +90,11 @@ export function startApiRelay(
     tell,
   }).answer;
   const folder = folderToRecord(order);
-  let alsoHidden = (text: string) => text;
+  let hiding: Hiding = { redact: (text) => text, taken: () => {} };
   const kept = folder === undefined ? answer : recordExchanges(answer, {
     folder,
-    redact: (text) => alsoHidden(redact(text)),
+    redact: (text) => hiding.redact(redact(text)),
+    taken: (secrets) => hiding.taken(secrets),
     tell,
   });
   const steady: Answer = deterministic === true
@@ -101,7 +109,7 @@ export function startApiRelay(
     variables: relayVariables(upstream, relay.url),
     troubles: () => troubles,
     hide: (more) => {
-      alsoHidden = more;
+      hiding = more;
     },
     [Symbol.dispose]: () => stack.dispose(),
   };

@@ -15,23 +15,29 @@ const redact = (text: string) => text.replaceAll("sk-secret", "[redacted]");
 async function recorded(folder: string) {
   let count = 0;
   const told: string[] = [];
+  const taken: number[] = [];
   const answer = recordExchanges(
     () =>
       Promise.resolve(new Response(`${++count}: sk-secret`, { status: count === 1 ? 529 : 200 })),
-    { folder, redact, tell: (line) => void told.push(line) },
+    {
+      folder,
+      redact,
+      taken: (secrets) => void taken.push(secrets),
+      tell: (line) => void told.push(line),
+    },
   );
   const answers: string[] = [];
   for (let time = 0; time < 3; time++) {
     answers.push(await (await answer(asked, new AbortController().signal)).text());
   }
-  return { answers, told };
+  return { answers, told, taken };
 }
 
 Deno.test("what is recorded beside a run is asked anew each time, and kept in its order, without secrets", async () => {
   const home = Deno.makeTempDirSync();
   const folder = `${home}/api`;
-  const { answers, told } = await recorded(folder);
-  assertEquals(told, []);
+  const { answers, told, taken } = await recorded(folder);
+  assertEquals([told, taken], [[], [2, 2, 2]]);
   assertEquals(answers, ["1: sk-secret", "2: sk-secret", "3: sk-secret"]);
   const text = new TextDecoder();
   assertEquals(
@@ -53,8 +59,8 @@ Deno.test("what is recorded beside a run is asked anew each time, and kept in it
 Deno.test("who cannot be recorded is answered all the same", async () => {
   const home = Deno.makeTempDirSync();
   Deno.writeTextFileSync(`${home}/file`, "");
-  const { answers, told } = await recorded(`${home}/file/api`);
-  assertEquals([answers.length, told.length], [3, 3]);
+  const { answers, told, taken } = await recorded(`${home}/file/api`);
+  assertEquals([answers.length, told.length, taken], [3, 3, []]);
   assertStringIncludes(told[0] ?? "", "Cannot write the exchange");
   Deno.removeSync(home, { recursive: true });
 });

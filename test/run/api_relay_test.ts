@@ -22,11 +22,15 @@ Deno.test("a recorded run has what its API says, whoever says it, without any se
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => new Response(`${await request.text()}, swordfish`),
   );
+  const taken: number[] = [];
   const url = `http://127.0.0.1:${server.addr.port}`;
   const order: RunOrder = { ...PLAIN_ORDER, cwd: home, env: { ANTHROPIC_BASE_URL: url } };
   const ask = async (more: Partial<RunOrder>) => {
     using relay = startApiRelay({ ...order, ...more }, { settings: [], sessionId });
-    relay.hide((text) => text.replaceAll("swordfish", "[redacted]"));
+    relay.hide({
+      redact: (text) => text.replaceAll("swordfish", "[redacted]"),
+      taken: (secrets) => void taken.push(secrets),
+    });
     const address = `${relay.variables["ANTHROPIC_BASE_URL"]}/v1/messages`;
     const answer = await fetch(address, { method: "POST", body: "a swordfish" });
     assertEquals(relay.troubles(), []);
@@ -34,6 +38,7 @@ Deno.test("a recorded run has what its API says, whoever says it, without any se
   };
   assertEquals(await ask({ record: "one" }), "a swordfish, swordfish");
   assertEquals(recorded(`${home}/one/api`), ["a [redacted] a [redacted], [redacted]"]);
+  assertEquals(taken, [3]);
 
   const cassette = { folder: `${home}/api-alone`, onMiss: "record", allowUpstream: true } as const;
   await ask({ apiCassette: cassette });

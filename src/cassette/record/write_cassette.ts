@@ -9,6 +9,8 @@ import { REDACTED } from "../../redaction/redact_pieces.ts";
 export interface CassetteWriter extends CassetteSink {
   /** Whether there is anything of it. */
   readonly isBegun: boolean;
+  /** Notes how many secrets were taken out of a part that somebody else writes, also when this has ended. */
+  readonly taken: (part: string, secrets: number) => void;
   /**
    * Ends it.
    *
@@ -52,6 +54,11 @@ export function writeCassette(
     Deno.writeTextFileSync(unfinished, encodeMeta(meta), { mode: 0o600 });
     Deno.renameSync(unfinished, `${folder}/${META_FILE}`);
   };
+  const note = (name: string, secrets: number) => {
+    const known = meta?.scrubbed[name];
+    if (meta === undefined || (secrets === 0 && known !== undefined)) return;
+    saveMeta({ ...meta, scrubbed: { ...meta.scrubbed, [name]: (known ?? 0) + secrets } });
+  };
   const append = (name: string, text: string) =>
     attempt(() => {
       const file = files.get(name);
@@ -59,10 +66,7 @@ export function writeCassette(
       for (let at = 0; file !== undefined && at < bytes.length;) {
         at += file.writeSync(bytes.subarray(at));
       }
-      const secrets = text.split(REDACTED).length - 1;
-      if (meta === undefined || secrets === 0) return;
-      const scrubbed = { ...meta.scrubbed, [name]: (meta.scrubbed[name] ?? 0) + secrets };
-      saveMeta({ ...meta, scrubbed });
+      note(name, text.split(REDACTED).length - 1);
     });
   return {
     get isBegun() {
@@ -87,6 +91,7 @@ export function writeCassette(
       });
       append(CAST_FILE, encodeHeader(header));
     },
+    taken: (part, secrets) => attempt(() => note(part, secrets)),
     version: (claudeVersion) =>
       attempt(() => {
         if (meta === undefined || meta.claude_code === claudeVersion) return;

@@ -16,6 +16,7 @@ Deno.test("writeCassette() has everything in files of the user's alone before it
   writer.version("2.1.330");
   writer.entry({ at: 1, dir: "write", data: "a [redacted] and a [redacted]\n" });
   writer.entry({ at: 2, dir: "read", frame: { type: "result" } });
+  for (const secrets of [0, 2, 1]) writer.taken("api", secrets);
   assertEquals(readCassette(folder), {
     meta: {
       format: 1,
@@ -24,7 +25,7 @@ Deno.test("writeCassette() has everything in files of the user's alone before it
       platform: "linux-x86_64",
       size: { cols: 220, rows: 50 },
       when: "2023-11-14T22:13:20.000Z",
-      scrubbed: { "child.cast": 0, "tape.jsonl": 2 },
+      scrubbed: { "child.cast": 0, "tape.jsonl": 2, api: 3 },
     },
     cast: recorded.cast,
     tape: [
