@@ -2,7 +2,8 @@ import type { PlayedCast } from "../cast.ts";
 import { castSteps } from "../replay/cast_steps.ts";
 import { advance, partsOf, startConversation } from "../../frames/conversation.ts";
 import type { Message } from "../../session/message.ts";
-import { type Entry, isPrompt } from "../../transcript/entry.ts";
+import { type Entry, isPrompt, type UserEntry } from "../../transcript/entry.ts";
+import { asText } from "../../transcript/json_object.ts";
 import { lineId, parentsFirst } from "../../transcript/parents_first.ts";
 import type { ResultFrame } from "../../wire/frame.ts";
 
@@ -71,7 +72,7 @@ export function recordedTurns(cast: PlayedCast): RecordedTurns {
     }
   }
   if (unreported < turns.length) answer([...unanswered]);
-  const entries = entriesOf(arrivals);
+  const entries = entriesOf(arrivals, turns);
   return {
     earlier,
     turns: turns.map((turn, index) => ({ ...turn, entries: entries.get(index) ?? [] })),
@@ -79,14 +80,31 @@ export function recordedTurns(cast: PlayedCast): RecordedTurns {
   };
 }
 
-/** The lines of each turn, by how many were over before it. */
-function entriesOf(arrivals: readonly Arrival[]): ReadonlyMap<number, readonly Entry[]> {
+/**
+ * The lines of each turn. A prompt that the caller said is of the turn that answered it, which Claude Code may have begun
+ * before the result of the one before was told; any other one is of that which was under way when it came.
+ */
+function entriesOf(
+  arrivals: readonly Arrival[],
+  turns: readonly Pick<RecordedTurn, "prompts">[],
+): ReadonlyMap<number, readonly Entry[]> {
   const over = new Map(arrivals.map(({ entry, over }) => [lineId(entry) ?? entry, over]));
+  const said = turns.flatMap(({ prompts }, turn) => prompts.map(({ text }) => ({ text, turn })));
   const entries = new Map<number, Entry[]>();
   let turn = 0;
   for (const entry of parentsFirst(arrivals.map(({ entry }) => entry))) {
-    if (isPrompt(entry)) turn = Math.max(turn, over.get(lineId(entry) ?? entry) ?? 0);
+    if (isPrompt(entry)) {
+      const at = said.findIndex(({ text }) => text === textOf(entry));
+      const [own] = at === -1 ? [] : said.splice(at, 1);
+      turn = Math.max(turn, own?.turn ?? over.get(lineId(entry) ?? entry) ?? 0);
+    }
     entries.set(turn, [...entries.get(turn) ?? [], entry]);
   }
   return entries;
+}
+
+function textOf({ message: { content } }: UserEntry): string {
+  return typeof content === "string"
+    ? content
+    : content.map((block) => block.type === "text" ? asText(block.text) : "").join("");
 }

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
+import { isPrompt } from "../../../src/transcript/entry.ts";
 import { RECORDED_RUNS } from "../recorded_runs.ts";
 import { fixtureTurns } from "./fixture_turns.ts";
 
@@ -47,3 +48,20 @@ for (const version of ["2.1.197", "2.1.330"]) {
     assertEquals(unanswered.map(({ text }) => text), ["Four. [[say fourth]]"]);
   });
 }
+
+Deno.test("recordedTurns() knows a prompt that Claude Code takes before the result of the turn before is told", () => {
+  const run = RECORDED_RUNS.find(({ name }) => name === "2.1.330/conversation");
+  const { header, events = [] } = run?.cassette.cast ?? {};
+  if (header === undefined) throw new Error("There is no such recording");
+  const lines = (pattern: RegExp) =>
+    events.filter(({ code, data }) =>
+      code === "h" && data.startsWith('{"type":"transcript"') && pattern.test(data)
+    );
+  const [answer] = lines(/"text":"first"/u);
+  const [prompt] = lines(/"role":"user","content":"Two\. /u);
+  if (answer === undefined || prompt === undefined) throw new Error("It says something else");
+  const early = events.filter((event) => event !== prompt)
+    .flatMap((event) => event === answer ? [answer, { ...prompt, at: answer.at }] : [event]);
+  const { turns } = recordedTurns({ header, events: early });
+  assertEquals(turns.slice(0, 2).map(({ entries }) => entries.filter(isPrompt).length), [1, 2]);
+});
