@@ -21,7 +21,8 @@ export async function converseOnStdin(
     readonly signals: StopSignals;
   },
 ): Promise<number> {
-  const { promptArgument: first } = request;
+  // As by claude -p, a prompt on the command line counts only where nothing else can come in.
+  const first = Deno.stdin.isTerminal() ? request.promptArgument : undefined;
   return await converseAloud(request, {
     ...options,
     writer: createOutputWriter("stream-json", { verbose: true, write: options.write }),

@@ -1,5 +1,6 @@
 import type { RunOrder } from "./run_order.ts";
 import { tornRules } from "./torn_rules.ts";
+import { unknownEffort } from "./unknown_effort.ts";
 import { unknownTools } from "./unknown_tools.ts";
 import { untakenSettings } from "./untaken_settings.ts";
 import { type SettingsDocument, soundSettings } from "../../sandbox/child/read_settings.ts";
@@ -12,7 +13,7 @@ const TELLS_OF_SETTINGS = "2.1.330";
 /** What decides what is told of settings. */
 type ToldOrder = Pick<RunOrder, "answerAlone" | "disallowedTools" | "forwarded">;
 
-/** What `claude -p` says on stderr of rules and settings that are not what they should be (2.1.197 and 2.1.330). */
+/** What `claude -p` says on stderr of flags, rules and settings that are not what they should be (2.1.197 and 2.1.330). */
 export function settingsWarnings(
   { answerAlone = false, disallowedTools, forwarded }: ToldOrder,
   { documents, version }: {
@@ -22,7 +23,8 @@ export function settingsWarnings(
 ): readonly string[] {
   if (version === undefined || !isVersionAtLeast(version, TELLS_OF_RULES)) return [];
   const tellsOfSettings = isVersionAtLeast(version, TELLS_OF_SETTINGS);
-  if (tellsOfSettings && !answerAlone) return [];
+  const ofEffort = oneLineEach(unknownEffort(forwarded, version));
+  if (tellsOfSettings && !answerAlone) return ofEffort;
   const flag = "--allowedTools=";
   const allowedTools = forwarded.filter((argument) => argument.startsWith(flag))
     .map((argument) => argument.slice(flag.length));
@@ -33,9 +35,14 @@ export function settingsWarnings(
     ...tornRules("--disallowedTools", disallowedTools),
   ];
   return [
-    ...[...ofRules, ...tellsOfSettings ? tornApart : []].map((line) => line.replace(/\s+/gu, " ")),
+    ...ofEffort,
+    ...oneLineEach([...ofRules, ...tellsOfSettings ? tornApart : []]),
     ...tellsOfSettings ? untakenSettings(documents) : [],
   ];
+}
+
+function oneLineEach(texts: readonly string[]): readonly string[] {
+  return texts.map((text) => text.replace(/\s+/gu, " "));
 }
 
 /** Whether there is something that some version tells of: only then it has to be asked for, which takes up to 90 ms. */

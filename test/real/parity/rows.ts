@@ -389,7 +389,7 @@ const ROWS: readonly Row[] = [
     args: [...INPUT, "--replay-user-messages"],
     stdin: message("Hi [[say yes]]"),
   },
-  { name: "input-empty", args: INPUT, stdin: "" },
+  { name: "input-empty", args: [...INPUT, "Not heard"], stdin: "" },
   { name: "input-bad", args: INPUT, stdin: "not json\n" },
   { name: "input-type", args: INPUT, stdin: '{"type":"nonesuch"}\n[1]\n' },
 
@@ -408,6 +408,7 @@ const ROWS: readonly Row[] = [
   { name: "usage-mcp", args: ["--mcp-config=nofile.json", "Hi [[say yes]]"] },
   { name: "usage-agents", args: ["--agents", "{", "Hi [[say yes]]"] },
   { name: "usage-turns", since: "2.1.330", args: ["--max-turns", "few", "Hi"] },
+  { name: "usage-effort", args: ["--effort", "nonesuch", "Hi [[say yes]]"] },
   { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },
   { name: "usage-task-budget", args: ["--task-budget", "many", "Hi"] },
   { name: "usage-thinking", since: "2.1.330", args: ["--max-thinking-tokens", "many", "Hi"] },

@@ -42,6 +42,23 @@ Deno.test("settingsWarnings() tells nothing of versions that say nothing, nor of
   assertEquals(others, []);
 });
 
+Deno.test("settingsWarnings() tells of an effort that is none, beside frames too", () => {
+  const told = (effort: string, version = "2.1.330") =>
+    settingsWarnings({ ...ALONE, answerAlone: false, forwarded: [`--effort=${effort}`] }, {
+      documents: [],
+      version,
+    });
+  for (const known of ["low", "med", " HIGH ", "max", "ultracode"]) assertEquals(told(known), []);
+  const said = (effort: string) => [
+    `Unknown --effort value '${effort}' — ignoring it and using the default effort. ` +
+    "Valid values: low, medium, high, xhigh, max.",
+  ];
+  for (const unknown of ["", "auto", "constructor"]) assertEquals(told(unknown), said(unknown));
+  assertEquals(told("a\nb"), said("a b"));
+  assertEquals(told("ultracode", "2.1.197"), said("ultracode"));
+  assertEquals(told("nonesuch", "2.1.168"), []);
+});
+
 Deno.test("warningsHangOnVersion() where there is something to tell, and nowhere else", () => {
   for (const permissions of [{}, { deny: ["Bash", "mcp__a"], allow: ["Bogus"] }, { ask: [] }]) {
     assertEquals(warningsHangOnVersion(ALONE, [user({ permissions })]), false);
