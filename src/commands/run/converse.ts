@@ -21,7 +21,7 @@ export async function converseOnStdin(
     readonly signals: StopSignals;
   },
 ): Promise<number> {
-  // As by claude -p, a prompt on the command line counts only where nothing else can come in.
+  // claude -p leaves a prompt on the command line out where messages come from a pipe or a file.
   const first = Deno.stdin.isTerminal() ? request.promptArgument : undefined;
   return await converseAloud(request, {
     ...options,
