@@ -39,7 +39,7 @@ export class StagedFiles implements Disposable {
   /**
    * Begins a file. What writers that were killed have left in its folder is removed.
    *
-   * @param beside the file in whose folder it is written, with whose permissions
+   * @param beside the file in whose folder it is written, with no more permissions than that
    * @param into puts the file in its place once all are written; in that of `beside` by default
    * @throws {CliError} when it cannot be made or written
    */
@@ -50,9 +50,8 @@ export class StagedFiles implements Disposable {
         const { mode } = Deno.statSync(beside);
         if (!this.#folders.has(folder)) removeLostParts(folder);
         this.#folders.add(folder);
-        const part = createPart(folder);
-        Deno.chmodSync(part.path, (mode ?? 0o600) & 0o777);
-        return part;
+        // By its name it could by now be a link of somebody who may write to the folder.
+        return createPart(folder, { mode: (mode ?? 0o600) & 0o777 });
       }),
       into: into ?? ((path) => Deno.renameSync(path, beside)),
       pending: "",

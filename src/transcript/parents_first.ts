@@ -8,16 +8,19 @@ export function parentsFirst(entries: readonly Entry[]): readonly Entry[] {
   for (const entry of entries) {
     const parent = entry.type === "other" ? undefined : entry.parentUuid;
     if (typeof parent === "string" && missing.has(parent) && parent !== lineId(entry)) {
-      waiting.set(parent, [...waiting.get(parent) ?? [], entry]);
+      const others = waiting.get(parent);
+      if (others === undefined) waiting.set(parent, [entry]);
+      else others.push(entry);
       continue;
     }
+    // The next one is the last.
     const due = [entry];
-    for (let next = due.shift(); next !== undefined; next = due.shift()) {
+    for (let next = due.pop(); next !== undefined; next = due.pop()) {
       result.push(next);
       const id = lineId(next);
       if (id === undefined) continue;
       missing.delete(id);
-      due.unshift(...waiting.get(id) ?? []);
+      for (const one of (waiting.get(id) ?? []).toReversed()) due.push(one);
       waiting.delete(id);
     }
   }

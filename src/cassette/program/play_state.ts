@@ -22,6 +22,8 @@ export interface PlayState {
   readonly requestsTaken: number;
   /** The requests of the tape, in their order. */
   readonly expected: readonly Extract<WaitStep, { readonly kind: "request" }>[];
+  /** The ids of those requests of the tape that have a reply on it. */
+  readonly withReply: ReadonlySet<string>;
   /** The ids of this run for those requests of the tape that have a reply, and which have had it. */
   readonly requestIds: Renamed;
   readonly replied: ReadonlySet<string>;
@@ -81,6 +83,7 @@ export function startPlay(
     messagesTaken: 0,
     requestsTaken: 0,
     expected: program.steps.filter((step) => step.kind === "request"),
+    withReply: new Set(program.steps.flatMap((step) => step.kind === "reply" ? [step.id] : [])),
     requestIds: new Map(),
     replied: new Set(),
     renamed: new Map(isRenamed ? [[program.sessionId, sessionId]] : []),

@@ -47,7 +47,10 @@ export function readProgram(path: string): ProgramParts {
   };
   // A conversation that went on with another Claude Code is still one to its caller.
   for (let child = 2;; child++) {
-    const more = readTape(`${path}/${child}/${TAPE_FILE}`);
+    // A link may lead anywhere.
+    const more = isOwnFolder(`${path}/${child}`)
+      ? readTape(`${path}/${child}/${TAPE_FILE}`)
+      : undefined;
     if (more === undefined) return whole;
     whole = joined(whole, more, readCastFacts(`${path}/${child}/${CAST_FILE}`));
   }
@@ -80,6 +83,14 @@ function isFolder(path: string): boolean {
       suggestion: NAME_A_CASSETTE,
       cause: error,
     });
+  }
+}
+
+function isOwnFolder(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isDirectory;
+  } catch {
+    return false;
   }
 }
 

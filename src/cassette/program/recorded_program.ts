@@ -73,6 +73,7 @@ function stepsOf(
   // What was asked, either way, by its id.
   const requests = new Set<string>();
   const questions = new Map<string, string>();
+  const isWritten = tape.some(({ dir }) => dir === "write");
   for (const [index, entry] of tape.entries()) {
     const refuse = (what: string) => unknownKind(what, { ...options, line: index + 1 });
     const { at } = entry;
@@ -125,7 +126,7 @@ function stepsOf(
         if (typeof id !== "string") throw refuse("a control response to nothing");
         if (requests.has(id)) steps.push({ kind: "reply", at, id, frame });
         // A tape of frames alone has the answers, but not what they answer.
-        else if (tape.some(({ dir }) => dir === "write")) {
+        else if (isWritten) {
           throw refuse("a control response to a request that is not on the tape");
         }
         break;

@@ -63,17 +63,13 @@ function takeRequest(
       ...state,
       requests,
       requestsTaken: state.requestsTaken + 1,
-      requestIds: live.isRefused || !hasReply(state, step.id)
+      requestIds: live.isRefused || !state.withReply.has(step.id)
         ? state.requestIds
         : new Map(state.requestIds).set(step.id, live.id),
       ...(step.subtype === "initialize" ? { hooks: hookNames(step.request, live.request) } : {}),
     },
     effects: [],
   };
-}
-
-function hasReply({ program: { steps } }: PlayState, id: string): boolean {
-  return steps.some((step) => step.kind === "reply" && step.id === id);
 }
 
 function takeAnswer(

@@ -51,7 +51,9 @@ export function writeCassette(
     meta = changed;
     // In the place of the one before all at once.
     const unfinished = `${folder}/${META_FILE}.unfinished`;
-    Deno.writeTextFileSync(unfinished, encodeMeta(meta), { mode: 0o600 });
+    // Whoever else may write to the folder could have put a link there.
+    removeIfThere(unfinished);
+    Deno.writeTextFileSync(unfinished, encodeMeta(meta), { createNew: true, mode: 0o600 });
     Deno.renameSync(unfinished, `${folder}/${META_FILE}`);
   };
   const note = (name: string, secrets: number) => {
@@ -108,4 +110,12 @@ export function writeCassette(
       });
     },
   };
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }

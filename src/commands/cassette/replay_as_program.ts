@@ -6,6 +6,7 @@ import { readProgram } from "../../cassette/program/read_program.ts";
 import { recordedProgram } from "../../cassette/program/recorded_program.ts";
 import { CliError } from "../../cli_error.ts";
 import { readPrompt } from "../../cli/prompt_source.ts";
+import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 import { denoPromptIo } from "../run/deno_prompt_io.ts";
@@ -45,7 +46,7 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   const plain = !flags.isConversation;
   const program = recordedProgram(tape, { ...known, mode: options.mode, plain });
   if (flags.version) {
-    print(Deno.stdout, `${versionOf(program, known.path)} (Claude Code)\n`);
+    print(Deno.stdout, `${nameUnseen(versionOf(program, known.path))} (Claude Code)\n`);
     return 0;
   }
   // One of an earlier run must not be taken for that of this one.

@@ -2,6 +2,7 @@ import { findCassettes } from "../../cassette/read/find_cassettes.ts";
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { scrubCassette, type ScrubReport } from "../../hygiene/scrub_cassette.ts";
+import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { ownTraces } from "../../redaction/own_traces.ts";
 import { createRedactor } from "../../redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
@@ -31,7 +32,8 @@ export function scrubCassettes(
     known: { ...ownTraces({ env }), words: names },
   };
   for (const one of found) {
-    print(Deno.stdout, `${one.name}: ${inWords(scrubCassette(one, options))}\n`);
+    const done = `${one.name}: ${inWords(scrubCassette(one, options))}`;
+    print(Deno.stdout, `${nameUnseen(done)}\n`);
   }
   return 0;
 }

@@ -13,12 +13,16 @@ const NAME = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u;
  * Makes a file for something that is to be there as a whole or not at all. It is locked as long as somebody writes it, and
  * removed when it is disposed of.
  *
+ * @param options.mode its permissions, less those that the umask takes; 0600 by default
  * @throws {Error} when it cannot be made
  */
-export function createPart(folder: string): PartFile {
+export function createPart(
+  folder: string,
+  { mode = 0o600 }: { readonly mode?: number } = {},
+): PartFile {
   for (;;) {
     const path = `${folder}/.${crypto.randomUUID()}`;
-    const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
+    const file = Deno.openSync(path, { write: true, createNew: true, mode });
     lock(file);
     // Before it was locked, somebody may have taken it for one that nobody writes any more.
     if (file.statSync().nlink === 0) {

@@ -34,12 +34,11 @@ export function scrubEventStream(
 ): readonly (readonly [before: string, after: string])[] {
   const lines = (text.match(/[^\r\n]*(?:\r\n|\n|\r|$)/gu) ?? []).filter((line) => line !== "")
     .map(lineOf);
-  const streams = new Map<string, Piece[]>();
-  const finish = (name: string) => {
-    const pieces = streams.get(name) ?? [];
-    streams.delete(name);
+  // By the number of a block, and the field in which its text comes.
+  const blocks = new Map<string, Map<string, Piece[]>>();
+  const finish = ([field, pieces]: readonly [string, readonly Piece[]]) => {
     const scrubbed = scrub.pieces(pieces.map(({ text }) => text), {
-      isAnswer: !name.endsWith(" partial_json"),
+      isAnswer: field !== "partial_json",
     });
     // A piece by itself may look like what the whole is not: it is not looked at again.
     for (const [index, { line }] of pieces.entries()) {
@@ -51,16 +50,19 @@ export function scrubEventStream(
     const { value } = line;
     if (!isFields(value)) continue;
     if (value["type"] === "content_block_stop") {
-      const begin = `${String(value["index"])} `;
-      for (const name of [...streams.keys()]) if (name.startsWith(begin)) finish(name);
+      const index = String(value["index"]);
+      for (const stream of blocks.get(index) ?? []) finish(stream);
+      blocks.delete(index);
     }
     const field = deltaField(value);
     if (field === undefined) continue;
-    const name = `${String(value["index"])} ${field}`;
-    const piece = { line, text: String((value["delta"] as Fields)[field]) };
-    streams.set(name, [...streams.get(name) ?? [], piece]);
+    const index = String(value["index"]);
+    const block = blocks.get(index) ?? new Map<string, Piece[]>();
+    const pieces = block.get(field) ?? [];
+    pieces.push({ line, text: String((value["delta"] as Fields)[field]) });
+    blocks.set(index, block.set(field, pieces));
   }
-  for (const name of [...streams.keys()]) finish(name);
+  for (const block of blocks.values()) for (const stream of block) finish(stream);
   return lines.map((line) => [line.text, scrubbedLine(line, scrub)]);
 }
 

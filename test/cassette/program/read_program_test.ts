@@ -54,6 +54,18 @@ Deno.test("a conversation that went on with another Claude Code is one program",
   ]);
 });
 
+Deno.test("a link in a cassette leads to no further tape", () => {
+  const folder = Deno.makeTempDirSync();
+  const line = `${JSON.stringify({ dir: "read", frame: RESULT })}\n`;
+  for (const name of ["talk", "other"]) {
+    Deno.mkdirSync(`${folder}/${name}`);
+    Deno.writeTextFileSync(`${folder}/${name}/tape.jsonl`, line);
+  }
+  Deno.symlinkSync(`${folder}/other`, `${folder}/talk/2`);
+  assertEquals(readProgram(`${folder}/talk`).tape.length, 1);
+  Deno.removeSync(folder, { recursive: true });
+});
+
 Deno.test("how a program is to end stands in the last line of its tape", () => {
   const end = { at: 0, dir: "write", data: "", exit: { code: 3, stderr: "boom\n" } } as const;
   assertEquals(programOf({ "tape.jsonl": [...FIRST, end] }).tape.at(-1), end);

@@ -48,6 +48,23 @@ Deno.test("writeCassette() has everything in files of the user's alone before it
   Deno.removeSync(folder, { recursive: true });
 });
 
+Deno.test("writeCassette() writes through no link that somebody else has put into its folder", () => {
+  const folder = Deno.makeTempDirSync();
+  const theirs = Deno.makeTempFileSync();
+  const writer = writeCassette(folder, program);
+  const plant = () => Deno.symlinkSync(theirs, `${folder}/meta.json.unfinished`);
+  plant();
+  writer.begin(recorded.cast.header);
+  plant();
+  writer.version("2.1.330");
+  writer.close();
+  assertEquals(Deno.readTextFileSync(theirs), "");
+  assertEquals(readCassette(folder).meta?.claude_code, "2.1.330");
+  assertEquals(Deno.lstatSync(`${folder}/meta.json`).isFile, true);
+  Deno.removeSync(folder, { recursive: true });
+  Deno.removeSync(theirs);
+});
+
 Deno.test("writeCassette() tells at the end what could not be written, and takes the rest all the same", () => {
   const folder = Deno.makeTempDirSync();
   const writer = writeCassette(`${folder}/gone`, program);

@@ -42,6 +42,12 @@ Deno.test("tapes are checked by as many names as a shell makes of a pattern, and
       [line("xxxxx at /xxxxxxxxx/xxxxx/x of xxxx"), line("it is [redacted]")],
     );
     assertEquals((await cassette(folder, "lint", ".")).code, 0);
+    Deno.mkdirSync(`${folder}/hostile`);
+    Deno.writeTextFileSync(`${folder}/hostile/\u001b[2J.jsonl`, line("x"));
+    assertEquals(
+      (await cassette(folder, "scrub", "hostile")).stdout,
+      "hostile/<U+001B>[2J.jsonl: nothing to take out\n",
+    );
     Deno.mkdirSync(`${folder}/empty`);
     const { code, stderr } = await cassette(folder, "lint", "empty");
     assertEquals(code, 1);

@@ -11,6 +11,9 @@ Deno.test("createPart() makes a file that is gone when it is disposed of", () =>
       part.file.writeSync(new TextEncoder().encode("half"));
       assertEquals(Deno.readTextFileSync(part.path), "half");
       assertEquals((Deno.statSync(part.path).mode ?? 0) & 0o777, 0o600);
+      using open = createPart(folder, { mode: 0o640 });
+      assertEquals((Deno.statSync(open.path).mode ?? 0) & 0o777, 0o640 & ~(Deno.umask()));
+      open[Symbol.dispose]();
       // Somebody writes it.
       removeLostParts(folder);
       assert(part.path.endsWith(namesIn(folder)[0] ?? "none"));
