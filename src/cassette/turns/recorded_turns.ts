@@ -98,7 +98,9 @@ function entriesOf(
       const [own] = at === -1 ? [] : said.splice(at, 1);
       turn = Math.max(turn, own?.turn ?? over.get(lineId(entry) ?? entry) ?? 0);
     }
-    entries.set(turn, [...entries.get(turn) ?? [], entry]);
+    const own = entries.get(turn);
+    if (own === undefined) entries.set(turn, [entry]);
+    else own.push(entry);
   }
   return entries;
 }

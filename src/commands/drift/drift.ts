@@ -24,10 +24,13 @@ import { sayDrift } from "./say_drift.ts";
 export async function drift(options: DriftOptions): Promise<number> {
   const stop = new AbortController();
   let exitCode = 0;
-  using _ = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
-    exitCode = 128 + SIGNALS[signal];
-    stop.abort();
-  });
+  // Without another Claude Code there is nothing to remove: a signal ends the program at once.
+  using _ = options.against === undefined
+    ? undefined
+    : listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
+      exitCode = 128 + SIGNALS[signal];
+      stop.abort();
+    });
   using undo = new DisposableStack();
   try {
     return await look(options, { signal: stop.signal, undo });
