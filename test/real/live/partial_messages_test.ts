@@ -202,12 +202,9 @@ forNewestVersion(
 forNewestVersion(
   "--exact-stream: an API that is not there is one that cannot be reached",
   async (real) => {
-    const nobody = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = nobody.addr;
-    nobody.close();
     const { code, stdout, stderr } = await real.print(
       ["--stream-text", "--exact-stream", "-p", "Hi"],
-      { env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, CLAUDE_CODE_MAX_RETRIES: "1" } },
+      { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", CLAUDE_CODE_MAX_RETRIES: "1" } },
     );
     assertEquals(code, 1);
     assertStringIncludes(stderr, "Cannot reach the API");
