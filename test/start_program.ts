@@ -27,15 +27,17 @@ export interface Program {
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
   const { stdin, env, cwd, onStdout } = options;
   const [program = "", ...args] = command;
-  const child = new Deno.Command(program, {
-    args,
-    cwd,
-    clearEnv: true,
-    env: definedOnly(env),
-    stdin: stdin === undefined ? "null" : "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
+  const child = spawn(
+    new Deno.Command(program, {
+      args,
+      cwd,
+      clearEnv: true,
+      env: definedOnly(env),
+      stdin: stdin === undefined ? "null" : "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }),
+  );
   const collect = async (): Promise<ProgramOutput> => {
     const [{ code }, stdout, stderr] = await Promise.all([
       child.status,
@@ -46,6 +48,24 @@ export function startProgram(command: readonly string[], options: ProgramOptions
     return { code, stdout, stderr };
   };
   return { child, ended: collect() };
+}
+
+/** How often a program is started whose file is busy, with a millisecond between. */
+const TRIES = 1000;
+
+/**
+ * Starts a program that may just have been written: another test, which runs in a thread of this process, may start one of
+ * its own at that moment, and then that one holds the file open for writing until its exec(2).
+ */
+function spawn(command: Deno.Command): Deno.ChildProcess {
+  for (let tries = 1;; tries++) {
+    try {
+      return command.spawn();
+    } catch (error) {
+      if (tries === TRIES || !/text file busy/iu.test(`${error}`)) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
 }
 
 async function textOf(
