@@ -6,6 +6,7 @@ import { sweep, type SweepVerdict, type SweptFolder } from "../sandbox/folder/sw
 import { places } from "../sandbox/places/places.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
+import { count } from "./report/count.ts";
 
 /**
  * Removes what earlier runs left in temp folders, and says what became of each folder: one line each and a
@@ -35,8 +36,4 @@ function report(swept: readonly SweptFolder[], all: readonly string[]): string {
     return length === 0 ? [] : [`${length} ${verdict}`];
   });
   return [...lines, `${count(swept.length, "folder")}: ${counts.join(", ")}`].join("\n");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

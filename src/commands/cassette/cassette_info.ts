@@ -1,6 +1,7 @@
 import type { ForkOrigin } from "../../cassette/cassette_meta.ts";
 import type { CassetteSurvey } from "../../cassette/read/survey_cassette.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { count } from "../report/count.ts";
 
 /** A name and what is to be said of it; of what is missing nothing. */
 type Row = readonly [name: string, value: string | undefined];
@@ -61,7 +62,3 @@ function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {
 const WORDS_OF: Readonly<Record<string, string>> = {
   traces: "names and paths of the machine",
 };
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}

@@ -1,6 +1,7 @@
 import type { Comparison, Parting } from "../../cassette/turns/compare_conversations.ts";
 import type { StepContent } from "../../cassette/turns/conversation_steps.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { count } from "../report/count.ts";
 
 /** Most characters of a step that are told. */
 const MOST = 200;
@@ -30,10 +31,6 @@ export function conversationDifference(
   const spokenBy = ["Their models, which do not count:", ...both(spoken)];
   return [...lines, ...(spoken[0] === spoken[1] ? [] : spokenBy)]
     .map((line) => nameUnseen(line)).join("\n");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** At what, where both have a step of the same kind. */

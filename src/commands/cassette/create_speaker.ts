@@ -1,6 +1,7 @@
 import { CliError } from "../../cli_error.ts";
 import type { AnyFrame, Frame } from "../../wire/frame.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
+import { unwritable } from "../report/print.ts";
 import type { ProgramFlags } from "./program_flags.ts";
 
 /** What says the frames of a recorded program on stdout. */
@@ -50,12 +51,7 @@ async function writeAll(bytes: Uint8Array): Promise<boolean> {
       rest = rest.subarray(await Deno.stdout.write(rest));
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) return false;
-      if (!(error instanceof Deno.errors.WouldBlock)) {
-        throw new CliError(`Cannot write the output: ${(error as Error).message}`, {
-          suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
-          cause: error,
-        });
-      }
+      if (!(error instanceof Deno.errors.WouldBlock)) throw unwritable(error);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

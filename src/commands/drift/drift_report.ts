@@ -1,4 +1,5 @@
 import type { Finding } from "../../drift/finding.ts";
+import { count } from "../report/count.ts";
 
 /** What came of a look for drift. */
 export interface DriftReport {
@@ -62,8 +63,4 @@ function verdictWords(report: DriftReport): string {
 /** What an SDK's or this program's finding is about, in one text. */
 export function placeWords({ first: { path, line } }: Finding): string {
   return line === 0 ? path : `${path}:${line}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -19,16 +19,21 @@ export function print(stream: { writeSync(bytes: Uint8Array): number }, text: st
       if (error instanceof Deno.errors.BrokenPipe) return false;
       if (!(error instanceof Deno.errors.WouldBlock)) {
         if (stream === Deno.stderr) return false;
-        const why = error instanceof Error ? error.message : String(error);
-        throw new CliError(`Cannot write the output: ${why}`, {
-          suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
-          cause: error,
-        });
+        throw unwritable(error);
       }
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
   return true;
+}
+
+/** Why stdout could not be written to. */
+export function unwritable(cause: unknown): CliError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new CliError(`Cannot write the output: ${why}`, {
+    suggestion: "Send stdout to a file on a disk with room, or to a program that reads it",
+    cause,
+  });
 }
 
 /** Most characters of a line that are told: what says more says it to a machine. */
