@@ -76,6 +76,10 @@ async function main(argv: readonly string[]): Promise<number> {
         const { drift } = await import("./commands/drift/drift.ts");
         return await drift(command.options);
       }
+      case "serve": {
+        const { serve } = await import("./commands/serve.ts");
+        return await serve();
+      }
       case "completion": {
         const { completion } = await import("./cli/help/completion.ts");
         print(Deno.stdout, completion(command.shell));

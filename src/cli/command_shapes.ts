@@ -6,6 +6,7 @@ export const COMMAND_NAMES = [
   "cassette",
   "relay",
   "drift",
+  "serve",
   "completion",
   "man",
 ] as const;
@@ -149,6 +150,10 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--no-sdk", "Ask no Agent SDK (default: those that are found)"),
     ],
     operands: { "": CASSETTES },
+  },
+  serve: {
+    summary: "Hold conversations for other programs",
+    flags: [],
   },
   completion: {
     summary: "Print the completions of the command line for a shell",

@@ -92,6 +92,8 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         },
       };
     }
+    case "serve":
+      return { kind: "serve" };
     case "completion":
       return { kind: "completion", shell: first as Shell };
     case "man":

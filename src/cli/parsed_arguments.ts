@@ -146,5 +146,6 @@ export type ParsedArguments =
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }
   | { readonly kind: "drift"; readonly options: DriftOptions }
+  | { readonly kind: "serve" }
   | { readonly kind: "completion"; readonly shell: Shell }
   | { readonly kind: "man" };

@@ -96,6 +96,15 @@ the step has them all as a table.`,
   1    something is not, or there was nothing to check
   2    a path does not exist, or it cannot be told what is a cassette there`,
   },
+  serve: {
+    description: `Holds conversations for other programs, which speak HTTP on a socket that only
+this user can reach: $XDG_RUNTIME_DIR/claude-print/http.sock, or where there is
+no such directory, a private folder in TMPDIR. The first line it prints is that
+socket. SIGTERM lets what is under way come to its end; a second one ends it.`,
+    closing: `Exit codes:
+  0    it was told to stop
+  2    it cannot listen, or another one of this user's is there`,
+  },
   completion: {
     description: `Prints the completions of the command line for a shell.
 

@@ -23,19 +23,6 @@ export function parsePrivateFolderName(name: string): PrivateFolderName | undefi
   return pid === undefined ? undefined : { pid: Number(pid), startTime, random };
 }
 
-/**
- * Why something of such a name is no private folder of this user's, if it is none. It is not followed if it is a link:
- * what others may have put there is theirs.
- *
- * @throws {Deno.errors.NotFound} when there is nothing
- */
-export function whyForeign(path: string): string | undefined {
-  const { isDirectory, uid, mode } = Deno.lstatSync(path);
-  if (!isDirectory) return "it is no folder";
-  if (uid !== Deno.uid()) return "it is another user's";
-  return ((mode ?? 0) & 0o777) === 0o700 ? undefined : "others may enter it";
-}
-
 /** Whether there are files in a folder of a private folder, or in a folder of that; links are none. */
 export function holdsFiles(folder: string): boolean {
   try {

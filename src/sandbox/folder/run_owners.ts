@@ -1,7 +1,8 @@
 import { namesIn } from "../on_disk.ts";
 import { folderOfRuns } from "../places/folder_of_runs.ts";
+import { whyForeign } from "../places/why_foreign.ts";
 import { type Owner, readOwner } from "./owner.ts";
-import { parsePrivateFolderName, whyForeign } from "./private_folder.ts";
+import { parsePrivateFolderName } from "./private_folder.ts";
 
 /** A run's private folder, and whose it is. */
 export interface OwnedFolder {

@@ -6,11 +6,11 @@ import {
   parsePrivateFolderName,
   type PrivateFolderName,
   privateFolderName,
-  whyForeign,
 } from "./private_folder.ts";
 import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { absoluteDir } from "../paths.ts";
 import { folderOfRuns } from "../places/folder_of_runs.ts";
+import { whyForeign } from "../places/why_foreign.ts";
 import { endRunProcesses } from "../processes/run_processes.ts";
 import { forwardTranscripts } from "../transcripts/forward_transcripts.ts";
 

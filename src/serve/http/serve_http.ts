@@ -1,0 +1,92 @@
+import { problemOf, problemResponse } from "./problem.ts";
+import { type Call, matchRoute, type Route } from "./route.ts";
+
+/** Where a server listens, and what it answers. */
+export interface HttpOptions<Context> {
+  readonly at:
+    | { readonly path: string }
+    | { readonly hostname: string; readonly port: number };
+  readonly routes: readonly Route<Context>[];
+  readonly context: Context;
+  /** Says why a request is not answered, where it is not. */
+  readonly refuse?: (request: Request, route: Route<Context> | undefined) => Response | undefined;
+  /** Takes what is a mistake of this program. */
+  readonly onMistake: (error: unknown) => void;
+}
+
+/** A server of HTTP. */
+export interface HttpServer {
+  /** The port, where it has one. */
+  readonly port: number | undefined;
+  /** Takes no more requests, and resolves when those under way are answered. */
+  readonly close: () => Promise<void>;
+  /** Cuts whatever is under way. */
+  readonly cut: () => void;
+}
+
+/**
+ * Listens and answers by a table of routes.
+ *
+ * @throws {Deno.errors.AddrInUse} and its relatives when the address cannot be had
+ */
+export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
+  const { at, routes, context, refuse = () => undefined, onMistake } = options;
+  const stopped = new AbortController();
+  const answer = async (request: Request, gone: AbortSignal): Promise<Response> => {
+    try {
+      const url = new URL(request.url);
+      const match = matchRoute(routes, { method: request.method, path: url.pathname });
+      const refusal = refuse(request, match.kind === "route" ? match.route : undefined);
+      if (refusal !== undefined) return refusal;
+      switch (match.kind) {
+        case "none":
+          return problemResponse({
+            status: 404,
+            detail: `Cannot answer ${request.method} ${url.pathname}: there is no such path`,
+            suggestion: "The paths are in the OpenAPI file: GET /openapi.json",
+          });
+        case "method":
+          return problemResponse({
+            status: 405,
+            detail: `Cannot answer ${request.method} ${url.pathname}: it takes ${
+              match.allowed.join(", ")
+            }`,
+            headers: { allow: match.allowed.join(", ") },
+          });
+        case "route": {
+          const call: Call<Context> = { context, request, url, params: match.params, gone };
+          return await match.route.handle(call);
+        }
+      }
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem.status === 500) onMistake(error);
+      return problemResponse(problem);
+    }
+  };
+  const handler = async (
+    request: Request,
+    { completed }: { readonly completed: Promise<void> },
+  ): Promise<Response> => {
+    const gone = new AbortController();
+    completed.then(() => gone.abort(), () => gone.abort());
+    return await answer(request, gone.signal);
+  };
+  const shared = { signal: stopped.signal, onListen: () => {} };
+  const server = "path" in at
+    ? Deno.serve({ ...at, ...shared }, handler)
+    : Deno.serve({ ...at, ...shared }, handler);
+  let isOver = false;
+  server.finished.catch(() => {}).finally(() => isOver = true);
+  return {
+    port: "port" in server.addr ? server.addr.port : undefined,
+    close: async () => {
+      await server.shutdown();
+      isOver = true;
+    },
+    // Deno 2.9.6 takes the signal of a server that is over for a mistake.
+    cut: () => {
+      if (!isOver) stopped.abort();
+    },
+  };
+}

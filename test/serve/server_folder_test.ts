@@ -1,0 +1,97 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { CliError } from "../../src/cli_error.ts";
+import { serverPlaces } from "../../src/serve/places.ts";
+import { holdServerFolder } from "../../src/serve/server_folder.ts";
+
+function scene() {
+  const folder = Deno.realPathSync(Deno.makeTempDirSync());
+  return {
+    folder,
+    env: { TMPDIR: folder },
+    [Symbol.dispose]: () => Deno.removeSync(folder, { recursive: true }),
+  };
+}
+
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name);
+
+Deno.test("a server is in the runtime directory if that is the user's, and else in the temp folder", () => {
+  using there = scene();
+  const { folder } = there;
+  const inTemp = `${folder}/claude-print-${Deno.uid()}/serve`;
+  const at = (runtimeDir: string) =>
+    serverPlaces({ TMPDIR: folder, XDG_RUNTIME_DIR: runtimeDir }).folder;
+  Deno.mkdirSync(`${folder}/run`, { mode: 0o700 });
+  assertEquals(at(`${folder}/run`), `${folder}/run/claude-print`);
+  Deno.chmodSync(`${folder}/run`, 0o777);
+  for (const other of ["", "run", `${folder}/run`, `${folder}/missing`, "/dev/null"]) {
+    assertEquals(at(other), inTemp);
+  }
+  assertEquals(namesIn(folder), ["run"]);
+});
+
+Deno.test("a server's folder is private, held by one server, rid of what a dead one has left, and gone at the end", () => {
+  using there = scene();
+  for (const env of [there.env, { ...there.env, XDG_RUNTIME_DIR: there.folder }]) {
+    const places = serverPlaces(env);
+    {
+      using _held = holdServerFolder(places);
+      assertEquals((Deno.lstatSync(places.folder).mode ?? 0) & 0o777, 0o700);
+      assertMatch(
+        assertThrows(() => holdServerFolder(places), CliError).message,
+        /^Cannot start the server: another one is there, in /u,
+      );
+      // As a server that is killed leaves it: its lock is given back, and its files stay.
+      for (const path of [places.httpSocket, places.token]) Deno.writeTextFileSync(path, "");
+    }
+    assertEquals(namesIn(there.folder), []);
+    Deno.mkdirSync(places.folder, { recursive: true, mode: 0o700 });
+    for (const path of [places.httpSocket, places.token, places.lock]) {
+      Deno.writeTextFileSync(path, "");
+    }
+    {
+      using _held = holdServerFolder(places);
+      assertEquals(namesIn(places.folder), ["lock"]);
+    }
+    assertEquals(namesIn(there.folder), []);
+  }
+});
+
+Deno.test("a server's folder that is not to be trusted is refused, and nothing in it touched", () => {
+  using there = scene();
+  const { folder } = there;
+  const why = (env: Readonly<Record<string, string>>) => {
+    const error = assertThrows(() => holdServerFolder(serverPlaces(env)), CliError);
+    assert(error.suggestion !== undefined);
+    return error.message.replaceAll(folder, "");
+  };
+  const env = { TMPDIR: folder, XDG_RUNTIME_DIR: folder };
+  const { folder: own, httpSocket, lock } = serverPlaces(env);
+  Deno.mkdirSync(own);
+  Deno.chmodSync(own, 0o755);
+  assertEquals(
+    why(env),
+    "Cannot start the server: /claude-print cannot be trusted: others may enter it",
+  );
+  Deno.removeSync(own);
+  Deno.symlinkSync(folder, own);
+  assertEquals(
+    why(env),
+    "Cannot start the server: /claude-print cannot be trusted: it is no folder",
+  );
+  Deno.removeSync(own);
+  Deno.mkdirSync(own, { mode: 0o700 });
+  for (const path of [httpSocket, lock]) {
+    Deno.symlinkSync(`${folder}/elsewhere`, path);
+    assertMatch(why(env), /is in the way: no server has made it$/u);
+    Deno.removeSync(path);
+  }
+  assertEquals(namesIn(folder), ["claude-print"]);
+  const long = `${folder}/${"x".repeat(100)}`;
+  Deno.mkdirSync(long, { mode: 0o700 });
+  assertMatch(why({ ...env, XDG_RUNTIME_DIR: long }), /is too long a path for a socket$/u);
+  assertEquals(namesIn(long), []);
+  assertMatch(
+    why({ TMPDIR: `${folder}/missing` }),
+    /^Cannot start the server: .*(?:No such file|os error 2)/u,
+  );
+});
