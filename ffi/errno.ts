@@ -12,6 +12,8 @@ export const ERRNO = {
   EINVAL: 22,
   EFBIG: 27,
   EPIPE: 32,
+  EADDRINUSE: 98,
+  ECONNABORTED: 103,
   ECONNRESET: 104,
   ECONNREFUSED: 111,
 } as const;

@@ -1,7 +1,13 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { LibcError } from "../../../ffi/errno.ts";
 import { closeFd, readFd, sendFd } from "../../../ffi/descriptors/fd.ts";
-import { connectUnix, MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
+import {
+  acceptUnix,
+  connectUnix,
+  listenUnix,
+  MAX_SOCKET_PATH,
+  peerOf,
+} from "../../../ffi/descriptors/unix_socket.ts";
 
 Deno.test("connectUnix() gives a stream in both directions, and waits for nobody", async () => {
   const folder = await Deno.makeTempDir();
@@ -42,7 +48,25 @@ Deno.test("connectUnix() takes a path of any length that a socket can have", asy
   const path = `${folder}/${"x".repeat(MAX_SOCKET_PATH - folder.length - 1)}`;
   const listener = Deno.listen({ transport: "unix", path });
   closeFd(connectUnix(path));
-  assertThrows(() => connectUnix(`${path}x`), RangeError, "longer than a socket's may be");
+  assertThrows(() => connectUnix(`${path}x`), RangeError, "longer than one may be");
   listener.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("listenUnix() and acceptUnix() take who connects, and wait for nobody", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/socket`;
+  const listener = listenUnix(path, { backlog: 4 });
+  assertEquals(acceptUnix(listener), undefined);
+  const here = connectUnix(path);
+  const there = acceptUnix(listener) ?? -1;
+  sendFd(here, new TextEncoder().encode("hi"));
+  assertEquals(readFd(there, new Uint8Array(8)), 2);
+  assertEquals(peerOf(there), { pid: Deno.pid, uid: Deno.uid() ?? -1 });
+  assertEquals(peerOf(here), { pid: Deno.pid, uid: Deno.uid() ?? -1 });
+  const refusal = assertThrows(() => listenUnix(path, { backlog: 4 }), LibcError);
+  assertEquals([refusal.code, refusal.path], ["EADDRINUSE", path]);
+  assertThrows(() => listenUnix(`/tmp/${"x".repeat(MAX_SOCKET_PATH)}`, { backlog: 4 }), RangeError);
+  for (const fd of [here, there, listener]) closeFd(fd);
   await Deno.remove(folder, { recursive: true });
 });
