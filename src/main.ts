@@ -77,6 +77,10 @@ async function main(argv: readonly string[]): Promise<number> {
         return await drift(command.options);
       }
       case "serve": {
+        if (command.unit !== undefined) {
+          const { serveUnit } = await import("./commands/serve_unit.ts");
+          return serveUnit(command.unit);
+        }
         const { serve } = await import("./commands/serve.ts");
         return await serve();
       }

@@ -153,7 +153,10 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
   },
   serve: {
     summary: "Hold conversations for other programs",
-    flags: [],
+    flags: [
+      flag("--install", "Write systemd units that start it so"),
+      flag("--uninstall", "Remove those units"),
+    ],
   },
   completion: {
     summary: "Print the completions of the command line for a shell",

@@ -92,14 +92,31 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         },
       };
     }
-    case "serve":
-      return { kind: "serve" };
+    case "serve": {
+      const [unit, other] = UNIT_FLAGS.filter((name) => switches.has(name));
+      if (other !== undefined) {
+        throw new CliError(`${READING}: ${unit} and ${other} were both given`, {
+          suggestion: "Leave one of them out",
+        });
+      }
+      if (unit === undefined) return { kind: "serve" };
+      const flags = argv.filter((argument) => argument !== unit);
+      if (unit === "--uninstall" && flags.length > 0) {
+        throw new CliError(`${READING}: --uninstall goes with nothing else`, {
+          suggestion: "Leave the other flags out",
+        });
+      }
+      const action = unit === "--install" ? "install" : "uninstall";
+      return { kind: "serve", unit: { action, flags } };
+    }
     case "completion":
       return { kind: "completion", shell: first as Shell };
     case "man":
       return { kind: "man" };
   }
 }
+
+const UNIT_FLAGS = ["--install", "--uninstall"];
 
 /** Where cassettes are looked for, and by what names. */
 function foundBy(

@@ -132,6 +132,13 @@ export type DriftOptions = {
   readonly sdks?: readonly string[];
 };
 
+/** What becomes of the units of systemd by which the server is started. */
+export type ServeUnitOptions = {
+  readonly action: "install" | "uninstall";
+  /** What the server is started with. */
+  readonly flags: readonly string[];
+};
+
 /** A shell whose completions can be printed. */
 export type Shell = "bash" | "zsh" | "fish";
 
@@ -146,6 +153,6 @@ export type ParsedArguments =
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }
   | { readonly kind: "drift"; readonly options: DriftOptions }
-  | { readonly kind: "serve" }
+  | { readonly kind: "serve"; readonly unit?: ServeUnitOptions }
   | { readonly kind: "completion"; readonly shell: Shell }
   | { readonly kind: "man" };

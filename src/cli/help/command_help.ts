@@ -100,9 +100,14 @@ the step has them all as a table.`,
     description: `Holds conversations for other programs, which speak HTTP on a socket that only
 this user can reach: $XDG_RUNTIME_DIR/claude-print/http.sock, or where there is
 no such directory, a private folder in TMPDIR. The first line it prints is that
-socket. SIGTERM lets what is under way come to its end; a second one ends it.`,
+socket. SIGTERM lets what is under way come to its end; a second one ends it.
+
+--install writes a socket and a service of systemd below ~/.config/systemd/user
+and says how to start them; flags beside it are those of the server, as in
+"claude-print serve --warm 2 --install". What somebody else has written or
+changed there is left as it is.`,
     closing: `Exit codes:
-  0    it was told to stop
+  0    it was told to stop, or the units are there
   2    it cannot listen, or another one of this user's is there`,
   },
   completion: {

@@ -1,6 +1,9 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { resolve } from "node:path";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
+import { namesIn } from "../../sandbox/on_disk.ts";
+import { parentOf } from "../../sandbox/paths.ts";
 import { isOurUnit, type UnitFile } from "./unit_files.ts";
 
 /** The largest unit that is looked at, in bytes. */
@@ -52,7 +55,7 @@ export function installUnits(folder: string, units: readonly UnitFile[]): readon
 }
 
 /**
- * Removes units that were written by `installUnits`.
+ * Removes units that were written by `installUnits`, and what `systemctl enable` has made of them.
  *
  * @returns the paths of those that were there
  * @throws {CliError} when something else is in the place of one, or it cannot be removed
@@ -62,6 +65,7 @@ export function uninstallUnits(folder: string, names: readonly string[]): readon
     .filter((path) => refuseForeign(path, "uninstall the server") === "ours");
   for (const path of paths) {
     try {
+      for (const link of linksTo(path)) Deno.removeSync(link);
       Deno.removeSync(path);
     } catch (error) {
       throw new CliError(`Cannot uninstall the server: ${(error as Error).message}`, {
@@ -71,6 +75,22 @@ export function uninstallUnits(folder: string, names: readonly string[]): readon
     }
   }
   return paths;
+}
+
+/** Where `systemctl enable` has linked a unit to. */
+function linksTo(path: string): readonly string[] {
+  const folder = parentOf(path);
+  return namesIn(folder).filter((name) => name.endsWith(".wants"))
+    .map((name) => `${folder}/${name}${path.slice(folder.length)}`)
+    .filter((link) => leadsTo(link, path));
+}
+
+function leadsTo(link: string, path: string): boolean {
+  try {
+    return resolve(parentOf(link), Deno.readLinkSync(link)) === path;
+  } catch {
+    return false;
+  }
 }
 
 /** What is at a path: a unit that was written here, or nothing. */

@@ -32,6 +32,23 @@ Deno.test("units are installed, again over those of before, and removed without 
   });
 });
 
+Deno.test("what systemctl has made of a unit goes with it, and what is somebody's stays", async () => {
+  await inFolder((folder) => {
+    installUnits(folder, UNITS);
+    for (const wants of ["default.target.wants", "mine.target.wants"]) {
+      Deno.mkdirSync(`${folder}/${wants}`);
+    }
+    Deno.symlinkSync(
+      `${folder}/claude-print.service`,
+      `${folder}/default.target.wants/claude-print.service`,
+    );
+    Deno.symlinkSync("/elsewhere", `${folder}/mine.target.wants/claude-print.service`);
+    uninstallUnits(folder, NAMES);
+    assertEquals(names(`${folder}/default.target.wants`), []);
+    assertEquals(names(`${folder}/mine.target.wants`), ["claude-print.service"]);
+  });
+});
+
 /** What may be in the place of a unit, and be somebody's. */
 const FOREIGN: Readonly<Record<string, (path: string) => void>> = {
   "a unit of somebody's own": (path) => Deno.writeTextFileSync(path, "[Service]\nExecStart=/x\n"),
