@@ -14,8 +14,16 @@ const MAX_LAST_PORTIONS = 512;
 /** Takes what the child writes to its terminal; the bytes are good only until it returns. */
 type OnBytes = (bytes: Uint8Array<ArrayBuffer>) => void;
 
+/** What can be seen of a terminal, at any time and long after its child is gone. */
+export interface ShownTerminal {
+  /** How large it is, in character cells. */
+  readonly size: WindowSize;
+  /** What was written to it last, oldest first: enough to draw what it shows. */
+  readonly chunks: () => readonly Uint8Array[];
+}
+
 /** The terminal in which the child runs: what it shows, what is typed for it, and its size. */
-export class ChildTerminal {
+export class ChildTerminal implements ShownTerminal {
   readonly #pty: Pty;
   readonly #ring = new TerminalRing();
   readonly #typed = new WriteQueue();
@@ -66,9 +74,14 @@ export class ChildTerminal {
     if (this.#isOpen) this.#read(MAX_LAST_PORTIONS, onBytes);
   }
 
+  /** What the child wrote last. */
+  chunks(): readonly Uint8Array[] {
+    return this.#ring.chunks();
+  }
+
   /** Renders what it shows. */
   render(): Promise<Screen> {
-    return renderScreen(this.#ring.chunks(), this.#size);
+    return renderScreen(this.chunks(), this.#size);
   }
 
   #read(portions: number, onBytes: OnBytes): void {

@@ -2,7 +2,7 @@ import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
-import { ChildTerminal } from "./child_terminal.ts";
+import { ChildTerminal, type ShownTerminal } from "./child_terminal.ts";
 import { claudeVersion } from "./claude_version.ts";
 import { Deadlines } from "./deadlines.ts";
 import { HeadlessTwin, type TwinPlan } from "./hands/headless_twin.ts";
@@ -99,6 +99,8 @@ export interface RunSessionOptions {
    * bytes of a `terminal` input are good only until it returns.
    */
   readonly onInput?: (input: Input) => void;
+  /** Takes what can be seen of the child's terminal, before the child has written anything. */
+  readonly onTerminal?: (terminal: ShownTerminal) => void;
   /** Called with every effect of the machines before it is carried out; what is said is up to whoever takes it. */
   readonly onEffect?: (effect: ConversationEffect) => void;
 }
@@ -139,6 +141,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const bridges = sandbox.bridges.map((bridge) => stack.use(new McpBridge(bridge)));
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
   const terminal = new ChildTerminal(child.pty, conversation.session.size);
+  options.onTerminal?.(terminal);
   const retries = options.retryLines && new RetrySource(options.retryLines);
   const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
   const logLines = options.toldLines;

@@ -17,6 +17,8 @@ export interface HoldOptions
   readonly teardown: Teardown;
   /** Takes a run whose folder is there, before its child is started; what it throws ends the conversation. */
   readonly onPrepared?: (prepared: PreparedRun) => void;
+  /** Called when a child waits for something to be said. */
+  readonly onReady?: () => void;
   /** Called when nothing is left of a child. */
   readonly onChildEnded?: () => void;
   /** What it goes on with, where that is a recorded conversation: the transcript of the session that is resumed. */
@@ -36,7 +38,7 @@ export async function holdConversation(
   options: HoldOptions,
 ): Promise<number> {
   // What is of the caller's surroundings is not the child's.
-  const { env, cwd, teardown, onPrepared, onChildEnded, fork, ...watching } = options;
+  const { env, cwd, teardown, onPrepared, onReady, onChildEnded, fork, ...watching } = options;
   const { warn } = watching;
   const { record } = request;
   /** Of the next child, which has no recording yet. */
@@ -72,7 +74,10 @@ export async function holdConversation(
     ...(fork === undefined || fork.history === "" ? {} : { history: fork.history }),
   }, {
     ...watching,
-    onInput: (input) => recorder?.input(input),
+    onInput: (input) => {
+      if (input.type === "status" && input.status === "idle") onReady?.();
+      recorder?.input(input);
+    },
     onEffect: (effect) => recorder?.effect(effect),
     onPrepared: (prepared) => {
       teardown.own(prepared);

@@ -1,6 +1,7 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import { CliError } from "../cli_error.ts";
+import type { ShownTerminal } from "../driver/child_terminal.ts";
 import type { SessionRun } from "../driver/run_session.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import { followLog } from "../driver/sources/follow_lines.ts";
@@ -21,6 +22,8 @@ export interface SessionWatcher {
   readonly emit?: (frame: Frame) => void;
   /** Takes every input of the session, as `runSession` says. */
   readonly onInput?: (input: Input) => void;
+  /** Takes what can be seen of the child's terminal. */
+  readonly onTerminal?: (terminal: ShownTerminal) => void;
   /** Takes every effect of the session. */
   readonly onEffect?: (effect: ConversationEffect) => void;
   readonly trace: (text: string) => void;

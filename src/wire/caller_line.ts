@@ -107,7 +107,7 @@ export function messageLine(
 }
 
 /** What a program says of its own accord. */
-export type SpokenLine = Extract<CallerLine, { readonly type: "user" | "control" }>;
+export type SpokenLine = Exclude<CallerLine, { readonly type: "unreadable" }>;
 
 /** The line that says the same on stdin. */
 export function lineText(line: SpokenLine): string {
@@ -118,6 +118,11 @@ export function lineText(line: SpokenLine): string {
       request_id: id,
       request: { subtype, ...body },
     });
+  }
+  if (line.type === "answer") {
+    const { id: request_id, ...said } = line.answer;
+    const subtype = "error" in said ? "error" : "success";
+    return JSON.stringify({ type: "control_response", response: { subtype, request_id, ...said } });
   }
   const { content, uuid, priority } = line;
   return JSON.stringify({

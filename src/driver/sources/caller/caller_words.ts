@@ -53,9 +53,9 @@ export class CallerWords<Line extends CallerLine = CallerLine> {
     this.#open = false;
   }
 
-  /** Forgets requests that nobody has taken; messages stay. */
+  /** Forgets requests and answers that nobody has taken; messages stay. */
   dropRequests(): void {
-    this.#said = this.#said.filter(({ type }) => type !== "control");
+    this.#said = this.#said.filter(({ type }) => type !== "control" && type !== "answer");
   }
 
   /**

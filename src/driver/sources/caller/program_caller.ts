@@ -23,7 +23,7 @@ export class ProgramCaller implements Caller {
     this.onArrival?.();
   }
 
-  /** Takes back what was asked of a child that is gone. */
+  /** Takes back what was asked of a child that is gone, and what it was answered. */
   dropRequests(): void {
     this.#words.dropRequests();
   }

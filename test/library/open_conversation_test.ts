@@ -1,0 +1,44 @@
+import { assertEquals } from "@std/assert";
+import { openConversation } from "../../src/library/open_conversation.ts";
+import type { Frame } from "../../src/library/mod.ts";
+import { StandIn } from "../standin/stand_in.ts";
+
+Deno.test("a conversation is warm, asks for permissions, takes answers and requests, and shows its terminal", async () => {
+  const tool = { name: "Edit", input: { file_path: "a" }, result: "edited", asks: true };
+  await using claude = await StandIn.set({
+    turns: [[{ text: "I ask.", tools: [tool] }, { text: "You said {prompt}" }]],
+  });
+  const ready = Promise.withResolvers<void>();
+  let shown = "";
+  await using conversation = openConversation({
+    cwd: claude.home.project,
+    env: claude.home.env,
+    args: ["--claude-binary", claude.binary],
+    warm: true,
+    asks: true,
+    onReady: ready.resolve,
+    onTerminal: (terminal) => {
+      shown = "";
+      void ready.promise.then(() => {
+        for (const chunk of terminal.chunks()) shown += new TextDecoder().decode(chunk);
+      });
+    },
+  });
+  await ready.promise;
+  const answer = await conversation.ask("set_model", { model: "haiku" });
+  assertEquals(answer?.subtype, "success");
+  assertEquals(shown.length > 0, true);
+  const outcomes: unknown[] = [];
+  for (const behavior of ["allow", "deny"]) {
+    const { result } = conversation.send("go");
+    for await (const frame of conversation as AsyncIterable<Frame>) {
+      if (frame.type === "control_request") {
+        assertEquals(frame.request.subtype, "can_use_tool");
+        conversation.answer({ id: frame.request_id, response: { behavior, message: "no" } });
+      }
+      if (frame.type === "result") break;
+    }
+    outcomes.push((await result).frame.permission_denials?.length);
+  }
+  assertEquals(outcomes, [0, 1]);
+});
