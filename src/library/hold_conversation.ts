@@ -9,12 +9,12 @@ import { absolutePath } from "../sandbox/paths.ts";
 
 /** What a conversation needs beside its request. */
 export interface HoldOptions
-  extends Omit<ConversationNeeds, "onInput" | "onEffect" | "onPrepared" | "onChildEnded"> {
+  extends Omit<ConversationNeeds, "onEffect" | "onPrepared" | "onChildEnded"> {
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
   /** Leaves nothing behind of each child, and of the last one however it ends. */
-  readonly teardown: Teardown;
+  readonly teardown: Pick<Teardown, "own" | "keep" | "childEnded" | "run">;
   /** Takes a run whose folder is there, before its child is started; what it throws ends the conversation. */
   readonly onPrepared?: (prepared: PreparedRun) => void;
   /** Called when a child waits for something to be said. */
@@ -77,6 +77,7 @@ export async function holdConversation(
     onInput: (input) => {
       if (input.type === "status" && input.status === "idle") onReady?.();
       recorder?.input(input);
+      watching.onInput?.(input);
     },
     onEffect: (effect) => recorder?.effect(effect),
     onPrepared: (prepared) => {

@@ -1,11 +1,12 @@
-import { Poller } from "../../ffi/descriptors/poll.ts";
 import { CliError } from "../cli_error.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import type { FirstWords } from "../driver/sources/caller/first_words.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { ToldBefore } from "../frames/telling/frames_state.ts";
 import { toldBy } from "../frames/told_by.ts";
+import { awaitWords } from "./await_words.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";
+import type { watchSurroundings } from "./facts/surroundings.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import {
@@ -17,7 +18,6 @@ import {
 } from "./plan/asked_order.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { type PreparedRun, prepareRun } from "./prepare_run.ts";
-import { StoppedError } from "./stopped_error.ts";
 import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
@@ -33,11 +33,13 @@ export interface ConversationNeeds extends SessionWatcher {
   readonly caller: Caller;
   /**
    * Whether what makes an end of a conversation on stdin, a turn that ran out of time or a child that took no message,
-   * only makes an end of the turn: who speaks hears of it and can go on.
+   * only makes an end of the turn: who speaks hears of it and can go on. A function where that is known later.
    */
-  readonly outlivesFailures?: boolean;
+  readonly outlivesFailures?: boolean | (() => boolean);
   /** Whether the first child is started before anything has been said. */
   readonly warm?: boolean;
+  /** Says what watches over what that child has read meanwhile; by default it is looked at when there are first words. */
+  readonly watch?: typeof watchSurroundings;
   /** Takes what became of each turn, after its frames. */
   readonly onReport: (report: TurnReport) => void | Promise<void>;
   /** Takes a run before its child is started. */
@@ -55,8 +57,10 @@ export interface ConversationNeeds extends SessionWatcher {
  * @throws {CliError} when a child cannot be had
  */
 export async function converse(order: RunOrder, options: ConversationNeeds): Promise<number> {
-  const { caller, signals, onReport, onPrepared, onChildEnded, emit = () => {} } = options;
+  const { caller, onReport, onPrepared, onChildEnded, emit = () => {} } = options;
   const { outlivesFailures = false, warm = false } = options;
+  const outlives = () =>
+    typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
   let exitCode = 0;
   let hasAnswered = false;
   // What was asked for, with what the caller has changed since.
@@ -74,12 +78,12 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
   let begin: readonly CallerInput[] = [];
   for (;;) {
     const isEarly = warm && last === undefined && !caller.hasWords;
-    if (begin.length === 0 && !isEarly) await somethingSaid(caller, options);
+    if (begin.length === 0 && !isEarly) await awaitWords(caller, options);
     if (begin.length === 0 && caller.isOver) return exitCode;
     if (last !== undefined) next = { ...following(last), before: last.told };
     const initialize = caller.initialize;
     const asked = initialize === undefined ? next : askedOrder(next, initialize);
-    const held = isEarly ? await heldBack(caller, asked) : undefined;
+    const held = isEarly ? await heldBack(caller, asked, options) : undefined;
     const speaker = held ?? caller;
     const prepared = await prepareRun(asked);
     onPrepared(prepared);
@@ -109,7 +113,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     onChildEnded();
     begin = isDeaf ? [] : untaken.map(asInput);
     const isLast = ENDS_ALL.includes(ending.kind) ||
-      (!outlivesFailures && (isDeaf || ending.kind === "timeout"));
+      (!outlives() && (isDeaf || ending.kind === "timeout"));
     const isOver = caller.isOver || state.session.dismissed === true;
     if (isLast || (isOver && begin.length === 0)) return exitCode;
     const wasOutdated = held?.isDismissed === true;
@@ -142,41 +146,19 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     }
     return hasLeft ? resumedOrder(wanted, sessionId) : wanted;
   }
-
-  /** Waits for the caller as long as it likes, unless this program is asked to stop. */
-  async function somethingSaid(caller: Caller, { outlets = [] }: SessionWatcher) {
-    using poller = new Poller();
-    signals.onArrival = () => poller.wake();
-    caller.onArrival = () => poller.wake();
-    try {
-      while (!caller.hasWords && !caller.isOver) {
-        const owing = outlets.filter(({ pending }) => pending > 0);
-        const [signal] = signals.take();
-        if (signal !== undefined) {
-          const message = `The run was interrupted by ${signal}`;
-          throw new StoppedError({ kind: "interrupted", signal, message });
-        }
-        const ready = await poller.wait(
-          [...caller.interests, ...owing.map(({ fd }) => ({ fd, write: true }))],
-          -1,
-        );
-        for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
-        caller.hear(ready);
-      }
-    } finally {
-      signals.onArrival = undefined;
-      caller.onArrival = undefined;
-    }
-  }
 }
 
 /** The caller of a child that is started early. */
-async function heldBack(caller: Caller, order: RunOrder): Promise<FirstWords> {
+async function heldBack(
+  caller: Caller,
+  order: RunOrder,
+  { watch }: Pick<ConversationNeeds, "watch">,
+): Promise<FirstWords> {
   const [{ FirstWords }, { watchSurroundings }] = await Promise.all([
     import("../driver/sources/caller/first_words.ts"),
     import("./facts/surroundings.ts"),
   ]);
-  return new FirstWords(caller, await watchSurroundings(order));
+  return new FirstWords(caller, await (watch ?? watchSurroundings)(order));
 }
 
 /** After these nothing more is done for the caller, whatever is said. */

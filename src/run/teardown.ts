@@ -63,6 +63,13 @@ export class Teardown implements Disposable {
     this.#childEnded = false;
   }
 
+  /** Leaves to another one what there is to be brought home, removed and ended. */
+  passTo(other: Pick<Teardown, "own">): void {
+    const [sandbox, relay] = [this.#sandbox, this.#relay];
+    [this.#sandbox, this.#relay] = [undefined, undefined];
+    if (sandbox !== undefined) other.own({ sandbox, ...(relay === undefined ? {} : { relay }) });
+  }
+
   /**
    * From now on this is called at the end, before anything else, to write down what is to be kept of the run; it says
    * in a sentence what could not be written.

@@ -18,7 +18,7 @@ export class TerminalRing {
   }
 
   /** What is kept, oldest first, in one or two pieces. */
-  chunks(): readonly Uint8Array[] {
+  chunks(): readonly Uint8Array<ArrayBuffer>[] {
     const end = this.#written % CAPACITY;
     return this.#written <= CAPACITY
       ? [this.#bytes.slice(0, this.#written)]

@@ -1,0 +1,219 @@
+import type { RunRequest } from "../../cli/run_request.ts";
+import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
+import { awaitWords } from "../../run/await_words.ts";
+import { isEmpty } from "../../wire/control.ts";
+import { Demand, type Supply } from "./demand.ts";
+import { type Profile, profileOf, whyCold } from "./profile.ts";
+import { Spare } from "./spare.ts";
+
+/** What a pool is told beside how many children are to wait. */
+export interface PoolOptions extends Supply {
+  /** Takes a sentence of what whoever runs the pool should know. */
+  readonly tell: (text: string) => void;
+  /** What holds a conversation; another one than `holdConversation` for tests. */
+  readonly hold?: typeof holdConversation;
+}
+
+/** How many children of a profile wait. */
+export interface PoolEntry {
+  readonly profile: Profile;
+  readonly waiting: number;
+  /** How many of them can take a message now. */
+  readonly ready: number;
+}
+
+/** How long somebody waits for a child that has been started already, in milliseconds: their own would take as long. */
+const PATIENCE_MS = 3000;
+
+/** For so long after a run has begun no child is started beside it, in milliseconds: a start takes a second of CPU time. */
+const BUSY_MS = 10_000;
+
+/**
+ * Children that are started and wait, so that whoever asks for what they were started with need not wait for a start.
+ *
+ * Each of them holds one conversation and is then replaced: nothing of one gets into another. Others are started when
+ * runs have ended, one after the other.
+ */
+export class Pool implements AsyncDisposable {
+  readonly #options: PoolOptions;
+  readonly #hold: typeof holdConversation;
+  readonly #demand: Demand;
+  readonly #spares = new Set<Spare>();
+  /** Those that somebody is about to have. */
+  readonly #promised = new Set<Spare>();
+  /** Called when a child is ready, or is none any more. */
+  readonly #changed = new Set<() => void>();
+  /** When each run that goes on has begun. */
+  readonly #runs = new Map<symbol, number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isOver = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#hold = options.hold ?? holdConversation;
+    this.#demand = new Demand(options);
+  }
+
+  /** The profiles in use, and how many children of each wait. */
+  get entries(): readonly PoolEntry[] {
+    return this.#demand.known.map(({ profile }) => {
+      const waiting = this.#waitingOf(profile.digest);
+      return {
+        profile,
+        waiting: waiting.length,
+        ready: waiting.filter(({ isReady }) => isReady).length,
+      };
+    });
+  }
+
+  /**
+   * Holds a conversation as `holdConversation` does, with a child that has waited for it if there is one that fits.
+   *
+   * @throws {CliError} as that does
+   */
+  async hold(request: RunRequest, options: HoldOptions): Promise<number> {
+    const cold = whyCold(request, options);
+    if (cold === undefined) {
+      // A child is given to who has something to say.
+      await awaitWords(options.caller, options);
+      if (options.caller.isOver) return 0;
+    }
+    const why = cold ?? whyOfWords(options);
+    if (why !== undefined) options.trace(`starts cold: ${why}`);
+    if (why !== undefined || this.#options.warm === 0 || this.#isOver) {
+      return await this.#run(() => this.#hold(request, options));
+    }
+    const profile = await profileOf(request, options);
+    const name = nameOf(profile);
+    this.#demand.ask(profile, performance.now());
+    return await this.#run(async () => {
+      for (;;) {
+        const spare = await this.#find(profile.digest);
+        if (spare === undefined) break;
+        options.trace(`profile ${name}: a child has waited`);
+        const served = await spare.serve(options);
+        if (served.kind === "served") return served.exitCode;
+      }
+      options.trace(`profile ${name}: no child waits`);
+      return await this.#hold(request, options);
+    });
+  }
+
+  /** Ends all children that wait; conversations go on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    await Promise.all(
+      [...this.#spares].filter(({ isWaiting }) => isWaiting).map((each) => each.end()),
+    );
+  }
+
+  async #run(run: () => Promise<number>): Promise<number> {
+    const key = Symbol();
+    this.#runs.set(key, performance.now());
+    try {
+      return await run();
+    } finally {
+      this.#runs.delete(key);
+      this.#fill();
+    }
+  }
+
+  /** A child that can take a message and has read nothing that is another by now. */
+  async #find(digest: string): Promise<Spare | undefined> {
+    for (;;) {
+      const free = this.#waitingOf(digest);
+      const spare = free.find(({ isReady }) => isReady) ?? free[0];
+      if (spare === undefined) return undefined;
+      this.#promised.add(spare);
+      await this.#untilReady(spare);
+      if (spare.isReady && await spare.isUpToDate()) return spare;
+      // Too slow for one it may hang, and is none for the next.
+      void spare.end();
+    }
+  }
+
+  /** Waits for a child that has been started already. */
+  async #untilReady(spare: Spare): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    while (spare.isWaiting && !spare.isReady && performance.now() < until) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#changed.add(resolve);
+      const timer = setTimeout(resolve, until - performance.now());
+      await promise;
+      clearTimeout(timer);
+      this.#changed.delete(resolve);
+    }
+  }
+
+  /** Children that wait and that nobody is about to have. */
+  #waitingOf(digest: string): readonly Spare[] {
+    return [...this.#spares].filter((spare) =>
+      spare.profile.digest === digest && spare.isWaiting && !this.#promised.has(spare)
+    );
+  }
+
+  /** Lets go what nobody wants any more, and starts the next child that is missing. */
+  #fill(): void {
+    clearTimeout(this.#timer);
+    if (this.#isOver) return;
+    const now = performance.now();
+    for (const digest of this.#demand.forget(now)) {
+      for (const spare of this.#waitingOf(digest)) void spare.end();
+    }
+    const quietAt = Math.max(0, ...this.#runs.values().map((begunAt) => begunAt + BUSY_MS));
+    const isStarting = [...this.#spares].some((each) => each.isWaiting && !each.isReady);
+    if (quietAt <= now && !isStarting) {
+      const counts = this.#demand.known.map(({ profile: { digest } }) =>
+        [digest, this.#waitingOf(digest).length] as const
+      );
+      const next = this.#demand.next(new Map(counts), now);
+      const [spare] = next?.letGo === undefined ? [] : this.#waitingOf(next.letGo);
+      void spare?.end();
+      if (next !== undefined) this.#start(next.start);
+    }
+    const dueAt = Math.min(quietAt > now ? quietAt : Infinity, this.#demand.dueAt(now));
+    if (dueAt === Infinity) return;
+    const timer = setTimeout(() => this.#fill(), Math.min(dueAt - now + 1, 0x7fffffff));
+    Deno.unrefTimer(timer);
+    this.#timer = timer;
+  }
+
+  #start(profile: Profile): void {
+    const { digest, cwd } = profile;
+    const goOn = () => {
+      for (const wake of [...this.#changed]) wake();
+      this.#fill();
+    };
+    const spare: Spare = new Spare(profile, {
+      hold: this.#hold,
+      onReady: goOn,
+      onTaken: () => this.#demand.succeeded(digest),
+      onOver: (problem) => {
+        this.#spares.delete(spare);
+        this.#promised.delete(spare);
+        if (problem !== undefined && this.#demand.failed(digest, performance.now())) {
+          this.#options.tell(
+            `A Claude Code that waited in ${cwd} is no good (profile ${
+              nameOf(profile)
+            }): ${problem}`,
+          );
+        }
+        goOn();
+      },
+    });
+    this.#spares.add(spare);
+  }
+}
+
+/** As much of a digest as tells it from others. */
+function nameOf({ digest }: Profile): string {
+  return digest.slice(0, 16);
+}
+
+/** Why no child that waits will do for what is said first; undefined where one does. */
+function whyOfWords({ caller: { initialize } }: HoldOptions): string | undefined {
+  return initialize !== undefined && !isEmpty(initialize.body)
+    ? "the caller's first words decide how Claude Code starts"
+    : undefined;
+}

@@ -1,0 +1,221 @@
+import { LateCaller } from "../../driver/sources/caller/late_caller.ts";
+import { TerminalRing } from "../../driver/sources/terminal_ring.ts";
+import { StopSignals } from "../../driver/stop_signals.ts";
+import type { holdConversation, HoldOptions } from "../../library/hold_conversation.ts";
+import { watchSurroundings } from "../../run/facts/surroundings.ts";
+import type { PreparedRun } from "../../run/prepare_run.ts";
+import { Teardown } from "../../run/teardown.ts";
+import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
+import type { Input } from "../../session/input.ts";
+import type { Profile } from "./profile.ts";
+
+/** How a spare went for somebody who was to have it. */
+export type Served =
+  /** It held the conversation to its end. */
+  | { readonly kind: "served"; readonly exitCode: number }
+  /** It was gone before it was told a word: whoever was to have it has said nothing yet. */
+  | { readonly kind: "gone" };
+
+/** What becomes of a spare that nobody has taken. */
+export interface SpareOptions {
+  readonly hold: typeof holdConversation;
+  /** Called once it can take a message. */
+  readonly onReady: () => void;
+  /** Called once it has been told somebody's first words. */
+  readonly onTaken: () => void;
+  /** Called once when it has ended, with the reason if nobody wanted it to. */
+  readonly onOver: (problem: string | undefined) => void;
+}
+
+/**
+ * A child that was started and waits for somebody to say something: one conversation, for whoever comes.
+ *
+ * Whoever takes it puts in a caller of their own, and everything that hears of the conversation. What was said before is
+ * kept for them, and told when their first words go in. Until then the child belongs to the pool: what is left of it is
+ * brought home and removed by a teardown of its own.
+ */
+export class Spare {
+  readonly profile: Profile;
+  readonly #caller = new LateCaller();
+  readonly #signals = new StopSignals({ listen: false });
+  readonly #outlets: Outlet[] = [];
+  readonly #startedAt = performance.now();
+  /** What is to be told whoever takes it, in order. */
+  readonly #before: ((to: HoldOptions) => void)[] = [];
+  readonly #ended: Promise<number>;
+  readonly #options: SpareOptions;
+  #teardown: Teardown | undefined = new Teardown({ warn: (text) => void (this.#problem ??= text) });
+  #prepared: PreparedRun | undefined;
+  #isUpToDate: (() => Promise<boolean>) | undefined;
+  /** Who has it, once it has been told their first words. */
+  #owner: HoldOptions | undefined;
+  #problem: string | undefined;
+  /** Whether it was told to go before anybody had it. */
+  #isDismissed = false;
+  /** What whoever takes it is to know of the child: what its terminal shows, and its last status. */
+  readonly #terminal = new TerminalRing();
+  #status: Input | undefined;
+  #seen = { reachable: false, idle: false };
+  #state: "starting" | "ready" | "taken" | "over" = "starting";
+
+  constructor(profile: Profile, options: SpareOptions) {
+    this.profile = profile;
+    this.#options = options;
+    this.#ended = this.#hold();
+    this.#ended.catch(() => {});
+  }
+
+  /** Whether it can take a message. */
+  get isReady(): boolean {
+    return this.#state === "ready";
+  }
+
+  /** Whether somebody may still have it. */
+  get isWaiting(): boolean {
+    return this.#state === "starting" || this.#state === "ready";
+  }
+
+  /** Whether the child has read nothing that is another by now. */
+  async isUpToDate(): Promise<boolean> {
+    return await this.#isUpToDate?.().catch(() => false) ?? false;
+  }
+
+  /**
+   * Gives it to somebody who has said something.
+   *
+   * @returns how their conversation went
+   * @throws whatever ends the conversation, once it has their words
+   */
+  async serve(options: HoldOptions): Promise<Served> {
+    if (this.#state !== "ready") return { kind: "gone" };
+    this.#state = "taken";
+    this.#caller.bind(options.caller, () => this.#handOut(options));
+    try {
+      const exitCode = await this.#ended;
+      return this.#owner === undefined ? { kind: "gone" } : { kind: "served", exitCode };
+    } catch (error) {
+      if (this.#owner === undefined) return { kind: "gone" };
+      throw error;
+    } finally {
+      options.signals.onArrival = undefined;
+    }
+  }
+
+  /** Ends a child that nobody has taken; resolves when nothing is left of it. */
+  async end(): Promise<void> {
+    if (this.#owner === undefined && !this.#isDismissed) {
+      this.#isDismissed = true;
+      const isIdle = this.#state === "ready";
+      this.#over();
+      // One that is still starting, or hangs, does not go by itself.
+      if (!isIdle) this.#signals.raise("SIGTERM");
+    }
+    await this.#ended.catch(() => {});
+  }
+
+  async #hold(): Promise<number> {
+    const { request, env, cwd } = this.profile;
+    try {
+      return await this.#options.hold(request, {
+        env,
+        cwd,
+        caller: this.#caller,
+        warm: true,
+        watch: async (order) => {
+          this.#isUpToDate = await watchSurroundings(order);
+          // It is looked at before the child is given to anybody.
+          return () => Promise.resolve(true);
+        },
+        outlivesFailures: () => {
+          const { outlivesFailures = false } = this.#owner ?? {};
+          return typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
+        },
+        teardown: {
+          own: (run) => (this.#owner?.teardown ?? this.#teardown)?.own(run),
+          keep: (save) => this.#owner?.teardown.keep(save),
+          childEnded: () => (this.#owner?.teardown ?? this.#teardown)?.childEnded(),
+          run: () => (this.#owner?.teardown ?? this.#teardown)?.run(),
+        },
+        signals: this.#signals,
+        outlets: this.#outlets,
+        emit: (frame) => this.#tell((to) => to.emit?.(frame)),
+        onReport: async (report) => {
+          if (this.#owner === undefined) this.#problem ??= report.problem?.message;
+          await this.#owner?.onReport(report);
+        },
+        onInput: (input) => this.#observe(input),
+        onReady: () => this.#owner?.onReady?.(),
+        onPrepared: (prepared) => {
+          this.#prepared = prepared;
+          this.#owner?.onPrepared?.(prepared);
+        },
+        onChildEnded: () => {
+          // Words that it has not been told are left to whoever said them.
+          if (this.#owner !== undefined) return this.#owner.onChildEnded?.();
+          this.#problem ??= "it has ended";
+          this.#over();
+        },
+        warn: (text) => this.#tell((to) => to.warn(text)),
+        trace: (text) => {
+          const at = Math.round(performance.now() - this.#startedAt);
+          if (this.#owner !== undefined) this.#owner.trace(text);
+          else this.#before.push((to) => to.trace(`${at} ms after a start ahead: ${text}`));
+        },
+        onLogLine: (line) => this.#tell((to) => to.onLogLine?.(line)),
+      });
+    } catch (error) {
+      if (this.#owner === undefined) {
+        this.#problem ??= error instanceof Error ? error.message : `${error}`;
+      }
+      throw error;
+    } finally {
+      this.#over();
+      this.#teardown?.[Symbol.dispose]();
+      this.#options.onOver(this.#isDismissed ? undefined : this.#problem);
+    }
+  }
+
+  #tell(deed: (to: HoldOptions) => void): void {
+    if (this.#owner === undefined) this.#before.push(deed);
+    else deed(this.#owner);
+  }
+
+  #observe(input: Input): void {
+    if (this.#owner !== undefined) return this.#owner.onInput?.(input);
+    if (input.type === "terminal") this.#terminal.push(input.bytes);
+    if (input.type === "status") this.#status = input;
+    if (this.#state !== "starting") return;
+    if (input.type === "reachable") this.#seen = { ...this.#seen, reachable: true };
+    if (input.type === "status") this.#seen = { ...this.#seen, idle: input.status === "idle" };
+    if (!this.#seen.reachable || !this.#seen.idle) return;
+    this.#state = "ready";
+    this.#options.onReady();
+  }
+
+  /** The child is about to be told somebody's first words: from now on it is theirs. */
+  #handOut(options: HoldOptions): void {
+    this.#owner = options;
+    this.#options.onTaken();
+    this.#teardown?.passTo(options.teardown);
+    this.#teardown?.[Symbol.dispose]();
+    this.#teardown = undefined;
+    this.#outlets.push(...options.outlets ?? []);
+    const forward = () => {
+      for (const signal of options.signals.take()) this.#signals.raise(signal);
+    };
+    options.signals.onArrival = forward;
+    if (this.#prepared !== undefined) options.onPrepared?.(this.#prepared);
+    for (const bytes of this.#terminal.chunks()) {
+      options.onInput?.({ at: 0, type: "terminal", bytes });
+    }
+    if (this.#status !== undefined) options.onInput?.(this.#status);
+    options.onReady?.();
+    for (const deed of this.#before.splice(0)) deed(options);
+    forward();
+  }
+
+  #over(): void {
+    this.#state = "over";
+    if (this.#owner === undefined) this.#caller.vacate();
+  }
+}

@@ -1,0 +1,64 @@
+import { assertEquals } from "@std/assert";
+import { Demand } from "../../../src/serve/pool/demand.ts";
+import type { Profile } from "../../../src/serve/pool/profile.ts";
+
+const profile = (digest: string) => ({ digest }) as Profile;
+const [A, B, C] = [profile("a"), profile("b"), profile("c")];
+const SUPPLY = { warm: 2, max: 3, idleMs: 1000 };
+
+const waiting = (counts: Readonly<Record<string, number>> = {}) => new Map(Object.entries(counts));
+
+Deno.test("what was asked for last is started first, as many of it as are to wait", () => {
+  const demand = new Demand(SUPPLY);
+  assertEquals(demand.next(waiting(), 0), undefined);
+  demand.ask(A, 1);
+  demand.ask(B, 2);
+  assertEquals(demand.next(waiting(), 3), { start: B });
+  assertEquals(demand.next(waiting({ b: 1 }), 3), { start: B });
+  assertEquals(demand.next(waiting({ b: 2 }), 3), { start: A });
+  assertEquals(demand.next(waiting({ b: 2, a: 1 }), 3), undefined);
+});
+
+Deno.test("for what is asked for again, what was asked for longest ago has to go; for what was asked for once, nothing", () => {
+  const demand = new Demand({ ...SUPPLY, warm: 1, max: 2 });
+  demand.ask(A, 1);
+  demand.ask(B, 2);
+  demand.ask(C, 3);
+  assertEquals(demand.next(waiting({ a: 1, b: 1 }), 4), undefined);
+  demand.ask(C, 5);
+  assertEquals(demand.next(waiting({ a: 1, b: 1 }), 6), { start: C, letGo: "a" });
+  assertEquals(demand.next(waiting({ b: 1, c: 1 }), 6), undefined);
+  assertEquals(new Demand({ ...SUPPLY, max: 0 }).next(waiting(), 7), undefined);
+});
+
+Deno.test("a profile is forgotten when nobody has asked for it for long enough", () => {
+  const demand = new Demand(SUPPLY);
+  demand.ask(A, 0);
+  demand.ask(B, 500);
+  assertEquals(demand.dueAt(600), 1000);
+  assertEquals(demand.forget(999), []);
+  assertEquals(demand.forget(1000), ["a"]);
+  assertEquals(demand.known.map(({ profile: { digest } }) => digest), ["b"]);
+  assertEquals(demand.forget(1500), ["b"]);
+  assertEquals(demand.dueAt(1600), Infinity);
+});
+
+Deno.test("children that are no good come after longer and longer pauses, and only the first in a row is told of", () => {
+  const demand = new Demand({ ...SUPPLY, idleMs: 10 ** 9 });
+  demand.ask(A, 0);
+  let now = 0;
+  const pauses = Array.from({ length: 12 }, (_, count) => {
+    assertEquals(demand.failed("a", now), count === 0);
+    const until = demand.dueAt(now);
+    assertEquals(demand.next(waiting(), until - 1), undefined);
+    assertEquals(demand.next(waiting(), until), { start: A });
+    const pause = until - now;
+    now = until;
+    return pause / 1000;
+  });
+  assertEquals(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600]);
+  demand.succeeded("a");
+  assertEquals(demand.failed("a", now), true);
+  // Of one that was forgotten meanwhile somebody hears as well.
+  assertEquals(demand.failed("b", now), true);
+});

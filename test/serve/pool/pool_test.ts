@@ -1,0 +1,99 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Pool, type PoolOptions } from "../../../src/serve/pool/pool.ts";
+import { leftovers } from "../../leftovers.ts";
+import { StandIn, until } from "../../standin/stand_in.ts";
+import { type PoolRunOptions, runInPool } from "./run_in_pool.ts";
+
+const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
+
+/** A pool, and what it tells whoever runs it. */
+function poolOf(
+  options: Partial<PoolOptions> = {},
+): { readonly pool: Pool; readonly told: string[] } {
+  const told: string[] = [];
+  const pool = new Pool({
+    warm: 1,
+    max: 4,
+    idleMs: 60_000,
+    tell: (text) => void told.push(text),
+    ...options,
+  });
+  return { pool, told };
+}
+
+const readyIn = (pool: Pool) => pool.entries.reduce((sum, { ready }) => sum + ready, 0);
+
+const untilReady = (pool: Pool, count = 1) =>
+  until(() => Promise.resolve(readyIn(pool) === count), `${count} are ready`);
+
+const pids = async (claude: StandIn) => (await claude.journal("start")).map(({ pid }) => pid);
+
+Deno.test("whoever asks for the same has a Claude Code that has waited, and the next one another", async () => {
+  await using claude = await StandIn.set(ECHO);
+  {
+    const { pool, told } = poolOf();
+    await using _ = pool;
+    const cold = await runInPool(pool, claude);
+    assertEquals([cold.exitCode, cold.results, cold.warnings], [0, ["You said Hi, 1"], []]);
+    assertStringIncludes(cold.traces.join("\n"), ": no child waits");
+    await untilReady(pool);
+    const [, waiting] = await pids(claude);
+    const warm = await runInPool(pool, claude);
+    assertEquals([warm.exitCode, warm.results, warm.warnings], [0, ["You said Hi, 1"], []]);
+    assertStringIncludes(warm.traces.join("\n"), ": a child has waited");
+    assertEquals(warm.frames.map(({ type }) => type), cold.frames.map(({ type }) => type));
+    // One conversation each: the child that has waited is gone, another one waits.
+    await untilReady(pool);
+    const [, served, next] = await pids(claude);
+    assertEquals(served, waiting);
+    assert(next !== undefined && next !== waiting);
+    assertEquals(told, []);
+  }
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("who asks for something else, or for what no other can have, has a Claude Code of their own", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const { pool } = poolOf();
+  await using _ = pool;
+  await runInPool(pool, claude);
+  await untilReady(pool);
+  const session = "11111111-1111-4111-8111-111111111111";
+  const others: readonly PoolRunOptions[] = [
+    { args: ["--model", "haiku"] },
+    { env: { ...claude.home.env, SECRET: "another" } },
+    { args: ["--session-id", session] },
+    { args: ["--record", `${claude.home.path}/cassette`] },
+  ];
+  for (const options of others) {
+    const { results, traces } = await runInPool(pool, claude, options);
+    assertEquals(results, ["You said Hi, 1"]);
+    assert(!traces.join().includes("has waited"), traces.join("\n"));
+  }
+  const volatile = { OLDPWD: "/somewhere", _: "/bin/x", SHLVL: "7", COLUMNS: "100", LINES: "5" };
+  const { traces } = await runInPool(pool, claude, { env: { ...claude.home.env, ...volatile } });
+  assertStringIncludes(traces.join("\n"), ": a child has waited");
+});
+
+Deno.test("a Claude Code that dies while it waits is replaced after a pause and told of, and one that is outdated is given to nobody", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const { pool, told } = poolOf();
+  await using _ = pool;
+  await runInPool(pool, claude);
+  await untilReady(pool);
+  const [, dies] = await pids(claude);
+  Deno.kill(dies ?? 0, "SIGKILL");
+  await untilReady(pool, 0);
+  assertEquals(told.length, 1);
+  assertStringIncludes(told.join(), claude.home.project);
+  const cold = await runInPool(pool, claude);
+  assertEquals([cold.results, cold.warnings], [["You said Hi, 1"], []]);
+  await untilReady(pool);
+  const [, , , outdated] = await pids(claude);
+  await Deno.writeTextFile(`${claude.home.project}/CLAUDE.md`, "Use spaces.\n");
+  const again = await runInPool(pool, claude);
+  assertEquals([again.results, again.warnings], [["You said Hi, 1"], []]);
+  await untilReady(pool);
+  assertEquals((await pids(claude)).indexOf(outdated ?? 0), 3);
+  assertEquals([(await pids(claude)).length, told.length], [6, 1]);
+});
