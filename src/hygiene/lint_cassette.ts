@@ -164,7 +164,7 @@ function secretsInLines(
     scrubCast(partLines(cast) ?? [], {
       path: cast,
       scrubber: scrubber(),
-      blankPastes: false,
+      said,
       take: take(CAST_FILE),
     });
   }

@@ -14,9 +14,10 @@ import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
 import { REDACTED } from "../redaction/redact_pieces.ts";
 import type { Redactor } from "../redaction/redact.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
-import type { SaidParts } from "../redaction/traces/blank_said.ts";
+import type { SaidParts } from "../redaction/traces/said_parts.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { collectTraces, type TraceCollector } from "../redaction/traces/learn_traces.ts";
+import { createSubagentCalls, type SubagentCalls } from "../redaction/traces/subagent_calls.ts";
 import { encodeExchange, type ScrubbedPart } from "../relay/exchanges/exchange.ts";
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { placeExchange } from "../relay/exchanges/place_exchange.ts";
@@ -49,13 +50,12 @@ const LARGEST_META = 1_000_000;
 export function scrubCassette(found: FoundCassette, options: HygieneOptions): ScrubReport {
   const parts = cassetteParts(found);
   const collector = collectTraces(options.known);
-  learn(parts, collector);
+  const subagents = createSubagentCalls();
+  learn(parts, { collector, subagents });
   using staged = new StagedFiles(`scrub ${found.name}`);
-  const report = {
-    ...scrubLines(parts, { ...options, known: collector.known(), staged }),
-    ...scrubApi(parts, { ...options, known: collector.known(), staged }),
-  };
-  scrubMeta(parts, { ...options, known: collector.known(), staged, report });
+  const staging = { ...options, known: collector.known(), subagents, staged };
+  const report = { ...scrubLines(parts, staging), ...scrubApi(parts, staging) };
+  scrubMeta(parts, { ...staging, report });
   staged.commit();
   return Object.fromEntries(Object.entries(report).map(([name, { changed }]) => [name, changed]));
 }
@@ -70,15 +70,29 @@ interface PartReport {
 
 type Staging = Omit<HygieneOptions, "known"> & {
   readonly known: KnownTraces;
+  readonly subagents: SubagentCalls;
   readonly staged: StagedFiles;
 };
 
-function learn({ cast, tape, api }: CassetteParts, collector: TraceCollector): void {
-  if (cast !== undefined) learnFromCast(linesOf(cast), collector);
-  if (tape !== undefined) learnFromTape(linesOf(tape), collector);
+function learn(
+  { cast, tape, api }: CassetteParts,
+  { collector, subagents }: {
+    readonly collector: TraceCollector;
+    readonly subagents: SubagentCalls;
+  },
+): void {
+  const learner = {
+    text: collector.text,
+    value: (value: unknown) => {
+      collector.value(value);
+      subagents.learn(value);
+    },
+  };
+  if (cast !== undefined) learnFromCast(linesOf(cast), learner);
+  if (tape !== undefined) learnFromTape(linesOf(tape), learner);
   if (api === undefined) return;
-  const learner = createExchangeScrubber({ parts: [], known: {}, collector });
-  for (const { exchange } of readExchanges(api)) learner.learn(exchange);
+  const exchanges = createExchangeScrubber({ parts: [], known: {}, collector });
+  for (const { exchange } of readExchanges(api)) exchanges.learn(exchange);
 }
 
 function linesOf(path: string): Iterable<ParsedLine> {
@@ -87,10 +101,10 @@ function linesOf(path: string): Iterable<ParsedLine> {
 
 function scrubLines(
   { cast, tape }: CassetteParts,
-  { known, redactor, said, staged }: Staging,
+  { known, redactor, said, subagents, staged }: Staging,
 ): Readonly<Record<string, PartReport>> {
   // One for both: what Claude Code says in the model's place is known of the cast once the tape is read.
-  const scrubber = createPartScrubber({ known, redactor, said });
+  const scrubber = createPartScrubber({ known, redactor, said, subagents });
   const scrub = (
     path: string | undefined,
     pass: (path: string, take: (line: ScrubbedLine) => void) => void,
@@ -108,7 +122,7 @@ function scrubLines(
   const scrubbed = {
     [CAST_FILE]: scrub(
       cast,
-      (path, take) => scrubCast(linesOf(path), { path, scrubber, blankPastes: said.prompts, take }),
+      (path, take) => scrubCast(linesOf(path), { path, scrubber, said, take }),
     ),
     [nameOf(tape) ?? TAPE_FILE]: scrub(
       tape,

@@ -1,7 +1,7 @@
 /** How much text that is written down already is looked at with what comes behind it: more than any mark has. */
 const CONTEXT = 512;
 /** Most text that waits for what follows it, in characters: more than any private key has, however it is drawn. */
-const MOST_HELD = 64 * 1024;
+export const MOST_HELD = 64 * 1024;
 /** So much text is looked at again with each piece, however small; longer text once a quarter of it is new. */
 const SHORT = 1024;
 

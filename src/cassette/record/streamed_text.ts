@@ -44,6 +44,19 @@ export function streamedText(value: JsonObject): StreamedText | undefined {
   };
 }
 
+/** The text that begins with a frame or an input and is what a tool is given, as JSON, and which tool that is. */
+export function startedCall(
+  value: JsonObject,
+): { readonly stream: string; readonly tool: string } | undefined {
+  const place = eventIn(value);
+  const block = place?.event["content_block"];
+  if (place?.event["type"] !== "content_block_start" || !isJsonObject(block)) return undefined;
+  const { type, name } = block;
+  return type === "tool_use" && typeof name === "string"
+    ? { stream: `${place.stream} ${asText(place.event["index"])} partial_json`, tool: name }
+    : undefined;
+}
+
 /** Which texts come to their end with a frame or an input; those whose names begin so. */
 export function endedStream(value: JsonObject): string | undefined {
   const place = eventIn(value);

@@ -2,8 +2,11 @@ import type { ParsedLine } from "../read/parse_lines.ts";
 import type { TraceCollector } from "../../redaction/traces/learn_traces.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
+/** Who learns from what a part holds. */
+type Learner = Pick<TraceCollector, "text" | "value">;
+
 /** Learns of whom a cast tells: by its header, its inputs and what was done. */
-export function learnFromCast(lines: Iterable<ParsedLine>, collector: TraceCollector): void {
+export function learnFromCast(lines: Iterable<ParsedLine>, collector: Learner): void {
   for (const { value } of lines) {
     const [, code, data] = Array.isArray(value) ? value as readonly unknown[] : [];
     if (code === undefined) collector.value(value);
@@ -12,7 +15,7 @@ export function learnFromCast(lines: Iterable<ParsedLine>, collector: TraceColle
 }
 
 /** Learns of whom a tape tells: by its frames, and the lines of the caller. */
-export function learnFromTape(lines: Iterable<ParsedLine>, collector: TraceCollector): void {
+export function learnFromTape(lines: Iterable<ParsedLine>, collector: Learner): void {
   for (const { value } of lines) {
     collector.value(value);
     const { data } = Object(value) as { readonly data?: unknown };
@@ -21,7 +24,7 @@ export function learnFromTape(lines: Iterable<ParsedLine>, collector: TraceColle
 }
 
 /** Learns from a text of JSON, if it is one. */
-export function learnJson(text: string, collector: TraceCollector): void {
+export function learnJson(text: string, collector: Learner): void {
   if (isTooDeep(text)) return;
   try {
     collector.value(JSON.parse(text));

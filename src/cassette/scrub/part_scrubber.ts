@@ -3,11 +3,17 @@ import { createStreamRedactor, type StreamPiece } from "../record/redact_stream.
 import { openInTerminal, redactTerminal } from "../record/redact_terminal.ts";
 import type { Redactor } from "../../redaction/redact.ts";
 import { blankText } from "../../redaction/traces/blank_text.ts";
-import { createSaidBlanker, type SaidParts } from "../../redaction/traces/blank_said.ts";
+import { createSaidBlanker } from "../../redaction/traces/blank_said.ts";
+import { speaksToSubagent } from "../../redaction/traces/blank_call_input.ts";
+import type { SaidParts } from "../../redaction/traces/said_parts.ts";
+import type { SubagentCalls } from "../../redaction/traces/subagent_calls.ts";
 import { fillAlike } from "../../redaction/traces/fill_trace.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
 import { createTraceScrubber, type TraceScrubber } from "../../redaction/traces/scrub_text.ts";
+import { createCallBlanker } from "./blank_call.ts";
+import { blankScreen } from "./blank_screen.ts";
 import { createTerminalBlanker } from "./blank_terminal.ts";
+import type { Screen } from "../../session/terminal/screen.ts";
 import { scrubTerminal } from "./scrub_terminal.ts";
 
 /** What is taken out of a cassette. */
@@ -17,6 +23,8 @@ export interface ScrubOptions {
   readonly redactor: Pick<Redactor, "text" | "openFrom">;
   /** Whose words are blanked besides. */
   readonly said: SaidParts;
+  /** The calls of subagents that are known before; those that are come by are learned. */
+  readonly subagents?: SubagentCalls;
 }
 
 /** Takes secrets and traces out of what a cast or a tape holds, and the words of those who are to say nothing. */
@@ -27,12 +35,15 @@ export interface PartScrubber {
   readonly value: <Value>(value: Value) => Value;
   /** A piece of an answer that has been scrubbed: nothing more, unless answers are blanked. */
   readonly answer: (text: string) => string;
-  /** The rows of a screen, as many and as long. */
-  readonly rows: (rows: readonly string[]) => readonly string[];
-  /** Begins a text that comes in pieces; takes the next one. */
-  readonly stream: () => (text: string) => StreamPiece;
+  /** A screen with as many rows, as long as they were. */
+  readonly screen: <Shown extends Screen>(
+    screen: Shown,
+    options: { readonly blank: boolean },
+  ) => Shown;
+  /** Begins a text that comes in pieces, which may be what a tool is given, as JSON; takes the next one. */
+  readonly stream: (tool?: string) => (text: string) => StreamPiece;
   /** Begins what is written to a terminal; takes the next piece. */
-  readonly terminal: () => (text: string) => StreamPiece;
+  readonly terminal: () => (text: string, options: { readonly blank: boolean }) => StreamPiece;
 }
 
 /** Finds none. */
@@ -45,37 +56,45 @@ const NO_TRACES: TraceScrubber = {
 };
 
 /** Creates a scrubber. What it puts in the place of a trace is as long as that was. */
-export function createPartScrubber({ known, redactor, said }: ScrubOptions): PartScrubber {
+export function createPartScrubber(
+  { known, redactor, said, subagents }: ScrubOptions,
+): PartScrubber {
   const traces = known === undefined ? NO_TRACES : createTraceScrubber(known, fillAlike(known));
   const redactValue = createValueRedactor(redactor.text);
   const text = (given: string) => traces.text(redactor.text(given));
   const openFrom = (given: string) => Math.min(redactor.openFrom(given), traces.openFrom(given));
-  const blankSaid = createSaidBlanker(said);
-  const isBlank = said.prompts || said.answers;
+  const blankSaid = createSaidBlanker(said, subagents);
   return {
     text,
     value: (value) => blankSaid(traces.value(redactValue(value))),
     answer: said.answers ? blankText : (given) => given,
-    rows: (rows) => {
-      const lines = redactPieces(rows.map((row) => `${row}\n`), redactor.text)
+    screen: (screen, { blank }) => {
+      const rows = redactPieces(screen.lines.map((row) => `${row}\n`), redactor.text)
         .map((row) => row.replaceAll("\n", "")).map((row) => `${row}\n`);
-      return scrubTerminal(lines, traces).map((row) => row.slice(0, -1));
+      const lines = scrubTerminal(rows, traces).map((row) => row.slice(0, -1));
+      const scrubbed = { ...screen, lines };
+      return blank ? { ...scrubbed, lines: blankScreen(scrubbed) } : scrubbed;
     },
-    stream: () =>
-      createStreamRedactor({
-        redact: (pieces, options) => traces.pieces(redactPieces(pieces, redactor.text, options)),
-        openFrom,
-      }),
+    stream: (tool) => {
+      const redact = (pieces: readonly string[], options: { readonly written: number }) =>
+        traces.pieces(redactPieces(pieces, redactor.text, options));
+      return said.prompts && tool !== undefined && speaksToSubagent(tool)
+        ? createCallBlanker({ tool, redact })
+        : createStreamRedactor({ redact, openFrom });
+    },
     terminal: () => {
-      const blank = isBlank ? createTerminalBlanker() : undefined;
+      const blanker = createTerminalBlanker();
       const take = createStreamRedactor({
         redact: (pieces, options) =>
           scrubTerminal(redactTerminal(pieces, redactor.text, options), traces),
         openFrom: (written) => openInTerminal(written, openFrom),
       });
-      // Where nothing is left to be read, there is nothing to be found.
-      return (written) =>
-        blank === undefined ? take(written) : { redacted: blank(written), settle: () => {} };
+      return (written, { blank }) => {
+        // It follows what is written though nothing of it is blanked.
+        const blanked = blanker(written);
+        // Where nothing is left to be read, there is nothing to be found.
+        return blank ? { redacted: blanked, settle: () => {} } : take(written);
+      };
     },
   };
 }

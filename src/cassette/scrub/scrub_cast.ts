@@ -3,6 +3,8 @@ import { parseEvent, parseHeader } from "../read/parse_cast.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 import { jsonLine } from "../../wire/json_text.ts";
+import type { Screen } from "../../session/terminal/screen.ts";
+import type { SaidParts } from "../../redaction/traces/said_parts.ts";
 import { blankText } from "../../redaction/traces/blank_text.ts";
 import type { PartScrubber } from "./part_scrubber.ts";
 import { type ScrubbedLine, scrubStreams } from "./scrub_streams.ts";
@@ -16,20 +18,21 @@ const KEYS = /(\x1b\[200~)([^]*?)(\x1b\[201~|$)|\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|P[
  *
  * @param options.path the file, for errors
  * @param options.take takes each line
- * @param options.blankPastes whether pastes, which are prompts, say nothing
+ * @param options.said whose words are blanked: those of prompts are pasted, and anybody's may be on the terminal
  * @throws {CliError} as `parseEvent()` does
  */
 export function scrubCast(
   lines: Iterable<ParsedLine>,
-  { path, scrubber, blankPastes, take }: {
+  { path, scrubber, said, take }: {
     readonly path: string;
     readonly scrubber: PartScrubber;
-    readonly blankPastes: boolean;
+    readonly said: SaidParts;
     readonly take: (line: ScrubbedLine) => void;
   },
 ): void {
   const { queue, add } = scrubStreams(scrubber, take);
   const terminal = scrubber.terminal();
+  const mayShowAnswers = createAnswerWatch();
   let header: ReturnType<typeof parseHeader> | undefined;
   let last = 0;
   for (const line of lines) {
@@ -48,20 +51,21 @@ export function scrubCast(
     // What parseEvent() has read is three of these.
     const [time, written] = line.value as readonly [number, string];
     const event = (text: string) => lineOf(jsonLine([time, written, text]));
+    const value = code === "h" || code === "d" ? jsonObjectIn(data) : undefined;
+    const blank = said.prompts || (said.answers && mayShowAnswers(value));
     switch (code) {
       case "o":
-        queue.addMade(terminal(data), (text) => text === "" ? undefined : event(text));
+        queue.addMade(terminal(data, { blank }), (text) => text === "" ? undefined : event(text));
         break;
       case "i":
-        queue.add(event(scrubKeys(data, { scrubber, blankPastes })));
+        queue.add(event(scrubKeys(data, { scrubber, blankPastes: said.prompts })));
         break;
       case "h":
       case "d": {
-        const value = jsonObjectIn(data);
         if (value === undefined) queue.add(event(scrubber.text(data)));
         else {
           add(
-            withScreens(value, scrubber),
+            withScreens(value, { scrubber, blank }),
             (scrubbed) => event(sameOr(data, { value, scrubbed })),
           );
         }
@@ -72,6 +76,25 @@ export function scrubCast(
     }
   }
   queue.end();
+}
+
+/**
+ * Creates what says whether an answer may be on the terminal: none is where a session has just begun, and nothing has been
+ * asked. A prompt that is pasted then is waited for until the terminal shows it.
+ *
+ * @returns takes the next event, as far as it is an input
+ */
+function createAnswerWatch(): (input: JsonObject | undefined) => boolean {
+  let isAsked = false;
+  let isNew = false;
+  return ({ type, event, payload, status } = {}) => {
+    if (type === "hook" && event === "SessionStart" && isJsonObject(payload)) {
+      isNew = payload["source"] === "startup";
+    }
+    isAsked ||= (type === "hook" && event === "UserPromptSubmit") ||
+      (type === "status" && status === "busy") || type === "transcript" || type === "stream";
+    return isAsked || !isNew;
+  };
 }
 
 /** The text of a value that was scrubbed: as it was, where nothing has changed. */
@@ -104,14 +127,24 @@ function scrubKeys(
 }
 
 /** An input or an effect whose screens are scrubbed as they are drawn. */
-function withScreens(value: JsonObject, scrubber: PartScrubber): JsonObject {
+function withScreens(
+  value: JsonObject,
+  options: { readonly scrubber: PartScrubber; readonly blank: boolean },
+): JsonObject {
+  const { scrubber, blank } = options;
   const { screen, ending } = value;
-  const lines = isJsonObject(screen) ? screen["lines"] : undefined;
   return {
     ...value,
-    ...(Array.isArray(lines)
-      ? { screen: { ...Object(screen), lines: scrubber.rows(lines.map(String)) } }
+    ...(isScreen(screen)
+      ? { screen: scrubber.screen({ ...screen, lines: screen.lines.map(String) }, { blank }) }
       : {}),
-    ...(isJsonObject(ending) ? { ending: withScreens(ending, scrubber) } : {}),
+    ...(isJsonObject(ending) ? { ending: withScreens(ending, options) } : {}),
   };
+}
+
+function isScreen(value: unknown): value is Screen {
+  if (!isJsonObject(value) || !Array.isArray(value["lines"])) return false;
+  const { cursor } = value;
+  return isJsonObject(cursor) && typeof cursor["row"] === "number" &&
+    typeof cursor["col"] === "number";
 }

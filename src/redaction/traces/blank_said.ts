@@ -1,16 +1,10 @@
+import { blankNotification } from "./blank_notification.ts";
+import { blankPrompt } from "./blank_prompt.ts";
 import { blankText } from "./blank_text.ts";
-
-/** Whose words are blanked. */
-export interface SaidParts {
-  /** What the user, or the program in the user's place, wrote. */
-  readonly prompts: boolean;
-  /** What the model wrote: texts and thoughts, not the calls of tools. */
-  readonly answers: boolean;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-/** What is made of fields of an object. */
-type Changes = Record<string, unknown>;
+import { type Fields, isFields } from "./fields.ts";
+import type { SaidParts } from "./said_parts.ts";
+import { type Changes, subagentChanges } from "./subagent_changes.ts";
+import { createSubagentCalls, type SubagentCalls } from "./subagent_calls.ts";
 
 /** Levels of a JSON value that are gone through. */
 const MOST_DEPTH = 1000;
@@ -20,63 +14,81 @@ const MOST_DEPTH = 1000;
  * of a cast and bodies of the API: letters and digits are an x. Slash commands keep their names, and what Claude Code
  * says in the user's or the model's place stays, by which a program knows it. Where nothing changes, it is the same value.
  */
-export function createSaidBlanker(parts: SaidParts): <Value>(value: Value) => Value {
+export function createSaidBlanker(
+  parts: SaidParts,
+  subagents: SubagentCalls = createSubagentCalls(),
+): <Value>(value: Value) => Value {
   const own = new Set<string>();
-  return <Value>(value: Value) =>
-    parts.prompts || parts.answers ? blanked(value, { ...parts, own }, 0) as Value : value;
+  return <Value>(value: Value) => {
+    if (!parts.prompts && !parts.answers) return value;
+    subagents.learn(value);
+    return blanked(value, { ...parts, own, subagents }, 0) as Value;
+  };
 }
 
-/** Whose words are blanked, and what Claude Code has said in the model's place so far. */
+/** Whose words are blanked, what Claude Code has said in the model's place so far, and whom the model has asked. */
 interface Blanking extends SaidParts {
   readonly own: Set<string>;
+  readonly subagents: SubagentCalls;
 }
 
 /** More is not remembered. */
 const MOST_OWN = 1000;
 
 function blanked(value: unknown, parts: Blanking, depth: number): unknown {
+  if (typeof value === "string") return blankNotification(value, parts);
   if (typeof value !== "object" || value === null || depth > MOST_DEPTH) return value;
   if (Array.isArray(value)) {
     const items = value.map((item) => blanked(item, parts, depth + 1));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const fields = value as Fields;
-  const changes = changesOf(fields, parts);
+  const inside = (held: unknown) => blanked(held, parts, depth + 1);
+  const changes = { ...changesOf(fields, parts, inside), ...subagentChanges(fields, parts) };
   let isSame = true;
   const entries = Object.entries(fields).map(([name, item]) => {
-    const other = Object.hasOwn(changes, name) ? changes[name] : blanked(item, parts, depth + 1);
+    const other = Object.hasOwn(changes, name) ? changes[name] : inside(item);
     if (other !== item) isSame = false;
     return [name, other] as const;
   });
   return isSame ? value : Object.fromEntries(entries);
 }
 
-function changesOf(fields: Fields, { prompts, answers, own }: Blanking): Changes {
+/** @param inside blanks what stands in it and is nobody's words by itself */
+function changesOf(
+  fields: Fields,
+  { prompts, answers, own }: Blanking,
+  inside: (held: unknown) => unknown,
+): Changes {
   const { type, role, content } = fields;
-  const changes: Changes = {};
+  const changes: Record<string, unknown> = {};
   const change = (blank: (value: unknown) => unknown, names: readonly string[]) => {
     for (const name of names) {
       if (Object.hasOwn(fields, name)) changes[name] = blank(fields[name]);
     }
   };
+  const prompt = (value: unknown) =>
+    typeof value === "string" ? blankPrompt(value, { answers }) : value;
+  const contentOf = (content: unknown, blank: (value: unknown) => unknown) =>
+    blankContent(content, blank, inside);
   if (prompts) {
-    if (role === "user") changes["content"] = blankContent(content, blankPrompt);
+    if (role === "user") changes["content"] = contentOf(content, prompt);
     if (type === "message" && isFields(fields["message"]) && role === undefined) {
-      changes["message"] = blankMessage(fields["message"]);
+      changes["message"] = blankMessage(fields["message"], prompt, inside);
     }
-    if (isFields(fields["first"])) changes["first"] = blankMessage(fields["first"]);
+    if (isFields(fields["first"])) changes["first"] = blankMessage(fields["first"], prompt, inside);
     if (fields["hook_event_name"] === "UserPromptSubmit" || type === "deliver") {
-      change(blankPrompt, ["prompt"]);
+      change(prompt, ["prompt"]);
     }
-    if (type === "queue-operation") change(blankPrompt, ["content"]);
+    if (type === "queue-operation") change(prompt, ["content"]);
     if (type === "queued_command") {
-      changes["prompt"] = blankContent(fields["prompt"], blankPrompt);
+      changes["prompt"] = contentOf(fields["prompt"], prompt);
     }
-    if (fields["prompt"] === true) change(blankPrompt, ["text"]);
-    change(blankPrompt, ["lastPrompt", "aiTitle", "customTitle", "last_user_message"]);
-    if (type === "summary") change(blankPrompt, ["summary"]);
+    if (fields["prompt"] === true) change(prompt, ["text"]);
+    change(prompt, ["lastPrompt", "aiTitle", "customTitle", "last_user_message"]);
+    if (type === "summary") change(prompt, ["summary"]);
     if (fields["subtype"] === "initialize") {
-      change(blankPrompt, ["systemPrompt", "appendSystemPrompt"]);
+      change(prompt, ["systemPrompt", "appendSystemPrompt"]);
     }
   }
   if (answers) {
@@ -85,7 +97,7 @@ function changesOf(fields: Fields, { prompts, answers, own }: Blanking): Changes
     if (role === "assistant" && fields["model"] === "<synthetic>") {
       for (const text of textsIn(content)) if (own.size < MOST_OWN) own.add(text);
     }
-    if (role === "assistant") changes["content"] = blankContent(content, blankAnswer);
+    if (role === "assistant") changes["content"] = contentOf(content, blankAnswer);
     if (type === "result") change(blankAnswer, ["result"]);
     if (type === "content_block_delta") changes["delta"] = blankBlock(fields["delta"]);
     if (type === "content_block_start") {
@@ -98,19 +110,27 @@ function changesOf(fields: Fields, { prompts, answers, own }: Blanking): Changes
   return changes;
 }
 
-function blankMessage(message: Fields): Fields {
+function blankMessage(
+  message: Fields,
+  prompt: (value: unknown) => unknown,
+  inside: (held: unknown) => unknown,
+): Fields {
   const blankOf = (name: string, blank: (value: unknown) => unknown) =>
     Object.hasOwn(message, name) ? { [name]: blank(message[name]) } : {};
   return {
     ...message,
-    ...blankOf("text", blankPrompt),
-    ...blankOf("altered", blankPrompt),
-    ...blankOf("content", (content) => blankContent(content, blankPrompt)),
+    ...blankOf("text", prompt),
+    ...blankOf("altered", prompt),
+    ...blankOf("content", (content) => blankContent(content, prompt, inside)),
   };
 }
 
-/** Of the content of a message its texts, in blocks or alone; what tools were given and gave stays. */
-function blankContent(content: unknown, blank: (value: unknown) => unknown): unknown {
+/** Of the content of a message its texts, in blocks or alone; of what tools were given and gave, what subagents say. */
+function blankContent(
+  content: unknown,
+  blank: (value: unknown) => unknown,
+  inside: (held: unknown) => unknown,
+): unknown {
   if (!Array.isArray(content)) return blank(content);
   return content.map((block: unknown) =>
     isFields(block) && (block["type"] === "text" || block["type"] === "thinking")
@@ -119,7 +139,7 @@ function blankContent(content: unknown, blank: (value: unknown) => unknown): unk
         ...(Object.hasOwn(block, "text") ? { text: blank(block["text"]) } : {}),
         ...(Object.hasOwn(block, "thinking") ? { thinking: blank(block["thinking"]) } : {}),
       }
-      : block
+      : inside(block)
   );
 }
 
@@ -133,24 +153,6 @@ function blankBlock(block: unknown): unknown {
   };
 }
 
-/**
- * What a program knows a prompt by: a slash command, a tag, the name of a command in one, that the
- * structured answer is missing, that it was interrupted.
- */
-const KEPT =
-  /^\s*\/[\w:.-]+|^(?:Stop hook feedback:\n)?\[structured-output-enforce\][^]*|<command-name>[^<]*<\/command-name>|<task-notification>[^]*?<\/task-notification>|<\/?[a-z][\w-]*>|\[Request interrupted by user[\w ]*\]/gu;
-
-function blankPrompt(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  let text = "";
-  let from = 0;
-  for (const { 0: kept, index } of value.matchAll(KEPT)) {
-    text += blankText(value.slice(from, index)) + kept;
-    from = index + kept.length;
-  }
-  return text + blankText(value.slice(from));
-}
-
 /** What Claude Code says of a failure in the model's place. */
 const OWN =
   /^(?:(?:Please run \/login · |Failed to authenticate\. )?API Error\b|Not logged in · )/u;
@@ -160,8 +162,4 @@ function textsIn(content: unknown): readonly string[] {
   return content.flatMap((block: unknown) =>
     isFields(block) && typeof block["text"] === "string" ? [block["text"]] : []
   );
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,8 @@
 import { blankText } from "./blank_text.ts";
-import { createSaidBlanker, type SaidParts } from "./blank_said.ts";
+import { blankCallJson, speaksToSubagent } from "./blank_call_input.ts";
+import { createSaidBlanker } from "./blank_said.ts";
+import { cutAlike } from "./cut_alike.ts";
+import type { SaidParts } from "./said_parts.ts";
 import type { TextScrub } from "./text_scrub.ts";
 
 /** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */
@@ -7,7 +10,11 @@ export function saidScrub(parts: SaidParts): TextScrub {
   return {
     text: (text) => text,
     value: createSaidBlanker(parts),
-    pieces: (pieces, { isAnswer } = { isAnswer: false }) =>
-      isAnswer && parts.answers ? pieces.map(blankText) : pieces,
+    pieces: (pieces, { isAnswer, tool } = { isAnswer: false }) => {
+      if (isAnswer) return parts.answers ? pieces.map(blankText) : pieces;
+      return tool !== undefined && parts.prompts && speaksToSubagent(tool)
+        ? cutAlike(blankCallJson(tool, pieces.join("")), pieces)
+        : pieces;
+    },
   };
 }

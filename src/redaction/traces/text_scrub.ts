@@ -7,10 +7,11 @@ export interface TextScrub {
    * A text that was cut into pieces: as many pieces of what it becomes.
    *
    * @param options.isAnswer whether it is what the model says or thinks
+   * @param options.tool the tool that is given it, as JSON
    */
   readonly pieces: (
     pieces: readonly string[],
-    options?: { readonly isAnswer: boolean },
+    options?: { readonly isAnswer: boolean; readonly tool?: string | undefined },
   ) => readonly string[];
 }
 

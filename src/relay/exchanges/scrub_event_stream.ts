@@ -36,9 +36,15 @@ export function scrubEventStream(
     .map(lineOf);
   // By the number of a block, and the field in which its text comes.
   const blocks = new Map<string, Map<string, Piece[]>>();
-  const finish = ([field, pieces]: readonly [string, readonly Piece[]]) => {
+  /** The tools that are called, by the numbers of the blocks. */
+  const tools = new Map<string, string>();
+  const finish = (
+    [field, pieces]: readonly [string, readonly Piece[]],
+    tool: string | undefined,
+  ) => {
     const scrubbed = scrub.pieces(pieces.map(({ text }) => text), {
       isAnswer: field !== "partial_json",
+      tool,
     });
     // A piece by itself may look like what the whole is not: it is not looked at again.
     for (const [index, { line }] of pieces.entries()) {
@@ -49,9 +55,15 @@ export function scrubEventStream(
   for (const line of lines) {
     const { value } = line;
     if (!isFields(value)) continue;
+    if (value["type"] === "content_block_start") {
+      const { type, name } = Object(value["content_block"]) as Fields;
+      const index = String(value["index"]);
+      if (type === "tool_use" && typeof name === "string") tools.set(index, name);
+      else tools.delete(index);
+    }
     if (value["type"] === "content_block_stop") {
       const index = String(value["index"]);
-      for (const stream of blocks.get(index) ?? []) finish(stream);
+      for (const stream of blocks.get(index) ?? []) finish(stream, tools.get(index));
       blocks.delete(index);
     }
     const field = deltaField(value);
@@ -62,7 +74,9 @@ export function scrubEventStream(
     pieces.push({ line, text: String((value["delta"] as Fields)[field]) });
     blocks.set(index, block.set(field, pieces));
   }
-  for (const block of blocks.values()) for (const stream of block) finish(stream);
+  for (const [index, block] of blocks) {
+    for (const stream of block) finish(stream, tools.get(index));
+  }
   return lines.map((line) => [line.text, scrubbedLine(line, scrub)]);
 }
 

@@ -3,7 +3,7 @@ import { type Dialog, DIALOGS } from "./dialogs.ts";
 import { compactText, type Screen } from "./screen.ts";
 
 /** A rule as Claude Code draws it across the screen above everything that asks. */
-const RULE = /^\s*\u2500{10,}\s*$/u;
+export const RULE = /^\s*\u2500{10,}\s*$/u;
 
 /**
  * The known dialog on the screen, if any.

@@ -75,7 +75,7 @@ function scrubbedEvents(
       redactor: createRedactor({ env: {} }),
       said: { prompts: false, answers: false },
     }),
-    blankPastes: false,
+    said: { prompts: false, answers: false },
     take: ({ text }) => void lines.push(text),
   });
   return lines.slice(1).map((line) => JSON.parse(line));

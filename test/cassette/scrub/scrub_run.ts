@@ -6,7 +6,8 @@ import { learnFromCast } from "../../../src/cassette/scrub/learn_from_parts.ts";
 import { scrubCast } from "../../../src/cassette/scrub/scrub_cast.ts";
 import { scrubTape } from "../../../src/cassette/scrub/scrub_tape.ts";
 import { createRedactor } from "../../../src/redaction/redact.ts";
-import type { SaidParts } from "../../../src/redaction/traces/blank_said.ts";
+import type { SaidParts } from "../../../src/redaction/traces/said_parts.ts";
+import { createSubagentCalls } from "../../../src/redaction/traces/subagent_calls.ts";
 import { collectTraces } from "../../../src/redaction/traces/learn_traces.ts";
 
 /** The texts of a run's files. */
@@ -33,17 +34,20 @@ export function scrubbedRun(
 ): RunFiles {
   const lines = parseLines(cast, { path: "child.cast" });
   const collector = collectTraces();
+  const subagents = createSubagentCalls();
   learnFromCast(lines, collector);
+  learnFromCast(lines, { text: () => {}, value: subagents.learn });
   const scrubber = createPartScrubber({
     known: collector.known(),
     redactor: createRedactor({ env: {} }),
     said,
+    subagents,
   });
   let [scrubbedCast, scrubbedTape] = ["", ""];
   scrubCast(lines, {
     path: "child.cast",
     scrubber,
-    blankPastes: said.prompts,
+    said,
     take: ({ text }) => scrubbedCast += `${text}\n`,
   });
   scrubTape(parseLines(tape, { path: "tape.jsonl" }), {
