@@ -2,6 +2,7 @@ import { libc } from "./libc.ts";
 
 /** The error numbers that callers decide on, as x86_64 Linux numbers them (errno(3)). */
 export const ERRNO = {
+  EPERM: 1,
   ENOENT: 2,
   ESRCH: 3,
   EINTR: 4,

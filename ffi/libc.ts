@@ -6,9 +6,9 @@ const LIBRARY = "libc.so.6";
  * Every libc function the program calls.
  *
  * `ioctl`, `open` and `syscall` are variadic in C; on x86_64 System V a fixed prototype passes its
- * arguments in the same registers. Only `poll` is nonblocking: its errno is that of another thread,
- * and it is the one call whose news comes in a buffer. `poll_at_once` is the same function for a look
- * that does not wait.
+ * arguments in the same registers. Only `poll` and `epoll_wait` are nonblocking: their errno is that
+ * of another thread, and their news comes in a buffer. `poll_at_once` is the same function as `poll`
+ * for a look that does not wait.
  */
 const TABLE = {
   __errno_location: { parameters: [], result: "pointer" },
@@ -16,6 +16,9 @@ const TABLE = {
   bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
   close: { parameters: ["i32"], result: "i32" },
   connect: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+  epoll_create1: { parameters: ["i32"], result: "i32" },
+  epoll_ctl: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
+  epoll_wait: { parameters: ["i32", "buffer", "i32", "i32"], result: "i32", nonblocking: true },
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   execv: { parameters: ["buffer", "buffer"], result: "i32" },
   fstat: { parameters: ["i32", "buffer"], result: "i32" },

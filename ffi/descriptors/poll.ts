@@ -1,6 +1,7 @@
 import { checked, ERRNO, LibcError } from "../errno.ts";
 import { closeFd, readFd, writeFd } from "./fd.ts";
 import { libc } from "../libc.ts";
+import { waitTogether } from "./shared_wait.ts";
 
 /** What a wait is to look for on one fd; a hang-up is always looked for. */
 export interface Interest {
@@ -32,10 +33,19 @@ const POLLFD_BYTES = 8;
 const LONGEST_TIMEOUT_MS = 0x7fffffff;
 
 /**
- * Waits for any of several fds at once, in one poll(2) on a thread of Deno's blocking pool.
+ * How many waits have a thread of their own. Deno has 32 for all that blocks: with that many waits nothing else would go
+ * on, files that are read among it. One that has its own is told a little sooner.
+ */
+const MOST_THREADS = 8;
+
+/** How many waits have one now. */
+let threads = 0;
+
+/**
+ * Waits for any of several fds at once, in one poll(2) on a thread of Deno's blocking pool, or on one thread with others
+ * where there are many.
  *
- * The program needs only one of these: the pool is small, and each pending poll takes a thread of
- * it. A pending wait keeps the process alive, and looks at its fds until it returns. So the order
+ * A pending wait keeps the process alive, and looks at its fds until it returns. So the order
  * at the end is `wake()`, await the pending wait, dispose, and close an fd only when no pending
  * wait names it.
  */
@@ -69,7 +79,9 @@ export class Poller implements Disposable {
     const table = encode(polled);
     this.#waiting = true;
     try {
-      const count = await libc().poll(table, BigInt(polled.length), clampTimeout(timeoutMs));
+      const count = threads < MOST_THREADS
+        ? await waitAlone(table, polled.length, timeoutMs)
+        : await waitBesideOthers(polled, table, timeoutMs);
       if (count <= 0) return [];
       const ready = decode(polled, table);
       if (ready[0]?.fd !== this.#wakeFd) return ready;
@@ -96,6 +108,36 @@ export class Poller implements Disposable {
   }
 }
 
+async function waitAlone(
+  table: DataView<ArrayBuffer>,
+  length: number,
+  timeoutMs: number,
+): Promise<number> {
+  threads++;
+  try {
+    return await libc().poll(table, BigInt(length), clampTimeout(timeoutMs));
+  } finally {
+    threads--;
+  }
+}
+
+/** The same without a thread: waits until there is something to be found, and looks then. */
+async function waitBesideOthers(
+  polled: readonly Interest[],
+  table: DataView<ArrayBuffer>,
+  timeoutMs: number,
+): Promise<number> {
+  const look = () => libc().poll_at_once(table, BigInt(polled.length), 0);
+  const found = look();
+  if (found !== 0 || timeoutMs === 0) return found;
+  const events = new Map<number, number>();
+  for (const interest of polled) {
+    events.set(interest.fd, (events.get(interest.fd) ?? 0) | eventsOf(interest));
+  }
+  await waitTogether(events, timeoutMs < 0 ? Infinity : timeoutMs);
+  return look();
+}
+
 /** Whether `fd` takes at least a byte now, or an error if nothing else. */
 export function isWritable(fd: number): boolean {
   const polled = [{ fd, write: true }];
@@ -105,12 +147,16 @@ export function isWritable(fd: number): boolean {
 
 function encode(interests: readonly Interest[]): DataView<ArrayBuffer> {
   const table = new DataView(new ArrayBuffer(interests.length * POLLFD_BYTES));
-  for (const [index, { fd, read = false, write = false }] of interests.entries()) {
+  for (const [index, interest] of interests.entries()) {
     const offset = index * POLLFD_BYTES;
-    table.setInt32(offset, fd, true);
-    table.setInt16(offset + 4, (read ? POLLIN : 0) | (write ? POLLOUT : 0), true);
+    table.setInt32(offset, interest.fd, true);
+    table.setInt16(offset + 4, eventsOf(interest), true);
   }
   return table;
+}
+
+function eventsOf({ read = false, write = false }: Interest): number {
+  return (read ? POLLIN : 0) | (write ? POLLOUT : 0);
 }
 
 function decode(interests: readonly Interest[], table: DataView<ArrayBuffer>): readonly Ready[] {

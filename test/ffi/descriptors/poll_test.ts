@@ -3,6 +3,8 @@ import { closeFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { makeFifo, openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { LibcError } from "../../../ffi/errno.ts";
+import { cString } from "../../../ffi/c_string.ts";
+import { libc } from "../../../ffi/libc.ts";
 import { openPty } from "../../../ffi/terminal/pty.ts";
 
 /** A FIFO's fd is a pipe with both ends in one: what is written to it can be read from it. */
@@ -14,7 +16,20 @@ function openLoop(): Disposable & { readonly fd: number } {
   return { fd, [Symbol.dispose]: () => closeFd(fd) };
 }
 
-Deno.test("Poller.wait tells which of several fds is ready, and for what", async () => {
+/** Registers a test of a wait that has a thread of its own, and of one that has none because many others wait. */
+function test(name: string, body: () => Promise<void>): void {
+  Deno.test(name, body);
+  Deno.test(`${name}, while many others wait`, async () => {
+    const others = Array.from({ length: 40 }, () => new Poller());
+    const waits = others.map((each, index) => each.wait([], index % 2 === 0 ? -1 : 600_000));
+    await body();
+    for (const each of others) each.wake();
+    await Promise.all(waits);
+    for (const each of others) each[Symbol.dispose]();
+  });
+}
+
+test("Poller.wait tells which of several fds is ready, and for what", async () => {
   using poller = new Poller();
   using quiet = openLoop();
   using busy = openLoop();
@@ -31,14 +46,14 @@ Deno.test("Poller.wait tells which of several fds is ready, and for what", async
   assertEquals(await poller.wait([{ fd: busy.fd }], 0), []);
 });
 
-Deno.test("Poller.wait ends with nothing when the time is over", async () => {
+test("Poller.wait ends with nothing when the time is over", async () => {
   using poller = new Poller();
   using quiet = openLoop();
   assertEquals(await poller.wait([{ fd: quiet.fd, read: true }], 0.5), []);
   assertEquals(await poller.wait([], 0), []);
 });
 
-Deno.test("Poller.wake before a wait makes that wait return at once, and only that one", async () => {
+test("Poller.wake before a wait makes that wait return at once, and only that one", async () => {
   using poller = new Poller();
   poller.wake();
   poller.wake();
@@ -51,7 +66,7 @@ Deno.test("Poller.wake before a wait makes that wait return at once, and only th
   assertEquals((await next).map(({ fd }) => fd), [busy.fd]);
 });
 
-Deno.test("Poller.wake during a wait makes it return", async () => {
+test("Poller.wake during a wait makes it return", async () => {
   using poller = new Poller();
   using quiet = openLoop();
   const wait = poller.wait([{ fd: quiet.fd, read: true }], -1);
@@ -59,7 +74,7 @@ Deno.test("Poller.wake during a wait makes it return", async () => {
   assertEquals(await wait, []);
 });
 
-Deno.test("Poller.wait still tells what is ready when it is woken", async () => {
+test("Poller.wait still tells what is ready when it is woken", async () => {
   using poller = new Poller();
   using busy = openLoop();
   writeFd(busy.fd, Uint8Array.of(1));
@@ -69,7 +84,7 @@ Deno.test("Poller.wait still tells what is ready when it is woken", async () => 
   ]);
 });
 
-Deno.test("Poller.wait reports a hang-up without being asked", async () => {
+test("Poller.wait reports a hang-up without being asked", async () => {
   using poller = new Poller();
   using pty = openPty({ rows: 24, cols: 80 });
   Deno.openSync(pty.path, { read: true }).close();
@@ -78,7 +93,7 @@ Deno.test("Poller.wait reports a hang-up without being asked", async () => {
   ]);
 });
 
-Deno.test("Poller.wait rejects with EBADF for an fd that is not open", async () => {
+test("Poller.wait rejects with EBADF for an fd that is not open", async () => {
   using poller = new Poller();
   const error = await assertRejects(
     () => poller.wait([{ fd: 0x7ffffff, read: true }], -1),
@@ -87,7 +102,7 @@ Deno.test("Poller.wait rejects with EBADF for an fd that is not open", async () 
   assertEquals(error.code, "EBADF");
 });
 
-Deno.test("Poller.wait refuses a second wait while one is pending", async () => {
+test("Poller.wait refuses a second wait while one is pending", async () => {
   using poller = new Poller();
   const wait = poller.wait([], -1);
   await assertRejects(() => poller.wait([], 0), Error, "Cannot poll: another wait is pending");
@@ -96,7 +111,7 @@ Deno.test("Poller.wait refuses a second wait while one is pending", async () => 
   assertEquals(await poller.wait([], 0), []);
 });
 
-Deno.test("Poller can be disposed during a wait, which then returns", async () => {
+test("Poller can be disposed during a wait, which then returns", async () => {
   const poller = new Poller();
   const wait = poller.wait([], -1);
   poller[Symbol.dispose]();
@@ -104,10 +119,40 @@ Deno.test("Poller can be disposed during a wait, which then returns", async () =
   assertEquals(await wait, []);
 });
 
-Deno.test("Poller that is disposed refuses to wait and ignores wake", async () => {
+test("Poller that is disposed refuses to wait and ignores wake", async () => {
   const poller = new Poller();
   poller[Symbol.dispose]();
   poller[Symbol.dispose]();
   poller.wake();
   await assertRejects(() => poller.wait([], 0), Error, "Cannot poll: the poller is disposed");
+});
+
+Deno.test("as many wait as like to, each for as long as it said, and files are read meanwhile", async () => {
+  const pollers = Array.from({ length: 100 }, () => new Poller());
+  using busy = openLoop();
+  const order: number[] = [];
+  const waits = pollers.map(async (each, index) => {
+    // The last ones wait the shortest, and after those that wait already.
+    const found = await each.wait([{ fd: busy.fd, read: true }], index < 50 ? -1 : 100 - index);
+    order.push(index);
+    return found.length;
+  });
+  await Promise.all(waits.slice(50));
+  assertEquals(order.filter((index) => index < 50), []);
+  assertEquals((await Deno.readTextFile("deno.json")).length > 0, true);
+  writeFd(busy.fd, Uint8Array.of(1));
+  assertEquals(await Promise.all(waits.slice(0, 50)), Array(50).fill(1));
+  for (const each of pollers) each[Symbol.dispose]();
+});
+
+test("Poller.wait finds a file ready at once, and waits for others beside one of which nothing is wanted", async () => {
+  using poller = new Poller();
+  using quiet = openLoop();
+  const fd = libc().open(cString("deno.json"), 0);
+  const ready = { readable: false, writable: false, hangup: false };
+  assertEquals(await poller.wait([{ fd, read: true }], -1), [{ ...ready, fd, readable: true }]);
+  const wait = poller.wait([{ fd }, { fd: quiet.fd, read: true }, { fd: quiet.fd }], -1);
+  writeFd(quiet.fd, Uint8Array.of(1));
+  assertEquals(await wait, [{ ...ready, fd: quiet.fd, readable: true }]);
+  closeFd(fd);
 });
