@@ -4,6 +4,8 @@ export interface LineSplitter {
   readonly push: (bytes: Uint8Array) => readonly string[];
   /** Returns the text after the last newline seen, decoded as far as it has come. */
   readonly remainder: () => string;
+  /** How many bytes of a line have come whose end has not. */
+  readonly pending: () => number;
 }
 
 const NEWLINE = 0x0a;
@@ -17,11 +19,12 @@ const NEWLINE = 0x0a;
 export function createLineSplitter(): LineSplitter {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let pending: Uint8Array[] = [];
+  let pendingLength = 0;
 
   const joined = (last?: Uint8Array): Uint8Array => {
     if (last !== undefined && pending.length === 0) return last;
     const parts = last === undefined ? pending : [...pending, last];
-    const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+    const whole = new Uint8Array(pendingLength + (last?.length ?? 0));
     let offset = 0;
     for (const part of parts) {
       whole.set(part, offset);
@@ -35,11 +38,16 @@ export function createLineSplitter(): LineSplitter {
       const end = bytes.lastIndexOf(NEWLINE);
       // All lines are decoded at once, which takes a third of the time: no invalid byte hides a newline.
       const text = end === -1 ? undefined : decoder.decode(joined(bytes.subarray(0, end)));
-      if (text !== undefined) pending = [];
+      if (text !== undefined) {
+        pending = [];
+        pendingLength = 0;
+      }
       // A copy, because the caller may reuse its buffer.
       if (end + 1 < bytes.length) pending.push(bytes.slice(end + 1));
+      pendingLength += bytes.length - (end + 1);
       return text === undefined ? [] : text.split("\n");
     },
     remainder: () => decoder.decode(joined()),
+    pending: () => pendingLength,
   };
 }

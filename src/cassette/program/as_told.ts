@@ -1,8 +1,11 @@
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { isSessionId } from "../../transcript/session_id.ts";
+import { type GrownMap, valueAt } from "./grown_map.ts";
 
 /** Ids of the recorded run, and what stands for each of them in this one. */
-export type Renamed = ReadonlyMap<string, string>;
+export type Renamed = GrownMap<string, string>;
+
+/** A UUID within a text. */
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/giu;
 
 /** A value of JSON with the ids of this run; those that are UUIDs are renamed within texts, as in a path, as well. */
 export function asTold<Value>(value: Value, renamed: Renamed): Value {
@@ -19,11 +22,6 @@ function told(value: unknown, renamed: Renamed): unknown {
 }
 
 function textAsTold(text: string, renamed: Renamed): string {
-  const exact = renamed.get(text);
-  if (exact !== undefined) return exact;
-  let result = text;
-  for (const [from, to] of renamed) {
-    if (isSessionId(from) && result.includes(from)) result = result.replaceAll(from, () => to);
-  }
-  return result;
+  // There may be as many ids as there are texts: each text is gone through once, however many there are.
+  return valueAt(renamed, text) ?? text.replace(UUID, (id) => valueAt(renamed, id) ?? id);
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 import { UNINITIALIZED } from "../../wire/control.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import { comparableMessage, differenceBetween } from "./compare_written.ts";
+import { keysOf, valueAt, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayInput, PlayState, Request } from "./play_state.ts";
 import type { WaitStep } from "./program_step.ts";
 import { replyEarly, speak } from "./speak.ts";
@@ -49,10 +50,12 @@ function hear(state: PlayState, line: string): Played {
         state,
         effects: [{ type: "divergence", what: `The caller wrote ${written.what}` }],
       };
-    case "message":
-      return goOn({ ...state, messages: [...state.messages, written] }, []);
+    case "message": {
+      const number = state.messagesTaken + state.messages.size;
+      return goOn({ ...state, messages: withValue(state.messages, [number, written]) }, []);
+    }
     case "answer": {
-      const answers = new Map(state.answers).set(written.id, written.response);
+      const answers = withValue(state.answers, [written.id, written.response]);
       return goOn({ ...state, answers }, []);
     }
     case "request":
@@ -63,9 +66,9 @@ function hear(state: PlayState, line: string): Played {
 /** A request has to be the next one on the tape; one that is not is answered with an error, and its caller goes on. */
 function hearRequest(state: PlayState, request: Request): Played {
   const { subtype, id } = request;
-  const index = state.requestsTaken + state.requests.length;
-  const step = state.expected[index];
-  if (subtype === "initialize" && !state.expected.some((each) => each.subtype === subtype)) {
+  const index = state.requestsTaken + state.requests.size;
+  const step = state.plan.requests[index];
+  if (subtype === "initialize" && !state.plan.isInitialized) {
     return { state, effects: [say(success(id, UNINITIALIZED))] };
   }
   if (step === undefined || step.subtype !== subtype) {
@@ -84,7 +87,7 @@ function hearRequest(state: PlayState, request: Request): Played {
     ? []
     : [{ type: "divergence", what }, say(failure(id, what))];
   const heard = { ...request, isRefused: difference !== undefined };
-  return goOn({ ...state, requests: [...state.requests, heard] }, effects);
+  return goOn({ ...state, requests: withValue(state.requests, [index, heard]) }, effects);
 }
 
 /** Plays steps up to one that waits for what is not there. */
@@ -97,11 +100,11 @@ function goOn(from: PlayState, before: readonly PlayEffect[]): Played {
     const taken = "frame" in step ? speak(state, step) : take(state, step);
     if (taken === undefined) {
       const early = replyEarly(state);
-      effects.push(...early.effects);
+      for (const effect of early.effects) effects.push(effect);
       state = early.state;
       return state.closed ? leftAlone(state, step as WaitStep, effects) : { state, effects };
     }
-    effects.push(...taken.effects);
+    for (const effect of taken.effects) effects.push(effect);
     state = { ...taken.state, next: state.next + 1 };
   }
 }
@@ -121,11 +124,11 @@ function leftAlone(
 }
 
 function atEnd(state: PlayState, effects: readonly PlayEffect[]): Played {
-  const { program: { endsByItself }, messages, closed } = state;
-  const [more] = messages;
+  const { program: { endsByItself }, messages, messagesTaken, closed } = state;
+  const more = valueAt(messages, messagesTaken);
   if (more !== undefined) {
     const said = JSON.stringify(comparableMessage(more.message)["content"]).slice(0, 120);
-    const what = `Message ${state.messagesTaken + 1} is not on the tape: ${said}`;
+    const what = `Message ${messagesTaken + 1} is not on the tape: ${said}`;
     return end(state, [...effects, { type: "divergence", what }]);
   }
   return closed || endsByItself ? end(state, effects) : { state, effects };
@@ -133,9 +136,9 @@ function atEnd(state: PlayState, effects: readonly PlayEffect[]): Played {
 
 /** The program ends, as it did or because its caller does something else. */
 function end(state: PlayState, before: readonly PlayEffect[]): Played {
-  const unheard = [...state.answers.keys()].filter((id) => !state.cancelled.has(id)).map((id) => ({
+  const unheard = keysOf(state.answers).filter((id) => !valueAt(state.cancelled, id)).map((id) => ({
     type: "divergence",
-    what: state.asked.has(id)
+    what: valueAt(state.asked, id)
       ? `The caller answered the question ${id}, and the tape has no answer to it`
       : `The caller answered a question ${id} that it was not asked`,
   } as const));

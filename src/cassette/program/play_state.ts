@@ -1,7 +1,9 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import type { Renamed } from "./as_told.ts";
-import type { RecordedProgram, WaitStep } from "./program_step.ts";
+import { type GrownMap, grownMap } from "./grown_map.ts";
+import { type ProgramPlan, programPlan } from "./program_plan.ts";
+import type { RecordedProgram } from "./program_step.ts";
 import type { Written } from "./written.ts";
 
 type Message = Extract<Written, { readonly kind: "message" }>;
@@ -11,29 +13,29 @@ export type Request = Extract<Written, { readonly kind: "request" }>;
 /** What is played of a program, and what its caller has written ahead of its turn. */
 export interface PlayState {
   readonly program: RecordedProgram;
+  readonly plan: ProgramPlan;
   /** The next step. */
   readonly next: number;
-  /** What was written and not yet waited for. */
-  readonly messages: readonly Message[];
-  readonly requests: readonly (Request & { readonly isRefused: boolean })[];
-  readonly answers: ReadonlyMap<string, JsonObject>;
+  /** What was written and not yet waited for: messages and requests by their numbers, from 0 on, and answers by ids. */
+  readonly messages: GrownMap<number, Message>;
+  readonly requests: GrownMap<number, Request & { readonly isRefused: boolean }>;
+  readonly answers: GrownMap<string, JsonObject>;
   /** Messages that were waited for, and requests. */
   readonly messagesTaken: number;
   readonly requestsTaken: number;
-  /** The requests of the tape, in their order. */
-  readonly expected: readonly Extract<WaitStep, { readonly kind: "request" }>[];
-  /** The ids of those requests of the tape that have a reply on it. */
-  readonly withReply: ReadonlySet<string>;
-  /** The ids of this run for those requests of the tape that have a reply, and which have had it. */
-  readonly requestIds: Renamed;
-  readonly replied: ReadonlySet<string>;
+  /** The ids of this run for those requests of the tape whose reply on it has not been given. */
+  readonly open: Renamed;
+  /** How much had been said, and how many requests were taken, when last it was looked what can be replied early. */
+  readonly looked: { readonly said: number; readonly requests: number };
+  /** Ids of the tape in those of this run, and the other way round. */
   readonly renamed: Renamed;
+  readonly recorded: Renamed;
   /** By their names on the tape, what this caller calls its hooks; absent before it has said so. */
   readonly hooks?: ReadonlyMap<string, string>;
   /** Questions that could not be asked, and those that were taken back. */
-  readonly unasked: ReadonlySet<string>;
-  readonly cancelled: ReadonlySet<string>;
-  readonly asked: ReadonlySet<string>;
+  readonly unasked: GrownMap<string, true>;
+  readonly cancelled: GrownMap<string, true>;
+  readonly asked: GrownMap<string, true>;
   /** Whether the caller's input has ended. */
   readonly closed: boolean;
   /** The exit code that the last result means. */
@@ -72,24 +74,26 @@ export function startPlay(
   program: RecordedProgram,
   { sessionId }: { readonly sessionId?: string } = {},
 ): PlayState {
-  const isRenamed = sessionId !== undefined && program.sessionId !== undefined &&
-    program.sessionId !== sessionId;
+  const renamed = sessionId === undefined || program.sessionId === undefined ||
+      program.sessionId === sessionId
+    ? []
+    : [[program.sessionId, sessionId] as const];
   return {
     program,
+    plan: programPlan(program),
     next: 0,
-    messages: [],
-    requests: [],
-    answers: new Map(),
+    messages: grownMap(),
+    requests: grownMap(),
+    answers: grownMap(),
     messagesTaken: 0,
     requestsTaken: 0,
-    expected: program.steps.filter((step) => step.kind === "request"),
-    withReply: new Set(program.steps.flatMap((step) => step.kind === "reply" ? [step.id] : [])),
-    requestIds: new Map(),
-    replied: new Set(),
-    renamed: new Map(isRenamed ? [[program.sessionId, sessionId]] : []),
-    unasked: new Set(),
-    cancelled: new Set(),
-    asked: new Set(),
+    open: grownMap(),
+    looked: { said: -1, requests: 0 },
+    renamed: grownMap(renamed),
+    recorded: grownMap(renamed.map(([from, to]) => [to, from])),
+    unasked: grownMap(),
+    cancelled: grownMap(),
+    asked: grownMap(),
     closed: false,
     resultCode: 0,
     ended: false,

@@ -1,7 +1,9 @@
 import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import { asTold } from "./as_told.ts";
+import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayState } from "./play_state.ts";
+import type { ReplyStep } from "./program_plan.ts";
 import type { ProgramStep } from "./program_step.ts";
 
 /** What the program said at a step is said again, in the ids of this run. */
@@ -20,8 +22,9 @@ export function speak(
       const { type, is_error, request_id: id } = step.frame;
       const effects = [told(step.frame)];
       if (type === "control_cancel_request") {
-        if (state.unasked.has(`${asText(id)}`)) return { state, effects: [] };
-        const cancelled = new Set(state.cancelled).add(`${asText(id)}`);
+        const question = `${asText(id)}`;
+        if (valueAt(state.unasked, question)) return { state, effects: [] };
+        const cancelled = withValue<string, true>(state.cancelled, [question, true]);
         return { state: { ...state, cancelled }, effects };
       }
       const resultCode = type === "result" ? Number(is_error === true) : state.resultCode;
@@ -40,7 +43,7 @@ export function speak(
           ? ` for ${asText(step.request["input"]["hook_event_name"])}`
           : "";
         return {
-          state: { ...state, unasked: new Set(state.unasked).add(step.id) },
+          state: { ...state, unasked: withValue(state.unasked, [step.id, true]) },
           effects: [{
             type: "divergence",
             what: `The tape calls a hook "${name}"${event}, which the caller does not have`,
@@ -56,17 +59,17 @@ export function speak(
 /** The reply to a request is the one on the tape, unless this caller has not made it or has its reply. */
 function reply(
   state: PlayState,
-  { id, frame }: Extract<ProgramStep, { readonly kind: "reply" }>,
+  { id, frame }: ReplyStep,
   pauseMs: number,
 ): Played {
-  const live = state.requestIds.get(id);
-  if (live === undefined || state.replied.has(id)) return { state, effects: [] };
+  const live = valueAt(state.open, id);
+  if (live === undefined) return { state, effects: [] };
   const response = {
     ...isJsonObject(frame["response"]) ? frame["response"] : {},
     request_id: live,
   };
   return {
-    state: { ...state, replied: new Set(state.replied).add(id) },
+    state: { ...state, open: withoutValue(state.open, id) },
     effects: [{ type: "say", frame: asTold({ ...frame, response }, state.renamed), pauseMs }],
   };
 }
@@ -74,32 +77,34 @@ function reply(
 /**
  * Where the recorded caller wrote on before it had a reply, this one may wait for the reply first: it has it, if the
  * program had said nothing else by then. What the reply to `initialize` is hangs on nothing at all.
+ *
+ * What was looked at before is not again, however often the play stops: only where something has been said since do other
+ * replies come next, and only of requests that were taken since is nothing known yet.
  */
 export function replyEarly(from: PlayState): Played {
+  const { plan, looked, requestsTaken } = from;
+  const said = plan.said[from.next] ?? 0;
+  const next = said === looked.said ? [] : plan.repliesBehind.get(said) ?? [];
+  const taken = plan.requests.slice(looked.requests, requestsTaken).flatMap(({ id, subtype }) => {
+    const placed = plan.replies.get(id);
+    const isDue = placed && (subtype === "initialize" || plan.said[placed.index] === said);
+    return isDue ? [placed] : [];
+  });
   const effects: PlayEffect[] = [];
-  let state = from;
-  let isBehindFrames = false;
-  for (let at = from.next; hasOpenRequests(state); at++) {
-    const step = from.program.steps[at];
-    if (step === undefined) break;
-    if (step.kind === "frame" || step.kind === "ask") isBehindFrames = true;
-    if (step.kind !== "reply" || (isBehindFrames && !isInitialize(state, step.id))) continue;
+  let state: PlayState = { ...from, looked: { said, requests: requestsTaken } };
+  for (const { step } of [...next, ...taken].toSorted((one, other) => one.index - other.index)) {
     const replied = reply(state, step, 0);
-    effects.push(...replied.effects);
+    for (const effect of replied.effects) effects.push(effect);
     state = replied.state;
   }
   return { state, effects };
 }
 
 /** Whether the caller waits for the reply to a request. */
-export function hasOpenRequests({ requestIds, replied }: PlayState): boolean {
-  return requestIds.size > replied.size;
-}
-
-function isInitialize({ expected }: PlayState, id: string): boolean {
-  return expected.some((each) => each.id === id && each.subtype === "initialize");
+export function hasOpenRequests({ open }: PlayState): boolean {
+  return open.size > 0;
 }
 
 function withAsked(state: PlayState, id: string): PlayState {
-  return { ...state, asked: new Set(state.asked).add(id) };
+  return { ...state, asked: withValue(state.asked, [id, true]) };
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
-import { asTold, type Renamed } from "./as_told.ts";
+import { asTold } from "./as_told.ts";
 import { comparableMessage, differenceBetween } from "./compare_written.ts";
+import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import { hookNames } from "./hook_names.ts";
 import type { Played, PlayState } from "./play_state.ts";
 import type { RecordedProgram, WaitStep } from "./program_step.ts";
@@ -21,7 +22,7 @@ function takeMessage(
   state: PlayState,
   step: Extract<WaitStep, { readonly kind: "message" }>,
 ): Played | undefined {
-  const [live, ...messages] = state.messages;
+  const live = valueAt(state.messages, state.messagesTaken);
   if (live === undefined) return undefined;
   const difference = step.message &&
     differenceBetween(
@@ -30,13 +31,19 @@ function takeMessage(
       state.program,
     );
   const messagesTaken = state.messagesTaken + 1;
-  const isRenamed = step.uuid !== undefined && live.uuid !== undefined && step.uuid !== live.uuid;
+  const { uuid } = step;
+  const renamed = uuid !== undefined && live.uuid !== undefined && uuid !== live.uuid
+    ? {
+      renamed: withValue(state.renamed, [uuid, live.uuid]),
+      recorded: withValue(state.recorded, [live.uuid, uuid]),
+    }
+    : {};
   return {
     state: {
       ...state,
-      messages,
+      messages: withoutValue(state.messages, state.messagesTaken),
       messagesTaken,
-      renamed: isRenamed ? new Map(state.renamed).set(step.uuid, live.uuid) : state.renamed,
+      ...renamed,
     },
     effects: difference === undefined
       ? []
@@ -48,10 +55,10 @@ function takeRequest(
   state: PlayState,
   step: Extract<WaitStep, { readonly kind: "request" }>,
 ): Played | undefined {
-  const [live, ...requests] = state.requests;
+  const live = valueAt(state.requests, state.requestsTaken);
   if (live === undefined) {
     // Whoever begins with words will not introduce itself any more.
-    if (step.subtype !== "initialize" || state.messages.length === 0) return undefined;
+    if (step.subtype !== "initialize" || state.messages.size === 0) return undefined;
     const what = "The caller does not begin with initialize, as the one that was recorded did";
     return {
       state: { ...state, requestsTaken: state.requestsTaken + 1 },
@@ -61,11 +68,11 @@ function takeRequest(
   return {
     state: {
       ...state,
-      requests,
+      requests: withoutValue(state.requests, state.requestsTaken),
       requestsTaken: state.requestsTaken + 1,
-      requestIds: live.isRefused || !state.withReply.has(step.id)
-        ? state.requestIds
-        : new Map(state.requestIds).set(step.id, live.id),
+      open: live.isRefused || !state.plan.replies.has(step.id)
+        ? state.open
+        : withValue(state.open, [step.id, live.id]),
       ...(step.subtype === "initialize" ? { hooks: hookNames(step.request, live.request) } : {}),
     },
     effects: [],
@@ -76,14 +83,13 @@ function takeAnswer(
   state: PlayState,
   step: Extract<WaitStep, { readonly kind: "answer" }>,
 ): Played | undefined {
-  if (state.unasked.has(step.id)) return { state, effects: [] };
-  const live = state.answers.get(step.id);
+  if (valueAt(state.unasked, step.id)) return { state, effects: [] };
+  const live = valueAt(state.answers, step.id);
   if (live === undefined) return undefined;
-  const answers = new Map(state.answers);
-  answers.delete(step.id);
+  const answers = withoutValue(state.answers, step.id);
   const difference = answerDifference(
     step.response,
-    asRecorded(live, state.renamed),
+    asTold(live, state.recorded),
     state.program,
   );
   return {
@@ -92,11 +98,6 @@ function takeAnswer(
       ? []
       : [{ type: "divergence", what: `The answer to ${nameOfQuestion(step)}: ${difference}` }],
   };
-}
-
-/** What was answered, in the ids of the tape. */
-function asRecorded(live: JsonObject, renamed: Renamed): JsonObject {
-  return asTold(live, new Map([...renamed].map(([from, to]) => [to, from])));
 }
 
 /** Two errors are the same, whatever they say: that there is one is what counts. */

@@ -1,12 +1,11 @@
 import { CliError } from "../../cli_error.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
+import { LONGEST_LINE } from "../../transcript/longest_line.ts";
 import { damagedLine, type ParsedLine, parseLine } from "./parse_lines.ts";
 import { readPart } from "./read_part.ts";
 
 /** Bytes that are read at once. */
 const CHUNK = 1024 * 1024;
-/** The longest line that is read, in bytes: more than any run writes. */
-const LONGEST_LINE = 64 * CHUNK;
 
 /** Who is told what of the lines. */
 interface LineOptions {
@@ -47,18 +46,15 @@ function* linesBehind(
   };
   let number = 0;
   let from = 0;
-  let pending = 0;
   for (let chunk = first; chunk.length > 0;) {
     onBytes(chunk.length);
     from += chunk.length;
     for (const line of splitter.push(chunk)) {
       number++;
-      pending = 0;
       const parsed = read(line, number, false);
       if (parsed !== undefined) yield parsed;
     }
-    pending += chunk.length;
-    if (pending > LONGEST_LINE) {
+    if (splitter.pending() > LONGEST_LINE) {
       throw damagedLine(number + 1, { path, what: "it is longer than any run writes" });
     }
     chunk = readPart(path, { limit: Infinity, from, most: CHUNK }) ?? new Uint8Array();

@@ -28,6 +28,9 @@ export interface PlayEnding {
 
 /** What is said at once is written in pieces of about so many bytes. */
 const MOST_KEPT = 64 * 1024;
+/** So many differences are told, each in so many UTF-16 units: a caller may write without an end. */
+const MOST_TOLD = 10_000;
+const LONGEST_TOLD = 1000;
 /** The longest pause that a timer knows, in milliseconds. */
 const LONGEST_PAUSE = 2 ** 31 - 1;
 
@@ -46,48 +49,86 @@ export async function playToCaller(
   },
 ): Promise<PlayEnding> {
   const divergences: string[] = [];
+  let untold = 0;
+  const ending = (end?: PlayEnding["end"]): PlayEnding => ({
+    divergences: untold === 0 ? divergences : [...divergences, `And ${untold} more`],
+    ...(end === undefined ? {} : { end }),
+  });
   let state = start;
   let input: PlayInput | undefined = { type: "start" };
   let line: Promise<PlayInput> | undefined;
-  const stopped = caller.stopped.then(() => undefined);
-  const isRead = async () => await Promise.race([caller.flush(), stopped]) === true;
+  const orStopped = unless(caller.stopped);
+  const isRead = async () => await orStopped(caller.flush()) === true;
   while (input !== undefined) {
     const played = play(state, input);
     state = played.state;
     for (const effect of played.effects) {
       switch (effect.type) {
         case "divergence":
-          divergences.push(effect.what);
+          if (divergences.length < MOST_TOLD) divergences.push(inShort(effect.what));
+          else untold++;
           break;
         case "say": {
           const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);
           if (pauseMs > 0 || caller.kept() > MOST_KEPT) {
-            if (!await isRead()) return { divergences };
-            if (pauseMs > 0) await Promise.race([caller.pause(pauseMs), stopped]);
+            if (!await isRead()) return ending();
+            if (pauseMs > 0) await orStopped(caller.pause(pauseMs));
           }
           caller.say(effect.frame);
           break;
         }
         case "end":
-          return await isRead() ? { divergences, end: effect } : { divergences };
+          return await isRead() ? ending(effect) : ending();
       }
     }
-    if (!await isRead()) return { divergences };
+    if (!await isRead()) return ending();
     line ??= caller.next().then((text) =>
       text === undefined ? { type: "closed" } : { type: "line", line: text }
     );
     using patience = patienceMs > 0 && isOwed(state) ? startPatience(patienceMs) : undefined;
-    input = await Promise.race([line, stopped, ...(patience === undefined ? [] : [patience.over])]);
+    input = await orStopped(
+      patience === undefined ? line : Promise.race([line, patience.over]),
+    );
     if (input?.type === "line" || input?.type === "closed") line = undefined;
   }
-  return { divergences };
+  return ending();
+}
+
+/** What is told names what the caller or the tape has written, however long that is. */
+function inShort(what: string): string {
+  return what.length > LONGEST_TOLD ? `${what.slice(0, LONGEST_TOLD)}…` : what;
+}
+
+/**
+ * Creates what waits for a promise or until something else is, then for nothing. `Promise.race()` leaves behind in the one
+ * that is not settled whatever it has ever raced with.
+ */
+function unless(
+  stopped: Promise<unknown>,
+): <Value>(wait: Promise<Value>) => Promise<Value | undefined> {
+  let isStopped = false;
+  let stop = () => {};
+  stopped.then(() => {
+    isStopped = true;
+    stop();
+  });
+  return async <Value>(wait: Promise<Value>) => {
+    if (isStopped) {
+      wait.catch(() => {});
+      return undefined;
+    }
+    return await new Promise<Value | undefined>((resolve, reject) => {
+      stop = () => resolve(undefined);
+      wait.then(resolve, reject);
+    });
+  };
 }
 
 /** Whether the caller has to do something now: the next message of a conversation comes when it comes. */
 function isOwed(state: PlayState): boolean {
   const step = awaited(state);
   if (step === undefined) return false;
-  return step.kind !== "message" || state.requests.length > 0 || hasOpenRequests(state);
+  return step.kind !== "message" || state.requests.size > 0 || hasOpenRequests(state);
 }
 
 function startPatience(

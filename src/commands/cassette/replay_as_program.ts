@@ -116,7 +116,7 @@ function promptAlone(
 function tellDivergences(divergences: readonly string[], tape: string): void {
   if (divergences.length === 0) return;
   const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
-  const lines = divergences.map((each) => `  ${each}\n`).join("");
+  const lines = divergences.map((each) => `  ${nameUnseen(each)}\n`).join("");
   print(Deno.stderr, `claude-print: The caller does not do what ${tape} says, ${count}:\n${lines}`);
 }
 

@@ -91,8 +91,9 @@ export function playedTape(
   for (const input of inputs) {
     const played = play(state, input);
     state = played.state;
-    effects.push(...played.effects);
-    counts.push(effects.filter(({ type }) => type === "say").length);
+    for (const effect of played.effects) effects.push(effect);
+    const said = played.effects.filter(({ type }) => type === "say").length;
+    counts.push((counts.at(-1) ?? 0) + said);
   }
   const end = effects.find((effect) => effect.type === "end");
   return {

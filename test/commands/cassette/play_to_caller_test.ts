@@ -97,3 +97,10 @@ Deno.test("a play that is stopped, and one that nobody reads, end with what has 
     assertEquals([end, divergences], [undefined, [difference]]);
   }
 });
+
+Deno.test("of very many differences so many are told, each in short", async () => {
+  const line = JSON.stringify({ type: "x".repeat(5000) });
+  const { divergences } = await played(TAPE, [...Array(10_010).fill(line), ONE, undefined]);
+  assertEquals([divergences.length, divergences.at(-1)], [10_001, "And 10 more"]);
+  assertEquals(divergences[0]?.length, 1001);
+});
