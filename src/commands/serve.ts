@@ -1,13 +1,25 @@
 import deno from "../../deno.json" with { type: "json" };
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
+import { holdConversation } from "../library/hold_conversation.ts";
+import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
+import { makePrivateFolder } from "../sandbox/folder/private_folder.ts";
+import { sweep } from "../sandbox/folder/sweep.ts";
+import { removeEmpty, removeFolder } from "../sandbox/on_disk.ts";
+import { parentOf } from "../sandbox/paths.ts";
+import { places as temporaryPlaces } from "../sandbox/places/places.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
+import { locateUserConfig } from "../sandbox/user_config.ts";
+import { Registry } from "../serve/conversations/registry.ts";
 import { ROUTES } from "../serve/http/routes.ts";
 import { serveHttp } from "../serve/http/serve_http.ts";
 import { serverPlaces } from "../serve/places.ts";
 import { holdServerFolder } from "../serve/server_folder.ts";
 import { print } from "./report/print.ts";
 import { reportError } from "./report/report_error.ts";
+
+/** How many conversations and runs there may be at once. */
+const MOST = 32;
 
 /**
  * Holds conversations for other programs until it is told to stop: the first line of stdout says where it listens.
@@ -20,13 +32,22 @@ import { reportError } from "./report/report_error.ts";
 export async function serve(): Promise<number> {
   const env = callerEnvironment();
   requireProc();
-  using undo = new DisposableStack();
+  const all = temporaryPlaces(env);
+  sweep({ places: all, userConfigDir: locateUserConfig(env).dir });
+  await using undo = new AsyncDisposableStack();
   const places = serverPlaces(env);
   undo.use(holdServerFolder(places));
+  const folder = undo.adopt(makePrivateFolder(all[0]).path, (path) => {
+    removeFolder(path);
+    removeEmpty(parentOf(path));
+  });
+  const registry = undo.use(
+    new Registry({ hold: holdConversation, env, cwd: currentFolder(), folder, most: MOST }),
+  );
   const server = serveHttp({
     at: { path: places.httpSocket },
     routes: ROUTES,
-    context: { version: deno.version },
+    context: { version: deno.version, registry, startedAt: Date.now() },
     onMistake: reportError,
   });
   undo.defer(server.cut);
@@ -40,6 +61,7 @@ export async function serve(): Promise<number> {
   }));
   print(Deno.stdout, `${places.httpSocket}\n`);
   await first.promise;
-  await Promise.race([server.close(), second.promise]);
+  const drained = registry.drain().then(() => server.close());
+  await Promise.race([drained, second.promise]);
   return 0;
 }

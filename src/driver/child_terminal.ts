@@ -20,6 +20,8 @@ export interface ShownTerminal {
   readonly size: WindowSize;
   /** What was written to it last, oldest first: enough to draw what it shows. */
   readonly chunks: () => readonly Uint8Array[];
+  /** Types something, as soon as the child takes it. */
+  readonly type: (bytes: Uint8Array) => void;
 }
 
 /** The terminal in which the child runs: what it shows, what is typed for it, and its size. */

@@ -19,6 +19,8 @@ export interface HoldOptions
   readonly onPrepared?: (prepared: PreparedRun) => void;
   /** Called when a child waits for something to be said. */
   readonly onReady?: () => void;
+  /** Takes for what the screen waits, and undefined when it does no more. */
+  readonly onWaiting?: (about: string | undefined) => void;
   /** Called when nothing is left of a child. */
   readonly onChildEnded?: () => void;
   /** What it goes on with, where that is a recorded conversation: the transcript of the session that is resumed. */
@@ -38,7 +40,8 @@ export async function holdConversation(
   options: HoldOptions,
 ): Promise<number> {
   // What is of the caller's surroundings is not the child's.
-  const { env, cwd, teardown, onPrepared, onReady, onChildEnded, fork, ...watching } = options;
+  const { env, cwd, teardown, onPrepared, onReady, onWaiting, onChildEnded, fork, ...watching } =
+    options;
   const { warn } = watching;
   const { record } = request;
   /** Of the next child, which has no recording yet. */
@@ -75,7 +78,10 @@ export async function holdConversation(
   }, {
     ...watching,
     onInput: (input) => {
-      if (input.type === "status" && input.status === "idle") onReady?.();
+      if (input.type === "status") {
+        if (input.status === "idle") onReady?.();
+        onWaiting?.(input.status === "waiting" ? input.waitingFor ?? "a dialog" : undefined);
+      }
       recorder?.input(input);
       watching.onInput?.(input);
     },

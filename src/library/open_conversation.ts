@@ -31,6 +31,7 @@ export interface OpenOptions extends ConverseOptions {
   readonly asks?: boolean;
   readonly onTerminal?: HoldOptions["onTerminal"];
   readonly onReady?: () => void;
+  readonly onWaiting?: (about: string | undefined) => void;
 }
 
 /** A conversation, and what is asked in it by the control protocol of the Agent SDKs. */
@@ -88,7 +89,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
   };
 
   const holding = async (): Promise<number> => {
-    const { args = [], asks = false, onTerminal, onReady } = options;
+    const { args = [], asks = false, onTerminal, onReady, onWaiting } = options;
     options.signal?.throwIfAborted();
     const flags = await libraryRequest(args, { caller: "converse()" });
     const request = asks && flags.promptTool === undefined ? { ...flags, asksCaller: true } : flags;
@@ -119,6 +120,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
       },
       ...(onTerminal === undefined ? {} : { onTerminal }),
       ...(onReady === undefined ? {} : { onReady }),
+      ...(onWaiting === undefined ? {} : { onWaiting }),
       onChildEnded: forgetChild,
       warn,
       trace: () => {},

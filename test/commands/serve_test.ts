@@ -6,7 +6,7 @@ import { startProgram } from "../start_program.ts";
 /** A folder for everything of a server's, and servers in it. */
 async function scene() {
   const folder = await Deno.realPath(await Deno.makeTempDir());
-  const env = { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir(), TMPDIR: folder };
+  const env = { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir(), TMPDIR: folder, HOME: folder };
   return {
     folder,
     start: async (...args: string[]) => {

@@ -1,5 +1,7 @@
 import { asCliError, CliError } from "../../cli_error.ts";
+import { RunError } from "../../library/run_error.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { BusyError, NoSpaceError } from "../conversations/refusals.ts";
 
 /** The statuses that a problem may have, and what each is called. */
 export const PROBLEM_TITLES = {
@@ -43,19 +45,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** How long a caller is to wait where there is no room for it now, in seconds. */
-const RETRY_AFTER_S = 1;
-
-/** There is no room for it now, but there will be. */
-export function fullProblem(detail: string, suggestion: string): ProblemError {
-  return new ProblemError({
-    status: 503,
-    detail,
-    suggestion,
-    headers: { "retry-after": `${RETRY_AFTER_S}` },
-  });
-}
-
 /** The members of a problem, as they stand in an answer. */
 export function problemBody(
   { status, detail, suggestion, exitCode }: Problem,
@@ -78,6 +67,9 @@ export function problemResponse(problem: Problem): Response {
   });
 }
 
+/** How long a caller is to wait where there is no room for it now, in seconds. */
+const RETRY_AFTER_S = "1";
+
 /**
  * The problem that an error is. One that a user can act on says so in the words of the command line; of any other error,
  * which is a mistake of this program, no more is said than that.
@@ -89,10 +81,13 @@ export function problemOf(
   { status = 422 }: { readonly status?: ProblemStatus } = {},
 ): Problem {
   if (thrown instanceof ProblemError) return thrown.problem;
-  const error = asCliError(thrown);
-  if (!(error instanceof CliError)) {
+  const error = thrown instanceof RunError ? thrown : asCliError(thrown);
+  if (!(error instanceof CliError || error instanceof RunError)) {
     return { status: 500, detail: "Cannot answer the request: claude-print has made a mistake" };
   }
   const { message: detail, suggestion, exitCode } = error;
-  return { status, detail, suggestion, exitCode };
+  const told = { detail, suggestion, exitCode };
+  if (error instanceof NoSpaceError) return { ...told, status: 507 };
+  if (!(error instanceof BusyError)) return { ...told, status };
+  return { ...told, status: 503, headers: { "retry-after": RETRY_AFTER_S } };
 }

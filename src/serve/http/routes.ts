@@ -1,8 +1,33 @@
+import { answerQuestion } from "./answers.ts";
+import {
+  listConversations,
+  openConversation,
+  removeConversation,
+  showConversation,
+} from "./conversations.ts";
+import { streamEvents } from "./events.ts";
 import { health } from "./health.ts";
+import { interruptTurn } from "./interrupt.ts";
+import { sendMessage } from "./messages.ts";
+import { metrics } from "./metrics.ts";
 import type { Route } from "./route.ts";
+import { runPrompt } from "./run.ts";
 import type { ServeContext } from "./serve_context.ts";
+
+const ALL = "/v1/conversations";
+const ONE = `${ALL}/{id}`;
 
 /** All that the server answers. */
 export const ROUTES: readonly Route<ServeContext>[] = [
+  { method: "POST", path: ALL, handle: openConversation },
+  { method: "GET", path: ALL, handle: listConversations },
+  { method: "GET", path: ONE, handle: showConversation },
+  { method: "DELETE", path: ONE, handle: removeConversation },
+  { method: "POST", path: `${ONE}/messages`, handle: sendMessage },
+  { method: "GET", path: `${ONE}/events`, handle: streamEvents },
+  { method: "POST", path: `${ONE}/answers`, handle: answerQuestion },
+  { method: "POST", path: `${ONE}/interrupt`, handle: interruptTurn },
+  { method: "POST", path: "/v1/run", handle: runPrompt },
   { method: "GET", path: "/healthz", isOpen: true, handle: health },
+  { method: "GET", path: "/metrics", handle: metrics },
 ];

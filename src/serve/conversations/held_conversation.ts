@@ -1,0 +1,156 @@
+import type { ShownTerminal } from "../../driver/child_terminal.ts";
+import { type OpenConversation, openConversation } from "../../library/open_conversation.ts";
+import type { OpenOptions } from "../../library/open_conversation.ts";
+import type { ContentBlock } from "../../wire/frame.ts";
+import { jsonLine } from "../../wire/json_text.ts";
+import {
+  advanceState,
+  type ConversationNews,
+  type ConversationState,
+  openedState,
+} from "./conversation_state.ts";
+import { EventLog } from "./event_log.ts";
+import type { Profile } from "./profile.ts";
+import { BusyError, NoSpaceError } from "./refusals.ts";
+
+/** Most messages that wait for their results. */
+const MOST_WAITING = 100;
+
+/** How a conversation is held. */
+export interface HeldOptions {
+  readonly id: string;
+  readonly profile: Profile;
+  /** What it is opened with. */
+  readonly open: OpenOptions;
+  /** Where its events are kept. */
+  readonly eventsPath: string;
+  /** The folder of its cassette, if it is recorded. */
+  readonly cassette?: string | undefined;
+}
+
+/** A conversation that is held for other programs, with all that has been said in it. */
+export class HeldConversation implements AsyncDisposable {
+  readonly id: string;
+  readonly profile: Profile;
+  /** When it was opened, in milliseconds since the epoch. */
+  readonly openedAt = Date.now();
+  /** The folder of its cassette, if it is recorded. */
+  readonly cassette: string | undefined;
+  /** Its frames, one an event. */
+  readonly log: EventLog;
+  readonly #conversation: OpenConversation;
+  readonly #over: Promise<void>;
+  #state = openedState(this.openedAt);
+  #terminal: ShownTerminal | undefined;
+
+  constructor({ id, profile, open, eventsPath, cassette }: HeldOptions) {
+    this.id = id;
+    this.profile = profile;
+    this.cassette = cassette;
+    this.log = new EventLog(eventsPath);
+    this.#conversation = openConversation({
+      ...open,
+      onTerminal: (terminal) => this.#terminal = terminal,
+      onReady: () => this.#note({ kind: "ready" }),
+      onWaiting: (about) => this.#note({ kind: "dialog", about }),
+    });
+    this.#over = this.#follow();
+  }
+
+  /** What is known of it. */
+  get state(): ConversationState {
+    return this.#state;
+  }
+
+  /** What can be seen of the terminal of the last Claude Code, if there was one. */
+  get terminal(): ShownTerminal | undefined {
+    return this.#terminal;
+  }
+
+  /** Whether nothing can be said any more. */
+  get isOver(): boolean {
+    return this.#state.end !== undefined;
+  }
+
+  /** Resolves when nothing can be said any more. */
+  get over(): Promise<void> {
+    return this.#over;
+  }
+
+  /**
+   * Sends a message.
+   *
+   * @param options.uuid an id of the caller's own; one that was sent before is not sent again
+   * @throws {CliError} when it cannot be sent, or when there is no room for what comes of it
+   */
+  async send(
+    content: string | readonly ContentBlock[],
+    { uuid, priority }: { readonly uuid: string; readonly priority: "now" | "later" },
+  ): Promise<void> {
+    const { problem } = this.log;
+    if (problem !== undefined) throw new NoSpaceError(problem);
+    if (this.#state.unanswered >= MOST_WAITING) {
+      throw new BusyError(
+        `Cannot send the message: ${MOST_WAITING} wait to be answered already`,
+        "Send it when one of them is answered",
+      );
+    }
+    const { result } = this.#conversation.send(content, { uuid, priority });
+    this.#note({ kind: "sent" });
+    const settled = () => this.#note({ kind: "settled" });
+    result.then(settled, settled);
+    // What is wrong with a message is known at once, and what comes of it is told by frames.
+    await Promise.race([result, Promise.resolve()]);
+  }
+
+  /** Stops the turn under way. */
+  async interrupt(): Promise<void> {
+    await this.#conversation.interrupt();
+  }
+
+  /**
+   * Answers what is asked.
+   *
+   * @returns false if nobody asks that (any more)
+   */
+  answer(requestId: string, response: unknown): boolean {
+    if (!this.#state.questions.some((each) => each.requestId === requestId)) return false;
+    this.#conversation.answer({ id: requestId, response });
+    this.#note({ kind: "answered", requestId });
+    return true;
+  }
+
+  /** Lets what was sent be answered, then ends it. */
+  async close(): Promise<void> {
+    await this.#conversation.close().catch(() => {});
+    await this.#over;
+  }
+
+  /** Ends it, whatever it does, and forgets what was said. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#conversation[Symbol.asyncDispose]();
+    await this.#over;
+    this.log[Symbol.dispose]();
+    if (this.cassette !== undefined) {
+      await Deno.remove(this.cassette, { recursive: true }).catch(() => {});
+    }
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      for await (const frame of this.#conversation) {
+        this.log.append(jsonLine(frame));
+        this.#note({ kind: "frame", frame });
+      }
+      const { exitCode } = await this.#conversation.close();
+      this.#note({ kind: "ended", exitCode });
+    } catch (error) {
+      this.#note({ kind: "failed", error });
+    }
+    this.log.end();
+  }
+
+  #note(news: ConversationNews): void {
+    this.#state = advanceState(this.#state, { at: Date.now(), ...news });
+  }
+}

@@ -1,0 +1,99 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { leftovers } from "../../leftovers.ts";
+import { StandIn } from "../../standin/stand_in.ts";
+import { eventsOf, serveHere } from "./serve_here.ts";
+
+Deno.test("a conversation over HTTP: messages, events, answers, what it is at, and its end", async () => {
+  const tool = { name: "Edit", input: { file_path: "a" }, result: "edited", asks: true };
+  await using claude = await StandIn.set({
+    turns: [
+      [{ text: "You said {prompt}" }],
+      [{ text: "I ask.", tools: [tool] }, { text: "Done with {prompt}" }],
+    ],
+  });
+  {
+    await using server = await serveHere(claude);
+    const path = await server.open();
+    const sent = await server.ask("POST", `${path}/messages`, { content: "one" });
+    assertEquals([sent.status, sent.body.last_event_id], [202, 0]);
+    const events = eventsOf(await server.request("GET", `${path}/events`));
+    const ids: string[] = [];
+    const until = async (type: string) => {
+      for (;;) {
+        const { value } = await events.next();
+        if (value?.id !== undefined) ids.push(value.id);
+        if (value === undefined || value.data.type === type) return value;
+      }
+    };
+    assertEquals((await until("result"))?.data.result, "You said one");
+    const idle = await server.ask("GET", path);
+    assertEquals([idle.body.state, idle.body.turns, idle.body.unanswered], ["idle", 1, 0]);
+    assertMatch(idle.body.session_id, /^[\da-f-]{36}$/u);
+
+    await server.ask("POST", `${path}/messages`, { content: [{ type: "text", text: "two" }] });
+    const question = await until("control_request");
+    const { body: waiting } = await server.ask("GET", path);
+    assertEquals([waiting.state, waiting.waiting], ["waiting", {
+      for: "permission",
+      cause: "Edit: a",
+      request_id: question?.data.request_id,
+      tool_name: "Edit",
+      input: { file_path: "a" },
+    }]);
+    const answer = { request_id: question?.data.request_id, behavior: "allow" };
+    assertEquals((await server.ask("POST", `${path}/answers`, answer)).status, 204);
+    assertEquals((await server.ask("POST", `${path}/answers`, answer)).status, 409);
+    const last = await until("result");
+    assertEquals(last?.data.result, "Done with two");
+    assertEquals(ids, ids.map((_, at) => `${at + 1}`));
+
+    // Another reader goes on where it stopped.
+    const again = eventsOf(
+      await server.request("GET", `${path}/events`, {
+        headers: { "last-event-id": `${Number(last?.id) - 1}` },
+      }),
+    );
+    assertEquals((await again.next()).value, last);
+    const metrics = await server.ask("GET", "/metrics");
+    assertMatch(metrics.body, /^claude_print_conversations\{state="idle"\} 1$/mu);
+    assertMatch(metrics.body, /^claude_print_turns_total 2$/mu);
+    assertEquals((await server.ask("DELETE", path)).status, 204);
+    assertEquals((await Array.fromAsync(again)).at(-1)?.event, "end");
+    assertEquals((await Array.fromAsync(events)).at(-1)?.event, "end");
+    assertEquals((await server.ask("GET", path)).status, 404);
+    assertEquals((await server.ask("GET", "/v1/conversations")).body, { conversations: [] });
+    assertEquals([...Deno.readDirSync(server.folder)].map(({ name }) => name), ["http.sock"]);
+    assertEquals(server.mistakes, []);
+  }
+  assertEquals(await leftovers(claude.home), []);
+});
+
+Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from running", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
+  await using server = await serveHere(claude);
+  const args = ["--claude-binary", claude.binary];
+  const line = { prompt: "hello", args, mine: 1 };
+  const { status, body } = await server.ask("POST", "/v1/run", line);
+  assertEquals([status, body.line, body.input, body.exit_code], [200, 1, line, 0]);
+  assertEquals([body.result.type, body.result.result], ["result", "You said hello"]);
+  for (
+    const [line, status, detail] of [
+      [{ prompt: "hello", args: [...args, "--modle"] }, 422, /unknown flag --modle/u],
+      [{ prompt: "", args }, 422, /prompt/u],
+      [{ args }, 422, /^Cannot read the line: it has no prompt$/u],
+    ] as const
+  ) {
+    const said = await server.ask("POST", "/v1/run", line);
+    assertEquals([said.status, said.headers.get("content-type")], [
+      status,
+      "application/problem+json",
+    ]);
+    assertMatch(said.body.detail, detail);
+    assert(said.body.suggestion !== undefined && said.body.exit_code === 2);
+  }
+  const gone = await server.ask("POST", `/v1/run?cwd=${claude.home.path}/gone`, line);
+  assertEquals([gone.status, gone.body.detail], [
+    422,
+    `Cannot work in ${claude.home.path}/gone: it does not exist`,
+  ]);
+});

@@ -1,0 +1,109 @@
+import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
+import { holdConversation } from "../../../src/library/hold_conversation.ts";
+import { Registry, type RegistryOptions } from "../../../src/serve/conversations/registry.ts";
+import { ROUTES } from "../../../src/serve/http/routes.ts";
+import { serveHttp } from "../../../src/serve/http/serve_http.ts";
+
+/** What a server said. */
+export interface Said {
+  readonly status: number;
+  readonly headers: Headers;
+  // deno-lint-ignore no-explicit-any -- a test looks at what it expects
+  readonly body: any;
+}
+
+/** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */
+export async function serveHere(
+  claude: { readonly binary: string; readonly home: ThrowawayHome },
+  options: Partial<RegistryOptions> = {},
+) {
+  const folder = await Deno.makeTempDir();
+  const socket = `${folder}/http.sock`;
+  const mistakes: unknown[] = [];
+  const registry = new Registry({
+    hold: holdConversation,
+    env: claude.home.env,
+    cwd: claude.home.project,
+    folder,
+    most: 4,
+    ...options,
+  });
+  const server = serveHttp({
+    at: { path: socket },
+    routes: ROUTES,
+    context: { version: "0.0.0", registry, startedAt: 0 },
+    onMistake: (error) => mistakes.push(error),
+  });
+  const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
+  const request = async (method: string, path: string, init: RequestInit = {}) =>
+    await fetch(`http://localhost${path}`, { method, client, ...init });
+  return {
+    folder,
+    socket,
+    registry,
+    mistakes,
+    request,
+    /** Asks, with a body as JSON. */
+    ask: async (method: string, path: string, body?: unknown): Promise<Said> => {
+      const answer = await request(
+        method,
+        path,
+        body === undefined ? {} : {
+          body: JSON.stringify(body),
+          headers: { "content-type": "application/json" },
+        },
+      );
+      const text = await answer.text();
+      const isJson = answer.headers.get("content-type")?.includes("json") ?? false;
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body: isJson ? JSON.parse(text) : text,
+      };
+    },
+    /** Opens a conversation, and gives its path. */
+    async open(profile: Readonly<Record<string, unknown>> = {}): Promise<string> {
+      const { status, body, headers } = await this.ask("POST", "/v1/conversations", {
+        profile: { args: ["--claude-binary", claude.binary], ...profile },
+      });
+      if (status !== 201) throw new Error(JSON.stringify(body));
+      return headers.get("location") ?? "";
+    },
+    async [Symbol.asyncDispose]() {
+      await registry[Symbol.asyncDispose]();
+      server.cut();
+      client.close();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** An event as it was sent. */
+export interface SentEvent {
+  readonly id: string | undefined;
+  readonly event: string;
+  // deno-lint-ignore no-explicit-any -- a test looks at what it expects
+  readonly data: any;
+}
+
+/** Reads server-sent events as a browser does. */
+export async function* eventsOf(answer: Response): AsyncGenerator<SentEvent> {
+  let rest = "";
+  const texts = (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream());
+  for await (const text of texts) {
+    const parts = (rest + text).split("\n\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const fields = new Map(
+        part.split("\n").map((line) => [line.split(": ")[0], line.replace(/^\w*: /u, "")]),
+      );
+      const data = fields.get("data");
+      if (data === undefined) continue;
+      yield {
+        id: fields.get("id"),
+        event: fields.get("event") ?? "message",
+        data: JSON.parse(data),
+      };
+    }
+  }
+}
