@@ -21,11 +21,7 @@ const MAX_SETTINGS = 16_000_000;
 
 /** Records one run as a cassette. */
 export interface RunRecorder {
-  /**
-   * Begins with a run that is about to be started.
-   *
-   * @throws {CliError} when the folder cannot be made
-   */
+  /** Begins with a run that is about to be started. */
   readonly begin: (prepared: PreparedRun) => void;
   /** Takes a line that the caller of a conversation wrote. */
   readonly said: (line: string) => void;
@@ -40,9 +36,9 @@ export interface RunRecorder {
 }
 
 /**
- * Takes the folder for the cassette of a run that is yet to be prepared.
+ * Takes the folder for the cassette of a run that is yet to be prepared: from then on no other run records there.
  *
- * @throws {CliError} when the folder holds something, or there is no place for it
+ * @throws {CliError} when the folder holds something, another run records there, or there is no place for it
  */
 export function recordRun(
   folder: string,
@@ -61,7 +57,6 @@ export function recordRun(
   let writer: CassetteWriter | undefined;
   return {
     begin: (prepared) => {
-      claimed.make();
       const redactor = createRedactor({
         env: { ...options.env, RUN_SECRET: prepared.sandbox.secret },
         args: [
@@ -71,7 +66,7 @@ export function recordRun(
         ],
       });
       const { os, arch } = Deno.build;
-      writer = writeCassette(folder, {
+      writer = writeCassette(claimed, {
         version: deno.version,
         platform: `${os}-${arch}`,
         forkedFrom: options.forkedFrom,
@@ -79,6 +74,7 @@ export function recordRun(
       const { taken } = writer;
       prepared.relay?.hide({
         redact: redactor.text,
+        openFrom: redactor.openFrom,
         taken: (secrets) => taken(API_FOLDER, secrets),
       });
       recording = createRecording({

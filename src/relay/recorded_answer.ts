@@ -35,9 +35,13 @@ export function recorderOf(
   { request, conversation }: Pick<Exchange, "request"> & {
     readonly conversation: string | undefined;
   },
-  { scrub, keep, end }: {
+  { scrub, keep, end, begin, follow }: {
     /** Takes secrets out. */
     readonly scrub: TextScrub;
+    /** Takes the exchange as it begins to be answered. */
+    readonly begin?: (exchange: Exchange) => void;
+    /** Takes each piece of the answer, with the secrets in it. */
+    readonly follow?: (chunk: Chunk) => void;
     readonly keep: (exchange: Exchange) => void;
     readonly end: () => void;
   },
@@ -46,20 +50,23 @@ export function recorderOf(
   const begun = performance.now();
   const chunks: Chunk[] = [];
   let head: Pick<Exchange["response"], "status" | "headers"> | undefined;
+  const known = { at, ...(conversation === undefined ? {} : { conversation }), request };
   return {
     onHead: ({ status, headers }) => {
       head = { status, headers: [...headers].filter(([name]) => !UNKEPT.includes(name)) };
+      begin?.({ ...known, response: { ...head, chunks: [], whole: false } });
     },
     onBytes: (bytes) => {
-      chunks.push({ ms: Math.round(performance.now() - begun), bytes: new Uint8Array(bytes) });
+      const ms = Math.round(performance.now() - begun);
+      const chunk = { ms, bytes: new Uint8Array(bytes) };
+      chunks.push(chunk);
+      follow?.(chunk);
     },
     onEnd: ({ whole }) => {
       // An upstream that said nothing has not answered.
       if (head !== undefined) {
         keep({
-          at,
-          ...(conversation === undefined ? {} : { conversation }),
-          request,
+          ...known,
           response: {
             ...head,
             chunks: scrubChunks(chunks, { isEvents: isEventStream(head.headers), scrub }),

@@ -19,6 +19,8 @@ import { type RelayFlag, relayVariables, type Upstream, upstreamOf } from "./pla
 /** Whoever knows secrets of a run. */
 export interface Hiding {
   readonly redact: (text: string) => string;
+  /** Where in a text something begins that may be a secret with what follows. */
+  readonly openFrom: (text: string) => number;
   /** Takes how many secrets were taken out of an exchange. */
   readonly taken: (secrets: number) => void;
 }
@@ -77,7 +79,7 @@ export function startApiRelay(
   const missing = apiCassette?.onMiss === "record"
     ? undo.use(recordingAnswer({ ...apiCassette, upstream: upstream.url, env: upstream.env }))
     : undefined;
-  const redact = createRedactor({ env: upstream.env }).text;
+  const { text: redact, openFrom } = createRedactor({ env: upstream.env });
   const answer = own?.answer ?? openApiCassette({
     folder: `${apiCassette?.folder}/api`,
     match: "normalized",
@@ -90,10 +92,11 @@ export function startApiRelay(
     tell,
   }).answer;
   const folder = folderToRecord(order);
-  let hiding: Hiding = { redact: (text) => text, taken: () => {} };
+  let hiding: Hiding = { redact: (text) => text, openFrom: () => Infinity, taken: () => {} };
   const kept = folder === undefined ? answer : recordExchanges(answer, {
     folder,
     redact: (text) => hiding.redact(redact(text)),
+    openFrom: (text) => Math.min(openFrom(text), hiding.openFrom(text)),
     taken: (secrets) => hiding.taken(secrets),
     tell,
   });

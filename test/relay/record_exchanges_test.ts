@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { createRedactor } from "../../src/redaction/redact.ts";
 import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
 import { recordExchanges } from "../../src/relay/record_exchanges.ts";
 import type { RelayedRequest } from "../../src/relay/relay.ts";
@@ -11,6 +12,12 @@ const asked: RelayedRequest = {
 };
 const redact = (text: string) => text.replaceAll("sk-secret", "[redacted]");
 
+/** Knows a word for a secret. */
+function createRedactorOf(secret: string) {
+  const { text, openFrom } = createRedactor({ env: { A_TOKEN: secret } });
+  return { redact: text, openFrom };
+}
+
 /** Asks several times, and says what was answered, what was told, and what is recorded. */
 async function recorded(folder: string) {
   let count = 0;
@@ -22,6 +29,7 @@ async function recorded(folder: string) {
     {
       folder,
       redact,
+      openFrom: () => Infinity,
       taken: (secrets) => void taken.push(secrets),
       tell: (line) => void told.push(line),
     },
@@ -53,6 +61,49 @@ Deno.test("what is recorded beside a run is asked anew each time, and kept in it
       ['{"key":"[redacted]"}', 200, "3: [redacted]", "s"],
     ],
   );
+  Deno.removeSync(home, { recursive: true });
+});
+
+Deno.test("of a stream of events there is at each moment what has come of it, as one that has broken off", async () => {
+  const home = Deno.makeTempDirSync();
+  const folder = `${home}/api`;
+  let stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start: (controller) => void (stream = controller),
+  });
+  const headers = { "content-type": "text/event-stream" };
+  const answer = recordExchanges(() => Promise.resolve(new Response(body, { headers })), {
+    folder,
+    ...createRedactorOf("swordfish-42"),
+    taken: () => {},
+    tell: (line) => assertEquals(line, ""),
+  });
+  const response = await answer(asked, new AbortController().signal);
+  const reader = response.body?.getReader();
+  const text = new TextDecoder();
+  const seen = () =>
+    [...readExchanges(folder)].map(({ exchange: { response: { chunks, whole } } }) => [
+      chunks.map(({ bytes }) => text.decode(bytes)).join(""),
+      whole,
+    ]);
+  const delta = (text: string) =>
+    `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`;
+  const [one, two, three] = [delta("Never say swordfi"), delta("sh-42"), delta(" again")];
+  const now = async (piece: string) => {
+    stream?.enqueue(new TextEncoder().encode(piece));
+    await reader?.read();
+    return seen();
+  };
+  assertEquals(seen(), [["", false]]);
+  assertEquals(await now("event: ping\nda"), [["event: ping\n", false]]);
+  assertEquals(await now(`ta: {}\n\n${one}`), [["event: ping\ndata: {}\n\n", false]]);
+  const all = `event: ping\ndata: {}\n\n${delta("Never say [redacted]")}${delta("")}${three}`;
+  await now(two);
+  assertEquals(await now(three), [[all, false]]);
+  stream?.close();
+  await reader?.read();
+  assertEquals(seen(), [[all, true]]);
+  assertEquals([...Deno.readDirSync(folder)].length, 1);
   Deno.removeSync(home, { recursive: true });
 });
 

@@ -29,6 +29,7 @@ Deno.test("a recorded run has what its API says, whoever says it, without any se
     using relay = startApiRelay({ ...order, ...more }, { settings: [], sessionId });
     relay.hide({
       redact: (text) => text.replaceAll("swordfish", "[redacted]"),
+      openFrom: () => Infinity,
       taken: (secrets) => void taken.push(secrets),
     });
     const address = `${relay.variables["ANTHROPIC_BASE_URL"]}/v1/messages`;

@@ -1,6 +1,6 @@
 import type { TapeEntry } from "../cassette.ts";
 import type { CastEvent, CastHeader } from "../cast.ts";
-import { createHeldQueue } from "./held_queue.ts";
+import { createHeldQueue } from "../../redaction/held_queue.ts";
 import { createHeldStreams } from "./held_streams.ts";
 import { streamedText } from "./streamed_text.ts";
 import {
@@ -9,7 +9,7 @@ import {
   REDACTED,
   redactPieces,
 } from "../../redaction/redact_pieces.ts";
-import { createStreamRedactor } from "./redact_stream.ts";
+import { createStreamRedactor } from "../../redaction/redact_stream.ts";
 import { openInTerminal, redactTerminal } from "./redact_terminal.ts";
 import { recordedInput } from "../recorded_input.ts";
 import { withoutResult } from "../replay/replay_cast.ts";

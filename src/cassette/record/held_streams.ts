@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
-import type { StreamPiece } from "./redact_stream.ts";
+import type { StreamPiece } from "../../redaction/redact_stream.ts";
 import { endedStream, startedCall, type StreamedText } from "./streamed_text.ts";
 
 /** Texts that come in pieces, several at a time: of answers, and of the output of shells. */

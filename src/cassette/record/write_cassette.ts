@@ -4,6 +4,7 @@ import { CASSETTE_FORMAT, type CassetteMeta, type ForkOrigin } from "../cassette
 import type { CassetteSink } from "./create_recording.ts";
 import { encodeEntry, encodeEvent, encodeHeader, encodeMeta } from "./encode_cassette.ts";
 import { REDACTED } from "../../redaction/redact_pieces.ts";
+import type { ClaimedFolder } from "./claim_folder.ts";
 
 /** Writes a cassette into a folder as it is recorded, readable by nobody but the user. */
 export interface CassetteWriter extends CassetteSink {
@@ -20,7 +21,7 @@ export interface CassetteWriter extends CassetteSink {
 }
 
 /**
- * Begins to write a cassette: what it is given is in its file before it returns, so that whatever ends this program leaves
+ * Begins to write a cassette into a folder that is taken for it: what it is given is in its file before it returns, so that whatever ends this program leaves
  * a cassette that is as long as the run was.
  *
  * What cannot be written is told at the end, and the run goes on without.
@@ -29,7 +30,7 @@ export interface CassetteWriter extends CassetteSink {
  * @param options.forkedFrom where the conversation comes from, if it goes on with a recorded one
  */
 export function writeCassette(
-  folder: string,
+  { path: folder, cast }: Pick<ClaimedFolder, "path" | "cast">,
   { version, platform, forkedFrom }: Pick<CassetteMeta, "platform"> & {
     readonly version: string;
     readonly forkedFrom?: ForkOrigin | undefined;
@@ -38,7 +39,7 @@ export function writeCassette(
   let isBegun = false;
   let meta: CassetteMeta | undefined;
   let failure: unknown;
-  const files = new Map<string, Deno.FsFile>();
+  const files = new Map([[CAST_FILE, cast]]);
   const attempt = (write: () => void) => {
     if (failure !== undefined) return;
     try {
@@ -77,10 +78,11 @@ export function writeCassette(
     begin: (header) => {
       isBegun = true;
       attempt(() => {
-        for (const name of [CAST_FILE, TAPE_FILE]) {
-          const path = `${folder}/${name}`;
-          files.set(name, Deno.openSync(path, { append: true, createNew: true, mode: 0o600 }));
-        }
+        const tape = `${folder}/${TAPE_FILE}`;
+        files.set(
+          TAPE_FILE,
+          Deno.openSync(tape, { append: true, createNew: true, mode: 0o600 }),
+        );
         saveMeta({
           format: CASSETTE_FORMAT,
           claude_print: version,
@@ -102,7 +104,7 @@ export function writeCassette(
     event: (event) => append(CAST_FILE, encodeEvent(event)),
     entry: (entry) => append(TAPE_FILE, encodeEntry(entry)),
     close: () => {
-      for (const file of files.values()) attempt(() => file.close());
+      for (const file of files.values()) file.close();
       if (failure === undefined) return;
       throw new CliError(`Cannot write the recording: ${(failure as Error).message}`, {
         suggestion: "Give --record a folder on a disk with room",

@@ -1,5 +1,5 @@
 import { createValueRedactor, redactPieces } from "../../redaction/redact_pieces.ts";
-import { createStreamRedactor, type StreamPiece } from "../record/redact_stream.ts";
+import { createStreamRedactor, type StreamPiece } from "../../redaction/redact_stream.ts";
 import { openInTerminal, redactTerminal } from "../record/redact_terminal.ts";
 import type { Redactor } from "../../redaction/redact.ts";
 import { blankText } from "../../redaction/traces/blank_text.ts";

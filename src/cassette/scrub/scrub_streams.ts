@@ -1,4 +1,4 @@
-import { createHeldQueue, type HeldQueue } from "../record/held_queue.ts";
+import { createHeldQueue, type HeldQueue } from "../../redaction/held_queue.ts";
 import { createHeldStreams } from "../record/held_streams.ts";
 import { streamedText } from "../record/streamed_text.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";

@@ -76,11 +76,15 @@ const exchangeShape = z.object({
 });
 
 /** An exchange as the text of a file, ended by a line feed. */
-export function encodeExchange(
+export function encodeExchange(exchange: Exchange): string {
+  return `${JSON.stringify(fileOf(exchange), null, 1)}\n`;
+}
+
+function fileOf(
   { at, conversation, scrubbed, request, response }: Exchange,
-): string {
+): z.infer<typeof exchangeShape> {
   const { method, path, body } = request;
-  const file: z.infer<typeof exchangeShape> = {
+  return {
     format: FORMAT,
     at: new Date(at).toISOString(),
     ...(conversation === undefined ? {} : { conversation }),
@@ -89,10 +93,13 @@ export function encodeExchange(
     response: {
       ...response,
       headers: response.headers.map(([name, value]) => [name, value]),
-      chunks: response.chunks.map(({ ms, bytes }) => ({ ms, body: pieceOf(bytes) })),
+      chunks: response.chunks.map(chunkOf),
     },
   };
-  return `${JSON.stringify(file, null, 1)}\n`;
+}
+
+function chunkOf({ ms, bytes }: Chunk): { readonly ms: number; readonly body: Content } {
+  return { ms, body: pieceOf(bytes) };
 }
 
 /**
@@ -102,7 +109,43 @@ export function encodeExchange(
  * @throws {CliError} for anything that is no exchange
  */
 export function parseExchange(text: string, path: string): Exchange {
-  const { at, conversation, scrubbed, request, response } = shaped(text, path);
+  return exchangeOf(jsonIn(text, path), path);
+}
+
+/**
+ * Reads a file of an exchange that was being written when its writer was killed: what there is of it, as one that has
+ * broken off.
+ *
+ * @param path names it in the error
+ * @returns nothing where not even its head is there
+ * @throws {CliError} for anything that is no such file
+ */
+export function parsePart(text: string, path: string): Exchange | undefined {
+  // A line that has no end yet is not whole.
+  const [head, ...chunks] = text.split("\n").slice(0, -1);
+  if (head === undefined) return undefined;
+  const value = jsonIn(head, path);
+  const { response } = (value ?? {}) as { readonly response?: object };
+  const lines = chunks.map((line) => jsonIn(line, path));
+  return exchangeOf(
+    { ...Object(value), response: { ...response, chunks: lines, whole: false } },
+    path,
+  );
+}
+
+/** The first line of such a file: all of the exchange but what is answered. */
+export function encodeHead(exchange: Exchange): string {
+  const { response: { status, headers }, ...file } = fileOf(exchange);
+  return `${JSON.stringify({ ...file, response: { status, headers } })}\n`;
+}
+
+/** A further line of it: a piece of the answer. */
+export function encodeChunk(chunk: Chunk): string {
+  return `${JSON.stringify(chunkOf(chunk))}\n`;
+}
+
+function exchangeOf(value: unknown, path: string): Exchange {
+  const { at, conversation, scrubbed, request, response } = shaped(value, path);
   const { method, path: asked, body } = request;
   const headers = new Headers();
   try {
@@ -124,13 +167,15 @@ export function parseExchange(text: string, path: string): Exchange {
   };
 }
 
-function shaped(text: string, path: string): z.infer<typeof exchangeShape> {
-  let value: unknown;
+function jsonIn(text: string, path: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw broken(path, { why: "it is no JSON", cause });
   }
+}
+
+function shaped(value: unknown, path: string): z.infer<typeof exchangeShape> {
   const { format } = (value ?? {}) as { readonly format?: unknown };
   if (typeof format === "number" && format > FORMAT) {
     throw broken(path, { why: `it has format ${format}, and this version knows ${FORMAT}` });

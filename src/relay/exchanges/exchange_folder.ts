@@ -1,7 +1,7 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
-import { encodeExchange, type Exchange, parseExchange } from "./exchange.ts";
+import { encodeExchange, type Exchange, parseExchange, parsePart } from "./exchange.ts";
 import { isLinked } from "./is_linked.ts";
 import { createPart } from "./part_file.ts";
 
@@ -14,11 +14,14 @@ export interface FiledExchange {
 /** The largest file of an exchange that is read, in bytes. */
 const MAX_FILE = 256 * 1024 * 1024;
 
-/** What the name of an exchange's file ends in; others are none of ours. */
+/** What the file of an exchange is called; others are none of ours. */
 const FILE = /^[\da-f]{16}-\d+\.json$/u;
+/** What that of one is called as long as it is under way. */
+const PART = /^[\da-f]{16}-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/u;
 
 /**
- * Reads all exchanges of a folder, one after the other, by their names; there are none where there is no folder.
+ * Reads all exchanges of a folder, one after the other, by their names; there are none where there is no folder. Of one
+ * whose writer was killed there is what had come of it, as one that has broken off.
  *
  * @throws {CliError} when one cannot be read: a broken file is no miss
  */
@@ -34,19 +37,34 @@ export function* readExchanges(folder: string): Generator<FiledExchange> {
     });
   }
   const recorded = names.filter((name) => FILE.test(name)).toSorted();
-  for (const path of [folder, ...recorded.map((name) => `${folder}/${name}`)]) {
+  const parts = names.filter((name) => PART.test(name)).toSorted();
+  for (const path of [folder, ...[...recorded, ...parts].map((name) => `${folder}/${name}`)]) {
     if (!leadsOut(path)) continue;
     throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
       suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
     });
   }
-  for (const name of recorded) yield { name, exchange: readListed(`${folder}/${name}`) };
+  const whole = new Set<string>();
+  for (const name of recorded) {
+    const exchange = readListed(`${folder}/${name}`, parseExchange);
+    if (parts.length > 0) whole.add(`${name.slice(0, KEY)} ${exchange.at}`);
+    yield { name, exchange };
+  }
+  for (const name of parts) {
+    const exchange = readListed(`${folder}/${name}`, parsePart);
+    // Its writer may have been killed once all of it was written.
+    const isLeft = exchange === undefined || whole.has(`${name.slice(0, KEY)} ${exchange.at}`);
+    if (!isLeft) yield { name, exchange };
+  }
 }
 
+/** How much of its key is in the name of an exchange's file. */
+const KEY = 16;
+
 /** Reads one that is there by its name, whatever that is. */
-function readListed(path: string): Exchange {
+function readListed<Read>(path: string, parse: (text: string, path: string) => Read): Read {
   try {
-    return readExchange(path);
+    return parse(textOf(path), path);
   } catch (cause) {
     const isUnfit = cause instanceof UnfitFileError;
     if (!isUnfit && !(cause instanceof Deno.errors.NotFound)) throw cause;
@@ -66,7 +84,14 @@ function readListed(path: string): Exchange {
  * @throws {Deno.errors.NotFound} when nothing is there
  */
 export function readExchange(path: string): Exchange {
-  return parseExchange(decoder.decode(readRegularFile(path, { limit: MAX_FILE })), path);
+  const text = textOf(path);
+  const exchange = path.endsWith(".part") ? parsePart(text, path) : parseExchange(text, path);
+  if (exchange === undefined) throw new Deno.errors.NotFound(`Nothing is in ${path}`);
+  return exchange;
+}
+
+function textOf(path: string): string {
+  return decoder.decode(readRegularFile(path, { limit: MAX_FILE }));
 }
 
 const decoder = new TextDecoder();
@@ -88,13 +113,18 @@ export function addExchange(
     const bytes = new TextEncoder().encode(encodeExchange(exchange));
     for (let at = 0; at < bytes.length;) at += part.file.writeSync(bytes.subarray(at));
     for (let number = 0;; number++) {
-      const name = `${key.slice(0, 16)}-${number}.json`;
+      const name = `${key.slice(0, KEY)}-${number}.json`;
       if (isLinked(part.path, `${folder}/${name}`)) return name;
     }
   } catch (cause) {
-    throw new CliError(`Cannot write the exchange: ${(cause as Error).message}`, {
-      suggestion: "Give it a folder of yours on a disk with room",
-      cause,
-    });
+    throw unwritten(cause);
   }
+}
+
+/** Why an exchange could not be written. */
+export function unwritten(cause: unknown): CliError {
+  return new CliError(`Cannot write the exchange: ${(cause as Error).message}`, {
+    suggestion: "Give it a folder of yours on a disk with room",
+    cause,
+  });
 }

@@ -18,7 +18,8 @@ export function placeExchange(
   },
 ): void {
   const begin = `${folder}/${key.slice(0, 16)}-`;
-  if (old.startsWith(begin)) {
+  // One that has broken off becomes like the others.
+  if (old.startsWith(begin) && old.endsWith(".json")) {
     Deno.renameSync(from, old);
     return;
   }

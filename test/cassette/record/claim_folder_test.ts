@@ -14,20 +14,33 @@ async function inTempFolder(test: (path: string) => void | Promise<void>): Promi
 Deno.test("claimFolder() makes a folder that is the user's alone", () =>
   inTempFolder((path) => {
     const folder = `${path}/run/`;
-    claimFolder(folder).make();
+    claimFolder(folder).cast.close();
     assertEquals((Deno.statSync(folder).mode ?? 0) & 0o777, 0o700);
   }));
 
-Deno.test("claimFolder() takes an empty folder, and gives up only one of its own", () =>
+Deno.test("claimFolder() takes an empty folder, and gives up only what it has made", () =>
   inTempFolder((path) => {
-    const own = claimFolder(`${path}/new`);
-    own.make();
-    own.giveUp();
+    claimFolder(`${path}/new`).giveUp();
+    claimFolder(path).giveUp();
     assertEquals([...Deno.readDirSync(path)], []);
-    const theirs = claimFolder(path);
-    theirs.make();
-    theirs.giveUp();
-    assertEquals(Deno.statSync(path).isDirectory, true);
+    const begun = claimFolder(`${path}/begun`);
+    Deno.writeTextFileSync(`${path}/begun/child.cast`, "theirs");
+    begun.giveUp();
+    assertEquals(Deno.readTextFileSync(`${path}/begun/child.cast`), "theirs");
+  }));
+
+Deno.test("claimFolder() gives a folder to one of those that come at once", () =>
+  inTempFolder((path) => {
+    const [one, other] = [`${path}/made`, `${path}/there`] as const;
+    Deno.mkdirSync(other);
+    for (const folder of [one, other]) {
+      const first = claimFolder(folder);
+      // As the second one finds it, who has seen an empty folder.
+      const { message } = assertThrows(() => claimFolder(folder), CliError);
+      assertEquals(message, `Cannot record in ${folder}: there is something in it`);
+      first.giveUp();
+      claimFolder(folder).giveUp();
+    }
   }));
 
 Deno.test("claimFolder() refuses a folder with something in it, a file, and a place that is not there", () =>

@@ -2,9 +2,12 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { CliError } from "../../../src/cli_error.ts";
 import {
+  encodeChunk,
   encodeExchange,
+  encodeHead,
   type Exchange,
   parseExchange,
+  parsePart,
 } from "../../../src/relay/exchanges/exchange.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -70,5 +73,27 @@ Deno.test("what is no exchange is an error that names the file and what is wrong
     const error = assertThrows(() => parseExchange(text, "api/x.json"), CliError);
     assertStringIncludes(error.message, "Cannot read the exchange api/x.json: ");
     assertStringIncludes(error.message, why);
+  }
+});
+
+Deno.test("an exchange that was under way is read as far as it was written, as one that has broken off", () => {
+  const exchange: Exchange = {
+    at: 1_700_000_000_000,
+    conversation: "s",
+    request: { method: "POST", path: "/v1/messages", body: new TextEncoder().encode("{}") },
+    response: { status: 200, headers: [["content-type", "a/b"]], chunks: [], whole: false },
+  };
+  const chunks = ["one", "two"].map((text, ms) => ({ ms, bytes: new TextEncoder().encode(text) }));
+  const [head, ...lines] = [encodeHead(exchange), ...chunks.map(encodeChunk)];
+  const read = (text: string) => parsePart(text, "part");
+  assertEquals(read(""), undefined);
+  assertEquals(read(`${head}`.slice(0, -1)), undefined);
+  assertEquals(read(`${head}`), exchange);
+  assertEquals(
+    read(`${head}${lines[0]}${lines[1]?.slice(0, -2)}`),
+    { ...exchange, response: { ...exchange.response, chunks: chunks.slice(0, 1) } },
+  );
+  for (const broken of ["{}\n", "[]\n", "null\n", "no\n", `${head}{}\n`, `${head}null\n`]) {
+    assertThrows(() => read(broken), CliError, "Cannot read the exchange part: ");
   }
 });

@@ -293,6 +293,17 @@ Deno.test("a folder that cannot be recorded in is refused before anything starts
   assertEquals(await claude.journal("start"), []);
 });
 
+Deno.test("of two runs that record in one folder at once one does, and the other starts nothing", async () => {
+  await using claude = await StandIn.set();
+  const args = ["--record", folderOf(claude), "hello"];
+  const runs = await Promise.all([claude.print(args), claude.print(args)]);
+  const [recorder, other] = runs.toSorted((a, b) => a.code - b.code);
+  assertEquals([recorder?.code, other?.code], [0, 2]);
+  assertStringIncludes(other?.stderr ?? "", `Cannot record in ${folderOf(claude)}: `);
+  assertEquals((await claude.journal("start")).length, 1);
+  await recorded(claude, recorder as ProgramOutput);
+});
+
 Deno.test("where nobody can listen to the API a run is recorded without it, and that is told", async () => {
   await using claude = await StandIn.set();
   const run = await claude.print(["--record", folderOf(claude), "hello"], {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createHeldQueue } from "../../../src/cassette/record/held_queue.ts";
+import { createHeldQueue } from "../../src/redaction/held_queue.ts";
 
 /** A piece that is known once it is settled. */
 function piece(redacted: string) {

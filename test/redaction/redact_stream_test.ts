@@ -1,12 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { redactPieces } from "../../../src/redaction/redact_pieces.ts";
-import {
-  createStreamRedactor,
-  type StreamPiece,
-} from "../../../src/cassette/record/redact_stream.ts";
-import { openInTerminal, redactTerminal } from "../../../src/cassette/record/redact_terminal.ts";
-import { createRedactor } from "../../../src/redaction/redact.ts";
+import { redactPieces } from "../../src/redaction/redact_pieces.ts";
+import { createStreamRedactor, type StreamPiece } from "../../src/redaction/redact_stream.ts";
+import { openInTerminal, redactTerminal } from "../../src/cassette/record/redact_terminal.ts";
+import { createRedactor } from "../../src/redaction/redact.ts";
 
 const { text: redact, openFrom } = createRedactor({ env: { DOOR_PASSWORD: "swordfish-42" } });
 const SECRETS = ["swordfish-42", "sk-ant-api03-0123456789abcdefghij"];

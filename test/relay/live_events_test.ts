@@ -1,0 +1,39 @@
+import { assert, assertEquals } from "@std/assert";
+import { createRedactor } from "../../src/redaction/redact.ts";
+import { secretScrub } from "../../src/redaction/secret_scrub.ts";
+import { scrubEventStream } from "../../src/relay/exchanges/scrub_event_stream.ts";
+import { createLiveEvents } from "../../src/relay/live_events.ts";
+
+const SECRET = "swordfish-42";
+const { text: redact, openFrom } = createRedactor({ env: { DOOR_PASSWORD: SECRET } });
+
+const delta = (index: number, type: string, text: string) =>
+  `event: content_block_delta\r\ndata: ${
+    JSON.stringify({ type: "content_block_delta", index, delta: { type: "d", [type]: text } })
+  }\r\n\r\n`;
+const STREAM = [
+  'event: message_start\ndata: {"type":"message_start","message":{"id":"swordfish-42"}}\n\n',
+  ": a comment\n\n",
+  delta(0, "thinking", "It is swor"),
+  delta(1, "partial_json", '{"door":"swordfish'),
+  delta(0, "thinking", "dfi"),
+  delta(0, "thinking", "sh-42, says ü"),
+  'data: {"type":"content_block_stop","index":0}\n\n',
+  delta(1, "partial_json", '-42"}'),
+  'data: {"type":"content_block_stop","index":1}\n\n',
+  "data: no JSON\n\n",
+].join("");
+
+for (const size of [1, 7, 64, 10_000]) {
+  Deno.test(`a stream of events in pieces of ${size} bytes is as it is without secrets, and never holds one`, () => {
+    let known = "";
+    const push = createLiveEvents({ redact, openFrom, take: (line) => known += line });
+    const bytes = new TextEncoder().encode(STREAM);
+    for (let at = 0; at < bytes.length; at += size) {
+      push(bytes.subarray(at, at + size));
+      assert(!known.includes("swor"), known);
+    }
+    const whole = scrubEventStream(STREAM, secretScrub(redact)).map(([, after]) => after);
+    assertEquals(known, whole.join(""));
+  });
+}
