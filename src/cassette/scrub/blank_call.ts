@@ -1,4 +1,8 @@
-import { createStreamRedactor, MOST_HELD, type StreamPiece } from "../record/redact_stream.ts";
+import {
+  createStreamRedactor,
+  MOST_HELD,
+  type StreamPiece,
+} from "../../redaction/redact_stream.ts";
 import { blankCallJson } from "../../redaction/traces/blank_call_input.ts";
 import { blankText } from "../../redaction/traces/blank_text.ts";
 import { cutAlike } from "../../redaction/traces/cut_alike.ts";
