@@ -84,6 +84,18 @@ async function main(argv: readonly string[]): Promise<number> {
         const { serve } = await import("./commands/serve.ts");
         return await serve();
       }
+      case "ps": {
+        const { ps } = await import("./commands/ps.ts");
+        return await ps(command);
+      }
+      case "attach": {
+        const { attach } = await import("./commands/attach.ts");
+        return await attach(command);
+      }
+      case "logs": {
+        const { logs } = await import("./commands/logs.ts");
+        return await logs(command);
+      }
       case "completion": {
         const { completion } = await import("./cli/help/completion.ts");
         print(Deno.stdout, completion(command.shell));

@@ -7,6 +7,9 @@ export const COMMAND_NAMES = [
   "relay",
   "drift",
   "serve",
+  "ps",
+  "attach",
+  "logs",
   "completion",
   "man",
 ] as const;
@@ -51,6 +54,12 @@ function flag(spelling: string, help: string, goesWith?: readonly string[]): Com
   return { name, placeholder, help, ...(goesWith === undefined ? {} : { goesWith }) };
 }
 
+const CONVERSATION: Operands = {
+  name: "the id of a conversation",
+  placeholder: "id",
+  least: 1,
+  most: 1,
+};
 const FOLDER: Operands = { name: "a folder", placeholder: "folder", least: 1, most: 1 };
 const CASSETTE: Operands = { ...FOLDER, name: "the folder of a cassette" };
 
@@ -157,6 +166,20 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--install", "Write systemd units that start it so"),
       flag("--uninstall", "Remove those units"),
     ],
+  },
+  ps: {
+    summary: "List the conversations that the server holds",
+    flags: [flag("--json", "One JSON object instead of a table")],
+  },
+  attach: {
+    summary: "Watch the screen of a conversation of the server's",
+    flags: [flag("--take-over", "Type in it too, until Ctrl-] hands it back")],
+    operands: { "": CONVERSATION },
+  },
+  logs: {
+    summary: "Print the frames of a conversation of the server's",
+    flags: [flag("--follow", "Go on until the conversation ends")],
+    operands: { "": CONVERSATION },
   },
   completion: {
     summary: "Print the completions of the command line for a shell",

@@ -109,6 +109,12 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       const action = unit === "--install" ? "install" : "uninstall";
       return { kind: "serve", unit: { action, flags } };
     }
+    case "ps":
+      return { kind: "ps", json };
+    case "attach":
+      return { kind: "attach", id: `${first}`, takesOver: switches.has("--take-over") };
+    case "logs":
+      return { kind: "logs", id: `${first}`, follows: switches.has("--follow") };
     case "completion":
       return { kind: "completion", shell: first as Shell };
     case "man":

@@ -154,5 +154,8 @@ export type ParsedArguments =
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }
   | { readonly kind: "drift"; readonly options: DriftOptions }
   | { readonly kind: "serve"; readonly unit?: ServeUnitOptions }
+  | { readonly kind: "ps"; readonly json: boolean }
+  | { readonly kind: "attach"; readonly id: string; readonly takesOver: boolean }
+  | { readonly kind: "logs"; readonly id: string; readonly follows: boolean }
   | { readonly kind: "completion"; readonly shell: Shell }
   | { readonly kind: "man" };

@@ -1,4 +1,4 @@
-import { closeFd, drainFd } from "../../ffi/descriptors/fd.ts";
+import { closeFd, drainFd, writeFd } from "../../ffi/descriptors/fd.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { type ExitStatus, openPidfd, waitFor } from "../../ffi/processes/process.ts";
 import { openPty, type WindowSize } from "../../ffi/terminal/pty.ts";
@@ -13,7 +13,7 @@ export interface TerminalRun {
 /** Runs a program as a person would: stdin, stdout and stderr are a terminal of this size. */
 export async function runInTerminal(
   [program = "", ...args]: readonly string[],
-  { size, cwd, env, meanwhile = () => Promise.resolve() }: {
+  { size, cwd, env, meanwhile = () => Promise.resolve(), type = () => undefined }: {
     readonly size: WindowSize;
     readonly cwd: string;
     readonly env: Readonly<Record<string, string>>;
@@ -21,6 +21,8 @@ export async function runInTerminal(
     readonly meanwhile?: (
       terminal: { readonly resize: (size: WindowSize) => void },
     ) => Promise<void>;
+    /** What is typed once it has shown something, each text once. */
+    readonly type?: (shown: string) => string | undefined;
   },
 ): Promise<TerminalRun> {
   using stack = new DisposableStack();
@@ -32,6 +34,7 @@ export async function runInTerminal(
   const buffer = new Uint8Array(65536);
   const decoder = new TextDecoder();
   let output = "";
+  let typed = "";
   const drain = () =>
     drainFd(pty.fd, {
       buffer,
@@ -42,6 +45,9 @@ export async function runInTerminal(
   while (exit === undefined) {
     await poller.wait([{ fd: pty.fd, read: true }, { fd: pidfd, read: true }], 1000);
     drain();
+    const text = type(output);
+    if (text !== undefined && text !== typed) writeFd(pty.fd, new TextEncoder().encode(text));
+    typed = text ?? typed;
     exit = waitFor(pid);
   }
   while (drain() === "more");

@@ -110,6 +110,35 @@ changed there is left as it is.`,
   0    it was told to stop, or the units are there
   2    it cannot listen, or another one of this user's is there`,
   },
+  ps: {
+    description: `Lists the conversations that "claude-print serve" holds for other programs: what
+each is at and for how long, its turns, what it has cost, and where it works.`,
+    closing: `Exit codes:
+  0    they are listed, or there is none
+  2    there is no server, or it does not answer`,
+  },
+  attach: {
+    description: `Shows the screen of a conversation that "claude-print serve" holds, as it is now
+and as it changes. Of its id as much will do as is its own; "claude-print ps"
+lists them. q, Ctrl-C or Ctrl-] leave it as it is. Without a terminal the
+screen is printed once.
+
+With --take-over what is typed goes to Claude Code, and messages of programs are
+refused meanwhile. Ctrl-] hands the conversation back, and so does the end of
+this command, whatever ends it.`,
+    closing: `Exit codes:
+  0    the screen was left
+  2    there is no such conversation, or the server does not answer`,
+  },
+  logs: {
+    description: `Prints what has happened in a conversation that "claude-print serve" holds: the
+frames of stream-json, one a line, from the first one. Of its id as much will do
+as is its own; "claude-print ps" lists them.`,
+    closing: `Exit codes:
+  0    all frames are printed
+  2    there is no such conversation, or the server does not answer
+  141  nobody reads them`,
+  },
   completion: {
     description: `Prints the completions of the command line for a shell.
 

@@ -57,7 +57,12 @@ function cut(line: string): string {
  * for it, so nothing is lost.
  */
 export function reportJson(value: unknown): string {
-  return JSON.stringify(value).replace(
+  return visibleJson(JSON.stringify(value));
+}
+
+/** JSON as `reportJson` gives it. */
+export function visibleJson(json: string): string {
+  return json.replace(
     UNSEEN,
     (character) =>
       Array.from(
