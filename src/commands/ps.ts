@@ -34,7 +34,7 @@ function table(conversations: readonly ToldConversation[], now: number): string 
 }
 
 function cells(
-  { id, state, since, waiting, turns, total_cost_usd: cost, profile }: ToldConversation,
+  { id, state, since, waiting, turns, total_cost_usd: cost, cwd }: ToldConversation,
   { length, now }: { readonly length: number; readonly now: number },
 ): readonly string[] {
   return [
@@ -43,7 +43,7 @@ function cells(
     durationInWords(Math.max(0, now - Date.parse(since))),
     `${turns}`,
     `$${cost.toFixed(4)}`,
-    profile.cwd ?? "",
+    cwd ?? "",
   ].map((text) => nameUnseen(text));
 }
 

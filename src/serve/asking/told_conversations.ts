@@ -10,7 +10,7 @@ const CONVERSATION = z.looseObject({
   turns: z.number(),
   total_cost_usd: z.number(),
   last_event_id: z.number(),
-  profile: z.looseObject({ cwd: z.optional(z.string()) }),
+  cwd: z.optional(z.string()),
 });
 
 const CONVERSATIONS = z.looseObject({ conversations: z.array(CONVERSATION) });

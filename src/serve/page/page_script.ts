@@ -39,7 +39,7 @@ const forHowLong = (since) => {
 
 const costOf = (cost) => typeof cost === "number" ? "$" + cost.toFixed(4) : "";
 
-const stateOf = ({ state, waiting_for: cause }) => cause ? state + ": " + cause : state;
+const stateOf = ({ state, waiting }) => waiting ? state + ": " + waiting.cause : state;
 
 const cell = (row, at, text) => {
   const cells = row.children;

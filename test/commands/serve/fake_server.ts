@@ -51,7 +51,7 @@ export function toldOf(
     turns: 2,
     total_cost_usd: 0.5,
     last_event_id: 2,
-    profile: { cwd: "/home/me" },
+    cwd: "/home/me",
     ...more,
   };
 }

@@ -4,7 +4,7 @@ import { fakeServer, toldOf } from "./fake_server.ts";
 Deno.test("ps lists conversations as a table and as JSON, and nothing in them drives a terminal", async () => {
   const conversations = [
     toldOf("aaaaaaaa-1", { state: "waiting", waiting: { for: "permission", cause: "Bash" } }),
-    toldOf("aaaaaaaa-2", { profile: { cwd: "/x\x1b[2J\u202e" } }),
+    toldOf("aaaaaaaa-2", { cwd: "/x\x1b[2J\u202e" }),
   ];
   await using server = await fakeServer((_, path) =>
     path === "/v1/conversations"

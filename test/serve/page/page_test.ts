@@ -12,7 +12,7 @@ function scene() {
   const conversations: Record<string, unknown>[] = [{
     id: HOSTILE,
     state: "waiting",
-    waiting_for: HOSTILE,
+    waiting: { for: "permission", cause: HOSTILE },
     since: new Date().toISOString(),
     turns: 3,
     total_cost_usd: 0.25,
