@@ -19,7 +19,7 @@ function loadedWith(path: string, loaded: Set<string> = new Set()): ReadonlySet<
 }
 
 Deno.test("what follows a child is loaded once it has been started", () => {
-  const first = loadedWith("src/commands/run/run.ts");
+  const first = loadedWith("src/commands/run/run_here.ts");
   assert(first.has("src/driver/start_child.ts"));
   const machines = /^src\/(?:frames|session\/machine|cassette|library|commands\/watch)\//u;
   assertEquals([...first].filter((path) => machines.test(path)), []);

@@ -36,6 +36,7 @@ export class Outlet implements Disposable {
   #queue = new WriteQueue();
   #end: OutletEnd | undefined;
   #disposed = false;
+  #held = false;
 
   /**
    * @param fd of this process
@@ -51,9 +52,9 @@ export class Outlet implements Disposable {
     else this.#write = writeFd;
   }
 
-  /** Bytes that have not been taken yet. */
+  /** Bytes that have not been taken yet, and could be. */
   get pending(): number {
-    return this.#queue.pending;
+    return this.#held ? 0 : this.#queue.pending;
   }
 
   /** Why it takes nothing any more; undefined as long as it does. */
@@ -68,9 +69,20 @@ export class Outlet implements Disposable {
     this.flush();
   }
 
+  /** Keeps everything, until it is released. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  /** Writes what has been kept, and from now on what comes. */
+  release(): void {
+    this.#held = false;
+    this.flush();
+  }
+
   /** Writes what has been kept, as far as it is taken now. */
   flush(): void {
-    if (this.#queue.pending === 0) return;
+    if (this.#held || this.#queue.pending === 0) return;
     try {
       if (this.#queue.flush(this.fd, this.#write) === "end") this.#finish("unread");
     } catch (error) {

@@ -192,6 +192,7 @@ export function requestOf(
     drainTimeoutMs: limit("--drain-timeout"),
     exitTimeoutMs: limit("--exit-timeout"),
     quiet: given("--quiet"),
+    cold: given("--cold"),
     show: given("--show"),
     ...present("maxTurns", maxTurns(last("--max-turns"))),
     ...present("jsonSchema", last("--json-schema") || undefined),

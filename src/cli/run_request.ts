@@ -87,6 +87,8 @@ export type RunRequest = {
   readonly exitTimeoutMs: number;
   /** Neither a live line nor warnings on stderr. */
   readonly quiet: boolean;
+  /** Whether no server is to carry it out. */
+  readonly cold: boolean;
   /** Whether the child's screen is mirrored to the terminal. */
   readonly show: boolean;
   /** Most requests to the model; absent for no limit. */

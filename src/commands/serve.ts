@@ -15,8 +15,10 @@ import { ROUTES } from "../serve/http/routes.ts";
 import { serveHttp } from "../serve/http/serve_http.ts";
 import { serverPlaces } from "../serve/places.ts";
 import { holdServerFolder } from "../serve/server_folder.ts";
+import { listenForRuns } from "../serve/runs/listen_for_runs.ts";
 import { print } from "./report/print.ts";
 import { reportError } from "./report/report_error.ts";
+import { performHanded } from "./run/perform_handed.ts";
 
 /** How many conversations and runs there may be at once. */
 const MOST = 32;
@@ -52,6 +54,13 @@ export async function serve(): Promise<number> {
   });
   undo.defer(server.cut);
   Deno.chmodSync(places.httpSocket, 0o600);
+  // Whatever run is beyond the limit of a file's size: it fails as on a full disk, and does not kill.
+  undo.use(listenToSignals(["SIGXFSZ"], () => {}));
+  const runs = undo.use(listenForRuns({
+    at: { path: places.runSocket },
+    perform: (run) => performHanded(run, { hold: holdConversation }),
+    onMistake: reportError,
+  }));
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
   let signals = 0;
@@ -61,7 +70,7 @@ export async function serve(): Promise<number> {
   }));
   print(Deno.stdout, `${places.httpSocket}\n`);
   await first.promise;
-  const drained = registry.drain().then(() => server.close());
+  const drained = Promise.all([registry.drain(), runs.close()]).then(() => server.close());
   await Promise.race([drained, second.promise]);
   return 0;
 }

@@ -1,4 +1,3 @@
-import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
@@ -8,7 +7,6 @@ import { Deadlines } from "./deadlines.ts";
 import { HeadlessTwin, type TwinPlan } from "./hands/headless_twin.ts";
 import { placeImage } from "./hands/place_image.ts";
 import { Rendezvous, type RendezvousOptions } from "./hands/rendezvous.ts";
-import { terminalSize } from "./hands/terminal_size.ts";
 import type { Caller, CallerInput } from "./sources/caller/caller.ts";
 import type { HookCall } from "./sources/hook_source.ts";
 import { McpBridge } from "./sources/mcp_bridge.ts";
@@ -20,6 +18,7 @@ import type { StreamSource } from "./sources/stream_source.ts";
 import { type HookNews, WrittenSource } from "./sources/written_source.ts";
 import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
+import { OWN_TERMINAL, type UserTerminal } from "./user_terminal.ts";
 import {
   advance,
   type ConversationEffect,
@@ -84,6 +83,8 @@ export interface RunSessionOptions {
   readonly output?: { readonly problemsOf: (value: unknown) => readonly OutputProblem[] };
   /** The signals that ask this run to stop. */
   readonly signals: StopSignals;
+  /** The terminal whose size the child's has; absent for this program's own, if the signals are its own. */
+  readonly terminal?: UserTerminal | undefined;
   /** What is written to meanwhile, without waiting: it is flushed whenever it takes what it owes. */
   readonly outlets?: readonly Outlet[];
   /** The child's debug log, if MCP servers are waited for. */
@@ -187,10 +188,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     resized = true;
     poller.wake();
   };
-  if (options.signals.areOurs) {
-    stack.use(listenToSignals(["SIGWINCH"], onResize));
+  const usersTerminal = options.terminal ?? (options.signals.areOurs ? OWN_TERMINAL : undefined);
+  if (usersTerminal !== undefined) {
+    stack.use(usersTerminal.listen(onResize));
     // The child has been there for a moment in which nobody listened.
-    const { rows, cols } = terminalSize();
+    const { rows, cols } = usersTerminal.size();
     resized = rows !== terminal.size.rows || cols !== terminal.size.cols;
   }
 
@@ -355,11 +357,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       ],
       isBehind ? 0 : isAwaited ? Math.min(waitMs, AWAITED_MS) : waitMs,
     );
+    if (options.signals.paused !== undefined) await options.signals.paused;
     const lateMs = elapsed() - Math.max(until, polledAt);
     if (lateMs > STOPPED_MS) give({ at: elapsed(), type: "suspended", ms: lateMs });
-    if (resized) {
+    if (resized && usersTerminal !== undefined) {
       resized = false;
-      give({ at: elapsed(), type: "resized", size: terminalSize() });
+      give({ at: elapsed(), type: "resized", size: usersTerminal.size() });
     }
     takeSignals();
     for (const outlet of owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();

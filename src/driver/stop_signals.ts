@@ -16,6 +16,7 @@ export class StopSignals implements Disposable {
   readonly #arrived: StopSignal[] = [];
   readonly #repeated = new Set<StopSignal>();
   readonly #listening: Disposable | undefined;
+  #pause: PromiseWithResolvers<void> | undefined;
 
   /** @param options.listen whether to take the signals of this process, which is so unless it is somebody else's */
   constructor({ listen = true }: { readonly listen?: boolean } = {}) {
@@ -38,6 +39,22 @@ export class StopSignals implements Disposable {
   /** The signals that have arrived since the last call, in order. */
   take(): readonly StopSignal[] {
     return this.#arrived.splice(0);
+  }
+
+  /** Where the run is another program's: has it stand still, as that does that was stopped. */
+  pause(): void {
+    this.#pause ??= Promise.withResolvers();
+  }
+
+  /** Has it go on. */
+  resume(): void {
+    this.#pause?.resolve();
+    this.#pause = undefined;
+  }
+
+  /** Resolves once it may go on; absent as long as it does. */
+  get paused(): Promise<void> | undefined {
+    return this.#pause?.promise;
   }
 
   [Symbol.dispose](): void {

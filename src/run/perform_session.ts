@@ -7,6 +7,7 @@ import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import { followLog } from "../driver/sources/follow_lines.ts";
 import { startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
+import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { PreparedRun } from "./prepare_run.ts";
@@ -16,6 +17,8 @@ import type { Frame } from "../wire/frame.ts";
 /** Who looks on while a child lives, and what else is attended to. */
 export interface SessionWatcher {
   readonly signals: StopSignals;
+  /** The terminal whose size the child's has; absent for this program's own, if the signals are its own. */
+  readonly terminal?: UserTerminal;
   /** What is written to meanwhile, to be flushed when it takes what it owes. */
   readonly outlets?: readonly Outlet[];
   /** Takes each frame as it happens; those of the end are left to be printed. */

@@ -19,6 +19,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     "--exit-timeout",
     "--timeout",
     "--quiet",
+    "--cold",
     "--show",
     "--wait-for-limit",
     "--inherit-hooks",

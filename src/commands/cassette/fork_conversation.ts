@@ -9,6 +9,7 @@ import type { ForkOrigin } from "../../cassette/cassette_meta.ts";
 import { Outlets } from "../report/outlets.ts";
 import { delivered } from "../report/delivered.ts";
 import { converseAloud } from "../run/converse_aloud.ts";
+import { ownInvocation } from "../run/invocation.ts";
 import { forkRequest } from "./fork_request.ts";
 import { promptLines } from "./prompt_lines.ts";
 import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
@@ -78,8 +79,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       verbose: request.verbose,
       write: (text) => outlets.print(text),
     }),
-    outlets,
-    signals,
+    invocation: ownInvocation({ outlets, signals }),
     fork: { history, from },
     onReport: ({ tickets = [], exitCode }) => {
       if (asked === undefined || !tickets.includes(asked)) return;

@@ -3,14 +3,14 @@ import { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import { LibcUnavailableError } from "../../../ffi/platform.ts";
 import { print, visible } from "./print.ts";
 
-const STDOUT = 1;
-const STDERR = 2;
+/** stdout and stderr of this program. */
+const OWN = { stdout: 1, stderr: 2 } as const;
 
 /** A stderr that nobody reads is told nothing more once it owes so many bytes. */
 const MOST_UNTOLD = 1024 * 1024;
 
 /**
- * stdout and stderr of this program, written to without ever waiting for who reads them, so that signals and limits
+ * stdout and stderr of this program, or of another one, written to without ever waiting for who reads them, so that signals and limits
  * go on. What is not read yet is kept: of stdout everything, which is no more than the run has said.
  *
  * Where both are one terminal, pipe or socket, one outlet serves both, and all stays in order.
@@ -20,13 +20,18 @@ export class Outlets implements Disposable {
   readonly stdout: Outlet | undefined;
   readonly stderr: Outlet | undefined;
 
-  constructor() {
+  /** The fd of stderr. */
+  readonly stderrFd: number;
+
+  /** @param fds of this process, which are its own unless they are somebody else's */
+  constructor({ stdout, stderr }: { readonly stdout: number; readonly stderr: number } = OWN) {
+    this.stderrFd = stderr;
     try {
-      this.stdout = new Outlet(STDOUT);
+      this.stdout = new Outlet(stdout);
       // Two files on one path are written to at places of their own.
-      const { kind, id } = fdStat(STDOUT);
-      const isOne = kind !== "file" && id === fdStat(STDERR).id;
-      this.stderr = isOne ? this.stdout : new Outlet(STDERR);
+      const { kind, id } = fdStat(stdout);
+      const isOne = kind !== "file" && id === fdStat(stderr).id;
+      this.stderr = isOne ? this.stdout : new Outlet(stderr);
     } catch (error) {
       if (!(error instanceof LibcUnavailableError)) throw error;
     }

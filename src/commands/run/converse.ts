@@ -1,12 +1,9 @@
 import type { RunRequest } from "../../cli/run_request.ts";
-import type { Outlets } from "../report/outlets.ts";
 import { converseAloud } from "./converse_aloud.ts";
+import type { Invocation } from "./invocation.ts";
 import { CallerSource } from "../../driver/sources/caller/caller_source.ts";
-import type { StopSignals } from "../../driver/stop_signals.ts";
+import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
-
-/** The fd on which the caller speaks. */
-const STDIN = 0;
 
 /**
  * A conversation on stdin and stdout, as `claude -p --input-format stream-json` holds it.
@@ -15,19 +12,20 @@ const STDIN = 0;
  */
 export async function converseOnStdin(
   request: RunRequest,
-  options: {
-    readonly write: (text: string) => void;
-    readonly outlets: Outlets;
-    readonly signals: StopSignals;
-  },
+  invocation: Invocation,
 ): Promise<number> {
+  const { outlets, stdin, isTerminal, handedOver } = invocation;
   // claude -p leaves a prompt on the command line out where messages come from a pipe or a file.
-  const first = Deno.stdin.isTerminal() ? request.promptArgument : undefined;
+  const first = isTerminal.stdin ? request.promptArgument : undefined;
+  const caller = new CallerSource(stdin, {
+    first: first === undefined ? [] : [{ type: "user", text: first, content: first }],
+  });
   return await converseAloud(request, {
-    ...options,
-    writer: createOutputWriter("stream-json", { verbose: true, write: options.write }),
-    caller: new CallerSource(STDIN, {
-      first: first === undefined ? [] : [{ type: "user", text: first, content: first }],
+    invocation,
+    writer: createOutputWriter("stream-json", {
+      verbose: true,
+      write: (text) => outlets.print(text),
     }),
+    caller: handedOver === undefined ? caller : new CommittedCaller(caller, handedOver),
   });
 }

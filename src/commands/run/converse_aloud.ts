@@ -1,22 +1,18 @@
 import type { RunRequest } from "../../cli/run_request.ts";
-import type { Outlets } from "../report/outlets.ts";
 import { tellProblem } from "../report/report_error.ts";
+import type { Invocation } from "./invocation.ts";
 import { createTracer } from "./tracer.ts";
 import type { Caller } from "../../driver/sources/caller/caller.ts";
-import type { StopSignals } from "../../driver/stop_signals.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
 import type { TurnReport } from "../../run/converse.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { callerEnvironment } from "../../sandbox/environment.ts";
 import type { OutputWriter } from "../../wire/output_writer.ts";
 
 /** Who speaks in a conversation, and where what is said is printed. */
 export interface AloudOptions extends Pick<HoldOptions, "fork"> {
   readonly caller: Caller;
   readonly writer: OutputWriter;
-  readonly outlets: Outlets;
-  readonly signals: StopSignals;
+  readonly invocation: Invocation;
   /** Takes what became of each turn, after it has been told. */
   readonly onReport?: (report: TurnReport) => void;
 }
@@ -27,21 +23,27 @@ export interface AloudOptions extends Pick<HoldOptions, "fork"> {
  * @returns the exit code
  */
 export async function converseAloud(request: RunRequest, options: AloudOptions): Promise<number> {
-  const { caller, writer, outlets, signals, onReport, fork } = options;
+  const { caller, writer, invocation, onReport, fork } = options;
+  const { outlets, signals, handedOver } = invocation;
   const crash = Promise.withResolvers<never>();
   const warn = (text: string) => outlets.tell(`claude-print: Warning: ${text}\n`);
-  using teardown = new Teardown({ warn, onCrash: crash.reject });
-  const env = callerEnvironment();
+  using teardown = new Teardown({
+    warn,
+    ...(handedOver === undefined ? { onCrash: crash.reject } : {}),
+  });
   const told: Promise<void>[] = [];
+  const hold = handedOver?.hold ?? holdConversation;
   const holding = async () => {
+    const env = invocation.env();
     const tracer = await createTracer(request, { env, tell: (text) => outlets.tell(text) });
-    return await holdConversation(request, {
+    return await hold(request, {
       env,
-      cwd: currentFolder(),
+      cwd: invocation.cwd(),
       teardown,
       caller,
       ...(fork === undefined ? {} : { fork }),
       signals,
+      ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
       outlets: outlets.all,
       emit: writer.frame,
       onReport: async (report) => {

@@ -1,14 +1,8 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
-import { readPrompt } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
-import { delivered } from "../report/delivered.ts";
-import { denoPromptIo } from "./deno_prompt_io.ts";
+import { serverNearby } from "../../serve/client/server_nearby.ts";
 import { Outlets } from "../report/outlets.ts";
-import { runPrompt } from "./run_prompt.ts";
-
-/** When this program began, as `performance.now()` tells time. */
-const START_OF_PROGRAM = 0;
 
 /**
  * The run that a command line asks for: one prompt, or with `--jsonl` a list of them.
@@ -29,37 +23,16 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     return await runList(request, { argv, outlets });
   }
   using signals = new StopSignals();
-  const { stdout } = outlets;
-  if (stdout !== undefined) {
-    // Without a reader there is no reason to go on; what is printed last ends no run any more. On a full disk there is:
-    // the transcript comes home.
-    stdout.onEnd = () => {
-      if (stdout.end === "unread") signals.raise("SIGPIPE");
-    };
+  const places = goesCold(request) ? undefined : serverNearby();
+  if (places === undefined) {
+    const { runHere } = await import("./run_here.ts");
+    return await runHere(request, { outlets, signals });
   }
-  if (request.inputFormat === "stream-json") {
-    const { converseOnStdin } = await import("./converse.ts");
-    const exitCode = await converseOnStdin(request, {
-      write: (text) => outlets.print(text),
-      outlets,
-      signals,
-    });
-    return await delivered(exitCode, {
-      outlets,
-      until: performance.now() + request.timeoutMs,
-      signals,
-    });
-  }
-  const exitCode = await runPrompt(request, {
-    readPrompt: (io) => readPrompt(request, denoPromptIo(io)),
-    write: (text) => outlets.print(text),
-    outlets,
-    signals,
-    startedAt: START_OF_PROGRAM,
-  });
-  return await delivered(exitCode, {
-    outlets,
-    until: START_OF_PROGRAM + request.timeoutMs,
-    signals,
-  });
+  const { runThere } = await import("./run_there.ts");
+  return await runThere(request, { argv, outlets, signals, places });
+}
+
+/** Whether a run is to be carried out here, or can be nowhere else: whoever mirrors a screen owns the terminal. */
+function goesCold({ cold, show }: RunRequest): boolean {
+  return cold || show || Deno.env.get("CLAUDE_PRINT_SERVE") === "off";
 }

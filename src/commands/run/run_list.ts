@@ -7,6 +7,7 @@ import type { RunRequest } from "../../cli/run_request.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import { delivered } from "../report/delivered.ts";
 import { gravestExitCode, type LineReport, lineReport, printedLine } from "./line_report.ts";
+import { ownInvocation } from "./invocation.ts";
 import { listLines } from "./list_lines.ts";
 import type { Outlets } from "../report/outlets.ts";
 import { runPrompt } from "./run_prompt.ts";
@@ -82,9 +83,7 @@ async function runLine(
     write: (text) => {
       output += text;
     },
-    outlets,
-    signals,
-    startedAt,
+    invocation: { ...ownInvocation({ outlets, signals }), startedAt },
     label: `line ${number}: `,
   });
   return lineReport({ input, output, exitCode });

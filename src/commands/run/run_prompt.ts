@@ -1,19 +1,16 @@
 import type { PromptIo } from "../../cli/prompt_source.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
-import type { Outlets } from "../report/outlets.ts";
 import { tellProblem } from "../report/report_error.ts";
+import type { Invocation } from "./invocation.ts";
 import { createTracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
-import type { StopSignals } from "../../driver/stop_signals.ts";
 import { checkDelivery } from "../../run/facts/check_delivery.ts";
-import { currentFolder } from "../../run/facts/current_folder.ts";
 import { inTime } from "../../run/in_time.ts";
 import { performRun } from "../../run/perform_run.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import { earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import { Teardown } from "../../run/teardown.ts";
-import { callerEnvironment } from "../../sandbox/environment.ts";
 import { createOutputWriter, type OutputWriter } from "../../wire/output_writer.ts";
 
 /** What a run needs beside its request. */
@@ -22,11 +19,7 @@ export interface PromptRunOptions {
   readonly readPrompt: (io: Pick<PromptIo, "inTime" | "warn">) => Promise<string>;
   /** Takes a part of the output. */
   readonly write: (text: string) => void;
-  /** What is flushed as long as the run waits, and where its failures and warnings are told. */
-  readonly outlets: Outlets;
-  readonly signals: StopSignals;
-  /** When the run began, as `performance.now()` tells time: `--timeout` counts from there. */
-  readonly startedAt: number;
+  readonly invocation: Invocation;
   /** What stands before each line that tells a failure or a warning on stderr. */
   readonly label?: string;
 }
@@ -42,13 +35,13 @@ const REMARKED =
  * @returns the exit code
  */
 export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
-  const { outlets, label } = options;
+  const { label, invocation: { outlets, isTerminal, handedOver } } = options;
   const crash = Promise.withResolvers<never>();
   const warn = (text: string) => {
     outlets.tell(`claude-print: ${label ?? ""}Warning: ${text}\n`);
   };
   const onRemark = () => {
-    if (!request.quiet && !Deno.stdout.isTerminal()) warn(REMARKED);
+    if (!request.quiet && !isTerminal.stdout) warn(REMARKED);
   };
   const writer = createOutputWriter(request.outputFormat, {
     verbose: request.verbose,
@@ -56,7 +49,10 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     ...(request.streamText ? { stream: { onRemark } } : {}),
   });
   // With --quiet too: nothing else tells what was lost, or where a kept folder is.
-  using teardown = new Teardown({ warn, onCrash: crash.reject });
+  using teardown = new Teardown({
+    warn,
+    ...(handedOver === undefined ? { onCrash: crash.reject } : {}),
+  });
   try {
     const running = carryOut(request, {
       ...options,
@@ -84,18 +80,19 @@ async function carryOut(
     readonly teardown: Teardown;
   },
 ): Promise<number> {
-  const { writer, warn, teardown, outlets, signals, startedAt, label = "" } = options;
-  const env = callerEnvironment();
+  const { writer, warn, teardown, invocation, label = "" } = options;
+  const { outlets, signals, startedAt, handedOver } = invocation;
+  const env = invocation.env();
   const { trace, loadRedactor, ...tracer } = await createTracer(request, {
     env,
     tell: (text) => outlets.tell(text),
   });
-  const cwd = currentFolder();
+  const cwd = invocation.cwd();
   const recorder = request.record === undefined
     ? undefined
     : (await import("../../library/record_run.ts")).recordRun(request.record, { env, request });
   if (recorder !== undefined) teardown.keep(recorder.save);
-  using watcher = await watcherOf(request, { env, cwd });
+  using watcher = await watcherOf(request, { ...invocation, env, cwd });
   const prompt = await options.readPrompt({
     inTime: (wait, what) =>
       inTime(wait, { what, startedAt, timeoutMs: request.timeoutMs, signals }),
@@ -109,6 +106,7 @@ async function carryOut(
     prompt,
     cwd,
     env,
+    ...(handedOver === undefined ? {} : { terminalSize: handedOver.terminal.size() }),
     startedAt,
     limitsTold: request.outputFormat !== "text",
     answerAlone: request.outputFormat === "text",
@@ -123,8 +121,10 @@ async function carryOut(
     if (needsChild(prepared.gated)) recorder?.begin(prepared);
     for (const warning of earlyWarnings(prepared)) warn(warning);
     tracer.prepared(prepared);
+    await handedOver?.commit();
     return await performRun(prepared, {
       signals,
+      ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
       outlets: outlets.all,
       emit: writer.frame,
       onInput: (input) => {
@@ -170,10 +170,13 @@ async function carryOut(
 /** Who looks on, which can only be somebody at a terminal; scripts do not even load it. */
 async function watcherOf(
   request: RunRequest,
-  surroundings: Pick<WatchOptions, "env" | "cwd">,
+  { outlets, handedOver, ...surroundings }:
+    & Pick<WatchOptions, "env" | "cwd">
+    & Pick<Invocation, "outlets" | "isTerminal" | "handedOver">,
 ): Promise<RunWatcher | undefined> {
-  const isTerminal = { stdout: Deno.stdout.isTerminal(), stderr: Deno.stderr.isTerminal() };
+  const { isTerminal } = surroundings;
   if (!request.show && !isTerminal.stderr) return undefined;
   const { watchRun } = await import("../watch/watch_run.ts");
-  return await watchRun(request, { ...surroundings, isTerminal });
+  const { pid = "self" } = handedOver ?? {};
+  return await watchRun(request, { ...surroundings, stderr: outlets.stderrFd, pid });
 }

@@ -86,9 +86,9 @@ export class LiveLine implements Disposable {
  * True without a controlling terminal, where there is no shell to be in the way of (proc_pid_stat(5): `pgrp` and
  * `tpgid`).
  */
-export function isInForeground(): boolean {
+export function isInForeground(pid: number | "self" = "self"): boolean {
   try {
-    const stat = new TextDecoder().decode(readProcFile("/proc/self/stat"));
+    const stat = new TextDecoder().decode(readProcFile(`/proc/${pid}/stat`));
     // The command's name in parentheses may hold anything; the rest follows its last parenthesis.
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return foreground === "-1" || foreground === group;

@@ -16,8 +16,12 @@ export interface WatchOptions {
   readonly cwd: string;
   /** Whether stdout and stderr are terminals. */
   readonly isTerminal: { readonly stdout: boolean; readonly stderr: boolean };
+  /** The fd of stderr, and the process that it is of; absent for those of this program. */
+  readonly stderr?: number;
+  readonly pid?: number | "self";
 }
 
+/** The fd of this program's stderr. */
 const STDERR = 2;
 /** A run that is over by then needs no line, and a child that starts needs every core. */
 const LIVE_LINE_AFTER_MS = 500;
@@ -90,7 +94,7 @@ async function mirror(): Promise<RunWatcher> {
 }
 
 /** A live line that is loaded when it is time to draw it. */
-function liveLine({ env, cwd }: WatchOptions): RunWatcher {
+function liveLine({ env, cwd, stderr = STDERR, pid = "self" }: WatchOptions): RunWatcher {
   const stack = new DisposableStack();
   const early: Input[] = [];
   let startedAt = performance.now();
@@ -104,10 +108,10 @@ function liveLine({ env, cwd }: WatchOptions): RunWatcher {
     if (stack.disposed) return;
     line = stack.use(
       new LiveLine({
-        output: stack.use(new Outlet(STDERR)),
+        output: stack.use(new Outlet(stderr)),
         elapsedMs: () => performance.now() - startedAt,
-        columns: () => windowSize(STDERR)?.cols ?? 80,
-        isOurs: isInForeground,
+        columns: () => windowSize(stderr)?.cols ?? 80,
+        isOurs: () => isInForeground(pid),
         color: !env["NO_COLOR"],
         cwd,
       }),

@@ -4,8 +4,11 @@ import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 /**
  * The size of the user's terminal, whichever of the standard streams it is, as far as it can be drawn; without one a
  * roomy default.
+ *
+ * @param streams the fds of stdin, stdout and stderr
  */
-export function terminalSize(): WindowSize {
-  const { rows, cols } = windowSize(2) ?? windowSize(1) ?? windowSize(0) ?? DEFAULT_WINDOW_SIZE;
+export function terminalSize(streams: readonly number[] = [0, 1, 2]): WindowSize {
+  const sizes = streams.toReversed().map(windowSize);
+  const { rows, cols } = sizes.find((size) => size !== undefined) ?? DEFAULT_WINDOW_SIZE;
   return { rows: Math.min(rows, LARGEST_SIDE), cols: Math.min(cols, LARGEST_SIDE) };
 }

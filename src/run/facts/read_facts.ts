@@ -150,7 +150,7 @@ export async function readFacts(
       userDir: userConfig.dir,
       readsProject: sources.has("project"),
     }),
-    terminalSize: terminalSize(),
+    terminalSize: order.terminalSize ?? terminalSize(),
     timeLeftMs: Math.max(0, Math.round(startedAt + order.timeoutMs - performance.now())),
     freshId: crypto.randomUUID(),
     seed: crypto.randomUUID(),

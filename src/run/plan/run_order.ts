@@ -1,3 +1,4 @@
+import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { FramesOptions } from "../../frames/telling/frames_state.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
@@ -78,6 +79,8 @@ export interface RunOrder extends Limits {
   readonly env: Environment;
   /** The working directory. */
   readonly cwd: string;
+  /** The size of the user's terminal; absent for that of this program's. */
+  readonly terminalSize?: WindowSize;
   /** When the run began, as `performance.now()` tells time: its limit counts from there; absent for now. */
   readonly startedAt?: number;
   readonly claudeBinary?: string;

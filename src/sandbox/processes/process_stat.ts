@@ -10,6 +10,8 @@ export interface ProcessStat {
   /** Process group and session, each named by the pid of the process that leads or led it. */
   readonly group: number;
   readonly session: number;
+  /** Whether it is stopped, and does nothing until it is told to go on. */
+  readonly stopped: boolean;
   /** Whether it has ended and only waits for its parent to ask. */
   readonly ended: boolean;
 }
@@ -32,6 +34,7 @@ export function readProcessStat(pid: number | "self"): ProcessStat | undefined {
     parent: Number(parent),
     group: Number(group),
     session: Number(session),
+    stopped: "Tt".includes(state),
     ended: "ZX".includes(state),
   };
 }

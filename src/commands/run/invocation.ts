@@ -1,0 +1,69 @@
+import type { StopSignals } from "../../driver/stop_signals.ts";
+import type { UserTerminal } from "../../driver/user_terminal.ts";
+import type { holdConversation } from "../../library/hold_conversation.ts";
+import { currentFolder } from "../../run/facts/current_folder.ts";
+import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
+import type { Outlets } from "../report/outlets.ts";
+
+/** What a run has of whoever started it: this program's own, or what another one has handed over. */
+export interface Invocation {
+  readonly env: () => Environment;
+  /**
+   * The working directory.
+   *
+   * @throws {CliError} when there is none to work in
+   */
+  readonly cwd: () => string;
+  /** Where the run is printed, and what is to be told of it is told. */
+  readonly outlets: Outlets;
+  readonly signals: StopSignals;
+  /** The fd on which a caller speaks. */
+  readonly stdin: number;
+  /** Which of the standard streams are terminals. */
+  readonly isTerminal: {
+    readonly stdin: boolean;
+    readonly stdout: boolean;
+    readonly stderr: boolean;
+  };
+  /** When it began, as `performance.now()` tells time: `--timeout` counts from there. */
+  readonly startedAt: number;
+  /** What was handed over; absent for a run of this program's own, whose every mistake is the end of the program. */
+  readonly handedOver?: HandedOver;
+}
+
+/** How a run is carried out that another program has handed over. */
+export interface HandedOver {
+  readonly terminal: UserTerminal;
+  readonly hold: typeof holdConversation;
+  /**
+   * To be awaited before anything is printed or reaches Claude Code: from then on the other program does not carry it out
+   * itself any more.
+   *
+   * @throws when it does so already, or is gone
+   */
+  readonly commit: () => Promise<void>;
+  /** The process of the other program. */
+  readonly pid: number;
+}
+
+/** When this program began, as `performance.now()` tells time. */
+const START_OF_PROGRAM = 0;
+
+/** The run that this program was started for. */
+export function ownInvocation(
+  { outlets, signals }: Pick<Invocation, "outlets" | "signals">,
+): Invocation {
+  return {
+    env: callerEnvironment,
+    cwd: currentFolder,
+    outlets,
+    signals,
+    stdin: 0,
+    isTerminal: {
+      stdin: Deno.stdin.isTerminal(),
+      stdout: Deno.stdout.isTerminal(),
+      stderr: Deno.stderr.isTerminal(),
+    },
+    startedAt: START_OF_PROGRAM,
+  };
+}

@@ -1,0 +1,58 @@
+import { fdStat } from "../../../ffi/descriptors/fd.ts";
+import { parseArguments } from "../../cli/parse_arguments.ts";
+import type { holdConversation } from "../../library/hold_conversation.ts";
+import { GoneError, type HandedRun } from "../../serve/runs/handed_run.ts";
+import { Outlets } from "../report/outlets.ts";
+import { reportError } from "../report/report_error.ts";
+import type { Invocation } from "./invocation.ts";
+import { performRequest } from "./perform_request.ts";
+
+/**
+ * Carries out a run that another process has handed over, as that would do it itself.
+ *
+ * @param options.hold holds conversations
+ * @returns its exit code
+ * @throws {GoneError} when nobody waits for it any more, and nothing has been done
+ */
+export async function performHanded(
+  run: HandedRun,
+  { hold }: { readonly hold: typeof holdConversation },
+): Promise<number> {
+  const { argv, env, cwd, prompt, streams, startedAt, signals, terminal, pid } = run;
+  const [stdin, stdout, stderr] = streams;
+  const isTerminal = (fd: number) => fdStat(fd).kind === "terminal";
+  using outlets = new Outlets({ stdout, stderr });
+  for (const outlet of outlets.all) outlet.hold();
+  const commit = async () => {
+    await run.commit();
+    for (const outlet of outlets.all) outlet.release();
+  };
+  const invocation: Invocation = {
+    env: () => env,
+    cwd: () => cwd,
+    outlets,
+    signals,
+    stdin,
+    isTerminal: {
+      stdin: isTerminal(stdin),
+      stdout: isTerminal(stdout),
+      stderr: isTerminal(stderr),
+    },
+    startedAt,
+    handedOver: { hold, commit, terminal, pid },
+  };
+  try {
+    const command = await parseArguments(argv);
+    if (command.kind !== "run") throw new Error(`A ${command.kind} was handed over for a run`);
+    const { request } = command;
+    // Whoever looks on sees each step when it is taken.
+    if (request.trace || request.debugToStderr) await commit();
+    return await performRequest(request, invocation, {
+      readPrompt: () => Promise.resolve(prompt ?? ""),
+    });
+  } catch (error) {
+    if (error instanceof GoneError) throw error;
+    await commit();
+    return reportError(error, { tell: (text) => outlets.tell(text) });
+  }
+}

@@ -1,0 +1,33 @@
+import type { StopSignals } from "../../driver/stop_signals.ts";
+import type { UserTerminal } from "../../driver/user_terminal.ts";
+import type { RunMessage } from "./client_message.ts";
+
+/** A run that another process of this program has handed over. */
+export interface HandedRun extends Omit<RunMessage, "type" | "began"> {
+  /** When it was started, as `performance.now()` tells time here. */
+  readonly startedAt: number;
+  /** Its stdin, stdout and stderr, as fds of this process, which are closed once the run is over. */
+  readonly streams: readonly [stdin: number, stdout: number, stderr: number];
+  /** The process that has handed it over. */
+  readonly pid: number;
+  /** What it has been told by signals; that nobody waits for it any more is a SIGPIPE. */
+  readonly signals: StopSignals;
+  /** Its terminal. */
+  readonly terminal: UserTerminal;
+  /**
+   * To be awaited before anything is done that somebody could see: from then on the other process does not carry the run
+   * out itself any more.
+   *
+   * @throws {GoneError} when it does so already, or is gone
+   */
+  readonly commit: () => Promise<void>;
+}
+
+/** Whoever has handed a run over does not wait for it any more. */
+export class GoneError extends Error {
+  override readonly name = "GoneError";
+
+  constructor() {
+    super("Nobody waits for the run any more");
+  }
+}

@@ -1,0 +1,152 @@
+import { closeFd } from "../../../ffi/descriptors/fd.ts";
+import { Poller } from "../../../ffi/descriptors/poll.ts";
+import { peerOf } from "../../../ffi/descriptors/unix_socket.ts";
+import { terminalSize } from "../../driver/hands/terminal_size.ts";
+import { StopSignals } from "../../driver/stop_signals.ts";
+import { LineChannel } from "../line_channel.ts";
+import type { ServerMessage } from "../server_message.ts";
+import { type ClientMessage, parseClientMessage, type RunMessage } from "./client_message.ts";
+import { GoneError, type HandedRun } from "./handed_run.ts";
+
+/** How runs that are handed over are carried out. */
+export interface RunService {
+  /** What the program says of itself, which its clients must say too. */
+  readonly program: string;
+  /** Why no run is taken now, or none of a process, if that is so. */
+  readonly refusal: (pid: number) => string | undefined;
+  /** Carries a run out, and says with what exit code it has ended. */
+  readonly perform: (run: HandedRun) => Promise<number>;
+  /** Aborted once no more runs are taken. */
+  readonly closing: AbortSignal;
+  /** Takes what goes wrong that is nobody's but this program's mistake. */
+  readonly onMistake: (error: unknown) => void;
+}
+
+/** The fds that a client passes: its stdin, stdout and stderr. */
+const STREAMS = 3;
+
+/** Exit code of a program that SIGQUIT ends. */
+const QUIT = 131;
+/** Exit code of a run that failed by a mistake of this program. */
+const FAILED = 2;
+
+/**
+ * Serves a connection to its end: one run, if it is one that can be carried out here.
+ *
+ * @param fd the connection, which is closed at its end
+ * @returns once nothing is left of it
+ */
+export async function serveConnection(fd: number, service: RunService): Promise<void> {
+  using stack = new DisposableStack();
+  const channel = stack.use(new LineChannel(fd));
+  const poller = stack.use(new Poller());
+  const peer = peerOf(fd);
+  if (peer.uid !== Deno.uid()) return;
+  const say = (message: ServerMessage) => channel.say(message);
+  const signals = new StopSignals({ listen: false });
+  const committed = Promise.withResolvers<void>();
+  // Whoever waits for it hears of it.
+  committed.promise.catch(() => {});
+  const resized = new Set<() => void>();
+  let isGreeted = false;
+  let isReady = false;
+  let isQuit = false;
+  let running: Promise<void> | undefined;
+  let isDone = false;
+
+  const refuse = (reason: string) => {
+    say({ type: "refused", reason });
+    isDone = true;
+  };
+  const begin = (message: RunMessage) => {
+    const [stdin, stdout, stderr, ...others] = stack.adopt(channel.takeFds(), closeAll);
+    if (stdin === undefined || stdout === undefined || stderr === undefined || others.length > 0) {
+      return refuse(`a run has ${STREAMS} streams`);
+    }
+    const refusal = service.refusal(peer.pid);
+    if (refusal !== undefined) return refuse(refusal);
+    say({ type: "taken" });
+    const { type: _, began, ...rest } = message;
+    const streams = [stdin, stdout, stderr] as const;
+    const run: HandedRun = {
+      ...rest,
+      startedAt: performance.now() - (Date.now() - began),
+      streams,
+      pid: peer.pid,
+      signals,
+      terminal: {
+        size: () => terminalSize(streams),
+        listen: (onResize) => {
+          resized.add(onResize);
+          return { [Symbol.dispose]: () => void resized.delete(onResize) };
+        },
+      },
+      commit: () => {
+        if (!isReady) say({ type: "ready" });
+        isReady = true;
+        poller.wake();
+        return committed.promise;
+      },
+    };
+    running = service.perform(run).catch((error: unknown) => {
+      if (!(error instanceof GoneError)) service.onMistake(error);
+      return FAILED;
+    }).then((code) => {
+      say({ type: "exit", code: isQuit ? QUIT : code });
+      isDone = true;
+      poller.wake();
+    });
+  };
+  const take = (message: ClientMessage | undefined) => {
+    if (isDone) return;
+    if (!isGreeted) {
+      isGreeted = message?.type === "hello";
+      if (message?.type !== "hello" || message.program !== service.program) {
+        refuse("the server is of another version");
+      }
+      return;
+    }
+    switch (message?.type) {
+      case "run":
+        return running === undefined ? begin(message) : refuse("it has been handed over already");
+      case "go":
+        return isReady ? committed.resolve() : undefined;
+      case "signal":
+        isQuit ||= message.signal === "SIGQUIT";
+        return signals.raise(message.signal === "SIGQUIT" ? "SIGTERM" : message.signal);
+      case "resized":
+        return resized.forEach((onResize) => onResize());
+      case "stopped":
+        return signals.pause();
+      case "continued":
+        return signals.resume();
+      case "hello":
+      case undefined:
+        return refuse("the server does not understand it");
+      default:
+        message satisfies never;
+    }
+  };
+
+  const onClosing = () => {
+    if (running === undefined) refuse("the server ends");
+    poller.wake();
+  };
+  service.closing.addEventListener("abort", onClosing);
+  stack.defer(() => service.closing.removeEventListener("abort", onClosing));
+
+  while (!channel.isOver && (!isDone || channel.isOwing)) {
+    const ready = await poller.wait(channel.interests, -1);
+    for (const said of channel.hear(ready)) take(parseClientMessage(said));
+  }
+  if (running === undefined || isDone) return;
+  // Nobody waits for it any more: it is ended as where the reader of its output has gone.
+  committed.reject(new GoneError());
+  signals.resume();
+  signals.raise("SIGPIPE");
+  await running;
+}
+
+function closeAll(fds: readonly number[]): void {
+  for (const fd of fds) closeFd(fd);
+}

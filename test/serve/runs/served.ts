@@ -1,0 +1,51 @@
+import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
+import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { startProgram } from "../../start_program.ts";
+import type { ProgramOutput } from "../../start_program.ts";
+
+/** A server that runs for a test. */
+export interface Served extends AsyncDisposable {
+  readonly pid: number;
+  /** What a program's environment has so that it finds the server. */
+  readonly env: { readonly XDG_RUNTIME_DIR: string };
+  readonly kill: (signal: Deno.Signal) => void;
+  readonly ended: Promise<ProgramOutput>;
+}
+
+/** Starts a server that knows nothing of any home, and waits until it listens. */
+export async function serve(
+  { args = [] }: { readonly args?: readonly string[] } = {},
+): Promise<Served> {
+  const runtime = await Deno.makeTempDir({ prefix: "x" });
+  const env = { XDG_RUNTIME_DIR: runtime };
+  const { promise: listens, resolve } = Promise.withResolvers<void>();
+  const { child, ended } = startProgram([...CLAUDE_PRINT, "serve", ...args], {
+    env: {
+      PATH: "/usr/bin:/bin",
+      DENO_DIR: await denoDir(),
+      HOME: runtime,
+      TMPDIR: runtime,
+      ...env,
+    },
+    cwd: "/",
+    onStdout: (text) => text.endsWith("\n") && resolve(),
+  });
+  const failed = ended.then(({ stderr }) => {
+    throw new Error(`The server has ended: ${stderr}`);
+  });
+  failed.catch(() => {});
+  await Promise.race([listens, failed]);
+  let isOver = false;
+  ended.then(() => isOver = true);
+  return {
+    pid: child.pid,
+    env,
+    kill: (signal) => child.kill(signal),
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      if (!isOver) child.kill("SIGTERM");
+      await ended;
+      await Deno.remove(runtime, { recursive: true });
+    },
+  };
+}
