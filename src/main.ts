@@ -82,7 +82,7 @@ async function main(argv: readonly string[]): Promise<number> {
           return serveUnit(command.unit);
         }
         const { serve } = await import("./commands/serve.ts");
-        return await serve();
+        return await serve(command.options);
       }
       case "ps": {
         const { ps } = await import("./commands/ps.ts");

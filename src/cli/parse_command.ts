@@ -5,6 +5,7 @@ import type {
   ParsedArguments,
   ProgramReplayOptions,
   RelayCommandOptions,
+  ServeOptions,
   Shell,
   ShimOptions,
 } from "./parsed_arguments.ts";
@@ -99,7 +100,8 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
           suggestion: "Leave one of them out",
         });
       }
-      if (unit === undefined) return { kind: "serve" };
+      const options = serveOptions(last);
+      if (unit === undefined) return { kind: "serve", options };
       const flags = argv.filter((argument) => argument !== unit);
       if (unit === "--uninstall" && flags.length > 0) {
         throw new CliError(`${READING}: --uninstall goes with nothing else`, {
@@ -107,7 +109,7 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
         });
       }
       const action = unit === "--install" ? "install" : "uninstall";
-      return { kind: "serve", unit: { action, flags } };
+      return { kind: "serve", options, unit: { action, flags } };
     }
     case "ps":
       return { kind: "ps", json };
@@ -120,6 +122,29 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
     case "man":
       return { kind: "man" };
   }
+}
+
+function serveOptions(last: LastValue): ServeOptions {
+  const whole = (name: string, { none, most }: { readonly none: string; readonly most: number }) =>
+    Math.floor(numberIn(name, last(name) ?? none, { most }));
+  const hostname = last("--bind");
+  if (hostname !== undefined && last("--port") === undefined) {
+    throw new CliError(`${READING}: --bind needs --port`, {
+      suggestion: "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
+    });
+  }
+  return {
+    warm: whole("--warm", { none: "1", most: 100 }),
+    max: whole("--max", { none: "4", most: 1000 }),
+    idleMs: 1000 * numberIn("--idle", last("--idle") ?? "900", { most: 1_000_000 }),
+    conversations: whole("--conversations", { none: "64", most: 10_000 }),
+    ...(last("--port") === undefined ? {} : {
+      tcp: {
+        hostname: hostname ?? "127.0.0.1",
+        port: whole("--port", { none: "0", most: 65_535 }),
+      },
+    }),
+  };
 }
 
 const UNIT_FLAGS = ["--install", "--uninstall"];

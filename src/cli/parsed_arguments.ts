@@ -132,6 +132,19 @@ export type DriftOptions = {
   readonly sdks?: readonly string[];
 };
 
+/** What `claude-print serve` was asked for. */
+export type ServeOptions = {
+  /** How many children wait of each profile, and of all. */
+  readonly warm: number;
+  readonly max: number;
+  /** How long a child waits for nobody, in milliseconds. */
+  readonly idleMs: number;
+  /** How many conversations and runs there may be at once. */
+  readonly conversations: number;
+  /** Where HTTP is spoken beside the socket; port 0 is a free one. */
+  readonly tcp?: { readonly hostname: string; readonly port: number };
+};
+
 /** What becomes of the units of systemd by which the server is started. */
 export type ServeUnitOptions = {
   readonly action: "install" | "uninstall";
@@ -153,7 +166,7 @@ export type ParsedArguments =
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }
   | { readonly kind: "drift"; readonly options: DriftOptions }
-  | { readonly kind: "serve"; readonly unit?: ServeUnitOptions }
+  | { readonly kind: "serve"; readonly options: ServeOptions; readonly unit?: ServeUnitOptions }
   | { readonly kind: "ps"; readonly json: boolean }
   | { readonly kind: "attach"; readonly id: string; readonly takesOver: boolean }
   | { readonly kind: "logs"; readonly id: string; readonly follows: boolean }

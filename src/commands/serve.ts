@@ -1,5 +1,7 @@
 import deno from "../../deno.json" with { type: "json" };
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
+import { CliError } from "../cli_error.ts";
+import type { ServeOptions } from "../cli/parsed_arguments.ts";
 import { holdConversation } from "../library/hold_conversation.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
@@ -11,17 +13,19 @@ import { places as temporaryPlaces } from "../sandbox/places/places.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
 import { locateUserConfig } from "../sandbox/user_config.ts";
 import { Registry } from "../serve/conversations/registry.ts";
+import { guard } from "../serve/http/guard.ts";
 import { ROUTES } from "../serve/http/routes.ts";
-import { serveHttp } from "../serve/http/serve_http.ts";
+import { type HttpOptions, type HttpServer, serveHttp } from "../serve/http/serve_http.ts";
+import type { ServeContext } from "../serve/http/serve_context.ts";
 import { serverPlaces } from "../serve/places.ts";
+import { Pool } from "../serve/pool/pool.ts";
 import { holdServerFolder } from "../serve/server_folder.ts";
 import { listenForRuns } from "../serve/runs/listen_for_runs.ts";
+import { writeToken } from "../serve/token.ts";
+import { inheritedSocket } from "../serve/unit/inherited_socket.ts";
 import { print } from "./report/print.ts";
 import { reportError } from "./report/report_error.ts";
 import { performHanded } from "./run/perform_handed.ts";
-
-/** How many conversations and runs there may be at once. */
-const MOST = 32;
 
 /**
  * Holds conversations for other programs until it is told to stop: the first line of stdout says where it listens.
@@ -31,46 +35,86 @@ const MOST = 32;
  * @returns the exit code
  * @throws {CliError} when another server of this user's lives, or there is no place to listen at
  */
-export async function serve(): Promise<number> {
+export async function serve(options: ServeOptions): Promise<number> {
   const env = callerEnvironment();
   requireProc();
-  const all = temporaryPlaces(env);
-  sweep({ places: all, userConfigDir: locateUserConfig(env).dir });
+  const tell = (text: string) => void print(Deno.stderr, `claude-print: ${text}\n`);
+  const cwd = currentFolder();
+  const inherited = inheritedSocket(env, { pid: Deno.pid });
   await using undo = new AsyncDisposableStack();
   const places = serverPlaces(env);
-  undo.use(holdServerFolder(places));
+  undo.use(holdServerFolder(places, { inherits: inherited !== undefined }));
+  const all = temporaryPlaces(env);
+  // What a server that was killed has left of its conversations goes first.
+  sweep({ places: all, userConfigDir: locateUserConfig(env).dir });
   const folder = undo.adopt(makePrivateFolder(all[0]).path, (path) => {
     removeFolder(path);
     removeEmpty(parentOf(path));
   });
+  const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, tell }));
+  const hold: typeof holdConversation = pool === undefined
+    ? holdConversation
+    : (request, options) => pool.hold(request, options);
   const registry = undo.use(
-    new Registry({ hold: holdConversation, env, cwd: currentFolder(), folder, most: MOST }),
+    new Registry({ hold, env, cwd, folder, most: options.conversations }),
   );
-  const server = serveHttp({
-    at: { path: places.httpSocket },
+  const shared = {
     routes: ROUTES,
-    context: { version: deno.version, registry, startedAt: Date.now() },
+    context: { version: deno.version, registry, pool, startedAt: Date.now() },
     onMistake: reportError,
-  });
-  undo.defer(server.cut);
+  };
+  const servers = [undo.adopt(serveHttp({ ...shared, at: { path: places.httpSocket } }), cut)];
   Deno.chmodSync(places.httpSocket, 0o600);
+  const told = [places.httpSocket];
+  if (options.tcp !== undefined) {
+    const server = undo.adopt(
+      listen(options.tcp, { ...shared, token: writeToken(places.token) }),
+      cut,
+    );
+    servers.push(server);
+    const { hostname } = options.tcp;
+    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+    told.push(`http://${host}:${server.port} (its token: ${places.token})`);
+  }
   // Whatever run is beyond the limit of a file's size: it fails as on a full disk, and does not kill.
   undo.use(listenToSignals(["SIGXFSZ"], () => {}));
   const runs = undo.use(listenForRuns({
-    at: { path: places.runSocket },
-    perform: (run) => performHanded(run, { hold: holdConversation }),
+    at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
+    perform: (run) => performHanded(run, { hold }),
     onMistake: reportError,
   }));
-  const first = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => {
     if (++signals === 1) first.resolve();
     else second.resolve();
   }));
-  print(Deno.stdout, `${places.httpSocket}\n`);
+  print(Deno.stdout, `${told.join("\n")}\n`);
   await first.promise;
-  const drained = Promise.all([registry.drain(), runs.close()]).then(() => server.close());
+  const drained = Promise.all([registry.drain(), runs.close()])
+    .then(() => Promise.all(servers.map(({ close }) => close())));
   await Promise.race([drained, second.promise]);
   return 0;
+}
+
+function cut(server: HttpServer): void {
+  server.cut();
+}
+
+function listen(
+  at: { readonly hostname: string; readonly port: number },
+  { token, ...shared }: Omit<HttpOptions<ServeContext>, "at"> & { readonly token: string },
+): HttpServer {
+  const { hostname, port } = at;
+  try {
+    return serveHttp({ ...shared, at, refuse: guard({ token, hostname }) });
+  } catch (cause) {
+    const why = cause instanceof Deno.errors.AddrInUse
+      ? "the port is taken"
+      : (cause as Error).message;
+    throw new CliError(`Cannot listen on ${hostname}, port ${port}: ${why}`, {
+      suggestion: "Give --port 0 for a free one, and --bind an address of this machine",
+      cause,
+    });
+  }
 }

@@ -29,6 +29,8 @@ export interface OpenOptions extends ConverseOptions {
   readonly hold?: typeof holdConversation;
   /** Whether what Claude Code asks for is asked in frames `control_request`, and then waits for an answer. */
   readonly asks?: boolean;
+  /** Whether messages are frames too, once they are taken: `--replay-user-messages`. */
+  readonly replays?: boolean;
   readonly onTerminal?: HoldOptions["onTerminal"];
   readonly onReady?: () => void;
   readonly onWaiting?: (about: string | undefined) => void;
@@ -89,10 +91,14 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
   };
 
   const holding = async (): Promise<number> => {
-    const { args = [], asks = false, onTerminal, onReady, onWaiting } = options;
+    const { args = [], asks = false, replays = false, onTerminal, onReady, onWaiting } = options;
     options.signal?.throwIfAborted();
     const flags = await libraryRequest(args, { caller: "converse()" });
-    const request = asks && flags.promptTool === undefined ? { ...flags, asksCaller: true } : flags;
+    const request = {
+      ...flags,
+      asksCaller: asks && flags.promptTool === undefined,
+      replayMessages: replays,
+    };
     const env = options.env ?? callerEnvironment();
     const cwd = folderOf(options.cwd);
     const warn = (text: string) => void warnings.push(text);

@@ -1,7 +1,8 @@
 import { CliError } from "../cli_error.ts";
 import { CELL, drawRow, xmlText } from "./draw_row.ts";
 import type { PictureRow, TextStyle } from "./picture_row.ts";
-import { GROUND, INK } from "./terminal_colour.ts";
+import { styleRule, TEXT_RULE } from "./style_rule.ts";
+import { GROUND } from "./terminal_colour.ts";
 
 /** An animated picture of a run: a shell above, and the terminal of the child below. */
 export interface Film {
@@ -42,7 +43,7 @@ export function drawSvg(film: Film): string {
   const rows = new Map<string, string>();
   const classes = new Map<string, string>();
   const classOf = (style: TextStyle, use: "text" | "fill" | "line"): string => {
-    const rule = ruleOf(style, use);
+    const rule = styleRule(style, use);
     if (rule === "") return "";
     const name = classes.get(rule) ?? nameOf(classes.size);
     classes.set(rule, name);
@@ -137,7 +138,7 @@ function styles(
   });
   const end = -place(frames.length - 1, options.width);
   return [
-    `text{font:14px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:${INK};white-space:pre}`,
+    TEXT_RULE,
     `.window{fill:${GROUND};stroke:#3a404c}`,
     `.bar{fill:#20242e}`,
     `.label{font:12px system-ui,sans-serif;fill:#969eae}`,
@@ -148,25 +149,6 @@ function styles(
     `@keyframes film{${keys.join("")}}`,
     `@media (prefers-reduced-motion:reduce){.film{animation:none}}`,
   ].join("\n");
-}
-
-/** The CSS of a style; what it says of text does not matter to shapes. */
-function ruleOf(style: TextStyle, use: "text" | "fill" | "line"): string {
-  const ink = style.ink ?? INK;
-  const opacity = style.dim ? ";opacity:.6" : "";
-  if (use === "line") return `fill:none;stroke:${ink}${opacity}`;
-  if (use === "fill") return `fill:${ink}${opacity}`;
-  const lines = [
-    ...(style.underline ? ["underline"] : []),
-    ...(style.strike ? ["line-through"] : []),
-  ];
-  return [
-    ...(style.ink === undefined ? [] : [`fill:${ink}`]),
-    ...(style.dim ? ["opacity:.6"] : []),
-    ...(style.bold ? ["font-weight:700"] : []),
-    ...(style.italic ? ["font-style:italic"] : []),
-    ...(lines.length === 0 ? [] : [`text-decoration:${lines.join(" ")}`]),
-  ].join(";");
 }
 
 /** a, b, … z, ba, … for the names of classes and rows. */

@@ -1,7 +1,7 @@
 import { HeadlessTerminal } from "../session/terminal/headless_terminal.ts";
 import type { Cast, CastEvent } from "../cassette/cast.ts";
 import type { PictureRow } from "./picture_row.ts";
-import { terminalRow } from "./terminal_row.ts";
+import { terminalRows } from "./terminal_rows.ts";
 
 /** What a terminal shows from a moment on. */
 export interface TerminalFrame {
@@ -48,15 +48,6 @@ export async function terminalFrames(
 ): Promise<TerminalFilm> {
   const size = { cols: cast.header.width, rows: cast.header.height };
   using terminal = await HeadlessTerminal.open(size);
-  const look = (): readonly PictureRow[] => {
-    const { active } = terminal.buffer;
-    const rows = Array.from({ length: terminal.rows }, (_, row) => {
-      const line = active.getLine(active.baseY + row);
-      const cursor = terminal.isCursorShown && row === active.cursorY ? active.cursorX : undefined;
-      return line === undefined ? [] : terminalRow(line, { cursor });
-    });
-    return rows.slice(0, rows.findLastIndex((row) => row.length > 0) + 1);
-  };
   const shown = shownEvents(cast);
   const largest = largestSize(size, shown);
   const affordable = Math.max(1, Math.floor(MOST_CELLS / (largest.cols * largest.rows)));
@@ -65,7 +56,7 @@ export async function terminalFrames(
   for (const { at, events } of scenesOf(shown, Math.min(options.most, affordable))) {
     const output = events.map((event) => typeof event === "string" ? encoder.encode(event) : event);
     await terminal.draw(output, { work: FRAME_WORK });
-    const rows = look();
+    const rows = terminalRows(terminal);
     const now = JSON.stringify(rows);
     if (now !== seen) frames.push({ at, rows });
     seen = now;

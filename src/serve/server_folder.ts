@@ -18,10 +18,14 @@ const TRIES = 10;
  * A lock tells whether a server lives, because the kernel gives it back however its process ends; pids and sockets may be
  * another one's by then.
  *
+ * @param options.inherits whether systemd listens on the socket for runs, which is its to remove
  * @throws {CliError} when another server lives, when the folder or something in it belongs to somebody else, or when a
  * path in it is too long for a socket
  */
-export function holdServerFolder(places: ServerPlaces): Disposable {
+export function holdServerFolder(
+  places: ServerPlaces,
+  { inherits = false }: { readonly inherits?: boolean } = {},
+): Disposable {
   const { folder, httpSocket, runSocket } = places;
   const longest = Math.max(...[httpSocket, runSocket].map(lengthOf));
   if (longest > MAX_SOCKET_PATH) {
@@ -31,7 +35,9 @@ export function holdServerFolder(places: ServerPlaces): Disposable {
   }
   const lock = claim(places);
   const clear = () => {
-    for (const path of [httpSocket, runSocket, places.token]) removeOwn(path);
+    for (const path of [httpSocket, places.token, ...(inherits ? [] : [runSocket])]) {
+      removeOwn(path);
+    }
   };
   const giveBack = () => {
     Deno.removeSync(places.lock);

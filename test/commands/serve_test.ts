@@ -51,3 +51,25 @@ Deno.test("serve is reached on its socket, is one, and takes the place of one th
   assertEquals(await second.ended, { code: 0, stdout: `${second.socket}\n`, stderr: "" });
   assertEquals([...Deno.readDirSync(there.folder)], []);
 });
+
+Deno.test("serve speaks HTTP on loopback with those who know the token, and ends with a drain", async () => {
+  await using there = await scene();
+  const { child, ended, socket } = await there.start("--port", "0", "--warm", "0");
+  const [path = "", line = ""] = socket.split("\n");
+  const [, url = "", file = ""] = /^(http:\/\/127\.0\.0\.1:\d+) \(its token: (.+)\)$/u.exec(line) ??
+    [];
+  assertEquals((Deno.lstatSync(file).mode ?? 0) & 0o777, 0o600);
+  const token = Deno.readTextFileSync(file).trim();
+  const status = async (headers: Readonly<Record<string, string>>) => {
+    const answer = await fetch(`${url}/v1/conversations`, { headers });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  assertEquals(await status({}), 401);
+  assertEquals(await status({ authorization: `Bearer ${token}` }), 200);
+  assertEquals(await status({ authorization: `Bearer ${token}`, origin: "http://a.example" }), 403);
+  assertEquals(await ask(path, "/v1/conversations"), [200, { conversations: [] }]);
+  child.kill("SIGTERM");
+  assertEquals((await ended).code, 0);
+  assertEquals([...Deno.readDirSync(there.folder)], []);
+});

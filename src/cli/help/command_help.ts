@@ -102,6 +102,14 @@ this user can reach: $XDG_RUNTIME_DIR/claude-print/http.sock, or where there is
 no such directory, a private folder in TMPDIR. The first line it prints is that
 socket. SIGTERM lets what is under way come to its end; a second one ends it.
 
+Claude Codes that have been started ahead wait for whoever asks for the like of
+what was asked for before, each for one conversation; --warm 0 has none.
+
+With --port HTTP is spoken on 127.0.0.1 too, with those who send the token that
+is in the file "token" beside the socket, as "Authorization: Bearer ...". The
+second line then says where. --bind takes another address, where whoever listens
+to the network reads the token too: put TLS in front of it.
+
 --install writes a socket and a service of systemd below ~/.config/systemd/user
 and says how to start them; flags beside it are those of the server, as in
 "claude-print serve --warm 2 --install". What somebody else has written or

@@ -16,6 +16,8 @@ export const PROFILE_SCHEMA = z.strictObject({
   env: z._default(z.record(line, line), {}),
   /** Whether permissions, questions and plans are asked about, instead of refused. */
   asks: z._default(z.boolean(), true),
+  /** Whether its events have what is said to it too. */
+  replay_user_messages: z._default(z.boolean(), false),
   /** Whether it is recorded as a cassette. */
   record: z._default(z.boolean(), false),
 });

@@ -98,6 +98,7 @@ export class Registry implements AsyncDisposable {
           args: [...args, ...(cassette === undefined ? [] : [`--record=${cassette}`])],
           warm: true,
           asks: profile.asks,
+          replays: profile.replay_user_messages,
         },
       });
     } catch (cause) {

@@ -25,11 +25,12 @@ export function conversationBody(
     last_event_id: log.last,
     ...(log.problem === undefined ? {} : { events_problem: log.problem }),
     recorded: cassette !== undefined,
+    cwd: profile.cwd,
     profile: {
       args: profile.args,
-      cwd: profile.cwd,
       env: Object.keys(profile.env),
       asks: profile.asks,
+      replay_user_messages: profile.replay_user_messages,
     },
   };
 }

@@ -7,13 +7,16 @@ const STATES: readonly Activity["kind"][] = [
 ];
 
 /** What the server does, in the text format of Prometheus. */
-export function metrics({ context: { registry, startedAt } }: Call<ServeContext>): Response {
+export function metrics({ context: { registry, pool, startedAt } }: Call<ServeContext>): Response {
   const { opened, runs, refused, turns, costUsd } = registry.counts;
   const held = registry.list();
   const states = STATES.map((state) => {
     const { length } = held.filter(({ state: { activity } }) => activity.kind === state);
     return `claude_print_conversations{state="${state}"} ${length}\n`;
   });
+  const entries = pool?.entries ?? [];
+  const waiting = entries.reduce((sum, entry) => sum + entry.waiting, 0);
+  const ready = entries.reduce((sum, entry) => sum + entry.ready, 0);
   const text = [
     metric("conversations", "gauge", "Conversations by what they are at."),
     ...states,
@@ -33,6 +36,11 @@ export function metrics({ context: { registry, startedAt } }: Call<ServeContext>
       "What they have cost, in US dollars, as far as it is known.",
     ),
     `claude_print_cost_usd_total ${costUsd}\n`,
+    metric("pool_profiles", "gauge", "Profiles for which children wait."),
+    `claude_print_pool_profiles ${entries.length}\n`,
+    metric("pool_children", "gauge", "Children that wait, and those of them that are ready."),
+    `claude_print_pool_children{ready="false"} ${waiting - ready}\n`,
+    `claude_print_pool_children{ready="true"} ${ready}\n`,
     metric("start_time_seconds", "gauge", "When the server was started, since the epoch."),
     `claude_print_start_time_seconds ${startedAt / 1000}\n`,
   ].join("");

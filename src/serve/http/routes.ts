@@ -1,4 +1,5 @@
 import { answerQuestion } from "./answers.ts";
+import { showCassette } from "./cassette.ts";
 import {
   listConversations,
   openConversation,
@@ -12,6 +13,7 @@ import { sendMessage } from "./messages.ts";
 import { metrics } from "./metrics.ts";
 import type { Route } from "./route.ts";
 import { runPrompt } from "./run.ts";
+import { showScreen } from "./screen.ts";
 import type { ServeContext } from "./serve_context.ts";
 
 const ALL = "/v1/conversations";
@@ -27,6 +29,8 @@ export const ROUTES: readonly Route<ServeContext>[] = [
   { method: "GET", path: `${ONE}/events`, handle: streamEvents },
   { method: "POST", path: `${ONE}/answers`, handle: answerQuestion },
   { method: "POST", path: `${ONE}/interrupt`, handle: interruptTurn },
+  { method: "GET", path: `${ONE}/screen`, handle: showScreen },
+  { method: "GET", path: `${ONE}/cassette`, handle: showCassette },
   { method: "POST", path: "/v1/run", handle: runPrompt },
   { method: "GET", path: "/healthz", isOpen: true, handle: health },
   { method: "GET", path: "/metrics", handle: metrics },

@@ -1,9 +1,12 @@
 import type { Registry } from "../conversations/registry.ts";
+import type { Pool } from "../pool/pool.ts";
 
 /** What the answers of a server are made of. */
 export interface ServeContext {
   readonly version: string;
   readonly registry: Registry;
+  /** The children that wait, where some do. */
+  readonly pool?: Pick<Pool, "entries"> | undefined;
   /** When the server was started, in milliseconds since the epoch. */
   readonly startedAt: number;
 }

@@ -74,7 +74,8 @@ export class Pool implements AsyncDisposable {
   async hold(request: RunRequest, options: HoldOptions): Promise<number> {
     const cold = whyCold(request, options);
     if (cold === undefined) {
-      // A child is given to who has something to say.
+      // A child is given to who has something to say, which can be said at once.
+      options.onReady?.();
       await awaitWords(options.caller, options);
       if (options.caller.isOver) return 0;
     }

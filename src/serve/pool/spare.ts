@@ -6,6 +6,7 @@ import { watchSurroundings } from "../../run/facts/surroundings.ts";
 import type { PreparedRun } from "../../run/prepare_run.ts";
 import { Teardown } from "../../run/teardown.ts";
 import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
+import type { ShownTerminal } from "../../driver/child_terminal.ts";
 import type { Input } from "../../session/input.ts";
 import type { Profile } from "./profile.ts";
 
@@ -55,6 +56,8 @@ export class Spare {
   /** What whoever takes it is to know of the child: what its terminal shows, and its last status. */
   readonly #terminal = new TerminalRing();
   #status: Input | undefined;
+  /** What can be seen of its terminal. */
+  #shown: ShownTerminal | undefined;
   #seen = { reachable: false, idle: false };
   #state: "starting" | "ready" | "taken" | "over" = "starting";
 
@@ -144,7 +147,12 @@ export class Spare {
           await this.#owner?.onReport(report);
         },
         onInput: (input) => this.#observe(input),
+        onTerminal: (terminal) => {
+          this.#shown = terminal;
+          this.#owner?.onTerminal?.(terminal);
+        },
         onReady: () => this.#owner?.onReady?.(),
+        onWaiting: (about) => this.#owner?.onWaiting?.(about),
         onPrepared: (prepared) => {
           this.#prepared = prepared;
           this.#owner?.onPrepared?.(prepared);
@@ -208,6 +216,7 @@ export class Spare {
     for (const bytes of this.#terminal.chunks()) {
       options.onInput?.({ at: 0, type: "terminal", bytes });
     }
+    if (this.#shown !== undefined) options.onTerminal?.(this.#shown);
     if (this.#status !== undefined) options.onInput?.(this.#status);
     options.onReady?.();
     for (const deed of this.#before.splice(0)) deed(options);

@@ -15,13 +15,18 @@ const VALUES: Readonly<Record<string, string>> = {
   "--mode": "verify",
   "--patience": "1",
   "--at": "1",
+  "--warm": "1",
+  "--max": "1",
+  "--idle": "1",
+  "--conversations": "1",
 };
 
-/** What a command, or one of its first words, cannot do without. */
+/** What a command, one of its first words, or a flag cannot do without. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   relay: ["--cache", "recorded"],
   fork: ["--at", "1"],
   drift: ["--against", "x"],
+  "--bind": ["--port", "0"],
 };
 
 for (const command of COMMAND_NAMES) {
@@ -42,7 +47,7 @@ for (const command of COMMAND_NAMES) {
         command,
         ...word === "" ? [] : [word],
         ...Array(operands[word]?.least ?? 0).fill("x"),
-        ...BESIDE[command] ?? BESIDE[word] ?? [],
+        ...BESIDE[command] ?? BESIDE[word] ?? BESIDE[flag] ?? [],
         flag,
         ...value === undefined ? [] : [VALUES[flag] ?? "x"],
       ]);

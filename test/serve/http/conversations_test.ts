@@ -47,6 +47,13 @@ Deno.test("a conversation over HTTP: messages, events, answers, what it is at, a
     assertEquals(last?.data.result, "Done with two");
     assertEquals(ids, ids.map((_, at) => `${at + 1}`));
 
+    const text = await server.ask("GET", `${path}/screen`);
+    assertEquals(text.headers.get("content-type"), "text/plain; charset=utf-8");
+    assertMatch(text.body, /Done with two/u);
+    const picture = await server.ask("GET", `${path}/screen?format=svg`);
+    assertEquals(picture.headers.get("content-type"), "image/svg+xml");
+    assertMatch(picture.body, /^<svg [^]*Done with two[^]*<\/svg>\n$/u);
+
     // Another reader goes on where it stopped.
     const again = eventsOf(
       await server.request("GET", `${path}/events`, {
@@ -96,4 +103,49 @@ Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from r
     422,
     `Cannot work in ${claude.home.path}/gone: it does not exist`,
   ]);
+});
+
+Deno.test("a conversation is recorded, and goes on in another one", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
+  await using server = await serveHere(claude);
+  const path = await server.open({ record: true, replay_user_messages: true });
+  await server.ask("POST", `${path}/messages`, { content: "one" });
+  const events = eventsOf(await server.request("GET", `${path}/events`));
+  const types: string[] = [];
+  let result;
+  for await (const { data } of events) {
+    types.push(data.type);
+    if (data.type === "result") {
+      result = data;
+      break;
+    }
+  }
+  assert(types.includes("user"), "what was said is told too");
+  const tar = await server.request("GET", `${path}/cassette`);
+  const archive = `${server.folder}/cassette.tar`;
+  await Deno.writeFile(archive, await tar.bytes());
+  const { success } = await new Deno.Command("tar", {
+    args: ["-xf", archive, "-C", server.folder],
+  }).output();
+  assert(success);
+  const id = path.split("/").at(-1);
+  const folder = `${server.folder}/${id}.cassette`;
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
+  assertEquals(names, ["child.cast", "meta.json", "tape.jsonl"]);
+  await Deno.remove(folder, { recursive: true });
+
+  await server.ask("DELETE", path);
+  const { body, status } = await server.ask("POST", "/v1/conversations", {
+    profile: { args: ["--claude-binary", claude.binary] },
+    resume: result.session_id,
+  });
+  assertEquals(status, 201);
+  const next = `/v1/conversations/${body.id}`;
+  assertEquals((await server.ask("GET", `${next}/cassette`)).status, 409);
+  await server.ask("POST", `${next}/messages`, { content: "two" });
+  for await (const { data } of eventsOf(await server.request("GET", `${next}/events`))) {
+    if (data.type !== "result") continue;
+    assertEquals([data.result, data.session_id], ["You said two, 1", result.session_id]);
+    break;
+  }
 });
