@@ -4,6 +4,7 @@ import type { RelayCommandOptions } from "../cli/parsed_arguments.ts";
 import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { openApiCassette } from "../relay/api_cassette.ts";
+import { apiFolder } from "../relay/api_folder.ts";
 import { parseFaults } from "../relay/faults.ts";
 import { isLoopback, type Relay, startRelay } from "../relay/relay.ts";
 import { recordingAnswer } from "../run/api_relay.ts";
@@ -29,7 +30,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     }))
     : undefined;
   const api = openApiCassette({
-    folder: `${options.cache}/api`,
+    folder: apiFolder(options.cache),
     match: options.match,
     ignored: options.ignored,
     ...(record === undefined ? {} : { record: record.answer }),

@@ -29,6 +29,11 @@ export interface Piece {
 /** Deeper than anything stands in a frame that is looked at. */
 const DEEPEST = 8;
 
+/** An answer of the API that came in one, and what stands in it. */
+export function piecesOfAnswer(answer: JsonObject): readonly Piece[] {
+  return piecesOfMessage("assistant", answer);
+}
+
 /** A frame and what stands in it. */
 export function piecesOfFrame(frame: JsonObject): readonly Piece[] {
   const { type } = frame;

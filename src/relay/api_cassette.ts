@@ -35,6 +35,8 @@ export interface ApiCassetteOptions {
   readonly redact: (text: string) => string;
   /** What is known of whoever makes the requests: it is taken out of them where it was of those that are recorded. */
   readonly known?: Partial<KnownTraces>;
+  /** When they were asked that count, in milliseconds since the epoch; all of them count by default. */
+  readonly asked?: { readonly from: number; readonly until: number };
   /** Takes a sentence on what went wrong. */
   readonly tell: (line: string) => void;
 }
@@ -80,6 +82,7 @@ const FINAL = { "x-should-retry": "false" };
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const { folder, record, redact, tell } = options;
+  const { from, until } = options.asked ?? { from: 0, until: Infinity };
   if (record !== undefined) removeLostParts(folder);
   /** Takes out of requests what was taken out of those that are recorded, if something was. */
   let scrubber: ExchangeScrubber | undefined;
@@ -92,7 +95,9 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const parts = new Set<ScrubbedPart>();
   const findAll = () =>
     new ExchangeFinder(
-      Iterator.from(readExchanges(folder)).map(({ name, exchange }) => {
+      Iterator.from(readExchanges(folder)).filter(({ exchange: { at } }) =>
+        from <= at && at < until
+      ).map(({ name, exchange }) => {
         for (const part of exchange.scrubbed ?? []) parts.add(part);
         return { name, exchange: { ...exchange, request: alike(exchange.request) } };
       }),

@@ -4,6 +4,7 @@ import { StreamSource } from "../driver/sources/stream_source.ts";
 import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
 import { openApiCassette } from "../relay/api_cassette.ts";
+import { apiFolder } from "../relay/api_folder.ts";
 import { passOn } from "../relay/pass_on.ts";
 import { recordExchanges } from "../relay/record_exchanges.ts";
 import { type Answer, startRelay } from "../relay/relay.ts";
@@ -81,7 +82,7 @@ export function startApiRelay(
     : undefined;
   const { text: redact, openFrom } = createRedactor({ env: upstream.env });
   const answer = own?.answer ?? openApiCassette({
-    folder: `${apiCassette?.folder}/api`,
+    folder: apiFolder(apiCassette?.folder ?? ""),
     match: "normalized",
     ignored: [],
     ...(missing === undefined ? {} : { record: missing.answer }),

@@ -6,6 +6,10 @@ export interface DriftReport {
   readonly recordings: number;
   readonly frames: number;
   readonly events: number;
+  /** Answers of the model. */
+  readonly answers: number;
+  /** Cassettes and tapes that hold nothing that could be looked at. */
+  readonly empty: readonly string[];
   /** How many recordings there are of each version of Claude Code; of an unknown one by "". */
   readonly versions: Readonly<Record<string, number>>;
   /** Who was asked beside this program, such as `claude-agent-sdk 0.2.187 (Python)`. */
@@ -23,14 +27,16 @@ export interface DriftReport {
 }
 
 function checkedWords(
-  { recordings, frames, events, versions, ...rest }: DriftReport,
+  { recordings, frames, events, answers, versions, ...rest }: DriftReport,
 ): string {
   const { sdks, against } = rest;
   const of = Object.entries(versions).toSorted(([one], [other]) => one < other ? -1 : 1)
     .map(([version, number]) => `${number} of ${version === "" ? "an unknown version" : version}`);
   return [
     `Checked ${count(recordings, "recording")} (${of.join(", ")})`,
-    `${count(frames, "frame")}, ${count(events, "event")} of terminals`,
+    `${count(frames, "frame")}, ${count(events, "event")} of terminals, ${
+      count(answers, "answer")
+    } of the API`,
     ...(sdks.length === 0 ? [] : [`with ${sdks.join(" and ")}`]),
     ...(against === undefined
       ? []

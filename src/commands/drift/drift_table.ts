@@ -25,7 +25,8 @@ export function driftTable(report: DriftReport): string {
   const shown = rows.length === 0 ? [] : [...lines, ""];
   const skipped = (report.against?.skipped ?? [])
     .map(({ path, why }) => nameUnseen(`Not run again: ${path}: ${why}`));
-  return [...shown, ...skipped, nameUnseen(reportWords(report))]
+  const empty = report.empty.map((path) => nameUnseen(`Nothing to check in ${path}`));
+  return [...shown, ...empty, ...skipped, nameUnseen(reportWords(report))]
     .map((line) => `${line}\n`).join("");
 }
 

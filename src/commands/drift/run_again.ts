@@ -10,6 +10,7 @@ import type { Place } from "../../drift/finding.ts";
 import { record } from "../../library/record.ts";
 import { run } from "../../library/run.ts";
 import { openApiCassette } from "../../relay/api_cassette.ts";
+import { apiFolder, furtherOf } from "../../relay/api_folder.ts";
 import { startRelay } from "../../relay/relay.ts";
 import { FIRST_PARTY, relayVariables } from "../../run/plan/upstream_of.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -76,7 +77,8 @@ async function again(
   try {
     cassette = openCassette(path);
     api = openApiCassette({
-      folder: join(path, "api"),
+      folder: apiFolder(path),
+      asked: askedWhile(path, cassette),
       match: "sequence",
       ignored: [],
       speed: 0,
@@ -120,6 +122,24 @@ async function again(
     .map(({ tape }) => framesOn(tape).map(({ frame }) => frame));
   for (const found of compareTalks(before ?? [], now ?? [])) findings.add(found, { place });
   return undefined;
+}
+
+/**
+ * When the Claude Code of a cassette asked: the exchanges of all that a conversation has had are in one folder, and
+ * each begins where the one before has ended.
+ */
+function askedWhile(path: string, { cast }: Pick<ReturnType<typeof openCassette>, "cast">) {
+  const startOf = ({ header }: typeof cast) => header.claude_print.conversation.frames.startedAt;
+  const further = furtherOf(path);
+  const next = further === undefined ? `${path}/2` : `${further.first}/${further.number + 1}`;
+  let until = Infinity;
+  try {
+    until = startOf(openCassette(next).cast);
+  } catch (error) {
+    // It is the last one.
+    if (!(error instanceof CliError)) throw error;
+  }
+  return { from: further === undefined ? 0 : startOf(cast), until };
 }
 
 /** Says what was said, and records it. */

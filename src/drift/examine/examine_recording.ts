@@ -5,6 +5,7 @@ import type { ParsedLine } from "../../cassette/read/parse_lines.ts";
 import { partLines } from "../../cassette/read/part_lines.ts";
 import type { CastHeader } from "../../cassette/cast.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
+import { examineApi } from "./examine_api.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
 import type { Findings } from "../findings.ts";
 import type { Known } from "../known.ts";
@@ -13,6 +14,8 @@ import type { Known } from "../known.ts";
 export interface RecordingFiles {
   readonly cast?: string | undefined;
   readonly tape?: string | undefined;
+  /** The folder of its exchanges. */
+  readonly api?: string | undefined;
   /** The version of Claude Code, where a file beside these says it. */
   readonly version?: string | undefined;
 }
@@ -22,6 +25,8 @@ export interface Examined {
   readonly version: string | undefined;
   readonly frames: number;
   readonly events: number;
+  /** Answers of the model. */
+  readonly answers: number;
 }
 
 /**
@@ -31,7 +36,7 @@ export interface Examined {
  * @throws {CliError} when a file cannot be read at all
  */
 export function examineRecording(
-  { cast, tape, version }: RecordingFiles,
+  { cast, tape, api, version }: RecordingFiles,
   { known, findings, onFrame = () => {} }: {
     readonly known: Known;
     readonly findings: Findings;
@@ -42,7 +47,8 @@ export function examineRecording(
   const examiner = createExaminer({ known, version });
   const events = cast === undefined ? 0 : examineCast(cast, { examiner, findings });
   const frames = tape === undefined ? 0 : examineTape(tape, { examiner, findings, onFrame });
-  return { version: examiner.version(), frames, events };
+  const answers = api === undefined ? 0 : examineApi(api, { examiner, findings });
+  return { version: examiner.version(), frames, events, answers };
 }
 
 interface Looking {

@@ -10,7 +10,14 @@ import { unknownProbe } from "../checks/unknown_probe.ts";
 import { unknownType } from "../checks/unknown_type.ts";
 import type { Found } from "../finding.ts";
 import type { Known } from "../known.ts";
-import { type Piece, pieceOfHook, piecesOfEvent, piecesOfFrame, piecesOfLine } from "../piece.ts";
+import {
+  type Piece,
+  pieceOfHook,
+  piecesOfAnswer,
+  piecesOfEvent,
+  piecesOfFrame,
+  piecesOfLine,
+} from "../piece.ts";
 
 /** An event of a cast. */
 interface CastEventLike {
@@ -25,6 +32,8 @@ export interface Examiner {
   readonly frame: (frame: JsonObject) => readonly Found[];
   /** What is on the cast. */
   readonly event: (event: CastEventLike) => readonly Found[];
+  /** What the API said: an event of a stream, or an answer that came in one. */
+  readonly api: (said: JsonObject) => readonly Found[];
   /** The version of Claude Code, once it is known. */
   readonly version: () => string | undefined;
   /** Takes the version of Claude Code from where it is told, unless it is known already. */
@@ -116,7 +125,9 @@ export function createExaminer(
         return [];
     }
   };
-  return { frame, event, version: () => version, learn };
+  const api = (said: JsonObject): readonly Found[] =>
+    look(said.type === "message" ? piecesOfAnswer(said) : piecesOfEvent(said));
+  return { frame, event, api, version: () => version, learn };
 }
 
 /** Rows and columns of it may be missing: what is read is its lines and where the cursor is. */

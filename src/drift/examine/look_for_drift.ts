@@ -1,4 +1,4 @@
-import { CAST_FILE, META_FILE, TAPE_FILE } from "../../cassette/cassette.ts";
+import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../../cassette/cassette.ts";
 import type { CassetteMeta } from "../../cassette/cassette_meta.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
 import { parseMeta } from "../../cassette/read/parse_meta.ts";
@@ -23,6 +23,10 @@ export interface Checked {
   readonly frames: number;
   /** Events of terminals. */
   readonly events: number;
+  /** Answers of the model. */
+  readonly answers: number;
+  /** Cassettes and tapes in which there was nothing. */
+  readonly empty: readonly string[];
   /** How many recordings there are of each version of Claude Code; of an unknown one by "". */
   readonly versions: ReadonlyMap<string, number>;
 }
@@ -42,6 +46,8 @@ export function lookForDrift(
   let recordings = 0;
   let frames = 0;
   let events = 0;
+  let answers = 0;
+  const empty: string[] = [];
   const versions = new Map<string, number>();
   for (const cassette of cassettes) {
     const files = filesOf(cassette, findings);
@@ -53,14 +59,19 @@ export function lookForDrift(
         findings,
         onFrame: (frame, line) => onFrame(frame, { path: tape, line }),
       }));
-    if (found === undefined || found.frames + found.events === 0) continue;
+    if (found === undefined) continue;
+    if (found.frames + found.events + found.answers === 0) {
+      empty.push(cassette.path);
+      continue;
+    }
     recordings++;
     frames += found.frames;
     events += found.events;
+    answers += found.answers;
     const version = (found.version ?? "").slice(0, LONGEST_VERSION);
     versions.set(version, (versions.get(version) ?? 0) + 1);
   }
-  return { recordings, frames, events, versions };
+  return { recordings, frames, events, answers, empty, versions };
 }
 
 /** Where the parts of a cassette are; nothing of one that is not of a known format. */
@@ -74,6 +85,7 @@ function filesOf({ kind, path }: FoundCassette, findings: Findings) {
   return read && {
     cast: `${path}/${CAST_FILE}`,
     tape: `${path}/${TAPE_FILE}`,
+    api: `${path}/${API_FOLDER}`,
     version: read.claude_code,
   };
 }

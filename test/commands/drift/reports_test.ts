@@ -16,6 +16,8 @@ const REPORT: DriftReport = {
   recordings: 2,
   frames: 10,
   events: 1,
+  answers: 0,
+  empty: [],
   versions: { "2.1.330": 1, "": 1 },
   sdks: [],
   findings: [FINDING],
@@ -31,19 +33,19 @@ Deno.test("the table for a person", () => {
     `by            check      in                    what  times  first
 claude-print  field new  frame result/success  mood  2      a/tape.jsonl:3
 
-Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals: 1 difference
+Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals, 0 answers of the API: 1 difference
 `,
   );
   assertEquals(
-    driftTable({ ...REPORT, recordings: 0, findings: [] }),
-    "Nothing was found to check\n",
+    driftTable({ ...REPORT, recordings: 0, empty: ["a"], findings: [] }),
+    "Nothing to check in a\nNothing was found to check\n",
   );
   const skipped = [{ path: "a", why: "it has no result" }];
   const against = { version: "2.1.330", again: 0, skipped };
   assertEquals(
     driftTable({ ...REPORT, findings: [], against }),
     "Not run again: a: it has no result\n" +
-      "Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals; " +
+      "Checked 2 recordings (1 of an unknown version, 1 of 2.1.330); 10 frames, 1 event of terminals, 0 answers of the API; " +
       "0 of them run again by Claude Code 2.1.330: nothing could be run again\n",
   );
 });

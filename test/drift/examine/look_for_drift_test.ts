@@ -2,6 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { findCassettes } from "../../../src/cassette/read/find_cassettes.ts";
 import { Findings } from "../../../src/drift/findings.ts";
 import { knownShapes } from "../../../src/drift/known_shapes.ts";
+import { addExchange } from "../../../src/relay/exchanges/exchange_folder.ts";
+import { keyOf } from "../../../src/relay/exchanges/request_key.ts";
 import { lookForDrift } from "../../../src/drift/examine/look_for_drift.ts";
 
 const RECORDINGS = new URL("../../../fixtures/recordings/", import.meta.url).pathname;
@@ -106,6 +108,68 @@ Deno.test("tapes of others are checked like one's own, and what holds nothing do
     Deno.removeSync(folder, { recursive: true });
   }
 });
+
+Deno.test("what the API said is checked where there is nothing else, and of which version it is", () => {
+  const folder = Deno.makeTempDirSync();
+  const events = [
+    { type: "message_start", message: {} },
+    { type: "content_block_start", index: 0, content_block: { type: "hologram" } },
+    { type: "content_block_delta", index: 0, delta: { type: "hologram_delta" } },
+    { type: "content_block_stop", index: 0, mood: "fine" },
+    { type: "message_delta", delta: {} },
+    { type: "message_stop" },
+  ];
+  const stream = events.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join("");
+  try {
+    makeExchange(`${folder}/streamed/api`, { answer: stream, version: "2.1.330" });
+    makeExchange(`${folder}/at-once/api`, {
+      answer: '{"type":"message","content":[{"type":"hologram"}]}',
+      headers: { "content-type": "application/json" },
+    });
+    makeExchange(`${folder}/failed/api`, { answer: '{"type":"news"}', status: 529 });
+    const { checked, findings } = look(folder);
+    assertEquals([checked.recordings, checked.answers, checked.empty], [
+      2,
+      2,
+      [`${folder}/failed`],
+    ]);
+    assertEquals([...checked.versions], [["", 1], ["2.1.330", 1]]);
+    const ofStreams = findings.filter(({ where }) => !/ of (?:assistant|a message)/u.test(where));
+    assertEquals(ofStreams.map(({ check, where, what, count }) => [check, where, what, count]), [
+      ["type unknown", "event", "content_block_delta/hologram_delta", 1],
+      ["block dropped", "block", "hologram", 2],
+      ["field new", "event content_block_stop", "mood", 1],
+      ["field gone", "event message_delta", "usage", 1],
+    ]);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+/** Makes an exchange in a folder of them. */
+function makeExchange(
+  api: string,
+  { answer, version, status = 200, headers = { "content-type": "text/event-stream" } }: {
+    readonly answer: string;
+    readonly version?: string;
+    readonly status?: number;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
+): void {
+  const [body, bytes] = [`{"system":"cc_version=${version}.d3d;"}`, answer]
+    .map((text) => new TextEncoder().encode(text)) as [
+      Uint8Array<ArrayBuffer>,
+      Uint8Array<ArrayBuffer>,
+    ];
+  const request = { method: "POST", path: "/v1/messages?beta=true", body };
+  const response = {
+    status,
+    headers: Object.entries(headers),
+    chunks: [{ ms: 0, bytes }],
+    whole: true,
+  };
+  addExchange(api, { exchange: { at: 0, request, response }, key: keyOf(request) });
+}
 
 Deno.test("the same is counted, names are cut, and no more than so many are told apart", () => {
   const findings = new Findings();

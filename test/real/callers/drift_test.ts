@@ -43,9 +43,13 @@ Deno.test("drift --against says the prompts of cassettes again, offline and with
       `answered otherwise: user comes, ${hostile}`,
     ],
   });
+  await addFurther(folder);
   assertEquals(await drift(folder, "--allowedTools", "Bash"), {
-    against: { version: real.version, again: 1, skipped: [] },
-    told: [`answered otherwise: result: done instead of gone, ${folder}`],
+    against: { version: real.version, again: 2, skipped: [] },
+    told: [
+      `answered otherwise: result: done instead of gone, ${folder}`,
+      `answered otherwise: result: later instead of gone, ${folder}/2`,
+    ],
   });
   await assertRejects(() => Deno.stat(trace), Deno.errors.NotFound);
   assertEquals(real.api.requests.length, 0);
@@ -74,6 +78,25 @@ async function plantAbove(tmp: string, trace: string): Promise<readonly string[]
   }
   await Deno.writeTextFile(`${tmp}/.git/HEAD`, "ref: refs/heads/main\n");
   return [".claude", ".git", ".mcp.json"];
+}
+
+/** Adds what an hour later another Claude Code was asked, and was answered otherwise. */
+async function addFurther(folder: string): Promise<void> {
+  const hour = 3_600_000;
+  await Deno.mkdir(`${folder}/2`);
+  for (const name of ["child.cast", "meta.json", "tape.jsonl"]) {
+    const text = await Deno.readTextFile(`${folder}/${name}`);
+    const later = text.replace(/"startedAt":(\d+)/u, (_, at) => `"startedAt":${Number(at) + hour}`);
+    await Deno.writeTextFile(`${folder}/2/${name}`, later);
+  }
+  for (const { name } of [...Deno.readDirSync(`${folder}/api`)]) {
+    const text = await Deno.readTextFile(`${folder}/api/${name}`);
+    const later = text.replace(
+      /"at": "([^"]+)"/u,
+      (_, at) => `"at": "${new Date(Date.parse(at) + hour).toISOString()}"`,
+    ).replaceAll("done", "later");
+    await Deno.writeTextFile(`${folder}/api/${name.replace("-0.", "-1.")}`, later);
+  }
 }
 
 /** Copies the newest fixture that has answers of the API, changed. */
