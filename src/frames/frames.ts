@@ -13,6 +13,7 @@ import {
 import { earlyAnswer, tellAhead, tellLines, tellNotices, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
+import { hearTask } from "./hooked_tasks.ts";
 import { awaitMessage } from "./messages.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
@@ -111,13 +112,16 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       if (input.event === "SessionStart" && typeof model === "string") {
         return quiet({ ...state, model });
       }
-      const { event, payload, ranAt } = input;
+      const { event, payload, ranAt, callback } = input;
       if (event === "MessageDisplay") return quiet(hearText(state, payload));
       const heard = hearCompaction(state, { event, payload, at: ranAt ?? now });
       if (heard.compactions.length > state.compactions.length) {
         return { ...told(heard), effects: [COMPACTION_DELAY] };
       }
       if (event === "Stop") return quiet(stopTurn(heard, { payload, ranAt }));
+      if (callback !== undefined) {
+        return { ...hearTask(state, { event, payload, at: ranAt ?? now }), effects: [] };
+      }
       const isOutcome = heard !== state && heard.ahead !== undefined && !heard.unsummed &&
         heard.compactions[0]?.error !== undefined;
       return isOutcome ? { ...tellAhead(heard), effects: [] } : quiet(heard);

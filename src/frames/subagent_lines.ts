@@ -1,6 +1,7 @@
+import { calledSubagent } from "./called_subagent.ts";
 import { framesOfEntry, isCoordinator } from "./single/frames_of_entry.ts";
 import { nestedTask, startTask, type Task } from "./single/task_frames.ts";
-import { isWords, tellProgress } from "./single/task_progress.ts";
+import { tellProgress } from "./single/task_progress.ts";
 import {
   isSkillText,
   mayBeFork,
@@ -11,6 +12,7 @@ import {
   typedSkills,
 } from "./forked_skills.ts";
 import { tellHookEnd } from "./hook_ends.ts";
+import { forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
 import { endWritten } from "./live/live_answers.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import {
@@ -28,8 +30,8 @@ import { commandOutput } from "../transcript/command_output.ts";
 import { enqueuedNotification } from "../transcript/task_notification.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
+import { isWords } from "../transcript/is_words.ts";
 import { resultText } from "../transcript/kept_entry.ts";
-import type { ToolUse } from "../transcript/turn.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** Tells a line of a subagent's transcript, once its call is known. */
@@ -55,19 +57,21 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
   const isWoken = task !== undefined && task.toolUseId !== toolUseId;
   const background = isWoken ||
-    (fork === undefined ? isApart(call, state.version) : isForkApart(state, line));
+    (fork === undefined
+      ? calledSubagent(call, state.version).background
+      : isForkApart(state, line));
   const started = task !== undefined ? told(state) : tellTasks(
     state,
     (context) =>
       startTask(state.tasks, {
+        ...calledSubagent(call, context.version),
         id: agentId,
         toolUseId,
         type: "local_agent",
         description,
         background,
         agentType: type,
-        ...(fork === undefined ? promptIn(call) : forkIn(fork, { entry, background })),
-        ...(call?.agentId === undefined ? {} : { parent: call.agentId }),
+        ...(fork === undefined ? {} : forkIn(fork, { entry, background })),
       }, context),
   );
   const subagent = {
@@ -107,7 +111,7 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
     });
   }
   return and(
-    and(next, (state) => noteCalls(state, entry, agentId)),
+    and(and(next, (state) => noteCalls(state, entry, agentId)), tellHookedTasks),
     (state) => noteShellCalls(state, entry),
   );
 }
@@ -121,20 +125,9 @@ function isAheadOfPrompt(
     !allTasks.has(agentId) && !isVersionAtLeast(version, "2.1.330");
 }
 
-/** Whether the turn does not wait for the subagent of a call, as the call says; it has to since 2.1.330 if it is to wait. */
-function isApart(call: ToolUse | undefined, version: string): boolean {
-  const wanted = isJsonObject(call?.input) ? call.input.run_in_background : undefined;
-  return isVersionAtLeast(version, "2.1.330") ? wanted !== false : wanted === true;
-}
-
-/** The same of a skill's, as its note says, or the result of its call said later. */
+/** Whether the turn does not wait for a skill's subagent, as its note says, or the result of its call said later. */
 function isForkApart({ tasks }: FramesState, { subagent }: SubagentLine): boolean {
   return tasks.get(subagent.agentId)?.background ?? subagent.background === true;
-}
-
-function promptIn(call: ToolUse | undefined): Pick<Task, "prompt"> {
-  const prompt = isJsonObject(call?.input) ? call.input.prompt : undefined;
-  return typeof prompt === "string" ? { prompt } : {};
 }
 
 /** What is told of a skill's subagent as it begins. */
@@ -234,7 +227,10 @@ export function noteCalls(
   if (calls.length === 0 && state.uncalled.length === 0) return told(state);
   const toolUses = new Map(state.toolUses);
   for (const call of calls) toolUses.set(call.id, call);
-  return tellUncalled(noteSkillCalls({ ...state, toolUses }, calls));
+  return and(
+    tellHookedTasks(noteSkillCalls({ ...state, toolUses }, calls)),
+    tellUncalled,
+  );
 }
 
 /** Tells lines of subagents that had to wait for their calls, or until somebody woke them. */
@@ -250,6 +246,7 @@ export function forgetCalls(state: FramesState, { message }: UserEntry): FramesS
   if (typeof message.content === "string") return state;
   const toolUses = new Map(state.toolUses);
   let { failed } = state;
+  const { hooked } = forgetHooked(state, message.content.map(({ tool_use_id: id }) => id));
   for (const { tool_use_id: id, is_error } of message.content) {
     const call = typeof id === "string" ? toolUses.get(id) : undefined;
     if (call === undefined || call.name === "Agent" || call.name === "Task") continue;
@@ -257,5 +254,7 @@ export function forgetCalls(state: FramesState, { message }: UserEntry): FramesS
     // What a refused call was given is a part of the result.
     if (is_error === true) failed = chained(failed, call);
   }
-  return toolUses.size === state.toolUses.size ? state : { ...state, toolUses, failed };
+  return toolUses.size === state.toolUses.size && hooked === state.hooked
+    ? state
+    : { ...state, toolUses, failed, hooked };
 }

@@ -158,6 +158,56 @@ for (
     assertEquals(told.map(({ task_id }) => task_id), ["a1", "a2"]);
   });
 
+  Deno.test(`frames: a caller's hooks tell of tasks before transcripts do, and once (${version})`, () => {
+    const { frames, push, pushSubagent, tell } = begin(version);
+    const hook = (event: string, payload: object) =>
+      tell({ type: "hook", event, payload: { ...payload }, callback: 0, id: "1" });
+    const starts = () => hook("SubagentStart", { agent_id: "a1", agent_type: "Explore" });
+    const over = { tool_name: "Agent", tool_use_id: "t", tool_response: DONE };
+    // The call that it is about has not been read yet.
+    starts();
+    assertEquals(frames, []);
+    push(call("Agent", WAITING_INPUT));
+    const begun = ["assistant", "task_started"];
+    assertEquals(kinds(frames), begun);
+    const [, started] = frames;
+    assertEquals(
+      [started?.["task_id"], started?.["tool_use_id"], started?.["description"]],
+      ["a1", "t", "Look"],
+    );
+    starts();
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    // What it says until then comes first.
+    hook("PostToolUse", over);
+    assertEquals(kinds(frames), [...begun, "user of a subagent"]);
+    pushSubagent(text("It is fine"));
+    hook("PostToolUse", over);
+    push(result(DONE));
+    assertEquals(
+      kinds(frames),
+      [...begun, "user of a subagent", "task_updated", "task_notification", "user"],
+    );
+    assertEquals(frames.at(-2)?.["summary"], summary);
+  });
+
+  Deno.test(`frames: which of two calls a hook is about is left to the transcript (${version})`, () => {
+    const { frames, pushAll, pushSubagent, tell } = begin(version);
+    const starts = (id: string, type = "Explore") =>
+      tell({
+        type: "hook",
+        event: "SubagentStart",
+        payload: { agent_id: id, agent_type: type },
+        callback: 0,
+      });
+    pushAll(call("Agent", WAITING_INPUT), call("Agent", { ...WAITING_INPUT, prompt: "2" }, "t2"));
+    starts("a1");
+    starts("a9", "Plan");
+    assertEquals(kinds(frames), ["assistant", "assistant"]);
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    const told = frames.filter(({ subtype }) => subtype === "task_started");
+    assertEquals(told.map(({ tool_use_id: id }) => id), ["t"]);
+  });
+
   Deno.test(`frames: tells of a subagent's own subagents what becomes of them (${version})`, () => {
     const { frames, push, pushSubagent, pushNested } = begin(version);
     push(call("Agent", WAITING_INPUT));

@@ -59,6 +59,8 @@ export interface TaskContext {
   readonly toolUses: ReadonlyMap<string, ToolUse>;
   /** The tasks so far, those that are over as well. */
   readonly allTasks: Tasks;
+  /** Those of them that this run has told. */
+  readonly toldTasks: Tasks;
 }
 
 /** The version that lists the tasks in the background whenever they change, and tells their ends at once. */
@@ -198,18 +200,43 @@ function isAgent(use: ToolUse | undefined): use is ToolUse {
   return use?.name === "Agent" || use?.name === "Task";
 }
 
-/** The result of a call: it started a task in the background, or ended one that it waited for. */
+/** What came of a call, as its result says, or a hook that is called before that. */
+export interface CallEnd {
+  readonly toolUseId: string;
+  readonly failed: boolean;
+  readonly outcome: JsonObject;
+  /** In ISO 8601. */
+  readonly endedAt: string | undefined;
+}
+
+/** The result of a call. */
 function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskStep {
   const { content } = entry.message;
   const block = typeof content === "string"
     ? undefined
     : content.find(({ type }) => type === "tool_result");
   const toolUseId = block?.tool_use_id;
-  const use = typeof toolUseId === "string" ? context.toolUses.get(toolUseId) : undefined;
+  return typeof toolUseId === "string"
+    ? endOfCall(tasks, {
+      toolUseId,
+      failed: block?.is_error === true,
+      outcome: isJsonObject(entry.toolUseResult) ? entry.toolUseResult : {},
+      endedAt: entry.timestamp,
+    }, context)
+    : { tasks, frames: [] };
+}
+
+/** Tells of a call that it started a task in the background, or ended one that it waited for. */
+export function endOfCall(tasks: Tasks, call: CallEnd, context: TaskContext): TaskStep {
+  const { toolUseId, failed, outcome, endedAt } = call;
+  const use = context.toolUses.get(toolUseId);
   if (use === undefined) return { tasks, frames: [] };
-  const outcome = isJsonObject(entry.toolUseResult) ? entry.toolUseResult : {};
-  const launched = taskOf(use, outcome) ?? wokenTask(use, entry, context) ??
-    movedSkill(tasks, use, outcome);
+  const named = taskOf(use, outcome);
+  // A hook has told of it.
+  if (named !== undefined && context.toldTasks.has(named.id) && !tasks.has(named.id)) {
+    return { tasks, frames: [] };
+  }
+  const launched = named ?? wokenTask(use, call, context) ?? movedSkill(tasks, use, outcome);
   if (launched?.background === true && tasks.get(launched.id)?.background === false) {
     // It took too long to be waited for, or somebody has put it there.
     const moved = new Map(tasks).set(launched.id, launched);
@@ -228,7 +255,6 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
   if (ended === undefined) return started;
   const rest = new Map(started.tasks);
   rest.delete(ended.id);
-  const failed = block?.is_error === true;
   if (ended.skill !== undefined) return endSkill(tasks, ended, { failed, context });
   return {
     ...started,
@@ -238,7 +264,7 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
       ...ended.type === "local_agent"
         ? [updateFrame(ended.id, {
           status: failed ? "failed" : "completed",
-          endedAt: entry.timestamp,
+          endedAt,
         }, context)]
         : [],
       systemFrame("task_notification", {
@@ -318,10 +344,9 @@ function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
 /** A subagent that was over, and goes on in the background because of a message to it. */
 function wokenTask(
   use: ToolUse,
-  { toolUseResult, timestamp = "" }: UserEntry,
+  { outcome: { resumedAgentId }, endedAt = "" }: CallEnd,
   { allTasks }: TaskContext,
 ): Task | undefined {
-  const { resumedAgentId } = isJsonObject(toolUseResult) ? toolUseResult : {};
   const task = typeof resumedAgentId === "string" ? allTasks.get(resumedAgentId) : undefined;
   if (task === undefined) return undefined;
   const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
@@ -330,7 +355,7 @@ function wokenTask(
     ...known,
     toolUseId: use.id,
     background: true,
-    since: Date.parse(timestamp),
+    since: Date.parse(endedAt),
     ...(typeof message === "string" ? { prompt: message } : {}),
   };
 }

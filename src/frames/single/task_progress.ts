@@ -1,5 +1,6 @@
 import type { ContentBlock, Entry } from "../../transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { isWords } from "../../transcript/is_words.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { systemFrame } from "./system_frame.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "./task_frames.ts";
@@ -51,12 +52,6 @@ export function tellProgress(
     }, context);
   });
   return { tasks: new Map(tasks).set(agentId, task), frames };
-}
-
-/** Whether a line of a subagent's may be its last: nothing but words. */
-export function isWords(entry: Entry): boolean {
-  return entry.type === "assistant" && callsIn(entry).length === 0 &&
-    entry.message.content.some(({ type }) => type === "text");
 }
 
 function callsIn(entry: Entry): readonly ContentBlock[] {

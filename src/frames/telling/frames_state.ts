@@ -13,7 +13,7 @@ import type { FastMode, FastModeAsked } from "../result/fast_mode.ts";
 import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "../result/report.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
-import type { Tasks } from "../single/task_frames.ts";
+import type { CallEnd, Tasks } from "../single/task_frames.ts";
 
 /** What is known of a run before its child has said anything. */
 export interface FramesOptions {
@@ -177,6 +177,11 @@ export type ShellOrder = Extract<
   { readonly type: "follow-shell" | "leave-shell" | "trace" }
 >;
 
+/** What a hook says of a task: that a subagent begins, or that a call has returned which may have been one. */
+export type HookedTask =
+  | { readonly kind: "begun"; readonly agentId: string; readonly type: string }
+  | (CallEnd & { readonly kind: "returned" });
+
 /** A skill that a subagent carries out. */
 export interface ForkedSkill {
   readonly call: ToolUse;
@@ -203,6 +208,8 @@ export interface FramesState {
   readonly uncalled: readonly SubagentLine[];
   /** Lines that tell the ends of tasks whose beginnings have not been told. */
   readonly notices: readonly Entry[];
+  /** What hooks have said of tasks, where the calls that they are about have not been told yet. */
+  readonly hooked: readonly HookedTask[];
   /** The model as SessionStart names it, with the `[1m]` that the API does not say. */
   readonly model?: string;
   /** What a headless Claude Code that was started like the child says of a session that begins. */
@@ -335,6 +342,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     unmirrored: undefined,
     uncalled: [],
     notices: [],
+    hooked: [],
     begun: false,
     early: [],
     compactions: [],

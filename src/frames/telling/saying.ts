@@ -56,7 +56,7 @@ export function sayEarly(
 /** What is known in any case of what is said. */
 type SpeakingContext =
   & Required<Pick<FrameContext, "toolUses" | "denialMessages" | "decisions">>
-  & Pick<TaskContext, "allTasks">;
+  & Pick<TaskContext, "allTasks" | "toldTasks">;
 
 /** All tasks so far, and the subagents of the session as it was before the run: those may be woken. */
 function allTasksOf({ allTasks, uncalled }: FramesState): Tasks {
@@ -80,6 +80,7 @@ function contextOf(
     newUuid,
     toolUses,
     allTasks: allTasksOf(state),
+    toldTasks: state.allTasks,
     messages: taken,
     denialMessages: options.denialMessages,
     decisions,

@@ -103,7 +103,7 @@ export interface WaitingMessage {
   readonly message: JsonObject;
 }
 
-/** A line of the transcript, or of a subagent's, that is of calls, and whose frames have not been printed yet. */
+/** A line of calls, or any that a subagent has said or been told, whose frames have not been printed yet. */
 export interface UntoldLine {
   readonly entry: Extract<Entry, { readonly type: "assistant" | "user" }>;
   readonly agentId?: string;
@@ -130,6 +130,8 @@ export interface AskingMemory {
   readonly untold: readonly UntoldLine[];
   /** Calls that have been told, the oldest first; those that have returned until the same agent makes others. */
   readonly calls: readonly ToolCall[];
+  /** Whether the last line of a subagent's that has been told is words, by its id. */
+  readonly spoken: ReadonlyMap<string, boolean>;
   /** The tools that the server of the prompt tool has, as far as it has told. */
   readonly promptTools: readonly string[];
   /** By what names the screen may call what calls of tools have begun, by the ids of the calls that have not returned. */
@@ -163,6 +165,7 @@ export const NOTHING_ASKED: AskingMemory = {
   waiting: [],
   untold: [],
   calls: [],
+  spoken: new Map(),
   promptTools: [],
   launches: new Map(),
   atWork: new Map(),

@@ -3,6 +3,8 @@ import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { announces } from "../ending.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
+import { currentPrompt } from "../taking.ts";
+import { isWords } from "../../transcript/is_words.ts";
 import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";
 
 /** What waits for the caller to have been told what it is about. */
@@ -19,17 +21,22 @@ export function withUntold(
   entry: Entry,
   { agentId }: { readonly agentId?: string } = {},
 ): SessionState {
-  if (state.options.caller === undefined || !isOfCalls(entry)) return state;
+  if (state.options.caller === undefined) return state;
+  if (!isSaid(entry) || (agentId === undefined && !isOfCalls(entry))) return state;
   const line = { entry, ...(agentId === undefined ? {} : { agentId }) };
   return { ...state, untold: [...state.untold, line] };
 }
 
 /** Whether a line makes calls or holds results of some: most do neither. */
-function isOfCalls(entry: Entry): entry is UntoldLine["entry"] {
-  if (entry.type !== "assistant" && entry.type !== "user") return false;
+function isOfCalls(entry: UntoldLine["entry"]): boolean {
   const { content } = entry.message;
   return typeof content !== "string" &&
     content.some(({ type, tool_use_id: id }) => type === "tool_use" || id !== undefined);
+}
+
+/** Whether a line is what an agent says, or is told. */
+function isSaid(entry: Entry): entry is UntoldLine["entry"] {
+  return entry.type === "assistant" || entry.type === "user";
 }
 
 /** Notes the calls that have been told, and those whose results have been. */
@@ -38,7 +45,10 @@ export function withTold(before: SessionState): SessionState {
   return before.untold.reduce(withCalls, { ...before, untold: [] });
 }
 
-function withCalls(state: SessionState, { entry, agentId }: UntoldLine): SessionState {
+function withCalls(before: SessionState, { entry, agentId }: UntoldLine): SessionState {
+  const state = agentId === undefined
+    ? before
+    : { ...before, spoken: new Map([...before.spoken, [agentId, isWords(entry)]]) };
   if (entry.type === "assistant") {
     const made = entry.message.content.flatMap((block): readonly ToolCall[] =>
       block.type === "tool_use" && typeof block.id === "string" && typeof block.name === "string"
@@ -79,9 +89,14 @@ export function isTold(state: SessionState, waiting: Waiting): boolean {
   const { tool_use_id: id, last_assistant_message: message } = payload;
   switch (callback.event) {
     case "PreToolUse":
-    case "PostToolUse":
     case "PostToolUseFailure":
       return isCallTold(state, id);
+    case "PostToolUse":
+      return isCallTold(state, id) && hasSpoken(state, subagentIn(payload["tool_response"]));
+    case "SubagentStart":
+      return isStartable(state);
+    case "SubagentStop":
+      return hasSpoken(state, payload["agent_id"]);
     case "PermissionRequest":
       return isPermissionTold(state, payload);
     case "PostToolBatch":
@@ -103,6 +118,26 @@ function calledBy({ method, params }: JsonObject): unknown {
 /** Whether a call has been told; what has no id can be waited for by nobody. */
 function isCallTold({ calls }: SessionState, id: unknown): boolean {
   return typeof id !== "string" || calls.some((call) => call.id === id);
+}
+
+/** The subagent that has answered a call for good. */
+function subagentIn(response: unknown): unknown {
+  const { agentId, status } = isJsonObject(response) ? response : {};
+  return status === "completed" ? agentId : undefined;
+}
+
+/** Whether the last words of a subagent have been told, if its transcript is known to have any: they end what it does. */
+function hasSpoken({ spoken }: SessionState, agentId: unknown): boolean {
+  return typeof agentId !== "string" || spoken.get(agentId) !== false;
+}
+
+/** Calls that start a subagent, or wake one. */
+const STARTING = ["Agent", "Task", "Skill", "SendMessage"];
+
+/** Whether a call that starts a subagent has been told; a skill that was typed starts one without. */
+function isStartable(state: SessionState): boolean {
+  return currentPrompt(state)?.command !== undefined ||
+    state.calls.some(({ name, returned }) => STARTING.includes(name) && !returned);
 }
 
 /** Whether a call that needs a permission has been told; whoever decides on it is asked before its hooks are. */

@@ -1,5 +1,6 @@
 import { backgroundTasksOf } from "../background_wait.ts";
 import { askWhenTold } from "../control/asking.ts";
+import type { CallbackHook } from "../control/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
@@ -93,7 +94,21 @@ function onCallback(
   const callback = state.options.caller?.callbacks[place];
   return callback === undefined || !mayAsk(state)
     ? act(state, [{ type: "answer", id: hookId }])
-    : askWhenTold(state, { asking: { hookId, payload, callback }, at });
+    : askWhenTold(withSubagent(state, { callback, payload }), {
+      asking: { hookId, payload, callback },
+      at,
+    });
+}
+
+/** Notes of a subagent that it has begun: from then on its last words are waited for. */
+function withSubagent(
+  state: SessionState,
+  { callback, payload }: { readonly callback: CallbackHook; readonly payload: HookPayload },
+): SessionState {
+  const { agent_id: agentId } = payload;
+  return callback.event === "SubagentStart" && typeof agentId === "string"
+    ? { ...state, spoken: new Map([...state.spoken, [agentId, false]]) }
+    : state;
 }
 
 /** Whether anything that is answered now still matters. */

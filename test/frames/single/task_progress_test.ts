@@ -30,7 +30,14 @@ function described(
   const { tasks, frames } = tellProgress(
     new Map([["a", task]]),
     { agentId: "a", entry, cwd: "/home/me/project", home: "/home/me" },
-    { version, sessionId: "s", newUuid: () => "u", toolUses: new Map(), allTasks: new Map() },
+    {
+      version,
+      sessionId: "s",
+      newUuid: () => "u",
+      toolUses: new Map(),
+      allTasks: new Map(),
+      toldTasks: new Map(),
+    },
   );
   assertEquals(tasks.get("a")?.calls, 4 + calls.length);
   assertEquals(frames[0]?.["usage"], { total_tokens: 15, tool_uses: 5, duration_ms: 1500 });

@@ -575,6 +575,38 @@ forEachVersion(
   },
 );
 
+forEachVersion(
+  "hooks of a caller's are called in the order of claude -p's frames",
+  async (real) => {
+    const events = ["SubagentStart", "SubagentStop", "PostToolUse", "PostToolBatch"];
+    const call = {
+      description: "look around",
+      prompt: "Look. [[say found]]",
+      subagent_type: "general-purpose",
+      run_in_background: false,
+    };
+    const script = async ({ answer, send, say, heard }: Caller) => {
+      answer(() => ({}));
+      const hooks = Object.fromEntries(
+        events.map((event) => [event, [{ hookCallbackIds: [event] }]]),
+      );
+      await send(request("init", { subtype: "initialize", hooks }));
+      await heard("control_response");
+      await say(`[[tool Agent ${JSON.stringify(call)}]] [[say done]]`);
+      await heard(RESULT);
+    };
+    const run = async (holding: typeof hold) => {
+      const { code, stdout, stderr } = await holding(real, script);
+      const order = parseFrames(stdout).map(({ type, subtype, request }) =>
+        `${(request as JsonObject | undefined)?.["callback_id"] ?? subtype ?? type}`
+      ).filter((name) => name !== "rate_limit_event" && name !== "control_response");
+      return { code, stderr, order };
+    };
+    const ours = JSON.parse(JSON.stringify(await run(hold)));
+    assertEquals(ours, await asRecorded(real, "control/hook-order", () => run(holdWithClaude)));
+  },
+);
+
 /** The lines of a session's transcript at home. */
 async function transcriptOf(real: RealClaude, session: string) {
   const projects = `${real.home.path}/.claude/projects`;

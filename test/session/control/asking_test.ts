@@ -302,6 +302,47 @@ Deno.test("a hook about what a tool has done is called after the call, and one a
   assertEquals(called(), events);
 });
 
+Deno.test("hooks about a subagent are called once its call has been told, and its last words", () => {
+  const events = ["SubagentStart", "SubagentStop", "PostToolUse"];
+  const session = working(events.map((event) => ({ event, id: event })));
+  const hook = (event: string, payload: Readonly<Record<string, unknown>>) => {
+    const callback = events.indexOf(event);
+    session.hear({ type: "hook", event, payload, id: event, callback });
+  };
+  const called = () =>
+    asked(session).map(({ question }) => "callback_id" in question && question.callback_id);
+  const said = (content: readonly object[]) => {
+    const subagent = { agentId: "a1", toolUseId: "toolu_1", type: "Explore", description: "Look" };
+    const entry = readEntry({ type: "assistant", message: { id: "m", model: "m", content } });
+    if (entry !== undefined) session.hear({ type: "subagent", line: { subagent, entry } });
+    session.hear({ type: "read" });
+  };
+  hook("SubagentStart", { agent_id: "a1", agent_type: "Explore" });
+  call(session);
+  assertEquals(called(), []);
+  const content = [{ type: "tool_use", id: "toolu_2", name: "Agent", input: {} }];
+  line(session, { type: "assistant", message: { id: "m", model: "m", content } });
+  assertEquals(called(), ["SubagentStart"]);
+  hook("SubagentStop", { agent_id: "a1", last_assistant_message: "found" });
+  hook("PostToolUse", {
+    tool_name: "Agent",
+    tool_use_id: "toolu_2",
+    tool_response: { status: "completed", agentId: "a1" },
+  });
+  said([{ type: "text", text: "I look." }, {
+    type: "tool_use",
+    id: "toolu_3",
+    name: "Bash",
+    input: INPUT,
+  }]);
+  assertEquals(called(), ["SubagentStart"]);
+  said([{ type: "text", text: "found" }]);
+  assertEquals(called(), events);
+  // Of one that nothing is known of, as of a compaction, nothing is waited for.
+  hook("SubagentStop", { agent_id: "a2" });
+  assertEquals(called().length, 4);
+});
+
 Deno.test("a hook about a permission is called after the question of it, whichever of the two the child asks first", () => {
   const session = working([{ event: "PermissionRequest", id: "hook_0" }]);
   const hook = (id: string, input: unknown) =>
