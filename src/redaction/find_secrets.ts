@@ -1,4 +1,5 @@
 import { Cuts, type TextSpan } from "./cuts.ts";
+import { lastAnswers } from "./last_answers.ts";
 import { knownSearches, SHORTEST_BEGINNING } from "./known_searches.ts";
 import { TextReader } from "./text_reader.ts";
 import { type Mark, MARKS } from "./marks.ts";
@@ -32,13 +33,13 @@ export interface FoundSecrets {
  */
 export function createSecretFinder(known: readonly string[]): (text: string) => FoundSecrets {
   const searches = knownSearches(known);
-  return (text) => {
+  return lastAnswers((text) => {
     const reader = new TextReader(text);
     const cuts = new Cuts();
     for (const search of searches) search(reader, cuts);
     findMarked(reader, cuts);
     return { spans: cuts.merged(), openFrom: cuts.openFrom, steps: reader.steps };
-  };
+  });
 }
 
 const AUTOMATON = new WordAutomaton(MARKS.map(({ mark }) => mark.toLowerCase()));
@@ -53,6 +54,7 @@ function findMarked(reader: TextReader, cuts: Cuts): void {
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     state = AUTOMATON.next(state, unit >= 0x41 && unit <= 0x5a ? unit + 0x20 : unit);
+    if (state === 0) continue;
     const found = AUTOMATON.wordAt(state);
     if (found < 0) continue;
     const { mark, anyCase, begins, find } = MARKS[found] as Mark;

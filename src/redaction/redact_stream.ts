@@ -4,6 +4,8 @@ const CONTEXT = 512;
 export const MOST_HELD = 64 * 1024;
 /** So much text is looked at again with each piece, however small; longer text once a quarter of it is new. */
 const SHORT = 1024;
+/** So many pieces are gathered at most, though they are very small. */
+const MOST_GATHERED = 512;
 
 /** A piece of a text, and what is written down of it once that is known. */
 export interface StreamPiece {
@@ -20,14 +22,16 @@ export interface StreamPiece {
  *
  * @param options.redact redacts pieces, of which the first `written` can change no more
  * @param options.openFrom where in a text something begins that may be a secret with what follows
+ * @param options.gather how much text may wait for more of it although it is known, so that less is looked at again
  * @returns takes the next piece
  */
-export function createStreamRedactor({ redact, openFrom }: {
+export function createStreamRedactor({ redact, openFrom, gather = 0 }: {
   readonly redact: (
     pieces: readonly string[],
     options: { readonly written: number },
   ) => readonly string[];
   readonly openFrom: (text: string) => number;
+  readonly gather?: number;
 }): (text: string) => StreamPiece {
   let written = "";
   const held: { readonly text: string; redacted: string | undefined }[] = [];
@@ -59,12 +63,16 @@ export function createStreamRedactor({ redact, openFrom }: {
     fresh += text.length;
     const settles = heldLength > MOST_HELD;
     const length = written.length + heldLength;
-    if (settles || length <= SHORT || 4 * fresh >= length) look({ settles });
+    const isDue = (fresh >= gather || held.length % MOST_GATHERED === 0) &&
+      (length <= SHORT || 4 * fresh >= length);
+    if (settles || isDue) look({ settles });
     return {
       get redacted() {
         return piece.redacted;
       },
       settle: () => {
+        // What is not waited for for its own sake is known, and what comes behind may still be waited for.
+        if (piece.redacted === undefined) look({ settles: false });
         if (piece.redacted === undefined) look({ settles: true });
       },
     };

@@ -16,6 +16,8 @@ export class WordAutomaton {
   readonly #next = new Map<number, number>();
   /** Of each state, the one that knows as much as possible of what came last, but less than all. */
   readonly #fallback: number[] = [0];
+  /** Whether there is nothing but ASCII in the words: then any other unit leads to the beginning. */
+  readonly #isAscii: boolean;
   /** Of each state, the next one for each ASCII character; empty where that would be too much. */
   readonly #ascii: Int32Array;
   /** Of each state, the index of the longest word that ends there; -1 for none. */
@@ -24,6 +26,7 @@ export class WordAutomaton {
   readonly #depth: number[] = [0];
 
   constructor(words: readonly string[]) {
+    this.#isAscii = words.every((word) => /^[\0-\x7f]*$/u.test(word));
     const added: { readonly state: number; readonly from: number; readonly unit: number }[][] = [];
     for (const [index, word] of words.entries()) {
       let from = 0;
@@ -58,6 +61,10 @@ export class WordAutomaton {
     if (unit < ASCII && this.#ascii.length > 0) {
       this.steps++;
       return this.#ascii[state * ASCII + unit] as number;
+    }
+    if (unit >= ASCII && this.#isAscii) {
+      this.steps++;
+      return 0;
     }
     return this.#follow(state, unit);
   }

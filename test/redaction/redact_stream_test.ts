@@ -71,3 +71,37 @@ Deno.test("a piece does not wait for too much, and what is left of a secret is t
   for (let count = 0; count < 70; count++) add("a word and another one. ".repeat(50));
   assert(long.redacted !== undefined);
 });
+
+Deno.test("text that is gathered is gone through once or little more, and becomes the same", () => {
+  const pieces = Array.from({ length: 20_000 }, (_, number) => `${number} is no secret, `)
+    .with(5000, "it is sk-ant-api03-0123").with(5001, "456789abcdefghij, ");
+  const becomes = (gather: number) => {
+    let read = 0;
+    const add = createStreamRedactor({
+      redact: (given, options) => {
+        read += given.join("").length;
+        return redactPieces(given, redact, options);
+      },
+      openFrom,
+      gather,
+    });
+    return { text: written(pieces.map(add)), read };
+  };
+  const length = pieces.join("").length;
+  const [atOnce, gathered] = [becomes(0), becomes(8192)];
+  assertEquals(gathered.text, atOnce.text);
+  assert(gathered.text.includes("it is [redacted], "));
+  assert(atOnce.read > 10 * length && gathered.read < 1.1 * length);
+});
+
+Deno.test("a piece that is settled is not waited for, though what comes behind is", () => {
+  const add = createStreamRedactor({
+    redact: (given, options) => redactPieces(given, redact, options),
+    openFrom,
+    gather: 8192,
+  });
+  const pieces = ["one ", "two ", "sk-ant-api03-0123"].map(add);
+  pieces[0]?.settle();
+  assertEquals(pieces.map((piece) => piece.redacted), ["one ", "two ", undefined]);
+  assertEquals(written([...pieces, add("456789")]), "one two [redacted]");
+});

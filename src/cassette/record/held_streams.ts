@@ -1,6 +1,9 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { StreamPiece } from "../../redaction/redact_stream.ts";
-import { endedStream, startedCall, type StreamedText } from "./streamed_text.ts";
+import { endedStreams, startedCall, type StreamedText } from "./streamed_text.ts";
+
+/** More are not followed at once: whichever began first is taken to be at its end. */
+const MOST_STREAMS = 2000;
 
 /** Texts that come in pieces, several at a time: of answers, and of the output of shells. */
 export interface HeldStreams {
@@ -15,27 +18,33 @@ export function createHeldStreams(
   begin: (tool?: string) => (text: string) => StreamPiece,
 ): HeldStreams {
   const tools = new Map<string, string>();
-  const streams = new Map<string, (text: string) => StreamPiece>();
-  const last = new Map<string, StreamPiece>();
+  const streams = new Map<
+    string,
+    { readonly take: (text: string) => StreamPiece; last?: StreamPiece }
+  >();
+  const end = (name: string) => {
+    streams.get(name)?.last?.settle();
+    streams.delete(name);
+    tools.delete(name);
+  };
+  const endFirstOf = (names: ReadonlyMap<string, unknown>) => {
+    const [first] = names.keys();
+    if (names.size > MOST_STREAMS && first !== undefined) end(first);
+  };
   return {
     take: ({ stream: name, text }) => {
-      const stream = streams.get(name) ?? begin(tools.get(name));
+      const stream = streams.get(name) ?? { take: begin(tools.get(name)) };
       streams.set(name, stream);
-      const piece = stream(text);
-      last.set(name, piece);
-      return piece;
+      endFirstOf(streams);
+      return stream.last = stream.take(text);
     },
     heed: (value) => {
       const call = startedCall(value);
-      if (call !== undefined) tools.set(call.stream, call.tool);
-      const ended = endedStream(value);
-      if (ended === undefined) return;
-      for (const name of [...last.keys()].filter((name) => name.startsWith(ended))) {
-        last.get(name)?.settle();
-        last.delete(name);
-        streams.delete(name);
-        tools.delete(name);
+      if (call !== undefined) {
+        tools.set(call.stream, call.tool);
+        endFirstOf(tools);
       }
+      for (const name of endedStreams(value)) end(name);
     },
   };
 }

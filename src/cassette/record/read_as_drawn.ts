@@ -1,3 +1,5 @@
+import { lastAnswers } from "../../redaction/last_answers.ts";
+
 /** Control sequences and other escapes, ECMA-48; strings, such as titles, are left to be read as they are. */
 // deno-lint-ignore no-control-regex
 export const ESCAPE = /\x1b(?:\[[0-?]*[ -/]*([@-~])|[ -/]*[0-OQ-WYZ`-~\\])/gu;
@@ -13,10 +15,16 @@ export interface DrawnPart {
   readonly place: number;
 }
 
+/** A text as it is drawn, and where its parts were written. */
+export interface DrawnText {
+  readonly text: string;
+  readonly parts: readonly DrawnPart[];
+}
+
 /** What was written to a terminal as a person would read it. */
-export function readAsDrawn(
-  written: string,
-): { readonly text: string; readonly parts: readonly DrawnPart[] } {
+export const readAsDrawn: (written: string) => DrawnText = lastAnswers(drawn);
+
+function drawn(written: string): DrawnText {
   const parts: DrawnPart[] = [];
   const texts: string[] = [];
   let length = 0;

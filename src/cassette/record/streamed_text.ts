@@ -57,12 +57,12 @@ export function startedCall(
     : undefined;
 }
 
-/** Which texts come to their end with a frame or an input; those whose names begin so. */
-export function endedStream(value: JsonObject): string | undefined {
+/** Which texts come to their end with a frame or an input, if there are any. */
+export function endedStreams(value: JsonObject): readonly string[] {
   const place = eventIn(value);
-  return place?.event["type"] === "content_block_stop"
-    ? `${place.stream} ${asText(place.event["index"])} `
-    : undefined;
+  if (place?.event["type"] !== "content_block_stop") return [];
+  const block = `${place.stream} ${asText(place.event["index"])}`;
+  return DELTA_FIELDS.map((field) => `${block} ${field}`);
 }
 
 /** The event of the API's stream in a value. */

@@ -46,6 +46,9 @@ export interface PartScrubber {
   readonly terminal: () => (text: string, options: { readonly blank: boolean }) => StreamPiece;
 }
 
+/** How much text is gone through at once: a recording holds it in small pieces, each of which is looked at with others. */
+const GATHERED = 8 * 1024;
+
 /** Finds none. */
 const NO_TRACES: TraceScrubber = {
   text: (text) => text,
@@ -80,20 +83,23 @@ export function createPartScrubber(
         traces.pieces(redactPieces(pieces, redactor.text, options));
       return said.prompts && tool !== undefined && speaksToSubagent(tool)
         ? createCallBlanker({ tool, redact })
-        : createStreamRedactor({ redact, openFrom });
+        : createStreamRedactor({ redact, openFrom, gather: GATHERED });
     },
     terminal: () => {
-      const blanker = createTerminalBlanker();
+      const blanker = said.prompts || said.answers ? createTerminalBlanker() : undefined;
       const take = createStreamRedactor({
         redact: (pieces, options) =>
           scrubTerminal(redactTerminal(pieces, redactor.text, options), traces),
         openFrom: (written) => openInTerminal(written, openFrom),
+        gather: GATHERED,
       });
       return (written, { blank }) => {
         // It follows what is written though nothing of it is blanked.
-        const blanked = blanker(written);
+        const blanked = blanker?.(written);
         // Where nothing is left to be read, there is nothing to be found.
-        return blank ? { redacted: blanked, settle: () => {} } : take(written);
+        return blank && blanked !== undefined
+          ? { redacted: blanked, settle: () => {} }
+          : take(written);
       };
     },
   };

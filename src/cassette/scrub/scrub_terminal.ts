@@ -42,15 +42,21 @@ export function scrubTerminal(
     if (part === undefined || part.place < 0 || LAYOUT.test(text.charAt(at))) continue;
     written.set(part.place + at - part.at, letters.get(at) ?? "");
   }
+  // In their order, as they were put.
+  const places = [...written];
+  let next = 0;
   let offset = 0;
   return pieces.map((piece) => {
     const start = offset;
     offset += piece.length;
     let changed = "";
-    for (let at = 0; at < piece.length; at++) {
-      changed += written.get(start + at) ?? piece.charAt(at);
+    let from = 0;
+    for (let one = places[next]; one !== undefined && one[0] < offset; one = places[++next]) {
+      const [place, letter] = one;
+      changed += piece.slice(from, place - start) + letter;
+      from = place - start + 1;
     }
-    return changed;
+    return from === 0 ? piece : changed + piece.slice(from);
   });
 }
 
