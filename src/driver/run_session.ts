@@ -27,6 +27,7 @@ import {
   type ConversationState,
   startConversation,
 } from "../frames/conversation.ts";
+import { type LateTerms, withTerms } from "../frames/late_terms.ts";
 import { STATUS_LINE } from "../sandbox/child/hooks.ts";
 import {
   findRunProcesses,
@@ -59,6 +60,8 @@ export interface RunSessionOptions {
   readonly begin: readonly CallerInput[];
   /** The caller of a conversation. */
   readonly caller?: Caller | undefined;
+  /** Gives, once there are some, the terms of a caller that came after the child. */
+  readonly takeTerms?: () => LateTerms | undefined;
   /** The lines that earlier runs of a resumed session wrote. */
   readonly earlier: readonly Entry[];
   /** Whether anybody wants frames, which take a look at what subagents and shells do. */
@@ -283,6 +286,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
   };
 
+  const agree = (terms: LateTerms) => {
+    const next = withTerms(state, { terms, at: elapsed() });
+    state = next.state;
+    for (const effect of next.effects) carryOut(effect);
+  };
   /** Hands on what is heard now. */
   const tell = (news: Iterable<Untimed<Input>> = []) => {
     for (const one of news) give({ at: elapsed(), ...one });
@@ -380,7 +388,10 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     tell(twin?.take().map((one) => ({ type: "consulted", ...one })));
     readStream();
-    tell(caller?.take(ready));
+    const said = caller?.take(ready);
+    const terms = options.takeTerms?.();
+    if (terms !== undefined) agree(terms);
+    tell(said);
     terminal.proceed(ready, onBytes);
     if (ready.some(({ fd }) => fd === hooks.fd)) tell(written.heard());
     const isTick = elapsed() >= nextTick;

@@ -2,6 +2,7 @@ import { CliError } from "../cli_error.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import type { FirstWords } from "../driver/sources/caller/first_words.ts";
 import type { Report } from "../frames/result/report.ts";
+import type { LateTerms } from "../frames/late_terms.ts";
 import type { ToldBefore } from "../frames/telling/frames_state.ts";
 import { toldBy } from "../frames/told_by.ts";
 import { awaitWords } from "./await_words.ts";
@@ -40,6 +41,8 @@ export interface ConversationNeeds extends SessionWatcher {
   readonly warm?: boolean;
   /** Says what watches over what that child has read meanwhile; by default it is looked at when there are first words. */
   readonly watch?: typeof watchSurroundings;
+  /** The terms of a caller that comes after the first child was started, once it is there. */
+  readonly terms?: () => LateTerms | undefined;
   /** Takes what became of each turn, after its frames. */
   readonly onReport: (report: TurnReport) => void | Promise<void>;
   /** Takes a run before its child is started. */
@@ -82,7 +85,9 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     if (begin.length === 0 && caller.isOver) return exitCode;
     if (last !== undefined) next = { ...following(last), before: last.told };
     const initialize = caller.initialize;
-    const asked = initialize === undefined ? next : askedOrder(next, initialize);
+    const agreed = { ...next, ...options.terms?.() };
+    const asked = initialize === undefined ? agreed : askedOrder(agreed, initialize);
+    let isAgreed = options.terms === undefined || options.terms() !== undefined;
     const held = isEarly ? await heldBack(caller, asked, options) : undefined;
     const speaker = held ?? caller;
     const prepared = await prepareRun(asked);
@@ -93,6 +98,11 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       ...options,
       begin: [...begin, ...speaker.take([])],
       caller: speaker,
+      takeTerms: () => {
+        const terms = isAgreed ? undefined : options.terms?.();
+        isAgreed ||= terms !== undefined;
+        return terms;
+      },
       onReport: (report) => {
         exitCode = report.exitCode;
         hasAnswered ||= report.result.num_turns > 0;
@@ -105,7 +115,10 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const isDeaf = !isEarly && (!state.session.ready || ending.kind === "unreachable");
     if (report !== undefined) {
       exitCode = report.exitCode;
-      const screen = await screenFor(report, { lastScreen, trace: order.trace });
+      const screen = await screenFor(report, {
+        lastScreen,
+        trace: options.terms?.()?.trace ?? order.trace,
+      });
       const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
       const told = { ...report, ...unrecorded(report), tickets };
       await onReport({ ...told, ...(screen === undefined ? {} : { screen }) });

@@ -9,6 +9,7 @@ import { startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
+import type { LateTerms } from "../frames/late_terms.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { Input } from "../session/input.ts";
@@ -46,6 +47,8 @@ export async function performSession(
   options: SessionWatcher & {
     readonly begin: readonly CallerInput[];
     readonly caller?: Caller;
+    /** Gives, once there are some, the terms of a caller that came after the child. */
+    readonly takeTerms?: () => LateTerms | undefined;
     /** Takes what became of each turn that the child outlived. */
     readonly onReport?: (report: Report) => void;
   },

@@ -92,7 +92,7 @@ export class Pool implements AsyncDisposable {
         const spare = await this.#find(profile.digest);
         if (spare === undefined) break;
         options.trace(`profile ${name}: a child has waited`);
-        const served = await spare.serve(options);
+        const served = await spare.serve(request, options);
         if (served.kind === "served") return served.exitCode;
       }
       options.trace(`profile ${name}: no child waits`);

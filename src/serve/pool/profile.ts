@@ -1,3 +1,4 @@
+import type { LateTerms } from "../../frames/late_terms.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 
@@ -29,14 +30,40 @@ const SAID_BY_CALLER = {
   outputFormat: "stream-json",
   verbose: true,
   streamText: false,
+  inject: "stdin",
   quiet: false,
   show: false,
 } as const satisfies Partial<RunRequest>;
 
+/** What a conversation is told once somebody has it, and what stands for that until then. */
+const TOLD_LATE = {
+  timeoutMs: 600_000,
+  startTimeoutMs: 60_000,
+  deliveryTimeoutMs: 60_000,
+  drainTimeoutMs: 30_000,
+  exitTimeoutMs: 5000,
+  replayMessages: false,
+  subagentText: false,
+  hookEvents: false,
+  trace: false,
+} as const satisfies LateTerms;
+
+/** What of a request a child that waits can be told once it has been made. */
+export function termsOf(request: RunRequest): LateTerms {
+  const { timeoutMs, startTimeoutMs, deliveryTimeoutMs, idleTimeoutMs } = request;
+  const { drainTimeoutMs, exitTimeoutMs, replayMessages, subagentText, hookEvents } = request;
+  return {
+    ...{ timeoutMs, startTimeoutMs, deliveryTimeoutMs, drainTimeoutMs, exitTimeoutMs },
+    ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
+    ...{ replayMessages, subagentText, hookEvents, trace: request.trace },
+  };
+}
+
 /** The digest, the request and its surroundings for children that wait for whoever asks for the same. */
 export async function profileOf(request: RunRequest, { env, cwd }: Asked): Promise<Profile> {
-  const { promptArgument: _, inputFile: __, waitForLimitMs: ___, ...others } = request;
-  const asked: RunRequest = { ...others, ...SAID_BY_CALLER };
+  const { promptArgument: _, inputFile: __, waitForLimitMs: ___, ...further } = request;
+  const { idleTimeoutMs: ____, ...others } = further;
+  const asked: RunRequest = { ...others, ...SAID_BY_CALLER, ...TOLD_LATE };
   const kept = Object.fromEntries(
     Object.entries(env).filter(([name]) => !VOLATILE.includes(name)),
   );

@@ -1,5 +1,7 @@
 import { LateCaller } from "../../driver/sources/caller/late_caller.ts";
 import { TerminalRing } from "../../driver/sources/terminal_ring.ts";
+import type { RunRequest } from "../../cli/run_request.ts";
+import type { LateTerms } from "../../frames/late_terms.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import type { holdConversation, HoldOptions } from "../../library/hold_conversation.ts";
 import { watchSurroundings } from "../../run/facts/surroundings.ts";
@@ -8,7 +10,7 @@ import { Teardown } from "../../run/teardown.ts";
 import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import type { ShownTerminal } from "../../driver/child_terminal.ts";
 import type { Input } from "../../session/input.ts";
-import type { Profile } from "./profile.ts";
+import { type Profile, termsOf } from "./profile.ts";
 
 /** How a spare went for somebody who was to have it. */
 export type Served =
@@ -50,6 +52,7 @@ export class Spare {
   #isUpToDate: (() => Promise<boolean>) | undefined;
   /** Who has it, once it has been told their first words. */
   #owner: HoldOptions | undefined;
+  #terms: LateTerms | undefined;
   #problem: string | undefined;
   /** Whether it was told to go before anybody had it. */
   #isDismissed = false;
@@ -89,10 +92,10 @@ export class Spare {
    * @returns how their conversation went
    * @throws whatever ends the conversation, once it has their words
    */
-  async serve(options: HoldOptions): Promise<Served> {
+  async serve(request: RunRequest, options: HoldOptions): Promise<Served> {
     if (this.#state !== "ready") return { kind: "gone" };
     this.#state = "taken";
-    this.#caller.bind(options.caller, () => this.#handOut(options));
+    this.#caller.bind(options.caller, () => this.#handOut(request, options));
     try {
       const exitCode = await this.#ended;
       return this.#owner === undefined ? { kind: "gone" } : { kind: "served", exitCode };
@@ -129,6 +132,7 @@ export class Spare {
           // It is looked at before the child is given to anybody.
           return () => Promise.resolve(true);
         },
+        terms: () => this.#terms,
         outlivesFailures: () => {
           const { outlivesFailures = false } = this.#owner ?? {};
           return typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
@@ -201,7 +205,8 @@ export class Spare {
   }
 
   /** The child is about to be told somebody's first words: from now on it is theirs. */
-  #handOut(options: HoldOptions): void {
+  #handOut(request: RunRequest, options: HoldOptions): void {
+    this.#terms = termsOf(request);
     this.#owner = options;
     this.#options.onTaken();
     this.#teardown?.passTo(options.teardown);

@@ -52,6 +52,22 @@ Deno.test("whoever asks for the same has a Claude Code that has waited, and the 
   assertEquals(await leftovers(claude.home), []);
 });
 
+Deno.test("what is heeded by who prints, and limits, are each caller's own with a Claude Code that has waited for all", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "a", ms: 600_000 }]] });
+  const { pool } = poolOf();
+  await using _ = pool;
+  const first = runInPool(pool, claude, { args: ["--idle-timeout", "0.3", "--timeout", "99"] });
+  assertEquals((await first).exitCode, 124);
+  await untilReady(pool);
+  const { exitCode, frames, traces } = await runInPool(pool, claude, {
+    args: ["--idle-timeout", "0.4"],
+    request: { replayMessages: true, outputFormat: "json", quiet: true, verbose: false },
+  });
+  assertStringIncludes(traces.join("\n"), ": a child has waited");
+  assertEquals(exitCode, 124);
+  assert(frames.some(({ type, isReplay }) => type === "user" && isReplay === true));
+});
+
 Deno.test("who asks for something else, or for what no other can have, has a Claude Code of their own", async () => {
   await using claude = await StandIn.set(ECHO);
   const { pool } = poolOf();

@@ -1,3 +1,4 @@
+import type { RunRequest } from "../../../src/cli/run_request.ts";
 import { ProgramCaller } from "../../../src/driver/sources/caller/program_caller.ts";
 import { StopSignals } from "../../../src/driver/stop_signals.ts";
 import type { HoldOptions } from "../../../src/library/hold_conversation.ts";
@@ -20,6 +21,8 @@ export interface PoolRun {
 /** What is unusual about one of them. */
 export interface PoolRunOptions extends Partial<HoldOptions> {
   readonly args?: readonly string[];
+  /** What is asked for beside that, as only the command line can. */
+  readonly request?: Partial<RunRequest>;
   /** Says something in the place of one message. */
   readonly speak?: (caller: ProgramCaller) => void;
 }
@@ -28,7 +31,7 @@ export interface PoolRunOptions extends Partial<HoldOptions> {
 export async function runInPool(
   pool: Pick<Pool, "hold">,
   claude: { readonly binary: string; readonly home: ThrowawayHome },
-  { args = [], speak, ...options }: PoolRunOptions = {},
+  { args = [], request: asked, speak, ...options }: PoolRunOptions = {},
 ): Promise<PoolRun> {
   const request = await libraryRequest(["--claude-binary", claude.binary, ...args], {
     caller: "converse()",
@@ -44,7 +47,7 @@ export async function runInPool(
     caller.say(messageLine("Hi", { ticket: "1" }));
     caller.close();
   } else speak(caller);
-  const exitCode = await pool.hold(request, {
+  const exitCode = await pool.hold({ ...request, ...asked }, {
     env: claude.home.env,
     cwd: claude.home.project,
     teardown,
