@@ -5,7 +5,7 @@ import type { ShownTerminal } from "../driver/child_terminal.ts";
 import type { SessionRun } from "../driver/run_session.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import { followLog } from "../driver/sources/follow_lines.ts";
-import { startChild } from "../driver/start_child.ts";
+import { type Child, startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
@@ -31,6 +31,8 @@ export interface SessionWatcher {
   /** Takes every effect of the session. */
   readonly onEffect?: (effect: ConversationEffect) => void;
   readonly trace: (text: string) => void;
+  /** Takes each child once it has been started. */
+  readonly onChild?: (child: Pick<Child, "signal">) => void;
   /** Takes each line of the debug log, where that is to be told. */
   readonly onLogLine?: (line: string) => void;
 }
@@ -62,6 +64,7 @@ export async function performSession(
   );
   try {
     using child = startChild({ ...prepared, cwd, size });
+    options.onChild?.(child);
     // Loaded while the child starts, which takes longer.
     const { runSession } = await import("../driver/run_session.ts");
     return await runSession({

@@ -11,10 +11,20 @@ const SETTLING_TICK_MS = 5;
 /** The same while nothing is under way. */
 const RESTING_TICK_MS = 500;
 
+/** The same before anything has been said to a child that could take it: many may wait, and for long. */
+const UNTOLD_TICK_MS = 5000;
+
 /** How long to wait from one look at the files that the child writes to the next, in milliseconds. */
-export function tickMs({ phase, endHook }: SessionState): number {
+export function tickMs(state: SessionState): number {
+  const { phase, endHook } = state;
   if (phase === "settling" || endHook !== undefined) return SETTLING_TICK_MS;
-  return phase === "resting" ? RESTING_TICK_MS : TICK_MS;
+  if (phase !== "resting") return TICK_MS;
+  return isUntold(state) ? UNTOLD_TICK_MS : RESTING_TICK_MS;
+}
+
+/** Whether a child waits that nobody has said anything to yet. */
+function isUntold({ turns, queue, reachable, consulted }: SessionState): boolean {
+  return turns === 0 && queue.length === 0 && consulted.size === 0 && reachable;
 }
 
 /** Keys are dropped by 2.1.269 before 150 ms of quiet. */

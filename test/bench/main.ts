@@ -11,6 +11,7 @@ import { measureCast } from "./cast.ts";
 import { measureCost } from "./cost.ts";
 import { measureExecutable } from "./executable.ts";
 import { measureFlood } from "./flood.ts";
+import { measureIdle } from "./idle.ts";
 import { measureLive } from "./live.ts";
 import { measureMemory } from "./memory.ts";
 import { measureParallel } from "./parallel.ts";
@@ -28,13 +29,14 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, warm, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
+  --only PART   wall, warm, idle, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
 const PARTS = {
   wall: measureWall,
   warm: measureWarm,
+  idle: measureIdle,
   turns: measureTurns,
   live: measureLive,
   shell: measureShellOutput,

@@ -127,6 +127,7 @@ export class Pool implements AsyncDisposable {
       const spare = free.find(({ isReady }) => isReady) ?? free[0];
       if (spare === undefined) return undefined;
       this.#promised.add(spare);
+      spare.wake();
       await this.#untilReady(spare);
       if (spare.isReady && await spare.isUpToDate()) return spare;
       // Too slow for one it may hang, and is none for the next.

@@ -2,6 +2,7 @@ import { LateCaller } from "../../driver/sources/caller/late_caller.ts";
 import { TerminalRing } from "../../driver/sources/terminal_ring.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import type { LateTerms } from "../../frames/late_terms.ts";
+import type { Child } from "../../driver/start_child.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import type { holdConversation, HoldOptions } from "../../library/hold_conversation.ts";
 import { watchSurroundings } from "../../run/facts/surroundings.ts";
@@ -18,6 +19,9 @@ export type Served =
   | { readonly kind: "served"; readonly exitCode: number }
   /** It was gone before it was told a word: whoever was to have it has said nothing yet. */
   | { readonly kind: "gone" };
+
+/** How long a child that can take a message goes on by itself, in milliseconds: until then its start has after-effects. */
+const AWAKE_MS = 10_000;
 
 /** What becomes of a spare that nobody has taken. */
 export interface SpareOptions {
@@ -53,6 +57,10 @@ export class Spare {
   /** Who has it, once it has been told their first words. */
   #owner: HoldOptions | undefined;
   #terms: LateTerms | undefined;
+  #child: Pick<Child, "signal"> | undefined;
+  /** Stops the child after a while, and whether it is stopped. */
+  #falling: ReturnType<typeof setTimeout> | undefined;
+  #sleeps = false;
   #problem: string | undefined;
   /** Whether it was told to go before anybody had it. */
   #isDismissed = false;
@@ -94,6 +102,7 @@ export class Spare {
    */
   async serve(request: RunRequest, options: HoldOptions): Promise<Served> {
     if (this.#state !== "ready") return { kind: "gone" };
+    this.wake();
     this.#state = "taken";
     this.#caller.bind(options.caller, () => this.#handOut(request, options));
     try {
@@ -107,11 +116,19 @@ export class Spare {
     }
   }
 
+  /** Has a child go on that was stopped while it waited. */
+  wake(): void {
+    clearTimeout(this.#falling);
+    if (this.#sleeps) this.#child?.signal("SIGCONT");
+    this.#sleeps = false;
+  }
+
   /** Ends a child that nobody has taken; resolves when nothing is left of it. */
   async end(): Promise<void> {
     if (this.#owner === undefined && !this.#isDismissed) {
       this.#isDismissed = true;
       const isIdle = this.#state === "ready";
+      this.wake();
       this.#over();
       // One that is still starting, or hangs, does not go by itself.
       if (!isIdle) this.#signals.raise("SIGTERM");
@@ -149,6 +166,10 @@ export class Spare {
         onReport: async (report) => {
           if (this.#owner === undefined) this.#problem ??= report.problem?.message;
           await this.#owner?.onReport(report);
+        },
+        onChild: (child) => {
+          this.#child = child;
+          this.#owner?.onChild?.(child);
         },
         onInput: (input) => this.#observe(input),
         onTerminal: (terminal) => {
@@ -201,7 +222,20 @@ export class Spare {
     if (input.type === "status") this.#seen = { ...this.#seen, idle: input.status === "idle" };
     if (!this.#seen.reachable || !this.#seen.idle) return;
     this.#state = "ready";
+    const falling = setTimeout(() => this.#sleep(), AWAKE_MS);
+    Deno.unrefTimer(falling);
+    this.#falling = falling;
     this.#options.onReady();
+  }
+
+  /**
+   * Stops the child, which looks around several times a second even when there is nothing to do. One with MCP servers
+   * has connections that have to be kept.
+   */
+  #sleep(): void {
+    if (this.#prepared?.conversation.session.mcpServers !== undefined) return;
+    this.#sleeps = true;
+    this.#child?.signal("SIGSTOP");
   }
 
   /** The child is about to be told somebody's first words: from now on it is theirs. */
@@ -230,6 +264,7 @@ export class Spare {
 
   #over(): void {
     this.#state = "over";
+    clearTimeout(this.#falling);
     if (this.#owner === undefined) this.#caller.vacate();
   }
 }
