@@ -3,12 +3,16 @@ import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
+import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { runGit } from "../../sandbox/child/run_git.ts";
 import { namesIn } from "../../sandbox/on_disk.ts";
 import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
 
-/** What git is asked of which Claude Code tells the model at the beginning of a conversation. */
-const GIT = [["status", "--short", "--branch"], ["log", "--oneline", "-n", "5"]];
+/**
+ * What git is asked: of the same state of files, the same branch and the same commit Claude Code tells the model the same
+ * status and the same log at the beginning of a conversation.
+ */
+const GIT = ["status", "--porcelain=v2", "--branch"];
 
 /** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */
 const INSTRUCTIONS = [
@@ -52,7 +56,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
   const { env, cwd } = order;
   const { documents, distrust, mcpServers, userClaudeJson, login, userConfig, binary } = facts;
   const account = login.kind === "variable" ? login.name : userClaudeJson?.["oauthAccount"];
-  const answers = await Promise.all(GIT.map((args) => runGit(args, { cwd, env })));
+  const repository = isInRepository(order) ? await runGit(GIT, { cwd, env }) : undefined;
   const files = [
     binary,
     ...instructionsOf(order, facts),
@@ -65,9 +69,14 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     distrust,
     mcpServers,
     login: [login.kind, account],
-    git: answers.map((answer) => answer?.stdout),
+    git: repository?.stdout,
     files: statesOf(files, { home: env["HOME"] ?? "" }),
   });
+}
+
+/** Whether git finds a repository, by the folders above or because it is told where one is. */
+function isInRepository({ env, cwd }: RunOrder): boolean {
+  return gitRoot(cwd) !== undefined || env["GIT_DIR"] !== undefined;
 }
 
 /** Where instructions come from: files, and folders of them. */
