@@ -5,13 +5,8 @@ import type { ServeOptions } from "../cli/parsed_arguments.ts";
 import { holdConversation } from "../library/hold_conversation.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
-import { makePrivateFolder } from "../sandbox/folder/private_folder.ts";
-import { sweep } from "../sandbox/folder/sweep.ts";
-import { removeEmpty, removeFolder } from "../sandbox/on_disk.ts";
-import { parentOf } from "../sandbox/paths.ts";
-import { places as temporaryPlaces } from "../sandbox/places/places.ts";
+import { borrowFolder } from "../sandbox/folder/borrow_folder.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
-import { locateUserConfig } from "../sandbox/user_config.ts";
 import { Registry } from "../serve/conversations/registry.ts";
 import { guard } from "../serve/http/guard.ts";
 import { ROUTES } from "../serve/http/routes.ts";
@@ -44,13 +39,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   await using undo = new AsyncDisposableStack();
   const places = serverPlaces(env);
   undo.use(holdServerFolder(places, { inherits: inherited !== undefined }));
-  const all = temporaryPlaces(env);
-  // What a server that was killed has left of its conversations goes first.
-  sweep({ places: all, userConfigDir: locateUserConfig(env).dir });
-  const folder = undo.adopt(makePrivateFolder(all[0]).path, (path) => {
-    removeFolder(path);
-    removeEmpty(parentOf(path));
-  });
+  const { path: folder } = undo.use(borrowFolder(env));
   const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, tell }));
   const hold: typeof holdConversation = pool === undefined
     ? holdConversation

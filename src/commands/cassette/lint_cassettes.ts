@@ -5,7 +5,7 @@ import { lintCassette, type Way } from "../../hygiene/lint_cassette.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { createRedactor } from "../../redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { print } from "../report/print.ts";
+import { printLines } from "../report/print.ts";
 
 const WAYS: Readonly<Record<Way, string>> = {
   world: "as the world",
@@ -42,8 +42,8 @@ export function lintCassettes(
       `${problems.length === 0 ? "ok   " : "wrong"} ${head}`,
       ...problems.map((problem) => `      ${problem}`),
     ];
-    print(Deno.stdout, lines.map((line) => `${nameUnseen(line)}\n`).join(""));
+    printLines(lines.map((line) => `${nameUnseen(line)}\n`).join(""));
   }
-  if (found.length > 1) print(Deno.stdout, `${found.length} checked, ${wrong} wrong\n`);
+  if (found.length > 1) printLines(`${found.length} checked, ${wrong} wrong\n`);
   return wrong === 0 ? 0 : 1;
 }

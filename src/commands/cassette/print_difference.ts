@@ -10,7 +10,7 @@ import {
   stepsOnTape,
 } from "../../cassette/turns/conversation_steps.ts";
 import { recordedTurns } from "../../cassette/turns/recorded_turns.ts";
-import { print, reportJson } from "../report/print.ts";
+import { printLines, reportJson } from "../report/print.ts";
 import { conversationDifference } from "./conversation_difference.ts";
 
 /**
@@ -25,7 +25,7 @@ export function printDifference(
   const text = json
     ? reportJson({ same: comparison.parting === undefined, ...comparison })
     : conversationDifference(comparison, [dir, other]);
-  print(Deno.stdout, `${text}\n`);
+  printLines(`${text}\n`);
   return comparison.parting === undefined ? 0 : 1;
 }
 

@@ -6,7 +6,7 @@ import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { ownTraces } from "../../redaction/own_traces.ts";
 import { createRedactor } from "../../redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { print } from "../report/print.ts";
+import { printLines } from "../report/print.ts";
 
 /**
  * Takes out of cassettes and tapes what tells of the machine that they were recorded on and of who sat at it.
@@ -33,7 +33,7 @@ export function scrubCassettes(
   };
   for (const one of found) {
     const done = `${one.name}: ${inWords(scrubCassette(one, options))}`;
-    print(Deno.stdout, `${nameUnseen(done)}\n`);
+    printLines(`${nameUnseen(done)}\n`);
   }
   return 0;
 }

@@ -14,7 +14,10 @@ export interface AskedSdks {
   /** Takes each frame that is looked at. */
   readonly onFrame: OnFrame;
   /** Waits for those that look for themselves, and gives the names of all. */
-  readonly asked: (cassettes: readonly FoundCassette[]) => Promise<readonly string[]>;
+  readonly asked: (
+    cassettes: readonly FoundCassette[],
+    signal?: AbortSignal,
+  ) => Promise<readonly string[]>;
 }
 
 /** @throws {CliError} when one that was named cannot be asked */
@@ -33,11 +36,11 @@ export function askSdks(
         for (const found of check(frame)) findings.add(found, { place, by });
       }
     },
-    asked: async (cassettes) => {
+    asked: async (cassettes, signal) => {
       const names = checks.map(({ by }) => by);
       for (const sdk of sdks) {
         if (sdk.kind !== "python") continue;
-        const name = await askPython(sdk, { cassettes, findings });
+        const name = await askPython(sdk, { cassettes, findings, signal });
         if (name !== undefined) names.push(name);
       }
       return names;
@@ -48,9 +51,10 @@ export function askSdks(
 /** Gives the SDK's name; nothing where the interpreter was only found and has none. */
 async function askPython(
   { python, isNamed }: Extract<InstalledSdk, { readonly kind: "python" }>,
-  { cassettes, findings }: {
+  { cassettes, findings, signal }: {
     readonly cassettes: readonly FoundCassette[];
     readonly findings: Findings;
+    readonly signal: AbortSignal | undefined;
   },
 ): Promise<string | undefined> {
   const tapes = new Map(cassettes.flatMap(({ kind, path }) => {
@@ -58,7 +62,7 @@ async function askPython(
     const real = regularFile(tape);
     return real === undefined ? [] : [[real, tape]];
   }));
-  const verdict = await pythonVerdict(python, { tapes: [...tapes.keys()] });
+  const verdict = await pythonVerdict(python, { tapes: [...tapes.keys()], signal });
   if (verdict === undefined) {
     if (!isNamed) return undefined;
     throw new CliError(`Cannot ask the Agent SDK of ${python}: it has none`, {

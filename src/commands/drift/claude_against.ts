@@ -1,3 +1,4 @@
+import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
 import { findClaude } from "../../run/facts/find_claude.ts";
 import { claudeVersion } from "../../driver/claude_version.ts";
 import { CliError } from "../../cli_error.ts";
@@ -19,19 +20,21 @@ const ARCH = Deno.build.arch === "aarch64" ? "arm64" : "x64";
  * home, or else it comes from npm.
  *
  * @param options.folder an empty folder, for what is downloaded
+ * @param options.signal ends a download once it is aborted
  * @throws {CliError} when it is not there, or is no Claude Code
  */
 export async function claudeAgainst(
   against: string,
-  { env, cwd, folder }: {
+  { env, cwd, folder, signal }: {
     readonly env: Environment;
     readonly cwd: string;
     readonly folder: string;
+    readonly signal?: AbortSignal;
   },
 ): Promise<ClaudeAgainst> {
   const isVersion = VERSION.test(against);
   const binary = isVersion
-    ? installed(against, env) ?? await download(against, { env, folder })
+    ? installed(against, env) ?? await download(against, { env, folder, signal })
     : findClaude({ named: against, env, cwd });
   const version = await claudeVersion(binary, env);
   if (version === undefined || (isVersion && against !== "latest" && version !== against)) {
@@ -63,7 +66,11 @@ function reasonIn(stderr: string): string | undefined {
 
 async function download(
   version: string,
-  { env, folder }: { readonly env: Environment; readonly folder: string },
+  { env, folder, signal }: {
+    readonly env: Environment;
+    readonly folder: string;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<string> {
   const name = `@anthropic-ai/claude-code-linux-${ARCH}`;
   const failed = (why: string, cause?: unknown) =>
@@ -73,7 +80,7 @@ async function download(
     });
   let output: Deno.CommandOutput;
   try {
-    output = await new Deno.Command("npm", {
+    output = await endOfProgram("npm", {
       // Nothing of it is run but the program itself.
       args: [
         ...["install", "--prefix", folder, "--ignore-scripts", "--no-save", "--no-audit"],
@@ -81,12 +88,10 @@ async function download(
       ],
       cwd: folder,
       env,
-      clearEnv: true,
-      stdin: "null",
-      stdout: "null",
-      stderr: "piped",
-    }).output();
+      signal,
+    });
   } catch (cause) {
+    signal?.throwIfAborted();
     throw failed(
       cause instanceof Deno.errors.NotFound ? "npm is not on PATH" : (cause as Error).message,
       cause,

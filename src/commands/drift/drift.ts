@@ -9,6 +9,7 @@ import { knownShapes } from "../../drift/known_shapes.ts";
 import { foundSdks, namedSdk } from "../../drift/sdk/installed_sdks.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
 import { callerEnvironment, type Environment } from "../../sandbox/environment.ts";
+import { borrowFolder } from "../../sandbox/folder/borrow_folder.ts";
 import { askSdks } from "./ask_sdks.ts";
 import { claudeAgainst } from "./claude_against.ts";
 import { type DriftReport, isEmptyReport } from "./drift_report.ts";
@@ -24,16 +25,14 @@ import { sayDrift } from "./say_drift.ts";
 export async function drift(options: DriftOptions): Promise<number> {
   const stop = new AbortController();
   let exitCode = 0;
-  // Without another Claude Code there is nothing to remove: a signal ends the program at once.
-  using _ = options.against === undefined
-    ? undefined
-    : listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
+  const listen = () =>
+    listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
       exitCode = 128 + SIGNALS[signal];
       stop.abort();
     });
   using undo = new DisposableStack();
   try {
-    return await look(options, { signal: stop.signal, undo });
+    return await look(options, { signal: stop.signal, listen, undo });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     return exitCode;
@@ -42,7 +41,12 @@ export async function drift(options: DriftOptions): Promise<number> {
 
 async function look(
   options: DriftOptions,
-  { signal, undo }: { readonly signal: AbortSignal; readonly undo: DisposableStack },
+  { signal, listen, undo }: {
+    readonly signal: AbortSignal;
+    /** From now on a signal aborts this, and does not end the program. */
+    readonly listen: () => Disposable;
+    readonly undo: DisposableStack;
+  },
 ): Promise<number> {
   const env = callerEnvironment();
   const cwd = currentFolder();
@@ -51,6 +55,8 @@ async function look(
   const findings = new Findings();
   const named = findCassettes(options.paths, inputName === undefined ? {} : { inputName });
   const sdks = askSdks(options.sdks?.map(namedSdk) ?? foundSdks({ env, cwd }), { known, findings });
+  // Where it only reads, a signal ends the program at once.
+  if (against !== undefined) undo.use(listen());
   const again = against === undefined
     ? undefined
     : await runThemAgain(named, { against, allowed, env, cwd, findings, signal, undo });
@@ -60,7 +66,8 @@ async function look(
     findings,
     onFrame: sdks.onFrame,
   });
-  const names = await sdks.asked(cassettes);
+  if (against === undefined) undo.use(listen());
+  const names = await sdks.asked(cassettes, signal);
   const report: DriftReport = {
     ...checked,
     versions: Object.fromEntries(versions),
@@ -87,8 +94,7 @@ async function runThemAgain(
     readonly undo: DisposableStack;
   },
 ) {
-  const folder = Deno.makeTempDirSync({ prefix: "drift-" });
-  undo.defer(() => Deno.removeSync(folder, { recursive: true }));
+  const folder = undo.use(borrowFolder(options.env)).path;
   const claude = await claudeAgainst(against, { ...options, folder });
   const { recorded, skipped } = await runAgain(cassettes, { ...options, folder, claude });
   return {

@@ -1,6 +1,6 @@
 import { createRedactor } from "../../redaction/redact.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { print, reportJson } from "../report/print.ts";
+import { print, printLines, reportJson } from "../report/print.ts";
 import type { DriftReport } from "./drift_report.ts";
 import { driftTable } from "./drift_table.ts";
 import { githubAnnotations, markdownReport } from "./github_report.ts";
@@ -13,14 +13,12 @@ export function sayDrift(
   const { text: redact } = createRedactor({ env });
   const isGithub = env["GITHUB_ACTIONS"] === "true";
   const told = json ? `${reportJson(report)}\n` : driftTable(report);
-  // GitHub looks for commands of an older kind anywhere in a line.
-  print(
-    Deno.stdout,
-    redact(isGithub ? told.replaceAll("##[", json ? "\\u0023#[" : "# #[") : told),
-  );
+  printLines(redact(told));
   if (!isGithub) return;
   if (!report.ok) {
-    for (const line of githubAnnotations(report)) print(Deno.stderr, redact(`${line}\n`));
+    for (const line of githubAnnotations(report)) {
+      print(Deno.stderr, redact(`${line}\n`), { commands: true });
+    }
   }
   const { GITHUB_STEP_SUMMARY: summary } = env;
   if (summary === undefined || summary === "") return;

@@ -1,17 +1,24 @@
 import { CliError } from "../../cli_error.ts";
 import { nameUnseen, UNSEEN } from "../../redaction/name_unseen.ts";
+import { isHeeded, unheeded } from "./github_commands.ts";
 
 const encoder = new TextEncoder();
 
 /**
  * Writes all of a text to stdout or stderr before it returns: to stdout as it is, to stderr, which a person reads, so
- * that no file name, error or screen in it can drive a terminal.
+ * that no file name, error or screen in it can drive a terminal, or GitHub.
  *
+ * @param options.commands whether it is told to GitHub, and no person
  * @returns whether anybody reads it: false once the other end of a pipe is closed
  * @throws {CliError} when the text cannot be written to stdout; a failing stderr leaves nowhere to say so
  */
-export function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): boolean {
-  let bytes = encoder.encode(stream === Deno.stderr ? visible(text) : text);
+export function print(
+  stream: { writeSync(bytes: Uint8Array): number },
+  text: string,
+  { commands = false }: { readonly commands?: boolean } = {},
+): boolean {
+  const isTold = stream === Deno.stderr && !commands;
+  let bytes = encoder.encode(isTold ? visible(text) : text);
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(stream.writeSync(bytes));
@@ -25,6 +32,11 @@ export function print(stream: { writeSync(bytes: Uint8Array): number }, text: st
     }
   }
   return true;
+}
+
+/** Writes lines for a person to stdout. What is foreign in them drives no terminal by now, and GitHub takes none for a command. */
+export function printLines(text: string): boolean {
+  return print(Deno.stdout, isHeeded() ? unheeded(text) : text);
 }
 
 /** Why stdout could not be written to. */
@@ -41,10 +53,11 @@ const LONGEST_LINE = 32 * 1024;
 
 /**
  * A text in which nothing but line ends and tabs can move a cursor, colour, reorder or hide anything: what nobody sees
- * is named, as `<U+001B>`. A line of any length is cut.
+ * is named, as `<U+001B>`, and which GitHub does not take for a command. A line of any length is cut.
  */
 export function visible(text: string): string {
-  return nameUnseen(text.split("\n").map(cut).join("\n"), { keep: "\n\t" });
+  const seen = nameUnseen(text.split("\n").map(cut).join("\n"), { keep: "\n\t" });
+  return isHeeded() ? unheeded(seen) : seen;
 }
 
 function cut(line: string): string {
@@ -62,7 +75,7 @@ export function reportJson(value: unknown): string {
 
 /** JSON as `reportJson` gives it. */
 export function visibleJson(json: string): string {
-  return json.replace(
+  return (isHeeded() ? json.replaceAll("##[", "\\u0023#[") : json).replace(
     UNSEEN,
     (character) =>
       Array.from(

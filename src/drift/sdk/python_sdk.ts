@@ -1,4 +1,5 @@
 import { z } from "zod/mini";
+import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
 import { CliError } from "../../cli_error.ts";
 import { DRIFT_CHECKS, type DriftCheck, type Place } from "../finding.ts";
 import type { Found } from "../finding.ts";
@@ -34,30 +35,34 @@ const answerSchema = z.union([
  *
  * @param python the interpreter
  * @param options.tapes absolute paths of regular files
+ * @param options.signal ends the interpreter once it is aborted
+ * @param options.limitMs how long it may take, in milliseconds; by default the longer, the larger the tapes are
  * @returns nothing where the interpreter has no SDK
- * @throws {CliError} when it cannot be started or does not answer
+ * @throws {CliError} when it cannot be started or does not answer in time
  */
 export async function pythonVerdict(
   python: string,
-  { tapes }: { readonly tapes: readonly string[] },
+  { tapes, signal, limitMs = limitFor(tapes) }: {
+    readonly tapes: readonly string[];
+    readonly signal?: AbortSignal | undefined;
+    readonly limitMs?: number;
+  },
 ): Promise<PythonVerdict | undefined> {
   let output: Deno.CommandOutput;
+  const tooLong = AbortSignal.timeout(limitMs);
   try {
-    const child = new Deno.Command(python, {
+    output = await endOfProgram(python, {
       args: ["-I", "-B", "-c", PYTHON_PROGRAM],
       cwd: "/",
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    const asked = child.output();
-    const writer = child.stdin.getWriter();
-    // An interpreter that ends at once is told of by how it ends.
-    await writer.write(new TextEncoder().encode(JSON.stringify(tapes))).catch(() => {});
-    await writer.close().catch(() => {});
-    output = await asked;
+      input: JSON.stringify(tapes),
+      signal: AbortSignal.any([tooLong, ...(signal === undefined ? [] : [signal])]),
+    });
   } catch (cause) {
-    throw unusable(python, (cause as Error).message, cause);
+    signal?.throwIfAborted();
+    const why = tooLong.aborted
+      ? `it has not answered within ${limitMs / 1000} s`
+      : (cause as Error).message;
+    throw unusable(python, why, cause);
   }
   const answer = answerSchema.safeParse(jsonIn(new TextDecoder().decode(output.stdout)));
   if (!answer.success) {
@@ -74,6 +79,15 @@ export async function pythonVerdict(
     found: found.map(({ path, line, ...rest }) => ({ ...rest, place: { path, line } })),
     left,
   };
+}
+
+/** How long an interpreter may take to start and load the SDK, in milliseconds, and for each megabyte of tapes besides. */
+const START_MS = 60_000;
+const MEGABYTE_MS = 1000;
+
+function limitFor(tapes: readonly string[]): number {
+  const bytes = tapes.reduce((sum, path) => sum + Deno.statSync(path).size, 0);
+  return START_MS + Math.ceil(bytes / 1_000_000) * MEGABYTE_MS;
 }
 
 function unusable(python: string, why: string, cause?: unknown): CliError {

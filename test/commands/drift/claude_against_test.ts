@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { claudeAgainst } from "../../../src/commands/drift/claude_against.ts";
+import { isThere } from "../../../src/sandbox/on_disk.ts";
+import { until } from "../../standin/stand_in.ts";
 
 const says = (version: string) => `#!/bin/sh\necho '${version} (Claude Code)'\n`;
 
@@ -8,7 +10,7 @@ const says = (version: string) => `#!/bin/sh\necho '${version} (Claude Code)'\n`
 async function inScene(
   npm: string | undefined,
   use: (scene: {
-    readonly at: (against: string) => ReturnType<typeof claudeAgainst>;
+    readonly at: (against: string, signal?: AbortSignal) => ReturnType<typeof claudeAgainst>;
     readonly folder: string;
   }) => Promise<void>,
 ): Promise<void> {
@@ -27,8 +29,8 @@ async function inScene(
     await program(`${folder}/bin/other`, "#!/bin/sh\necho hello\n");
     if (npm !== undefined) await program(`${folder}/bin/npm`, npm);
     const env = { HOME: folder, PATH: npm === undefined ? folder : `${folder}/bin:/usr/bin:/bin` };
-    const at = (against: string) =>
-      claudeAgainst(against, { env, cwd: folder, folder: `${folder}/download` });
+    const at = (against: string, signal: AbortSignal = new AbortController().signal) =>
+      claudeAgainst(against, { env, cwd: folder, folder: `${folder}/download`, signal });
     await use({ at, folder });
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -70,5 +72,25 @@ chmod +x "$to/claude"
       await why(at("6.6.6")),
       "Cannot get Claude Code 6.6.6 from npm: notarget No such version",
     );
+  });
+});
+
+Deno.test("a download ends with whatever it has started when it is to", async () => {
+  const npm = `#!/bin/sh
+sleep 1000 &
+echo "$$ $!" > "$3/pids.part"
+mv "$3/pids.part" "$3/pids"
+wait
+`;
+  await inScene(npm, async ({ at, folder }) => {
+    const stop = new AbortController();
+    const asked = at("5.5.5", stop.signal);
+    const pids = `${folder}/download/pids`;
+    await until(() => Promise.resolve(isThere(pids)), "the download begins");
+    stop.abort(new Error("enough"));
+    await assertRejects(() => asked, Error, "enough");
+    for (const pid of Deno.readTextFileSync(pids).trim().split(" ")) {
+      await until(() => Promise.resolve(!isThere(`/proc/${pid}`)), `process ${pid} ends`);
+    }
   });
 });
