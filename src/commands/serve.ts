@@ -8,6 +8,7 @@ import { callerEnvironment } from "../sandbox/environment.ts";
 import { borrowFolder } from "../sandbox/folder/borrow_folder.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
 import { Registry } from "../serve/conversations/registry.ts";
+import { BODY_LIMITS } from "../serve/http/body.ts";
 import { guard } from "../serve/http/guard.ts";
 import { ROUTES } from "../serve/http/routes.ts";
 import { type HttpOptions, type HttpServer, serveHttp } from "../serve/http/serve_http.ts";
@@ -49,7 +50,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   );
   const shared = {
     routes: ROUTES,
-    context: { version: deno.version, registry, pool, startedAt: Date.now() },
+    context: { version: deno.version, registry, pool, limits: BODY_LIMITS, startedAt: Date.now() },
     onMistake: reportError,
   };
   const servers = [undo.adopt(serveHttp({ ...shared, at: { path: places.httpSocket } }), cut)];

@@ -74,6 +74,8 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
       ...["/LICENSE", "/README.md", "/deno.json"],
       // What is measured of Claude Code, and is no code.
       "/src/drift/known_shapes.json",
+      // What the server of conversations answers.
+      "/src/serve/http/openapi.json",
     ]);
     assert(files.has("/src/main.ts") && files.has("/ffi/libc.ts"));
   });

@@ -1,4 +1,4 @@
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { Frame, ResultFrame } from "../../wire/frame.ts";
 
@@ -117,7 +117,7 @@ function withFrame(state: ConversationState, frame: Frame): ConversationState {
           ...state,
           isReady: true,
           isInTurn: true,
-          sessionId: asText(frame["session_id"]),
+          sessionId: textOf(frame["session_id"]),
           ...(typeof frame["model"] === "string" ? { model: frame["model"] } : {}),
         }
         : state;
@@ -166,7 +166,7 @@ function questionOf(
     return { kind: "permission", requestId, cause: request.subtype };
   }
   const { tool_name: toolName, input } = request;
-  const about = asText(request["description"]);
+  const about = textOf(request["description"]);
   const kind = toolName === "AskUserQuestion"
     ? "question"
     : toolName === "ExitPlanMode"
@@ -185,7 +185,11 @@ function questionOf(
 function firstQuestion(input: unknown): string {
   const { questions } = isJsonObject(input) ? input : {};
   const [first] = Array.isArray(questions) ? questions : [];
-  return isJsonObject(first) ? asText(first["question"]) : "";
+  return isJsonObject(first) ? textOf(first["question"]) : "";
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 function activityOf(state: ConversationState): Activity {

@@ -77,7 +77,7 @@ export class EventLog implements Disposable {
     this.#pending.push(bytes);
     this.#owed += bytes.length;
     const problem = this.#write();
-    if (this.#owed > this.#limits.inMemory) this.#giveUp(problem ?? "it is too long");
+    if (problem !== undefined && this.#owed > this.#limits.inMemory) this.#giveUp(problem);
     this.#tell();
   }
 
@@ -85,7 +85,7 @@ export class EventLog implements Disposable {
   end(): void {
     if (this.#isOver) return;
     const problem = this.#write();
-    if (problem === undefined) this.#isOver = true;
+    if (problem === undefined) this.#close();
     else this.#giveUp(problem);
     this.#tell();
   }
@@ -129,7 +129,6 @@ export class EventLog implements Disposable {
   /** Ends it and removes it; whoever is reading it still reads what there is. */
   [Symbol.dispose](): void {
     this.end();
-    this.#file.close();
     try {
       Deno.removeSync(this.#path);
     } catch {
@@ -173,7 +172,12 @@ export class EventLog implements Disposable {
     this.#problem = `Cannot keep the conversation's events: ${why}`;
     this.#pending = [];
     this.#owed = 0;
+    this.#close();
+  }
+
+  #close(): void {
     this.#isOver = true;
+    this.#file.close();
   }
 
   #tell(): void {

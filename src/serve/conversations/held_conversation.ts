@@ -9,7 +9,7 @@ import {
   type ConversationState,
   openedState,
 } from "./conversation_state.ts";
-import { EventLog } from "./event_log.ts";
+import { EventLog, type EventLogLimits } from "./event_log.ts";
 import type { Profile } from "./profile.ts";
 import { BusyError, NoSpaceError } from "./refusals.ts";
 
@@ -24,6 +24,7 @@ export interface HeldOptions {
   readonly open: OpenOptions;
   /** Where its events are kept. */
   readonly eventsPath: string;
+  readonly eventLimits?: EventLogLimits | undefined;
   /** The folder of its cassette, if it is recorded. */
   readonly cassette?: string | undefined;
 }
@@ -43,11 +44,11 @@ export class HeldConversation implements AsyncDisposable {
   #state = openedState(this.openedAt);
   #terminal: ShownTerminal | undefined;
 
-  constructor({ id, profile, open, eventsPath, cassette }: HeldOptions) {
+  constructor({ id, profile, open, eventsPath, eventLimits, cassette }: HeldOptions) {
     this.id = id;
     this.profile = profile;
     this.cassette = cassette;
-    this.log = new EventLog(eventsPath);
+    this.log = new EventLog(eventsPath, eventLimits);
     this.#conversation = openConversation({
       ...open,
       onTerminal: (terminal) => this.#terminal = terminal,

@@ -4,6 +4,7 @@ import { libraryRequest } from "../../library/library_request.ts";
 import { openConversation } from "../../library/open_conversation.ts";
 import type { TurnResult } from "../../library/conversation_handle.ts";
 import type { Environment } from "../../sandbox/environment.ts";
+import type { EventLogLimits } from "./event_log.ts";
 import { HeldConversation } from "./held_conversation.ts";
 import type { Profile } from "./profile.ts";
 import { BusyError, NoSpaceError } from "./refusals.ts";
@@ -17,6 +18,8 @@ export interface RegistryOptions {
   readonly cwd: string;
   /** A private folder for events and cassettes. */
   readonly folder: string;
+  /** How much of a conversation's events is kept; much by default. */
+  readonly eventLimits?: EventLogLimits;
   /** How many conversations and runs there may be at once. */
   readonly most: number;
 }
@@ -91,6 +94,7 @@ export class Registry implements AsyncDisposable {
         profile: { ...profile, cwd },
         cassette,
         eventsPath: `${folder}/${id}.events`,
+        eventLimits: this.#options.eventLimits,
         open: {
           hold,
           cwd,

@@ -3,14 +3,25 @@ import { MAX_PROMPT_BYTES } from "../../cli/prompt_source.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { ProblemError } from "./problem.ts";
 
+/** How much of bodies is taken. */
+export interface BodyLimits {
+  /** The largest body, in bytes. */
+  readonly bytes: number;
+  /** How much of all bodies there may be in memory, in bytes. */
+  readonly bytesOfAll: number;
+  /** How long a body may take to arrive, in milliseconds. */
+  readonly arrivalMs: number;
+}
+
 /** Room for the longest prompt, each character of it escaped, for images, and for flags. */
-export const MAX_BODY_BYTES: number = 2 * MAX_PROMPT_BYTES + 16_000_000;
+const LARGEST = 2 * MAX_PROMPT_BYTES + 16_000_000;
 
-/** How much of bodies there may be in memory at once, in bytes. */
-const MOST_AT_ONCE = 4 * MAX_BODY_BYTES;
-
-/** How long a body may take to arrive, in milliseconds. */
-const ARRIVAL_MS = 60_000;
+/** Limits for programs of this user. */
+export const BODY_LIMITS: BodyLimits = {
+  bytes: LARGEST,
+  bytesOfAll: 4 * LARGEST,
+  arrivalMs: 60_000,
+};
 
 /** What of the bodies of all requests is in memory. */
 let held = 0;
@@ -20,6 +31,7 @@ export interface BodyOptions {
   readonly request: Request;
   /** Aborted once nobody waits for the answer any more. */
   readonly gone: AbortSignal;
+  readonly context: { readonly limits: BodyLimits };
 }
 
 /**
@@ -31,7 +43,7 @@ export async function readBody<Body>(
   schema: z.ZodMiniType<Body>,
   options: BodyOptions,
 ): Promise<Body> {
-  const value = await readJson(options);
+  const value = JSON.parse(await readJson(options));
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { issues: [issue], message } = result.error;
@@ -43,7 +55,12 @@ export async function readBody<Body>(
   });
 }
 
-async function readJson(options: BodyOptions): Promise<unknown> {
+/**
+ * Reads a body that is JSON, as its text.
+ *
+ * @throws {ProblemError} when it is none, nested too deeply, too large, or does not arrive
+ */
+export async function readJson(options: BodyOptions): Promise<string> {
   const type = options.request.headers.get("content-type");
   // A page of the web can send anything else without being asked first.
   if (type === null || !/^application\/json\s*(?:;|$)/iu.test(type)) {
@@ -53,34 +70,24 @@ async function readJson(options: BodyOptions): Promise<unknown> {
       suggestion: "Send the header Content-Type: application/json",
     });
   }
-  return parseJson(await readText(options));
-}
-
-/**
- * A text as JSON.
- *
- * @throws {ProblemError} when it is none
- */
-export function parseJson(text: string): unknown {
+  const text = await readText(options);
   if (isTooDeep(text)) throw unreadable("it is nested too deeply");
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
   } catch (error) {
     throw unreadable(`it is no JSON (${(error as Error).message})`);
   }
+  return text;
 }
 
-/**
- * Reads a body as a text.
- *
- * @throws {ProblemError} when it is no UTF-8, too large, or does not arrive
- */
-export async function readText({ request, gone }: BodyOptions): Promise<string> {
+/** @throws {ProblemError} when it is no UTF-8, too large, or does not arrive */
+async function readText({ request, gone, context }: BodyOptions): Promise<string> {
+  const { limits } = context;
   const said = Number(request.headers.get("content-length") ?? "0");
-  if (said > MAX_BODY_BYTES) throw tooLarge();
+  if (said > limits.bytes) throw tooLarge(limits);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  const late = AbortSignal.any([gone, AbortSignal.timeout(ARRIVAL_MS)]);
+  const late = AbortSignal.any([gone, AbortSignal.timeout(limits.arrivalMs)]);
   const reader = request.body?.getReader();
   const cancel = () => void reader?.cancel().catch(() => {});
   late.addEventListener("abort", cancel, { once: true });
@@ -93,8 +100,8 @@ export async function readText({ request, gone }: BodyOptions): Promise<string> 
       if (done) break;
       size += value.length;
       held += value.length;
-      if (size > MAX_BODY_BYTES) throw tooLarge();
-      if (held > MOST_AT_ONCE) {
+      if (size > limits.bytes) throw tooLarge(limits);
+      if (held > limits.bytesOfAll) {
         throw new ProblemError({
           status: 503,
           detail: "Cannot read the body: too many of others are being read",
@@ -119,9 +126,9 @@ function unreadable(why: string): ProblemError {
   return new ProblemError({ status: 400, detail: `Cannot read the body: ${why}` });
 }
 
-function tooLarge(): ProblemError {
+function tooLarge({ bytes }: BodyLimits): ProblemError {
   return new ProblemError({
     status: 413,
-    detail: `Cannot read the body: it is larger than ${MAX_BODY_BYTES / 1_000_000} MB`,
+    detail: `Cannot read the body: it is larger than ${bytes / 1_000_000} MB`,
   });
 }

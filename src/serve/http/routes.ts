@@ -11,6 +11,7 @@ import { health } from "./health.ts";
 import { interruptTurn } from "./interrupt.ts";
 import { sendMessage } from "./messages.ts";
 import { metrics } from "./metrics.ts";
+import openapi from "./openapi.json" with { type: "json" };
 import type { Route } from "./route.ts";
 import { runPrompt } from "./run.ts";
 import { showScreen } from "./screen.ts";
@@ -33,5 +34,6 @@ export const ROUTES: readonly Route<ServeContext>[] = [
   { method: "GET", path: `${ONE}/cassette`, handle: showCassette },
   { method: "POST", path: "/v1/run", handle: runPrompt },
   { method: "GET", path: "/healthz", isOpen: true, handle: health },
+  { method: "GET", path: "/openapi.json", handle: () => Response.json(openapi) },
   { method: "GET", path: "/metrics", handle: metrics },
 ];

@@ -1,14 +1,13 @@
 import { checkPrompt } from "../../cli/check_prompt.ts";
 import { parseListLine } from "../../cli/list_line.ts";
-import { parseJson, readText } from "./body.ts";
+import { readJson } from "./body.ts";
 import type { Call } from "./route.ts";
 import type { ServeContext } from "./serve_context.ts";
 
 /** One prompt in, its result out: as a line of `--jsonl` and what is printed for it. */
 export async function runPrompt(call: Call<ServeContext>): Promise<Response> {
   const { context: { registry }, url, gone } = call;
-  const text = await readText(call);
-  parseJson(text);
+  const text = await readJson(call);
   const { input, prompt, args } = parseListLine(text);
   const problem = checkPrompt(prompt);
   if (problem !== undefined) throw problem;

@@ -1,4 +1,5 @@
 import type { Registry } from "../conversations/registry.ts";
+import type { BodyLimits } from "./body.ts";
 import type { Pool } from "../pool/pool.ts";
 
 /** What the answers of a server are made of. */
@@ -7,6 +8,7 @@ export interface ServeContext {
   readonly registry: Registry;
   /** The children that wait, where some do. */
   readonly pool?: Pick<Pool, "entries"> | undefined;
+  readonly limits: BodyLimits;
   /** When the server was started, in milliseconds since the epoch. */
   readonly startedAt: number;
 }

@@ -24,6 +24,9 @@ export interface HttpServer {
   readonly cut: () => void;
 }
 
+/** Most requests that are answered at once; one whose answer has begun is none of them. */
+const MOST_AT_ONCE = 512;
+
 /**
  * Listens and answers by a table of routes.
  *
@@ -32,6 +35,7 @@ export interface HttpServer {
 export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
   const { at, routes, context, refuse = () => undefined, onMistake } = options;
   const stopped = new AbortController();
+  let answering = 0;
   const answer = async (request: Request, gone: AbortSignal): Promise<Response> => {
     try {
       const url = new URL(request.url);
@@ -70,7 +74,19 @@ export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
   ): Promise<Response> => {
     const gone = new AbortController();
     completed.then(() => gone.abort(), () => gone.abort());
-    return await answer(request, gone.signal);
+    if (answering >= MOST_AT_ONCE) {
+      return problemResponse({
+        status: 503,
+        detail: `Cannot answer the request: ${MOST_AT_ONCE} are being answered already`,
+        headers: { "retry-after": "1" },
+      });
+    }
+    answering++;
+    try {
+      return await answer(request, gone.signal);
+    } finally {
+      answering--;
+    }
   };
   const shared = { signal: stopped.signal, onListen: () => {} };
   const server = "path" in at

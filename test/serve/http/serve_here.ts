@@ -1,6 +1,7 @@
 import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { Registry, type RegistryOptions } from "../../../src/serve/conversations/registry.ts";
+import { BODY_LIMITS, type BodyLimits } from "../../../src/serve/http/body.ts";
 import { ROUTES } from "../../../src/serve/http/routes.ts";
 import { serveHttp } from "../../../src/serve/http/serve_http.ts";
 
@@ -15,7 +16,9 @@ export interface Said {
 /** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */
 export async function serveHere(
   claude: { readonly binary: string; readonly home: ThrowawayHome },
-  options: Partial<RegistryOptions> = {},
+  { limits = BODY_LIMITS, ...options }:
+    & Partial<RegistryOptions>
+    & { readonly limits?: BodyLimits } = {},
 ) {
   const folder = await Deno.makeTempDir();
   const socket = `${folder}/http.sock`;
@@ -31,7 +34,7 @@ export async function serveHere(
   const server = serveHttp({
     at: { path: socket },
     routes: ROUTES,
-    context: { version: "0.0.0", registry, startedAt: 0 },
+    context: { version: "0.0.0", registry, limits, startedAt: 0 },
     onMistake: (error) => mistakes.push(error),
   });
   const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
@@ -53,13 +56,7 @@ export async function serveHere(
           headers: { "content-type": "application/json" },
         },
       );
-      const text = await answer.text();
-      const isJson = answer.headers.get("content-type")?.includes("json") ?? false;
-      return {
-        status: answer.status,
-        headers: answer.headers,
-        body: isJson ? JSON.parse(text) : text,
-      };
+      return await saidOf(answer);
     },
     /** Opens a conversation, and gives its path. */
     async open(profile: Readonly<Record<string, unknown>> = {}): Promise<string> {
@@ -75,6 +72,17 @@ export async function serveHere(
       client.close();
       await Deno.remove(folder, { recursive: true });
     },
+  };
+}
+
+/** All of an answer. */
+export async function saidOf(answer: Response): Promise<Said> {
+  const text = await answer.text();
+  const isJson = answer.headers.get("content-type")?.includes("json") ?? false;
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: isJson ? JSON.parse(text) : text,
   };
 }
 

@@ -1,0 +1,91 @@
+import { assertEquals } from "@std/assert";
+import {
+  advanceState,
+  type ConversationNews,
+  type ConversationState,
+  openedState,
+} from "../../../src/serve/conversations/conversation_state.ts";
+import type { Frame } from "../../../src/wire/frame.ts";
+
+/** What is known after some news, a second after each other. */
+function after(...news: readonly ConversationNews[]): ConversationState {
+  return news.reduce(
+    (state, one, index) => advanceState(state, { at: 1000 * (index + 1), ...one }),
+    openedState(0),
+  );
+}
+
+const frame = (fields: unknown): ConversationNews => ({ kind: "frame", frame: fields as Frame });
+const INIT = frame({ type: "system", subtype: "init", session_id: "s", model: "haiku" });
+const result = (cost?: number) =>
+  frame({
+    type: "result",
+    session_id: "s",
+    ...(cost === undefined ? {} : { total_cost_usd: cost }),
+  });
+const asks = (request_id: string, tool_name: string, more: object = {}) =>
+  frame({
+    type: "control_request",
+    request_id,
+    request: { subtype: "can_use_tool", tool_name, input: {}, ...more },
+  });
+const told = ({ activity, since }: ConversationState) => [activity.kind, since];
+
+Deno.test("what a conversation is at, and since when", () => {
+  assertEquals(told(after()), ["starting", 0]);
+  assertEquals(told(after({ kind: "ready" })), ["idle", 1000]);
+  // A message that comes before Claude Code is there waits for it.
+  assertEquals(told(after({ kind: "sent" })), ["starting", 0]);
+  assertEquals(told(after({ kind: "sent" }, INIT)), ["working", 2000]);
+  assertEquals(told(after({ kind: "ready" }, { kind: "sent" }, INIT)), ["working", 2000]);
+  const answered = [{ kind: "sent" }, INIT, result(), { kind: "settled" }] as const;
+  assertEquals(told(after(...answered)), ["idle", 4000]);
+  assertEquals(told(after(...answered, { kind: "ended", exitCode: 0 })), ["ended", 5000]);
+  assertEquals(told(after(...answered, { kind: "failed", error: "x" })), ["failed", 5000]);
+  const waiting = after(INIT, asks("1", "Bash"), asks("2", "Edit"));
+  assertEquals(told(waiting), ["waiting", 2000]);
+  const second = advanceState(waiting, { at: 9000, kind: "answered", requestId: "1" });
+  assertEquals([second.since, second.questions.map(({ requestId }) => requestId)], [9000, ["2"]]);
+  const cancelled = frame({ type: "control_cancel_request", request_id: "2" });
+  assertEquals(told(advanceState(second, { at: 9500, ...cancelled })), ["working", 9500]);
+});
+
+Deno.test("what a conversation waits for, and for what reason", () => {
+  const question = (...news: readonly ConversationNews[]) => {
+    const { activity } = after(INIT, ...news);
+    return activity.kind === "waiting" ? [activity.question.kind, activity.question.cause] : [];
+  };
+  assertEquals(question(asks("1", "Bash", { description: "List files" })), [
+    "permission",
+    "Bash: List files",
+  ]);
+  assertEquals(question(asks("1", "Bash")), ["permission", "Bash"]);
+  const questions = [{ question: "Which?" }, { question: "Why?" }];
+  assertEquals(question(asks("1", "AskUserQuestion", { input: { questions } })), [
+    "question",
+    "AskUserQuestion: Which?",
+  ]);
+  for (const input of [{}, null, { questions: 1 }, { questions: [null] }]) {
+    assertEquals(question(asks("1", "AskUserQuestion", { input }))[0], "question");
+  }
+  assertEquals(question(asks("1", "ExitPlanMode"))[0], "plan");
+  const dialog = { kind: "dialog", about: "a choice" } as const;
+  assertEquals(question(dialog), ["dialog", "a choice"]);
+  assertEquals(question(dialog, { kind: "dialog", about: undefined }), []);
+  assertEquals(question(dialog, asks("1", "ExitPlanMode"))[0], "plan");
+});
+
+Deno.test("turns and costs are those of all Claude Codes of a conversation", () => {
+  const { turns, costUsd } = after(result(1), result(3), result(), result(2), result(4));
+  assertEquals([turns, costUsd], [5, 7]);
+  const limits = {
+    rate_limits: { five_hour: { used_percentage: 5 } },
+    context_window: { size: 1 },
+  };
+  const state = after(frame({ type: "result", session_id: "t", claude_limits: limits }), result());
+  assertEquals([state.sessionId, state.rateLimits, state.context], [
+    "s",
+    limits.rate_limits,
+    limits.context_window,
+  ]);
+});

@@ -1,0 +1,71 @@
+import { assertEquals } from "@std/assert";
+import { EventLog, type EventLogLimits } from "../../../src/serve/conversations/event_log.ts";
+
+function scene(limits?: EventLogLimits) {
+  const folder = Deno.makeTempDirSync();
+  const path = `${folder}/events`;
+  const log = new EventLog(path, limits);
+  const never = new AbortController().signal;
+  return {
+    log,
+    path,
+    read: (after = 0, gone = never) => log.read(after, gone),
+    texts: async (after = 0) =>
+      (await Array.fromAsync(log.read(after, never))).map(({ text }) => text),
+    [Symbol.dispose]: () => {
+      log[Symbol.dispose]();
+      Deno.removeSync(folder, { recursive: true });
+    },
+  };
+}
+
+const EVENTS = Array.from(
+  { length: 1000 },
+  (_, at) => `{"event":${at + 1},"x":"${"é".repeat(at)}"}`,
+);
+
+Deno.test("every reader of a log has all events from where it likes, however slow it is", async () => {
+  using there = scene();
+  const { log } = there;
+  const slow = there.read();
+  for (const text of EVENTS.slice(0, 500)) log.append(text);
+  assertEquals((await slow.next()).value, { id: 1, text: EVENTS[0] });
+  const late = there.read(499);
+  assertEquals((await late.next()).value, { id: 500, text: EVENTS[499] });
+  // It waits for what is to come.
+  const next = late.next();
+  for (const text of EVENTS.slice(500)) log.append(text);
+  assertEquals((await next).value, { id: 501, text: EVENTS[500] });
+  log.end();
+  for (const after of [0, 1, 63, 64, 65, 128, 999, 1000, 1001]) {
+    assertEquals(await there.texts(after), EVENTS.slice(after), `after ${after}`);
+  }
+  // The file is gone, but not for whoever reads it.
+  log[Symbol.dispose]();
+  const rest = await Array.fromAsync(slow);
+  assertEquals(rest.map(({ id }) => id), EVENTS.map((_, at) => at + 1).slice(1));
+});
+
+Deno.test("a reader that is gone reads no more, and one of no events ends with the log", async () => {
+  using there = scene();
+  const gone = new AbortController();
+  const [leaving, staying] = [there.read(0, gone.signal).next(), there.read().next()];
+  gone.abort();
+  assertEquals((await leaving).done, true);
+  there.log.end();
+  assertEquals((await staying).done, true);
+  there.log.append("too late");
+  assertEquals([there.log.last, await there.texts()], [0, []]);
+});
+
+Deno.test("what there is no room for waits, and then ends the log with its reason", async () => {
+  using there = scene({ onDisk: 20, inMemory: 12 });
+  const { log } = there;
+  for (const text of ["123456789", "123456789"]) log.append(text);
+  log.append("waits");
+  assertEquals([log.last, log.isOver], [3, false]);
+  log.append("too much");
+  assertEquals([log.last, log.isOver], [2, true]);
+  assertEquals(log.problem, "Cannot keep the conversation's events: it is too long");
+  assertEquals(await there.texts(), ["123456789", "123456789"]);
+});
