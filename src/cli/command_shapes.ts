@@ -112,6 +112,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--record <folder>", "With fork: where the fork is recorded", ["fork"]),
       flag("--prompts", "With scrub: what the user wrote too", ["scrub"]),
       flag("--answers", "With scrub: what the model wrote too", ["scrub"]),
+      flag("--out <folder>", "With scrub: into a new folder instead", ["scrub"]),
       flag("--name <words>", "With scrub: another name (repeatable)", ["scrub"]),
       flag("--input-name <file>", "The tape in each folder, as input.jsonl", ["scrub", "lint"]),
     ],

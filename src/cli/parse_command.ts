@@ -206,12 +206,20 @@ function cassetteOptions(
         prompts: switches.has("--prompts"),
         answers: switches.has("--answers"),
         names: values.get("--name") ?? [],
+        ...outGiven(last("--out")),
       };
     case "lint":
       return { action: as, ...foundBy(given) };
     default:
       return as satisfies never;
   }
+}
+
+function outGiven(out: string | undefined): { readonly out?: string } {
+  if (out !== "") return out === undefined ? {} : { out };
+  throw new CliError(`${READING}: --out needs the name of a folder`, {
+    suggestion: "Write it as --out shared",
+  });
 }
 
 function forkOptions(

@@ -61,6 +61,8 @@ export type CassetteOptions =
     readonly answers: boolean;
     /** Further names that are blanked. */
     readonly names: readonly string[];
+    /** The folder for what is scrubbed; absent for where it is. */
+    readonly out?: string;
   }
   | { readonly action: "lint"; readonly paths: readonly string[]; readonly inputName?: string };
 

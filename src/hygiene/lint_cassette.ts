@@ -9,7 +9,6 @@ import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { parseMeta } from "../cassette/read/parse_meta.ts";
 import { partLines } from "../cassette/read/part_lines.ts";
 import { openToReplay } from "../cassette/read/read_cassette.ts";
-import { readPart } from "../cassette/read/read_part.ts";
 import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
 import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
@@ -17,11 +16,14 @@ import { scrubTape } from "../cassette/scrub/scrub_tape.ts";
 import { replayCassette } from "../cassette/replay/replay_cassette.ts";
 import { asText } from "../transcript/json_object.ts";
 import type { Redactor } from "../redaction/redact.ts";
+import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
 import { encodeExchange } from "../relay/exchanges/exchange.ts";
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
+import { findLeftovers } from "./find_leftovers.ts";
+import { metaText } from "./meta_text.ts";
 import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
 
 /** What is the matter with a cassette. */
@@ -39,14 +41,15 @@ export type Way = "world" | "program" | "api";
 const MOST_TOLD = 5;
 
 /**
- * Looks a cassette or a tape through: whether it replays in each of the ways for which it has the parts, and whether a
- * secret was left in it.
+ * Looks a cassette or a tape through: whether it replays in each of the ways for which it has the parts, whether a secret
+ * was left in it, and, where it was scrubbed, whether something else was.
  *
  * @param options.redactor knows secrets
+ * @param options.known what is known of the machine that this program runs on
  */
 export function lintCassette(
   found: FoundCassette,
-  { redactor }: { readonly redactor: Redactor },
+  { redactor, known }: { readonly redactor: Redactor; readonly known: Partial<KnownTraces> },
 ): CassetteLint {
   const parts = cassetteParts(found);
   const replays: Way[] = [];
@@ -64,6 +67,7 @@ export function lintCassette(
     check(undefined, () => secretsInLines(parts, redactor));
   }
   if (api !== undefined) check(undefined, () => secretsInApi(api, redactor));
+  check(undefined, () => findLeftovers(found, { parts, blanked: blankedIn(parts), known }));
   return { replays, problems };
 }
 
@@ -173,15 +177,17 @@ function secretsInLines(
     scrubTape(partLines(tape) ?? [], { path: tape, scrubber: scrubber(), take: take(name) });
   }
   if (meta !== undefined) {
-    const text = new TextDecoder().decode(readPart(meta, { limit: LARGEST_META }));
+    const text = metaText(meta);
     parseMeta(text, { path: meta });
     if (redactor.text(text) !== text) problems.push(`A secret is left in ${META_FILE}`);
   }
   return problems;
 }
 
-/** The largest `meta.json` that is read, in bytes. */
-const LARGEST_META = 1_000_000;
+/** What was taken out of a cassette, as it says itself. */
+function blankedIn({ meta }: CassetteParts): readonly string[] {
+  return meta === undefined ? [] : parseMeta(metaText(meta), { path: meta }).blanked ?? [];
+}
 
 function secretsInApi(folder: string, redactor: Redactor): readonly string[] {
   const scrubber = createExchangeScrubber({

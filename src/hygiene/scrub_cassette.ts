@@ -4,9 +4,7 @@ import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { parseMeta } from "../cassette/read/parse_meta.ts";
 import { partLines } from "../cassette/read/part_lines.ts";
 import type { ParsedLine } from "../cassette/read/parse_lines.ts";
-import { readPart } from "../cassette/read/read_part.ts";
 import { encodeMeta } from "../cassette/record/encode_cassette.ts";
-import { learnFromCast, learnFromTape } from "../cassette/scrub/learn_from_parts.ts";
 import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
 import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";
@@ -16,14 +14,15 @@ import type { Redactor } from "../redaction/redact.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
 import type { SaidParts } from "../redaction/traces/said_parts.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
-import { collectTraces, type TraceCollector } from "../redaction/traces/learn_traces.ts";
-import { createSubagentCalls, type SubagentCalls } from "../redaction/traces/subagent_calls.ts";
+import type { SubagentCalls } from "../redaction/traces/subagent_calls.ts";
 import { encodeExchange, type ScrubbedPart } from "../relay/exchanges/exchange.ts";
 import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { placeExchange } from "../relay/exchanges/place_exchange.ts";
 import { keyOf } from "../relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
 import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
+import { learnFromCassette } from "./learn_from_cassette.ts";
+import { metaText } from "./meta_text.ts";
 import { StagedFiles } from "./staged_files.ts";
 
 /** What is taken out of cassettes. */
@@ -33,27 +32,27 @@ export interface HygieneOptions {
   readonly redactor: Redactor;
   /** What is known before, as of the machine that this program runs on. */
   readonly known: Partial<KnownTraces>;
+  /** Where the scrubbed one is to be, the folder or the tape; in the place of the other one by default. */
+  readonly to?: string;
 }
 
 /** In how many lines of each part, or exchanges, something was taken out. */
 export type ScrubReport = Readonly<Record<string, number>>;
 
-/** The largest `meta.json` that is read, in bytes. */
-const LARGEST_META = 1_000_000;
-
 /**
- * Scrubs a cassette or a tape where it is: what tells of the machine that it was recorded on and of who sat at it, and
- * secrets that were left.
+ * Scrubs a cassette or a tape, where it is or into a copy: what tells of the machine that it was recorded on and of who
+ * sat at it, and secrets that were left.
  *
  * @throws {CliError} when a part cannot be read, with nothing changed, or cannot be written
  */
 export function scrubCassette(found: FoundCassette, options: HygieneOptions): ScrubReport {
   const parts = cassetteParts(found);
-  const collector = collectTraces(options.known);
-  const subagents = createSubagentCalls();
-  learn(parts, { collector, subagents });
-  using staged = new StagedFiles(`scrub ${found.name}`);
-  const staging = { ...options, known: collector.known(), subagents, staged };
+  const learned = learnFromCassette(parts, options);
+  const { to = found.path } = options;
+  const isCopy = to !== found.path;
+  const place = (path: string) => to + path.slice(found.path.length);
+  using staged = new StagedFiles(`scrub ${found.name}`, isCopy ? { place } : {});
+  const staging = { ...options, ...learned, staged, isCopy, place };
   const report = { ...scrubLines(parts, staging), ...scrubApi(parts, staging) };
   scrubMeta(parts, { ...staging, report });
   staged.commit();
@@ -68,32 +67,14 @@ interface PartReport {
   readonly secrets: number;
 }
 
-type Staging = Omit<HygieneOptions, "known"> & {
+type Staging = Omit<HygieneOptions, "known" | "to"> & {
   readonly known: KnownTraces;
   readonly subagents: SubagentCalls;
   readonly staged: StagedFiles;
+  /** Whether what there is stays, and all that is scrubbed has another place. */
+  readonly isCopy: boolean;
+  readonly place: (path: string) => string;
 };
-
-function learn(
-  { cast, tape, api }: CassetteParts,
-  { collector, subagents }: {
-    readonly collector: TraceCollector;
-    readonly subagents: SubagentCalls;
-  },
-): void {
-  const learner = {
-    text: collector.text,
-    value: (value: unknown) => {
-      collector.value(value);
-      subagents.learn(value);
-    },
-  };
-  if (cast !== undefined) learnFromCast(linesOf(cast), learner);
-  if (tape !== undefined) learnFromTape(linesOf(tape), learner);
-  if (api === undefined) return;
-  const exchanges = createExchangeScrubber({ parts: [], known: {}, collector });
-  for (const { exchange } of readExchanges(api)) exchanges.learn(exchange);
-}
 
 function linesOf(path: string): Iterable<ParsedLine> {
   return partLines(path) ?? [];
@@ -134,7 +115,7 @@ function scrubLines(
 
 function scrubApi(
   { api }: CassetteParts,
-  { known, redactor, said, staged }: Staging,
+  { known, redactor, said, staged, isCopy, place }: Staging,
 ): Readonly<Record<string, PartReport>> {
   if (api === undefined) return {};
   const parts = partsOf(said);
@@ -147,12 +128,19 @@ function scrubApi(
     const scrubbed = scrubber.exchange(exchange);
     const [before, after] = [exchange, scrubbed].map(encodeExchange);
     count += (after ?? "").split(REDACTED).length - 1;
-    if (after === undefined || after === before) continue;
-    changed++;
+    if (after === undefined) continue;
+    if (after !== before) changed++;
+    else if (!isCopy) continue;
     const path = `${api}/${name}`;
     const key = keyOf(scrubbed.request);
-    const place = (from: string) => placeExchange(from, { old: path, folder: api, key, numbers });
-    const file = staged.begin(path, place);
+    const put = (from: string) =>
+      placeExchange(from, {
+        folder: place(api),
+        key,
+        numbers,
+        ...(isCopy ? {} : { old: path }),
+      });
+    const file = staged.begin(path, put);
     file.write(after);
     file.end();
   }
@@ -167,7 +155,7 @@ function scrubMeta(
   },
 ): void {
   if (meta === undefined) return;
-  const text = new TextDecoder().decode(readPart(meta, { limit: LARGEST_META }));
+  const text = metaText(meta);
   const parsed = parseMeta(text, { path: meta });
   const scrubber = createPartScrubber({
     known,

@@ -30,30 +30,40 @@ export class StagedFiles implements Disposable {
   readonly #folders = new Set<string>();
   /** What the files are for, as an error says it. */
   readonly #what: string;
+  readonly #place: (path: string) => string;
 
-  /** @param what is being done, such as `scrub hello` */
-  constructor(what: string) {
+  /**
+   * @param what is being done, such as `scrub hello`
+   * @param options.place where what comes of a file has its place: that of the file by default
+   */
+  constructor(
+    what: string,
+    { place = (path) => path }: { readonly place?: (path: string) => string } = {},
+  ) {
     this.#what = what;
+    this.#place = place;
   }
 
   /**
    * Begins a file. What writers that were killed have left in its folder is removed.
    *
-   * @param beside the file in whose folder it is written, with no more permissions than that
-   * @param into puts the file in its place once all are written; in that of `beside` by default
+   * @param beside the file that it comes of, with no more permissions than that
+   * @param into puts the file in its place once all are written; by default in that which comes of `beside`
    * @throws {CliError} when it cannot be made or written
    */
   begin(beside: string, into?: (from: string) => void): StagedFile {
-    const folder = beside.includes("/") ? beside.replace(/(?<=.)\/[^/]*$|[^/]+$/u, "") : ".";
+    const target = this.#place(beside);
+    const folder = target.includes("/") ? target.replace(/(?<=.)\/[^/]*$|[^/]+$/u, "") : ".";
     const staged: Staged = {
       part: this.#attempt(() => {
         const { mode } = Deno.statSync(beside);
+        if (target !== beside) Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
         if (!this.#folders.has(folder)) removeLostParts(folder);
         this.#folders.add(folder);
         // By its name it could by now be a link of somebody who may write to the folder.
         return createPart(folder, { mode: (mode ?? 0o600) & 0o777 });
       }),
-      into: into ?? ((path) => Deno.renameSync(path, beside)),
+      into: into ?? ((path) => Deno.renameSync(path, target)),
       pending: "",
     };
     this.#staged.push(staged);

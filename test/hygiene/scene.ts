@@ -74,7 +74,7 @@ export function scrubAt(
 export function lintAt(path: string): ReturnType<typeof lintCassette> {
   const [found] = findCassettes([path]);
   if (found === undefined) throw new Error(`There is no cassette at ${path}`);
-  return lintCassette(found, { redactor: REDACTOR });
+  return lintCassette(found, { redactor: REDACTOR, known: {} });
 }
 
 /** All files below a folder, by their paths from there. */

@@ -8,6 +8,8 @@ import { speaksToSubagent } from "../../redaction/traces/blank_call_input.ts";
 import type { SaidParts } from "../../redaction/traces/said_parts.ts";
 import type { SubagentCalls } from "../../redaction/traces/subagent_calls.ts";
 import { fillAlike } from "../../redaction/traces/fill_trace.ts";
+import type { Trace } from "../../redaction/traces/find_traces.ts";
+import { noting } from "../../redaction/traces/noting.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
 import { createTraceScrubber, type TraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { createCallBlanker } from "./blank_call.ts";
@@ -25,6 +27,8 @@ export interface ScrubOptions {
   readonly said: SaidParts;
   /** The calls of subagents that are known before; those that are come by are learned. */
   readonly subagents?: SubagentCalls;
+  /** Takes the kind of each trace that is taken out. */
+  readonly note?: (kind: Trace["kind"]) => void;
 }
 
 /** Takes secrets and traces out of what a cast or a tape holds, and the words of those who are to say nothing. */
@@ -60,13 +64,15 @@ const NO_TRACES: TraceScrubber = {
 
 /** Creates a scrubber. What it puts in the place of a trace is as long as that was. */
 export function createPartScrubber(
-  { known, redactor, said, subagents }: ScrubOptions,
+  { known, redactor, said, subagents, note }: ScrubOptions,
 ): PartScrubber {
-  const traces = known === undefined ? NO_TRACES : createTraceScrubber(known, fillAlike(known));
+  const traces = known === undefined
+    ? NO_TRACES
+    : createTraceScrubber(known, noting(fillAlike(known), note));
   const redactValue = createValueRedactor(redactor.text);
   const text = (given: string) => traces.text(redactor.text(given));
   const openFrom = (given: string) => Math.min(redactor.openFrom(given), traces.openFrom(given));
-  const blankSaid = createSaidBlanker(said, subagents);
+  const blankSaid = createSaidBlanker(said, { subagents });
   return {
     text,
     value: (value) => blankSaid(traces.value(redactValue(value))),

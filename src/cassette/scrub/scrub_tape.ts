@@ -34,13 +34,24 @@ export function scrubTape(
         : { number: line.number, text, changed: true };
     };
     if (entry.dir === "write") {
-      queue.add(lineOf({ ...value, data: scrubLine(entry.data, scrubber) }));
+      queue.add(lineOf(besides(value, { data: scrubLine(entry.data, scrubber) }, scrubber)));
       continue;
     }
     const isWrapped = isJsonObject(value["frame"]) && value["frame"] === entry.frame;
-    add(entry.frame, (frame) => lineOf(isWrapped ? { ...value, frame } : frame));
+    add(
+      entry.frame,
+      (frame) => lineOf(isWrapped ? besides(value, { frame }, scrubber) : frame),
+    );
   }
   queue.end();
+}
+
+/** An entry with parts of it that have been scrubbed, and all that stands beside them. */
+function besides(entry: JsonObject, parts: JsonObject, scrubber: PartScrubber): JsonObject {
+  const rest = Object.fromEntries(
+    Object.entries(entry).map(([name, held]) => [name, Object.hasOwn(parts, name) ? null : held]),
+  );
+  return { ...scrubber.value(rest), ...parts };
 }
 
 /** A line of the caller, as it was where nothing in it has changed. */

@@ -44,9 +44,10 @@ fork goes on for real with a recorded conversation, behind the turn that --at
 names: with what was said there, or with each --prompt, one after the other.
 scrub takes out of cassettes, tapes and folders of them what tells of a machine
 and of who sat at it: paths, names, addresses, numbers of accounts, and secrets
-that were left. What is scrubbed replays the same.
+that were left. What is scrubbed replays the same; with --out it is in a folder
+of its own, and what was recorded stays as it is.
 lint says in which ways each of them replays, what is wrong with it, and where a
-secret was left.
+secret was left, or in one that was scrubbed a name, a path or the like.
 
 A cassette is a folder: child.cast, which "asciinema play" shows too, tape.jsonl
 with the frames and the lines of the caller, api/ with what the API said, and

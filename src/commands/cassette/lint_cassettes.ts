@@ -3,6 +3,7 @@ import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { lintCassette, type Way } from "../../hygiene/lint_cassette.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { ownTraces } from "../../redaction/own_traces.ts";
 import { createRedactor } from "../../redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { printLines } from "../report/print.ts";
@@ -29,10 +30,11 @@ export function lintCassettes(
       exitCode: 1,
     });
   }
-  const redactor = createRedactor({ env: callerEnvironment() });
+  const env = callerEnvironment();
+  const options = { redactor: createRedactor({ env }), known: ownTraces({ env }) };
   let wrong = 0;
   for (const one of found) {
-    const { replays, problems } = lintCassette(one, { redactor });
+    const { replays, problems } = lintCassette(one, options);
     if (problems.length > 0) wrong++;
     const ways = replays.map((way) => WAYS[way]);
     const head = ways.length === 0

@@ -2,11 +2,13 @@ import { findCassettes } from "../../cassette/read/find_cassettes.ts";
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { scrubCassette, type ScrubReport } from "../../hygiene/scrub_cassette.ts";
+import { scrubInto } from "../../hygiene/scrub_into.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { ownTraces } from "../../redaction/own_traces.ts";
 import { createRedactor } from "../../redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
-import { printLines } from "../report/print.ts";
+import { print, printLines } from "../report/print.ts";
+import { problemText } from "../report/report_error.ts";
 
 /**
  * Takes out of cassettes and tapes what tells of the machine that they were recorded on and of who sat at it.
@@ -14,7 +16,7 @@ import { printLines } from "../report/print.ts";
  * @throws {CliError} when there is none, or one cannot be read or written
  */
 export function scrubCassettes(
-  { paths, inputName, prompts, answers, names }: Extract<
+  { paths, inputName, prompts, answers, names, out }: Extract<
     CassetteOptions,
     { readonly action: "scrub" }
   >,
@@ -31,11 +33,28 @@ export function scrubCassettes(
     redactor: createRedactor({ env }),
     known: { ...ownTraces({ env }), words: names },
   };
-  for (const one of found) {
-    const done = `${one.name}: ${inWords(scrubCassette(one, options))}`;
-    printLines(`${nameUnseen(done)}\n`);
+  const tell = (name: string, report: ScrubReport) =>
+    printLines(`${nameUnseen(`${name}: ${inWords(report)}`)}\n`);
+  if (out === undefined) {
+    for (const one of found) tell(one.name, scrubCassette(one, options));
+    return 0;
   }
+  const named = inputName === undefined ? {} : { inputName };
+  const { reports, leftOut } = scrubInto(out, { ...options, paths, ...named });
+  for (const [name, report] of reports) tell(name, report);
+  if (leftOut.length > 0) print(Deno.stderr, problemText({ message: notCopied(leftOut) }));
   return 0;
+}
+
+/** Of so many files each is named. */
+const MOST_NAMED = 5;
+
+function notCopied(files: readonly string[]): string {
+  const more = files.length - MOST_NAMED;
+  const names = files.slice(0, MOST_NAMED).map((name) => nameUnseen(name)).join(", ");
+  return `Not copied, because they are no parts of cassettes: ${names}${
+    more > 0 ? ` and ${more} more` : ""
+  }`;
 }
 
 function inWords(report: ScrubReport): string {

@@ -1,5 +1,5 @@
+import { blankBetween } from "./blank_between.ts";
 import { blankNotification } from "./blank_notification.ts";
-import { blankText } from "./blank_text.ts";
 
 /**
  * What a program knows a prompt by: a slash command, a tag, the name of a command in one, that the
@@ -14,12 +14,5 @@ const KEPT =
  * @param options.answers whether the report of a subagent in it, if there is one, says nothing either
  */
 export function blankPrompt(text: string, { answers }: { readonly answers: boolean }): string {
-  let blank = "";
-  let from = 0;
-  for (const { 0: kept, index } of text.matchAll(KEPT)) {
-    blank += blankText(text.slice(from, index)) +
-      blankNotification(kept, { prompts: true, answers });
-    from = index + kept.length;
-  }
-  return blank + blankText(text.slice(from));
+  return blankBetween(text, KEPT, (kept) => blankNotification(kept, { prompts: true, answers }));
 }

@@ -1,3 +1,4 @@
+import { blankBetween } from "./blank_between.ts";
 import { blankText } from "./blank_text.ts";
 
 /** What Claude Code itself says around the report of a subagent in the result of its call (2.1.168 to 2.1.330). */
@@ -15,7 +16,7 @@ export function blankReport(text: string, tool: string): string {
   switch (tool) {
     case "Agent":
     case "Task":
-      return LAUNCHED.test(text) ? text : blankedBetween(text, AROUND);
+      return LAUNCHED.test(text) ? text : blankBetween(text, AROUND);
     case "Skill": {
       const [kept] = FORKED.exec(text) ?? [];
       return kept === undefined ? text : kept + blankText(text.slice(kept.length));
@@ -25,14 +26,4 @@ export function blankReport(text: string, tool: string): string {
         ? text.replace(OUTPUT, blankText)
         : text;
   }
-}
-
-function blankedBetween(text: string, kept: RegExp): string {
-  let blanked = "";
-  let from = 0;
-  for (const { 0: own, index } of text.matchAll(kept)) {
-    blanked += blankText(text.slice(from, index)) + own;
-    from = index + own.length;
-  }
-  return blanked + blankText(text.slice(from));
 }

@@ -1,5 +1,6 @@
 import { blankNotification } from "./blank_notification.ts";
 import { blankPrompt } from "./blank_prompt.ts";
+import { blankSystem } from "./blank_system.ts";
 import { blankText } from "./blank_text.ts";
 import { type Fields, isFields } from "./fields.ts";
 import type { SaidParts } from "./said_parts.ts";
@@ -16,20 +17,29 @@ const MOST_DEPTH = 1000;
  */
 export function createSaidBlanker(
   parts: SaidParts,
-  subagents: SubagentCalls = createSubagentCalls(),
+  { subagents = createSubagentCalls(), varying }: SaidOptions = {},
 ): <Value>(value: Value) => Value {
   const own = new Set<string>();
   return <Value>(value: Value) => {
     if (!parts.prompts && !parts.answers) return value;
     subagents.learn(value);
-    return blanked(value, { ...parts, own, subagents }, 0) as Value;
+    return blanked(value, { ...parts, own, subagents, varying }, 0) as Value;
   };
+}
+
+/** What is known of what is blanked. */
+export interface SaidOptions {
+  /** The calls of subagents that are known before; others are learned. */
+  readonly subagents?: SubagentCalls | undefined;
+  /** What is another in each run of what the model is told of itself, and stays; a global pattern. */
+  readonly varying?: RegExp | undefined;
 }
 
 /** Whose words are blanked, what Claude Code has said in the model's place so far, and whom the model has asked. */
 interface Blanking extends SaidParts {
   readonly own: Set<string>;
   readonly subagents: SubagentCalls;
+  readonly varying: RegExp | undefined;
 }
 
 /** More is not remembered. */
@@ -57,7 +67,7 @@ function blanked(value: unknown, parts: Blanking, depth: number): unknown {
 /** @param inside blanks what stands in it and is nobody's words by itself */
 function changesOf(
   fields: Fields,
-  { prompts, answers, own }: Blanking,
+  { prompts, answers, own, varying }: Blanking,
   inside: (held: unknown) => unknown,
 ): Changes {
   const { type, role, content } = fields;
@@ -87,8 +97,10 @@ function changesOf(
     if (fields["prompt"] === true) change(prompt, ["text"]);
     change(prompt, ["lastPrompt", "aiTitle", "customTitle", "last_user_message"]);
     if (type === "summary") change(prompt, ["summary"]);
+    change((value) => blankSystem(value, varying), ["system", "systemPrompt"]);
+    change(prompt, ["appendSystemPrompt"]);
     if (fields["subtype"] === "initialize") {
-      change(prompt, ["systemPrompt", "appendSystemPrompt"]);
+      change((agents) => mapOf(agents, blankAgent), ["agents"]);
     }
   }
   if (answers) {
@@ -141,6 +153,23 @@ function blankContent(
       }
       : inside(block)
   );
+}
+
+/** A kind of subagent that the caller describes. */
+function blankAgent(agent: unknown): unknown {
+  return mapOf(
+    agent,
+    (value, name) =>
+      typeof value === "string" && (name === "prompt" || name === "description")
+        ? blankText(value)
+        : value,
+  );
+}
+
+function mapOf(value: unknown, change: (held: unknown, name: string) => unknown): unknown {
+  return isFields(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, held]) => [name, change(held, name)]))
+    : value;
 }
 
 /** A block of an answer, or a piece of one. */

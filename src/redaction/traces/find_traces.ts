@@ -121,6 +121,8 @@ function emailsIn(text: string): readonly Trace[] {
       .exec(text.slice(at + 1, at + 1 + LONGEST_DOMAIN)) ?? [];
     if (name === undefined || domain === undefined) continue;
     if (name === "git" || NO_DOMAIN.test(domain) || NOBODYS_DOMAIN.test(domain)) continue;
+    // It has been blanked, and says nothing more.
+    if (!/[^x.@_%+-]/u.test(name + domain)) continue;
     found.push({ start: at - name.length, end: at + 1 + domain.length, kind: "email" });
   }
   return found;

@@ -1,15 +1,15 @@
 import { blankText } from "./blank_text.ts";
 import { blankCallJson, speaksToSubagent } from "./blank_call_input.ts";
-import { createSaidBlanker } from "./blank_said.ts";
+import { createSaidBlanker, type SaidOptions } from "./blank_said.ts";
 import { cutAlike } from "./cut_alike.ts";
 import type { SaidParts } from "./said_parts.ts";
 import type { TextScrub } from "./text_scrub.ts";
 
 /** Blanks prompts or answers where a JSON value says that it holds some; what a text alone is, nobody knows. */
-export function saidScrub(parts: SaidParts): TextScrub {
+export function saidScrub(parts: SaidParts, options: SaidOptions = {}): TextScrub {
   return {
     text: (text) => text,
-    value: createSaidBlanker(parts),
+    value: createSaidBlanker(parts, options),
     pieces: (pieces, { isAnswer, tool } = { isAnswer: false }) => {
       if (isAnswer) return parts.answers ? pieces.map(blankText) : pieces;
       return tool !== undefined && parts.prompts && speaksToSubagent(tool)

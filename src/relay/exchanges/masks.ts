@@ -5,6 +5,17 @@ interface Mask {
   readonly stands: string;
 }
 
+/** Where a word begins, in JSON too, where a line feed ends in a letter. */
+const WORD = String.raw`(?:\b|(?<=\\[bfnrt]))`;
+
+const DATE_IN_WORDS = new RegExp(
+  String.raw`${WORD}(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?` +
+    String
+      .raw`(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} (?:\d{1,2},? )?\d{4}\b`,
+  "gu",
+);
+const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"'`\\<>()[\]{},;:|]+/gu;
+
 /** All that `--match normalized` looks past, in this order. */
 export const MASKS: readonly Mask[] = [
   {
@@ -14,33 +25,36 @@ export const MASKS: readonly Mask[] = [
   },
   {
     what: "ids of sessions and of anything else that is a UUID",
-    words: /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/giu,
+    words: new RegExp(String.raw`${WORD}[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b`, "giu"),
     stands: "<id>",
   },
   {
     what: "ids of machines and other hashes of 64 digits",
-    words: /\b[\da-f]{64}\b/giu,
+    words: new RegExp(String.raw`${WORD}[\da-f]{64}\b`, "giu"),
     stands: "<hash>",
   },
   {
     what: "times and dates",
-    words: /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/gu,
+    words: new RegExp(
+      String.raw`${WORD}\d{4}-\d\d-\d\d` +
+        String.raw`(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?`,
+      "gu",
+    ),
     stands: "<date>",
   },
   {
     what: "dates in words",
-    words:
-      /\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} (?:\d{1,2},? )?\d{4}\b/gu,
+    words: DATE_IN_WORDS,
     stands: "<date>",
   },
   {
     what: "how long something took, as a tool tells it",
-    words: /(?<=\bduration_ms\W{1,4})\d{1,15}/gu,
+    words: /(?<=duration_ms\W{1,4})\d{1,15}/gu,
     stands: "<ms>",
   },
   {
     what: "ids of tasks in the background and of subagents",
-    words: /(?<=\b(?:agentId: |with ID: |task-id>|tasks\/))[ab][\da-z]{8,16}\b/gu,
+    words: /(?<=(?:agentId: |with ID: |with to: '|task-id>|tasks\/))[ab][\da-z]{8,16}\b/gu,
     stands: "<task>",
   },
   {
@@ -55,7 +69,7 @@ export const MASKS: readonly Mask[] = [
   },
   {
     what: "temporary folders and what is in them",
-    words: /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"'`\\<>()[\]{},;:|]+/gu,
+    words: TEMPORARY,
     stands: "<temp>",
   },
   {
@@ -64,6 +78,12 @@ export const MASKS: readonly Mask[] = [
     stands: "",
   },
 ];
+
+/** What of these is of another length in another run, and can be told without what stands beside it. */
+export const VARYING = new RegExp(
+  [DATE_IN_WORDS, TEMPORARY].map(({ source }) => `(?:${source})`).join("|"),
+  "gu",
+);
 
 /** A text without what is another in each run. */
 export function masked(text: string): string {

@@ -1,10 +1,13 @@
 import { fillAsNobody } from "../../redaction/traces/fill_trace.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
+import type { Trace } from "../../redaction/traces/find_traces.ts";
+import { noting } from "../../redaction/traces/noting.ts";
 import { collectTraces, type TraceCollector } from "../../redaction/traces/learn_traces.ts";
 import { saidScrub } from "../../redaction/traces/said_scrub.ts";
 import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { inTurn, type TextScrub } from "../../redaction/traces/text_scrub.ts";
 import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchange.ts";
+import { VARYING } from "./masks.ts";
 import { scrubRequest, scrubResponse, textOf } from "./scrub_exchange.ts";
 
 /** Scrubs exchanges so that those of one machine, once scrubbed, are those of any other. */
@@ -30,18 +33,20 @@ export interface LearnedFrom {
  * @param options.secrets takes secrets out besides; by default they are taken for gone
  */
 export function createExchangeScrubber(
-  { parts, known, collector = collectTraces(known), secrets }: {
+  { parts, known, collector = collectTraces(known), secrets, note }: {
     readonly parts: readonly ScrubbedPart[];
     readonly known: Partial<KnownTraces>;
     /** Who learns; a new one by default. */
     readonly collector?: TraceCollector;
     readonly secrets?: TextScrub;
+    /** Takes the kind of each trace that is taken out. */
+    readonly note?: (kind: Trace["kind"]) => void;
   },
 ): ExchangeScrubber {
   const said = saidScrub({
     prompts: parts.includes("prompts"),
     answers: parts.includes("answers"),
-  });
+  }, { varying: VARYING });
   let made: { readonly of: string; readonly scrub: TextScrub } | undefined;
   const scrubNow = (): TextScrub => {
     const now = collector.known();
@@ -49,7 +54,9 @@ export function createExchangeScrubber(
     if (made?.of === of) return made.scrub;
     const scrub = inTurn(
       ...(secrets === undefined ? [] : [secrets]),
-      ...(parts.includes("traces") ? [createTraceScrubber(now, fillAsNobody(now))] : []),
+      ...(parts.includes("traces")
+        ? [createTraceScrubber(now, noting(fillAsNobody(now), note))]
+        : []),
       said,
     );
     made = { of, scrub };

@@ -28,9 +28,22 @@ export function scrubResponse(
   const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
   return {
     ...response,
-    headers: kept.headers.map(([name, value]) => [name, scrub.text(value)]),
+    headers: kept.headers.map(([name, value]) => [name, scrubHeader(name, { value, scrub })]),
     chunks: kept.chunks,
   };
+}
+
+/** A header that says whose account it is does so by its name, as a field of JSON does. */
+const ACCOUNT_HEADER = /(?:account|organization|user|device)-(?:uu)?id$/iu;
+
+function scrubHeader(
+  name: string,
+  { value, scrub }: { readonly value: string; readonly scrub: TextScrub },
+): string {
+  const [field] = ACCOUNT_HEADER.exec(name) ?? [];
+  if (field === undefined) return scrub.text(value);
+  const [scrubbed = ""] = Object.values(scrub.value({ [field.replaceAll("-", "_")]: value }));
+  return scrubbed;
 }
 
 /** The pieces of an answer as they are without compression: where there was some, a single one. */

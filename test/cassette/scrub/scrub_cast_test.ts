@@ -168,6 +168,7 @@ Deno.test("a tape of any format keeps it, with the fields that this program does
     { dir: "write", data: '{ "spaced": 1 }\n' },
     '{ "type": "system", "n": 12345678901234567890 }',
     { dir: "write", data: "no JSON of alice\n" },
+    { dir: "write", data: "", exit: { code: 1, stderr: "alice may not" } },
     { dir: "read", frame: { type: "system", cwd: "/work/acme" }, at: 5 },
     { type: "assistant", text: "alice é" },
   ];
@@ -194,6 +195,7 @@ Deno.test("a tape of any format keeps it, with the fields that this program does
     String.raw`{"dir":"write","data":"{ \"spaced\": 1 }\n"}`,
     '{ "type": "system", "n": 12345678901234567890 }',
     String.raw`{"dir":"write","data":"no JSON of xxxxx\n"}`,
+    '{"dir":"write","data":"","exit":{"code":1,"stderr":"xxxxx may not"}}',
     '{"dir":"read","frame":{"type":"system","cwd":"/work/xxxx"},"at":5}',
     String.raw`{"type":"assistant","text":"xxxxx \u00e9"}`,
   ]);

@@ -96,7 +96,7 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
     for (const { name, kind } of findCassettes([recording, tape, frames])) {
       const found = { name, kind, path: name };
       scrubCassette(found, { said: { prompts: false, answers: false }, redactor, known: {} });
-      assertEquals(lintCassette(found, { redactor }).problems, []);
+      assertEquals(lintCassette(found, { redactor, known: {} }).problems, []);
     }
     const scrubbed = await Deno.readTextFile(tape) +
       await Deno.readTextFile(`${recording}/tape.jsonl`);

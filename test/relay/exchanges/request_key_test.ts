@@ -33,6 +33,12 @@ const EXAMPLES: readonly (readonly [string, string, string])[] = [
   ["<total>duration_ms: 512</total>", "<total>duration_ms: 7</total>", "<total>ms: 512</total>"],
   ["running with ID: b12345678.", "running with ID: bxyz45678.", "running with ID: none."],
   ["agentId: a0123456789abcdef (", "agentId: afedcba9876543210 (", "agentId: ("],
+  [
+    "Done.\\nagentId: a0123456789abcdef (use SendMessage with to: 'a0123456789abcdef')",
+    "Done.\\nagentId: afedcba9876543210 (use SendMessage with to: 'afedcba9876543210')",
+    "Done.\\nagentId: a0123456789abcdef (use SendMessage with to: 'a')",
+  ],
+  ["from\\n2026-11-25", "from\\n2026-11-26", "from\\n2026-11"],
   ["http://127.0.0.1:34567/x", "http://127.0.0.1:1/x", "http://127.0.0.2:34567/x"],
   ["/home/u/.claude/projects/-a-b/memory", "/home/u/.claude/projects/-c/memory", "/projects/"],
   ["in /tmp/home-1/project", "in /private/tmp/home-2", "in /home/project"],

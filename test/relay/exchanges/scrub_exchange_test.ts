@@ -161,6 +161,38 @@ Deno.test("prompts and answers are blanked where the API has them, and tools kee
   });
 });
 
+Deno.test("with prompts nothing of what the model is told of itself is left, and it is known again", () => {
+  const billing = { type: "text", text: "x-anthropic-billing-header: cc_version=2.1.330.548;" };
+  const bodyOf = (text: string) => JSON.stringify({ system: [billing, { type: "text", text }] });
+  const asked = (text: string) => {
+    const { request } = scrubbed(exchangeOf([], { body: bodyOf(text) }), ["traces", "prompts"]);
+    // As a cassette that is opened does with what was scrubbed before.
+    const again = scrubbed({ ...exchangeOf([]), request }, ["traces", "prompts"]).request;
+    assertEquals(again, request);
+    return JSON.parse(decoder.decode(request.body)).system;
+  };
+  const text = "It is Wednesday, November 25, 2026. Write to noreply@anthropic.com of /tmp/abc/d.";
+  assertEquals(asked(text), [
+    billing,
+    {
+      type: "text",
+      text: "xx xx Wednesday, November 25, 2026. xxxxx xx xxxxxxx@xxxxxxxxx.xxx xx /tmp/xxx/x.",
+    },
+  ]);
+});
+
+Deno.test("a header that says whose account it is says so no more", () => {
+  const one = exchangeOf([]);
+  const headers = [
+    ["anthropic-organization-id", "66666666-7777-4888-8999-0000000000ab"],
+    ["request-id", "66666666-7777-4888-8999-0000000000ab"],
+  ] as const;
+  assertEquals(scrubbed({ ...one, response: { ...one.response, headers } }).response.headers, [
+    ["anthropic-organization-id", "00000000-0000-0000-0000-000000000000"],
+    ["request-id", "66666666-7777-4888-8999-0000000000ab"],
+  ]);
+});
+
 Deno.test("what was compressed is looked through, also where it has broken off", () => {
   const text = JSON.stringify({ text: "at /home/alice", more: "x".repeat(2000) });
   for (const [encoding, pack] of [["gzip", gzipSync], ["br", brotliCompressSync]] as const) {
