@@ -146,8 +146,6 @@ export function requestOf(
   const idle = last("--idle-timeout");
   const settingSources = last("--setting-sources");
   if (settingSources !== undefined) checkSettingSources(settingSources);
-  const agents = last("--agents");
-  if (agents !== undefined) checkAgents(agents);
 
   const mode = last("--permission-mode");
   const permissionMode = mode === undefined
@@ -326,23 +324,16 @@ function requireMessages(inputFormat: RunRequest["inputFormat"]): void {
   }
 }
 
-/** The interactive Claude Code reads no agents from a file; `claude -p` 2.1.330 does. */
-function checkAgents(value: string): void {
-  if (value.trim() === "" || value.trimStart().startsWith("{")) return;
-  throw new CliError(`Cannot honour --agents: "${value}" is not a JSON object`, {
-    suggestion: 'To use a file, type --agents "$(cat FILE)"',
-  });
-}
-
-/** Claude Code 2.1.330 refuses what is no number; 0 is no limit there too. */
+/** Any number, as `claude -p` takes it, and nothing for 0, which is no limit; 2.1.330 refuses what is no number. */
 function maxTurns(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (!/^\d+$/.test(value)) {
+  const turns = Number(value);
+  if (Number.isNaN(turns)) {
     throw new CliError(`${READING}: --max-turns does not take "${value}"`, {
-      suggestion: "Use a whole number of requests to the model, 0 for no limit",
+      suggestion: "Use a number of requests to the model, 0 for no limit",
     });
   }
-  return Number(value) || undefined;
+  return turns === 0 || turns === Infinity ? undefined : turns;
 }
 
 /** Claude Code 2.1.197 and 2.1.330 refuse everything else. */

@@ -177,7 +177,7 @@ function tellLine(before: FramesState, entry: Entry): Told {
   const next = and(
     asked === undefined
       ? isBlocked ? beginTurn(before) : told(before)
-      : tellAsked(before, { entry, place }),
+      : tellAsked(before, { entry, place, text: asked }),
     (state) => tellPlainLine(state, entry),
   );
   const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
@@ -187,9 +187,14 @@ function tellLine(before: FramesState, entry: Entry): Told {
 /** Begins the turn of a prompt that follows another one, and tells that the child has taken it. */
 function tellAsked(
   state: FramesState,
-  { entry, place }: { readonly entry: Entry; readonly place: number },
+  { entry, place, text }: {
+    readonly entry: Entry;
+    readonly place: number;
+    readonly text: string;
+  },
 ): Told {
-  const line = entry.type === "other" ? {} : entry;
+  const { uuid: lineUuid, timestamp } = entry.type === "other" ? {} : entry;
+  const line = { uuid: lineUuid, timestamp, text };
   const isNext = state.rested && place >= 0 && isPrompt(entry) && state.version !== undefined;
   const uuid = lineId(entry);
   const next: FramesState = isNext && uuid !== undefined

@@ -32,15 +32,20 @@ export function placeOf({ awaited, taken }: FramesState, text: string): number {
 export function tellMessage(
   state: FramesState,
   at: number,
-  line: { readonly uuid?: string | undefined; readonly timestamp?: string | undefined },
+  line: {
+    readonly uuid?: string | undefined;
+    readonly timestamp?: string | undefined;
+    /** As what the child has taken it; absent where it was not the child that carried it out. */
+    readonly text?: string | undefined;
+  },
 ): Told {
   const message = state.awaited[at];
   if (message === undefined) return told(state);
-  const { timestamp } = line;
+  const { timestamp, text } = line;
   const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => [
     ...lifecycle(message, { states: ["started"], state, newUuid }),
     ...state.options.replay
-      ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp })]
+      ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp, text })]
       : [],
   ]);
   return told({
@@ -103,18 +108,23 @@ function lifecycle(
   }));
 }
 
-/** A message, printed again. */
+/** A message, printed again; a command as what has become of it. */
 function replayFrame(
   message: Message,
-  { state: { options }, uuid, timestamp }: {
+  { state: { options }, uuid, timestamp, text }: {
     readonly state: FramesState;
     readonly uuid: string;
     readonly timestamp?: string | undefined;
+    readonly text?: string | undefined;
   },
 ): UserFrame {
+  const isCommand = message.way !== undefined && message.command !== undefined;
   return {
     type: "user",
-    message: { role: "user", content: contentOf(message) },
+    message: {
+      role: "user",
+      content: isCommand && text !== undefined ? text : contentOf(message),
+    },
     parent_tool_use_id: null,
     session_id: options.sessionId,
     uuid: message.uuid ?? uuid,

@@ -90,11 +90,9 @@ function textOf(frame: Frame): string | undefined {
     case "error_during_execution":
       return "Execution error";
     case "error_max_turns":
-      return `Error: Reached max turns (${Number(frame["num_turns"]) - 1})`;
-    case "error_max_budget_usd": {
-      const [error] = Array.isArray(frame["errors"]) ? frame["errors"] : [];
-      return `Error: Exceeded USD budget (${/\(\$(.+)\)/u.exec(`${error}`)?.[1]})`;
-    }
+      return `Error: Reached max turns (${limitIn(frame)})`;
+    case "error_max_budget_usd":
+      return `Error: Exceeded USD budget (${limitIn(frame)})`;
     case "error_max_structured_output_retries": {
       const [error] = Array.isArray(frame["errors"]) ? frame["errors"] : [];
       const isTold = isVersionAtLeast(`${frame["claude_version"]}`, "2.1.330");
@@ -105,6 +103,12 @@ function textOf(frame: Frame): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** The limit that a turn was stopped at, as its result names it. */
+function limitIn({ errors }: Frame): string | undefined {
+  const [error] = Array.isArray(errors) ? errors : [];
+  return /\(\$?(.+)\)/u.exec(`${error}`)?.[1];
 }
 
 function resultWriter(write: OutputOptions["write"]): OutputWriter {

@@ -463,7 +463,6 @@ Deno.test("parseArguments has a sentence for each kind of wrong value", async ()
       ["--resume", ID, "--resume-session-at", ID, "--resume-drops-turn", "x"],
       'Cannot read the command line: --resume-drops-turn "x" is not a UUID',
     ],
-    [["--agents", "agents.json"], 'Cannot honour --agents: "agents.json" is not a JSON object'],
     [
       ["--output-format", "stream-json"],
       "Cannot read the command line: --output-format=stream-json needs --verbose",
@@ -528,8 +527,13 @@ Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => 
     );
   }
   assertEquals((await requestOf("--max-turns", "3")).maxTurns, 3);
-  assertEquals((await requestOf("--max-turns", "0")).maxTurns, undefined);
-  for (const wrong of ["", "x", "-1", "1.5"]) {
+  for (const none of ["0", "", "Infinity"]) {
+    assertEquals((await requestOf("--max-turns", none)).maxTurns, undefined);
+  }
+  for (const odd of ["-1", "1.5", "1e1", " 2 "]) {
+    assertEquals((await requestOf("--max-turns", odd)).maxTurns, Number(odd));
+  }
+  for (const wrong of ["x", "1x"]) {
     assertEquals(
       (await errorOf("--max-turns", wrong)).message,
       `Cannot read the command line: --max-turns does not take "${wrong}"`,

@@ -69,14 +69,15 @@ export function verdictOf(
     }
     case "max-turns": {
       const turns = options.maxTurns ?? 0;
+      const requests = Math.max(1, Math.floor(turns));
       return {
         outcome: {
           kind: "error_max_turns",
-          turns,
+          turns: requests,
           message: `Reached maximum number of turns (${turns})`,
         },
         message: `The turn was stopped at its limit: ${
-          turns === 1 ? "1 request" : `${turns} requests`
+          requests === 1 ? "1 request" : `${requests} requests`
         } to the model`,
         suggestion: "Allow more with --max-turns, or go on with --resume and the session's id",
         showScreen: false,

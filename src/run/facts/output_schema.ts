@@ -33,7 +33,9 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
     if (!ajv.validateSchema(schema)) throw new Error(ajv.errorsText(ajv.errors));
     validate = ajv.compile(schema);
   } catch (cause) {
-    throw unfit(`it is no JSON Schema: ${cause instanceof Error ? cause.message : cause}`);
+    throw new NoSchemaError(
+      `it is no JSON Schema: ${cause instanceof Error ? cause.message : cause}`,
+    );
   }
   return {
     schema,
@@ -58,11 +60,20 @@ function parseSchema(text: string): JsonObject {
 }
 
 function unfit(why: string): CliError {
-  return new CliError(`Cannot use --json-schema: ${why}`, {
-    suggestion:
-      `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
-  });
+  return new UnfitSchemaError(why);
 }
+
+class UnfitSchemaError extends CliError {
+  constructor(why: string) {
+    super(`Cannot use --json-schema: ${why}`, {
+      suggestion:
+        `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
+    });
+  }
+}
+
+/** A JSON object that is no schema. */
+export class NoSchemaError extends UnfitSchemaError {}
 
 /** What a validator says, as `claude -p` tells the model. */
 function problemOf(error: ErrorObject, value: unknown): OutputProblem {

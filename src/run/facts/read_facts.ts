@@ -103,7 +103,8 @@ export async function readFacts(
     claudeJson: userClaudeJson,
     sources,
   });
-  const output = await outputOf(order);
+  const output = await outputOf(order, version);
+  if (namesNoAgents(order)) refuseAgents(await version());
   const { prompt } = order;
   if (prompt === undefined) requireConversation(await version());
   if (order.resumption?.dropsTurn !== undefined) {
@@ -157,16 +158,21 @@ export async function readFacts(
   };
 }
 
-/** What structured answers have to look like; a schema that is none is only the initialization's problem. */
+/**
+ * What structured answers have to look like. A schema that is none is only the initialization's problem, and nobody's
+ * before 2.1.330, which goes on without it.
+ */
 async function outputOf(
   { jsonSchema, initialized }: RunOrder,
+  version: () => Promise<string | undefined>,
 ): Promise<Pick<RunFacts, "output" | "outputProblem">> {
   const asked = jsonSchema ?? initialized?.jsonSchema;
   if (asked === undefined) return {};
-  const { readOutputSchema } = await import("./output_schema.ts");
+  const { NoSchemaError, readOutputSchema } = await import("./output_schema.ts");
   try {
     return { output: await readOutputSchema(asked) };
   } catch (error) {
+    if (error instanceof NoSchemaError && isOlder(await version())) return {};
     if (jsonSchema !== undefined || !(error instanceof CliError)) throw error;
     return { outputProblem: error.message.replace("--json-schema", '"jsonSchema"') };
   }
@@ -212,6 +218,28 @@ const CONVERSES = "2.1.197";
 
 /** The first version that was seen to know some flags. */
 const RECENT = "2.1.330";
+
+/** Whether it is known to be one before those. */
+function isOlder(version: string | undefined): boolean {
+  return version !== undefined && !isVersionAtLeast(version, RECENT);
+}
+
+/** Whether `--agents` is given what is not even the beginning of a JSON object. */
+function namesNoAgents({ forwarded }: RunOrder): boolean {
+  const agents = forwarded.findLast((argument) => argument.startsWith(AGENTS))?.slice(AGENTS.length)
+    .trim() ?? "";
+  return agents !== "" && !agents.startsWith("{");
+}
+
+const AGENTS = "--agents=";
+
+/** Before 2.1.330 Claude Code goes on without them; `claude -p` of that one reads agents from a file, and the interactive one does not. */
+function refuseAgents(version: string | undefined): void {
+  if (isOlder(version)) return;
+  throw new CliError("Cannot honour --agents: it is not a JSON object", {
+    suggestion: 'To use a file, type --agents "$(cat FILE)"',
+  });
+}
 
 function requireVersion(flag: string, version: string | undefined): void {
   if (version !== undefined && isVersionAtLeast(version, RECENT)) return;

@@ -3,7 +3,6 @@ import type { CallerQuestion, ControlAnswer } from "../../wire/control.ts";
 import { isNew } from "./answering.ts";
 import type { CallDecision, Effect } from "../effect.ts";
 import { end, stopped } from "../ending.ts";
-import { DENIAL } from "../hook_answers.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
@@ -122,7 +121,7 @@ function askFor(
     : decide(next, { question, decision: unanswerable(next) });
 }
 
-/** Has a tool decide; without it nothing can go on, as in `claude -p`. */
+/** Has a tool decide; without it nothing can go on, as in `claude -p`: with an answer the child would ask the model. */
 function askTool(
   state: SessionState,
   { promptTool, question, payload }: {
@@ -138,8 +137,7 @@ function askTool(
   const { name, tool } = promptTool;
   const prefix = name.slice(0, name.length - tool.length);
   const available = state.promptTools.map((other) => `${prefix}${other}`);
-  const ended = end(state, { kind: "no-prompt-tool", name, available });
-  return act(ended.state, [answer(question.hookId, DENIAL), ...ended.effects]);
+  return end(state, { kind: "no-prompt-tool", name, available });
 }
 
 /** The tool that decides has answered, or its server has told which tools it has. */

@@ -145,7 +145,8 @@ function limitReached(state: SessionState): SessionState["limited"] {
   const { requests, options: { maxBudgetUsd, output, maxTurns } } = state;
   // The first recordings hold only the call at the limit, and not what the limit was.
   const isOld = maxBudgetUsd === undefined && output === undefined;
-  return requests >= (maxTurns ?? (isOld ? 0 : Infinity)) ? "max-turns" : undefined;
+  // As `claude -p` does, whatever number it is.
+  return requests + 1 > (maxTurns ?? (isOld ? 0 : Infinity)) ? "max-turns" : undefined;
 }
 
 /** What a hook says of the turn; `limited` says why there may be no further request after the tools that it tells of. */

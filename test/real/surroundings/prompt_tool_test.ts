@@ -122,7 +122,10 @@ forNewestVersion(
         // Of other servers, and of those that it hides, it knows nothing.
         .replace(/(?<=MCP tools: ).*/u, "mcp__loud_one__shout, mcp__loud_one__decide"),
     );
-    assertEquals(foreign.code, 1);
+    const ended = real.api.turns.filter(({ text }) =>
+      text.includes(calls("x")) && !text.includes("Look")
+    );
+    assertEquals([ended.length, foreign.code], [1, 1]);
     assertMatch(foreign.stderr, /mcp__other__judge .* not found\. Available MCP tools: none\n/u);
     const remote = JSON.stringify({
       mcpServers: { far: { type: "http", url: "http://[::1]:1/" } },

@@ -132,3 +132,24 @@ Deno.test("readFacts() refuses --enable-auth-status where settings renew a login
     'Cannot honour --enable-auth-status with "awsAuthRefresh" in settings: ',
   );
 });
+
+Deno.test("readFacts() refuses agents and schemas that are none, as of 2.1.330, which does so too", async () => {
+  await using home = await makeThrowawayHome();
+  const no = async (more: Partial<RunOrder>, version?: string) => {
+    const read = readFacts(await ordered(home, more), { version });
+    return await read.then(({ output }) => output, ({ message }: Error) => message);
+  };
+  for (const agents of ["[]", "agents.json", ' "{"']) {
+    const forwarded = ["--agents={}", `--agents=${agents}`];
+    assertEquals(await no({ forwarded }, "2.1.197"), undefined);
+    const refusal = "Cannot honour --agents: it is not a JSON object";
+    assertEquals(await no({ forwarded }, "2.1.330"), refusal);
+  }
+  for (const agents of [' {"a":1}', "", "{"]) {
+    assertEquals(await no({ forwarded: [`--agents=${agents}`] }, "2.1.330"), undefined);
+  }
+  const schema = { jsonSchema: '{"type":"nonesuch"}' };
+  assertEquals(await no(schema), undefined);
+  assertEquals(`${await no(schema, "2.1.330")}`.split(": ")[1], "it is no JSON Schema");
+  assertEquals(await no({ jsonSchema: "[]" }), "Cannot use --json-schema: it is no JSON object");
+});
