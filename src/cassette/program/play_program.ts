@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { UNINITIALIZED } from "../../wire/control.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
-import { comparableMessage, differenceBetween } from "./compare_written.ts";
+import { comparableMessage, compareWritten, type Comparison } from "./compare_written.ts";
 import { keysOf, valueAt, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayInput, PlayState, Request } from "./play_state.ts";
 import type { WaitStep } from "./program_step.ts";
 import { replyEarly, speak } from "./speak.ts";
-import { nameOf, take } from "./take.ts";
+import { nameOf, take, toldOf } from "./take.ts";
 import { readWritten } from "./written.ts";
 
 /**
@@ -79,12 +79,14 @@ function hearRequest(state: PlayState, request: Request): Played {
     return { state, effects: [{ type: "divergence", what }, say(failure(id, what))] };
   }
   // What an SDK is set up with belongs to who uses it; hooks and servers are looked at once they are called.
-  const difference = subtype === "initialize"
-    ? undefined
-    : differenceBetween(step.request, request.request, state.program);
-  const what = `Request ${index + 1} (${subtype}): ${difference}`;
+  const comparison = subtype === "initialize"
+    ? {}
+    : compareWritten(step.request, request.request, state.program);
+  const { difference }: Comparison = comparison;
+  const named = `Request ${index + 1} (${subtype})`;
+  const what = `${named}: ${difference}`;
   const effects: readonly PlayEffect[] = difference === undefined
-    ? []
+    ? toldOf(named, comparison)
     : [{ type: "divergence", what }, say(failure(id, what))];
   const heard = { ...request, isRefused: difference !== undefined };
   return goOn({ ...state, requests: withValue(state.requests, [index, heard]) }, effects);

@@ -57,6 +57,8 @@ export type PlayEffect =
   | { readonly type: "say"; readonly frame: AnyFrame; readonly pauseMs: number }
   /** The caller does not do what it did. */
   | { readonly type: "divergence"; readonly what: string }
+  /** The caller does something that cannot be compared with what it did. */
+  | { readonly type: "uncompared"; readonly what: string }
   | { readonly type: "end"; readonly code: number; readonly stderr?: string };
 
 /** A state and what came of it. */

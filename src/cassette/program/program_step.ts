@@ -1,4 +1,5 @@
 import type { AnyFrame } from "../../wire/frame.ts";
+import type { LiveRedaction } from "./live_redaction.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 
 /**
@@ -70,6 +71,8 @@ export interface RecordedProgram {
   readonly version?: string;
   /** Whether the tape holds what its caller wrote, or what it was asked is known otherwise. */
   readonly knowsPrompts: boolean;
-  /** Whether texts were blanked on the tape. */
-  readonly isBlanked: boolean;
+  /** What was taken out of the tape besides secrets, as `meta.json` says. */
+  readonly blanked: readonly string[];
+  /** Takes out of what is written what was taken out of the tape, where that can be done. */
+  readonly redaction?: LiveRedaction;
 }

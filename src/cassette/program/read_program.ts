@@ -32,7 +32,7 @@ export function readProgram(path: string): ProgramParts {
   const { claude_code: version, blanked = [] } = meta === undefined
     ? {}
     : parseMeta(new TextDecoder().decode(meta), { path: `${path}/${META_FILE}` });
-  const told = { ...(version === undefined ? {} : { version }), isBlanked: blanked.length > 0 };
+  const told = { ...(version === undefined ? {} : { version }), blanked };
   const nested = readTape(`${path}/${NESTED_TAPE}`);
   const tape = readTape(`${path}/${TAPE_FILE}`);
   if (tape === undefined) {

@@ -2,6 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
 import { framesOn, type TapeEntry } from "../cassette.ts";
+import type { LiveRedaction } from "./live_redaction.ts";
 import type { ProgramExit, ProgramStep, RecordedProgram, ReplayMode } from "./program_step.ts";
 import { readWritten } from "./written.ts";
 
@@ -16,8 +17,9 @@ export interface ProgramOptions {
   /** Whether the end of its input was what ended it; absent where that is not known. */
   readonly inputEnded?: boolean;
   readonly version?: string;
-  /** Whether texts were blanked on the tape. */
-  readonly isBlanked?: boolean;
+  /** What was taken out of the tape besides secrets. */
+  readonly blanked?: readonly string[];
+  readonly redaction?: LiveRedaction;
   /** The tape's file, for errors. */
   readonly path: string;
 }
@@ -59,7 +61,8 @@ export function recordedProgram(
     endsByItself: exitOn(tape) !== undefined || isCut || options.inputEnded === false,
     ...(isSessionId(sessionId) ? { sessionId } : {}),
     ...(version === undefined ? {} : { version }),
-    isBlanked: options.isBlanked ?? false,
+    blanked: options.blanked ?? [],
+    ...(options.redaction === undefined ? {} : { redaction: options.redaction }),
     knowsPrompts: steps.every((step) => step.kind !== "message" || step.message !== undefined),
   };
 }

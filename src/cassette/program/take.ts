@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { asTold } from "./as_told.ts";
-import { comparableMessage, differenceBetween } from "./compare_written.ts";
+import { comparableMessage, compareWritten, type Comparison } from "./compare_written.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import { hookNames } from "./hook_names.ts";
-import type { Played, PlayState } from "./play_state.ts";
+import type { Played, PlayEffect, PlayState } from "./play_state.ts";
 import type { RecordedProgram, WaitStep } from "./program_step.ts";
 
 /** Takes what a step waits for and compares it; undefined where it is not there. */
@@ -24,12 +24,11 @@ function takeMessage(
 ): Played | undefined {
   const live = valueAt(state.messages, state.messagesTaken);
   if (live === undefined) return undefined;
-  const difference = step.message &&
-    differenceBetween(
-      comparableMessage(step.message),
-      comparableMessage(live.message),
-      state.program,
-    );
+  const comparison = step.message === undefined ? {} : compareWritten(
+    comparableMessage(step.message),
+    comparableMessage(live.message),
+    state.program,
+  );
   const messagesTaken = state.messagesTaken + 1;
   const { uuid } = step;
   const renamed = uuid !== undefined && live.uuid !== undefined && uuid !== live.uuid
@@ -45,9 +44,7 @@ function takeMessage(
       messagesTaken,
       ...renamed,
     },
-    effects: difference === undefined
-      ? []
-      : [{ type: "divergence", what: `Message ${messagesTaken}: ${difference}` }],
+    effects: toldOf(`Message ${messagesTaken}`, comparison),
   };
 }
 
@@ -87,28 +84,37 @@ function takeAnswer(
   const live = valueAt(state.answers, step.id);
   if (live === undefined) return undefined;
   const answers = withoutValue(state.answers, step.id);
-  const difference = answerDifference(
+  const comparison = compareAnswers(
     step.response,
     asTold(live, state.recorded),
     state.program,
   );
   return {
     state: { ...state, answers },
-    effects: difference === undefined
-      ? []
-      : [{ type: "divergence", what: `The answer to ${nameOfQuestion(step)}: ${difference}` }],
+    effects: toldOf(`The answer to ${nameOfQuestion(step)}`, comparison),
   };
 }
 
 /** Two errors are the same, whatever they say: that there is one is what counts. */
-function answerDifference(
+function compareAnswers(
   recorded: JsonObject,
   live: JsonObject,
   program: RecordedProgram,
-): string | undefined {
-  if (recorded["subtype"] === "error" && live["subtype"] === "error") return undefined;
-  if (recorded["subtype"] !== live["subtype"]) return differenceBetween(recorded, live);
-  return differenceBetween(recorded["response"] ?? {}, live["response"] ?? {}, program);
+): Comparison {
+  if (recorded["subtype"] === "error" && live["subtype"] === "error") return {};
+  if (recorded["subtype"] !== live["subtype"]) return compareWritten(recorded, live, program);
+  return compareWritten(recorded["response"] ?? {}, live["response"] ?? {}, program);
+}
+
+/** What is told of something that was compared. */
+export function toldOf(
+  name: string,
+  { difference, uncompared }: Comparison,
+): readonly PlayEffect[] {
+  if (difference !== undefined) return [{ type: "divergence", what: `${name}: ${difference}` }];
+  return uncompared === undefined
+    ? []
+    : [{ type: "uncompared", what: `${name} was not compared in whole: ${uncompared}` }];
 }
 
 /** What a program waits for, in words. */

@@ -22,6 +22,8 @@ export interface Caller {
 /** What became of a play. */
 export interface PlayEnding {
   readonly divergences: readonly string[];
+  /** What could not be compared with the tape, or not in whole. */
+  readonly uncompared: readonly string[];
   /** How the program ended; absent where it was stopped, or nobody read on. */
   readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
 }
@@ -49,9 +51,11 @@ export async function playToCaller(
   },
 ): Promise<PlayEnding> {
   const divergences: string[] = [];
+  const uncompared: string[] = [];
   let untold = 0;
   const ending = (end?: PlayEnding["end"]): PlayEnding => ({
     divergences: untold === 0 ? divergences : [...divergences, `And ${untold} more`],
+    uncompared,
     ...(end === undefined ? {} : { end }),
   });
   let state = start;
@@ -67,6 +71,9 @@ export async function playToCaller(
         case "divergence":
           if (divergences.length < MOST_TOLD) divergences.push(inShort(effect.what));
           else untold++;
+          break;
+        case "uncompared":
+          if (uncompared.length < MOST_TOLD) uncompared.push(inShort(effect.what));
           break;
         case "say": {
           const pauseMs = speed === 0 ? 0 : Math.min(effect.pauseMs / speed, LONGEST_PAUSE);

@@ -1,11 +1,15 @@
 import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { SIGNALS } from "../../../ffi/processes/signals.ts";
+import { createLiveRedaction } from "../../cassette/program/live_redaction.ts";
 import { startPlay } from "../../cassette/program/play_state.ts";
 import type { RecordedProgram, ReplayMode } from "../../cassette/program/program_step.ts";
 import { readProgram } from "../../cassette/program/read_program.ts";
 import { recordedProgram } from "../../cassette/program/recorded_program.ts";
 import { CliError } from "../../cli_error.ts";
 import { readPrompt } from "../../cli/prompt_source.ts";
+import { ownTraces } from "../../redaction/own_traces.ts";
+import { createRedactor } from "../../redaction/redact.ts";
+import { callerEnvironment } from "../../sandbox/environment.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { print } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
@@ -44,7 +48,13 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   const flags = programFlags(options.args);
   const { tape, ...known } = readProgram(options.dir);
   const plain = !flags.isConversation;
-  const program = recordedProgram(tape, { ...known, mode: options.mode, plain });
+  const env = callerEnvironment();
+  const redaction = createLiveRedaction(tape, {
+    blanked: known.blanked ?? [],
+    known: ownTraces({ env, cwd: Deno.cwd() }),
+    secrets: createRedactor({ env }).text,
+  });
+  const program = recordedProgram(tape, { ...known, redaction, mode: options.mode, plain });
   if (flags.version) {
     print(Deno.stdout, `${nameUnseen(versionOf(program, known.path))} (Claude Code)\n`);
     return 0;
@@ -78,9 +88,15 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   const isRead = ending.end !== undefined &&
     await Promise.race([speaker.flush(), stopped]) === true;
   if (isRead && ending.end?.stderr !== undefined) print(Deno.stderr, ending.end.stderr);
-  const { divergences } = ending;
+  const { divergences, uncompared } = ending;
   tellDivergences(divergences, known.path);
-  writeReport(options.report, `${JSON.stringify({ tape: known.path, divergences })}\n`);
+  tellUncompared(uncompared);
+  const report = {
+    tape: known.path,
+    divergences,
+    ...(uncompared.length === 0 ? {} : { uncompared }),
+  };
+  writeReport(options.report, `${JSON.stringify(report)}\n`);
   if (divergences.length > 0) return 1;
   if (signal !== undefined) return SIGNALLED + SIGNALS[signal];
   return isRead ? ending.end?.code ?? 0 : ABANDONED;
@@ -118,6 +134,11 @@ function tellDivergences(divergences: readonly string[], tape: string): void {
   const count = divergences.length === 1 ? "one difference" : `${divergences.length} differences`;
   const lines = divergences.map((each) => `  ${nameUnseen(each)}\n`).join("");
   print(Deno.stderr, `claude-print: The caller does not do what ${tape} says, ${count}:\n${lines}`);
+}
+
+/** Says on stderr what nobody may take for the same, though it is not known to differ. */
+function tellUncompared(uncompared: readonly string[]): void {
+  for (const what of uncompared) tell({ message: `Warning: ${nameUnseen(what)}` });
 }
 
 function writeReport(path: string | undefined, text: string): void {

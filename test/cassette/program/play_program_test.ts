@@ -1,3 +1,4 @@
+import { createLiveRedaction } from "../../../src/cassette/program/live_redaction.ts";
 import { assertEquals } from "@std/assert";
 import {
   answer,
@@ -48,17 +49,79 @@ Deno.test("another prompt is named with the first difference, and the play goes 
 
 Deno.test("where a secret was taken out of the tape, any secret can stand", () => {
   const tape = [wrote(user("Use [redacted] twice: [redacted].")), ...TWO_TURNS.slice(1, 4)];
-  assertEquals(playedTape(tape, [user("Use sk-1 twice: sk-1.")]).divergences, []);
+  const { divergences, uncompared } = playedTape(tape, [user("Use sk-1 twice: sk-1.")]);
+  assertEquals([divergences, uncompared], [[], [
+    "Message 1 was not compared in whole: a secret was taken out of the tape",
+  ]]);
   assertEquals(playedTape(tape, [user("Use sk-1 once.")]).divergences.length, 1);
 });
 
-Deno.test("where a tape was blanked, what has the same shape is the same", () => {
+Deno.test("where prompts were blanked, what has the same shape passes, and is told not to have been compared", () => {
   const tape = [wrote(user("xxxx xx /xxxx/xxx x.")), ...TWO_TURNS.slice(1, 4)];
-  const blanked = (text: string) => playedTape(tape, [user(text)], { isBlanked: true });
-  assertEquals(blanked("Look at /home/bob 1.").divergences, []);
+  const blanked = (text: string) =>
+    playedTape(tape, [user(text)], { blanked: ["traces", "prompts"] });
+  const { divergences, uncompared } = blanked("Look at /home/bob 1.");
+  assertEquals([divergences, uncompared], [[], [
+    "Message 1 was not compared in whole: the tape was blanked, and has the shape alone",
+  ]]);
   assertEquals(blanked("Look at /home/bob 12").divergences.length, 1);
   assertEquals(blanked("Look at /home/alice 1.").divergences.length, 1);
   assertEquals(playedTape(tape, [user("Look at /home/bob 1.")]).divergences.length, 1);
+});
+
+Deno.test("the same is taken out of what the caller writes as of the tape, whoever it is and wherever", () => {
+  const tape = [
+    wrote(user("Mail xxxxx@xxxx.xx of /work/xxxx-xxxxxxx/a.ts in /home/xxxxx/xxxxx, xxxxx: go.")),
+    read({ type: "system", subtype: "init", cwd: "/work/xxxx-xxxxxxx" }),
+    ...TWO_TURNS.slice(1, 4),
+  ];
+  const written = (text: string, user_: string, project: string) => {
+    const known = { users: [user_], homes: [`/home/${user_}`], hosts: [], projects: [project] };
+    const redaction = createLiveRedaction(tape, {
+      blanked: ["traces"],
+      known,
+      secrets: (each) => each.replace("sk-1", "[redacted]"),
+    });
+    const { divergences, uncompared } = playedTape(tape, [user(text)], {
+      blanked: ["traces"],
+      redaction,
+    });
+    return [divergences.length, uncompared.length];
+  };
+  const alice = "Mail alice@acme.io of /work/acme-billing/a.ts in /home/alice/notes, alice: go.";
+  assertEquals(written(alice, "alice", "/work/acme-billing"), [0, 0]);
+  // What it says besides is compared letter by letter.
+  assertEquals(written(alice.replace("go", "no"), "alice", "/work/acme-billing"), [1, 0]);
+  assertEquals(written(alice.replace("a.ts", "b.ts"), "alice", "/work/acme-billing"), [1, 0]);
+  // Of whom nothing is known the shape has to be the same.
+  assertEquals(written(alice.replace(", alice", ", bobby"), "alice", "/work/acme-billing"), [0, 1]);
+  const elsewhere = (text: string) =>
+    playedTape([wrote(user("Read /work/xxxx-xxxxxxx/a.ts for xxxxx@xxxx.xx")), ...tape.slice(1)], [
+      user(text),
+    ], {
+      blanked: ["traces"],
+      redaction: createLiveRedaction(tape, {
+        blanked: ["traces"],
+        known: { projects: ["/srv/other"], homes: [], users: [], hosts: [] },
+        secrets: (each) => each,
+      }),
+    });
+  assertEquals(elsewhere("Read /srv/other/a.ts for bob@b.org").divergences, []);
+  assertEquals(elsewhere("Read /srv/other/a.ts for bob@b.org").uncompared, []);
+  assertEquals(elsewhere("Read /srv/other/b.ts for bob@b.org").divergences.length, 1);
+});
+
+Deno.test("a secret of the caller's is taken out before it is compared", () => {
+  const tape = [wrote(user("Use [redacted] now.")), ...TWO_TURNS.slice(1, 4)];
+  const redaction = createLiveRedaction(tape, {
+    blanked: [],
+    known: {},
+    secrets: (text) => text.replace("sk-1", "[redacted]"),
+  });
+  const { divergences, uncompared } = playedTape(tape, [user("Use sk-1 now.")], { redaction });
+  assertEquals([divergences, uncompared], [[], []]);
+  const other = playedTape(tape, [user("Use sk-1 and all else now.")], { redaction });
+  assertEquals([other.divergences.length, other.uncompared.length], [0, 1]);
 });
 
 Deno.test("who ends the input too early is told what is missing", () => {

@@ -64,6 +64,7 @@ export interface PlayedTape {
   /** What was said by the time that each input had been heard, counted. */
   readonly counts: readonly number[];
   readonly divergences: readonly string[];
+  readonly uncompared: readonly string[];
   readonly end?: Extract<PlayEffect, { readonly type: "end" }>;
 }
 
@@ -99,6 +100,7 @@ export function playedTape(
   return {
     said: effects.flatMap((effect) => effect.type === "say" ? [effect.frame] : []),
     counts,
+    uncompared: effects.flatMap((effect) => effect.type === "uncompared" ? [effect.what] : []),
     divergences: effects.flatMap((effect) => effect.type === "divergence" ? [effect.what] : []),
     ...(end === undefined ? {} : { end }),
   };
