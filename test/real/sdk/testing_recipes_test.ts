@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { dirname } from "node:path";
 import { pythonPytest, typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
+import { usableNode, vitestModules } from "../../../fixtures/programs/vitest.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
@@ -15,6 +17,8 @@ const python = usablePython();
 /** A recipe of the page: its files, what runs it, and the cassette that it records. */
 interface Recipe {
   readonly files: Readonly<Record<string, string>>;
+  /** What stands beside them, and where it is. */
+  readonly links?: Readonly<Record<string, string>>;
   readonly command: readonly string[];
   readonly cassette: string;
 }
@@ -55,7 +59,31 @@ Deno.test("the recipe for deno test records a cassette once, replays it, and fai
   });
 });
 
-async function tryRecipe({ files, command, cassette }: Recipe): Promise<void> {
+const node = usableNode();
+
+Deno.test(unlessLacking(node === undefined ? "Node 20 with npm" : undefined, {
+  name: "the recipe for vitest records a cassette once, replays it, and fails for another prompt",
+  fn: async () => {
+    if (node === undefined) return;
+    const [helper = "", , test = ""] = codeBlocks(PAGE, "ts recipe").map(({ code }) => code);
+    const sdk = "node_modules/@anthropic-ai/claude-agent-sdk";
+    const modules = await vitestModules();
+    await tryRecipe({
+      files: {
+        "claude_cassette.ts": helper,
+        "greeting.test.ts": test,
+        "package.json": "{}",
+        [`${sdk}/package.json`]: '{"type":"module","main":"sdk.mjs"}',
+        [`${sdk}/sdk.mjs`]: await Deno.readTextFile(await typescriptSdk()),
+      },
+      links: { "node_modules/vitest": `${modules}/vitest` },
+      command: [node, `${modules}/vitest/vitest.mjs`, "run", "--no-cache"],
+      cassette: "cassettes/greeting",
+    });
+  },
+}));
+
+async function tryRecipe({ files, links = {}, command, cassette }: Recipe): Promise<void> {
   await using real = await RealClaude.set(REAL_VERSIONS.at(-1) ?? "", {
     api: {
       reply: ({ prompt }) =>
@@ -72,6 +100,7 @@ async function tryRecipe({ files, command, cassette }: Recipe): Promise<void> {
   await Deno.symlink(binary, `${recording}/claude`);
   const write = async (change: (text: string) => string) => {
     for (const [name, text] of Object.entries(files)) {
+      await Deno.mkdir(dirname(`${home.project}/${name}`), { recursive: true });
       await Deno.writeTextFile(`${home.project}/${name}`, change(text));
     }
   };
@@ -85,6 +114,9 @@ async function tryRecipe({ files, command, cassette }: Recipe): Promise<void> {
   };
   const nobody = { HOME: `${home.path}/t`, DENO_DIR };
   await write((text) => text);
+  for (const [name, to] of Object.entries(links)) {
+    await Deno.symlink(to, `${home.project}/${name}`);
+  }
   const missing = await run(replaying, nobody);
   assert(missing.code !== 0, missing.said);
   assertStringIncludes(missing.said, "it does not exist");
