@@ -1,4 +1,5 @@
-import type { Cassette } from "../cassette/cassette.ts";
+import type { TapeEntry } from "../cassette/cassette.ts";
+import type { PlayedCast } from "../cassette/cast.ts";
 import { drawSvg, type Film, type FilmFrame } from "./draw_svg.ts";
 import type { PictureRow } from "./picture_row.ts";
 import { shellScene } from "./shell_scene.ts";
@@ -9,9 +10,17 @@ import { terminalFrames } from "./terminal_frames.ts";
  * command prints.
  *
  * The same cassette always gives the same text.
+ *
+ * @param cassette one whose events and frames can be gone through several times
  */
-export async function drawCassette(cassette: Cassette): Promise<string> {
+export async function drawCassette(cassette: DrawnCassette): Promise<string> {
   return drawSvg(await filmOf(cassette));
+}
+
+/** What of a cassette is drawn. */
+interface DrawnCassette {
+  readonly cast: PlayedCast;
+  readonly tape: Iterable<TapeEntry>;
 }
 
 /** Of a run that draws more often than this, less is shown. */
@@ -24,9 +33,9 @@ const MOST_MS = 40_000;
 const END_MS = 5000;
 
 /** Makes a film of a recorded run. */
-async function filmOf(cassette: Cassette): Promise<Film> {
+async function filmOf(cassette: DrawnCassette): Promise<Film> {
   const child = await terminalFrames(cassette.cast, { most: MOST_FRAMES });
-  const scene = shellScene(cassette, child.cols);
+  const scene = shellScene(cassette, child);
   const moments = [
     ...scene.moments.map(({ at, rows }) => ({ at, shell: rows })),
     ...child.frames.map(({ at, rows }) => ({ at, child: rows })),

@@ -1,4 +1,5 @@
-import { type Cassette, framesOn } from "../cassette/cassette.ts";
+import type { TapedFrame, TapeEntry } from "../cassette/cassette.ts";
+import type { PlayedCast } from "../cassette/cast.ts";
 import { firstMessage } from "../cassette/replay/cast_steps.ts";
 import { type PictureRow, textRow, type TextStyle } from "./picture_row.ts";
 import { GROUND, INK } from "./terminal_colour.ts";
@@ -36,8 +37,14 @@ const PAUSE_MS = 500;
  * Sets the scene for a recorded run: its command line is typed, and what it printed comes last.
  *
  * A recording does not know its command line, so the scene shows the shortest that asks the same.
+ *
+ * @param options.cols its width, in character cells
+ * @param options.last when the last event of the cast was
  */
-export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
+export function shellScene(
+  { cast, tape }: { readonly cast: PlayedCast; readonly tape: Iterable<TapeEntry> },
+  { cols, last }: { readonly cols: number; readonly last: number },
+): ShellScene {
   const command = shortened(
     `claude-print ${quoted(firstMessage(cast)?.text ?? "")}`,
   );
@@ -52,12 +59,11 @@ export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
     });
   }
   const entered = commandRows(lines, { isTyped: false });
-  const result = framesOn(tape).findLast(({ frame }) => frame.type === "result");
+  const result = lastResult(tape);
   const printed = shortened(textOf(result?.frame ?? {}));
   const answer = printed === ""
     ? []
     : wrapText(printed, { cols, most: MOST_PRINTED }).map((line) => textRow([[line, {}]]));
-  const last = cast.events.at(-1)?.at ?? 0;
   return {
     command,
     printed,
@@ -70,6 +76,14 @@ export function shellScene({ cast, tape }: Cassette, cols: number): ShellScene {
       },
     ],
   };
+}
+
+function lastResult(tape: Iterable<TapeEntry>): TapedFrame | undefined {
+  let last: TapedFrame | undefined;
+  for (const entry of tape) {
+    if (entry.dir === "read" && entry.frame.type === "result") last = entry;
+  }
+  return last;
 }
 
 function commandRows(

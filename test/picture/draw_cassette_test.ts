@@ -253,3 +253,44 @@ function checkMarkup(svg: string): void {
   const texts = svg.replace(/<style>[\s\S]*?<\/style>/g, "").replace(/<[^<>]*>/g, "");
   assertEquals(/[<>]|&(?!(?:amp|lt|gt|quot);)/.exec(texts), null);
 }
+
+Deno.test("a long cast is drawn as it is read, and no more of it is kept than is being drawn", async () => {
+  const { cast, tape } = cassetteOf("");
+  const characters = "one, a character cut in two: \ud83d|\ude00, and more ".split("|");
+  const events = Array.from({ length: 100_000 }, (_, at): CastEvent => ({
+    at: at + 1,
+    code: at % 1000 === 999 ? "r" : "o",
+    data: at % 1000 === 999 ? `${30 + at % 7}x4` : `${characters[at % 2]}${at}`,
+  }));
+  const whole = { ...cast, events: [...cast.events, ...events] };
+  let reading = 0;
+  const read = {
+    header: cast.header,
+    events: {
+      *[Symbol.iterator]() {
+        reading++;
+        yield* whole.events;
+      },
+    },
+  };
+  assertEquals(
+    await drawCassette({ cast: read, tape: tape.values() }),
+    await drawCassette({ cast: whole, tape }),
+  );
+  // For its message, its sizes and what it shows.
+  assertEquals(reading, 3);
+});
+
+Deno.test("the answer comes behind all that was recorded, though the child was told to go before", async () => {
+  const { cast } = cassetteOf("drawn");
+  const kill = '{"type":"kill","signal":"SIGTERM","tree":false}';
+  const secondsUntil = async (end: number) => {
+    const events: readonly CastEvent[] = [
+      ...cast.events,
+      { at: 300, code: "d", data: kill },
+      { at: end, code: "o", data: "more" },
+    ];
+    return filmOf(await drawCassette({ cast: { ...cast, events }, tape: [] })).seconds;
+  };
+  assertEquals(await secondsUntil(1500) - await secondsUntil(500), 1);
+});

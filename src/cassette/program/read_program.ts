@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";
+import { openTape } from "../read/open_tape.ts";
 import { parseMeta } from "../read/parse_meta.ts";
-import { parseEntry } from "../read/parse_tape.ts";
 import { partLines } from "../read/part_lines.ts";
 import { NAME_A_CASSETTE, readPart } from "../read/read_part.ts";
 import type { CastHeader } from "../cast.ts";
@@ -101,13 +101,8 @@ function missing(path: string): never {
 }
 
 function readTape(path: string): readonly TapeEntry[] | undefined {
-  const lines = partLines(path);
-  if (lines === undefined) return undefined;
-  const tape: TapeEntry[] = [];
-  for (const line of lines) {
-    tape.push(parseEntry(line, { path, last: tape.at(-1)?.at ?? 0 }));
-  }
-  return tape;
+  const tape = openTape(path);
+  return tape && [...tape];
 }
 
 /** What a run was asked, and how it ended. */

@@ -3,9 +3,8 @@ import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts"
 import type { CassetteMeta } from "../cassette_meta.ts";
 import type { PlayedCast } from "../cast.ts";
 import { openCast } from "./open_cast.ts";
+import { openTape } from "./open_tape.ts";
 import { parseMeta } from "./parse_meta.ts";
-import { parseEntry } from "./parse_tape.ts";
-import { partLines } from "./part_lines.ts";
 import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
 
 /** The largest `meta.json` that is read, in bytes. */
@@ -33,7 +32,7 @@ export type OpenedChild =
 export function openConversation(folder: string): OpenedConversation {
   if (isFile(folder)) {
     const tape = openTape(folder);
-    if (tape !== undefined) return { children: [tape] };
+    if (tape !== undefined) return { children: [{ tape: [...tape] }] };
   }
   const metaPath = `${folder}/${META_FILE}`;
   const bytes = readPart(metaPath, { limit: LARGEST_META });
@@ -73,18 +72,6 @@ function openFurther(folder: string): OpenedChild | undefined {
 function openChild(folder: string): OpenedChild | undefined {
   const cast = openCast(`${folder}/${CAST_FILE}`);
   if (cast !== undefined) return { cast };
-  return openTape(`${folder}/${TAPE_FILE}`);
-}
-
-function openTape(path: string): OpenedChild | undefined {
-  const lines = partLines(path);
-  if (lines === undefined) return undefined;
-  let last = 0;
-  return {
-    tape: Array.from(lines, (line) => {
-      const entry = parseEntry(line, { path, last });
-      last = entry.at;
-      return entry;
-    }),
-  };
+  const tape = openTape(`${folder}/${TAPE_FILE}`);
+  return tape && { tape: [...tape] };
 }

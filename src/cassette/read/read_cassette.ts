@@ -1,6 +1,14 @@
-import { API_FOLDER, type Cassette, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
+import {
+  API_FOLDER,
+  type Cassette,
+  CAST_FILE,
+  META_FILE,
+  TAPE_FILE,
+  type TapeEntry,
+} from "../cassette.ts";
 import type { PlayedCast } from "../cast.ts";
 import { openCast } from "./open_cast.ts";
+import { openTape } from "./open_tape.ts";
 import { parseMeta } from "./parse_meta.ts";
 import { parseTape } from "./parse_tape.ts";
 import { missingPart, readPart } from "./read_part.ts";
@@ -45,6 +53,38 @@ export function openToReplay(
     cast,
     ...(taped === undefined ? {} : { tape: parseTape(taped, { path: tapePath }) }),
   };
+}
+
+/** A cassette of which no more is kept than is being looked at; each time that it is gone through, it is read anew. */
+export interface RereadCassette {
+  readonly cast: PlayedCast;
+  readonly tape: Iterable<TapeEntry>;
+}
+
+/**
+ * Opens a cassette that is gone through several times, however long it is.
+ *
+ * @throws {CliError} when a file is missing or damaged, also by way of what is returned
+ */
+export function rereadCassette(folder: string): RereadCassette {
+  const [castPath, tapePath] = [`${folder}/${CAST_FILE}`, `${folder}/${TAPE_FILE}`];
+  const metaPath = `${folder}/${META_FILE}`;
+  const text = textOf(metaPath);
+  if (text !== undefined) parseMeta(text, { path: metaPath });
+  const open = () => openCast(castPath) ?? missing(castPath, wayWithoutCast(folder));
+  const tape = () => openTape(tapePath) ?? missing(tapePath);
+  tape();
+  return {
+    cast: {
+      header: open().header,
+      events: { [Symbol.iterator]: () => open().events[Symbol.iterator]() },
+    },
+    tape: { [Symbol.iterator]: tape },
+  };
+}
+
+function missing(path: string, suggestion?: string): never {
+  throw missingPart(path, suggestion);
 }
 
 /** How something is replayed of a folder that has no cast. */

@@ -38,8 +38,8 @@ export function castInputs(cast: PlayedCast): readonly Input[] {
 
 /** The first message of a run. */
 export function firstMessage(cast: PlayedCast): Message | undefined {
-  const input = castInputs(cast).find(({ type }) => type === "message");
-  return input?.type === "message" ? input.message : undefined;
+  for (const { input } of castSteps(cast)) if (input.type === "message") return input.message;
+  return undefined;
 }
 
 /** The message of a run, which the first recordings hold in their header. */

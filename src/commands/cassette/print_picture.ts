@@ -1,9 +1,9 @@
-import { readCassette } from "../../cassette/read/read_cassette.ts";
+import { rereadCassette } from "../../cassette/read/read_cassette.ts";
 import { drawCassette } from "../../picture/draw_cassette.ts";
 import { print } from "../report/print.ts";
 
 /** Prints the recorded terminal as a moving picture. */
 export async function printPicture({ dir }: { readonly dir: string }): Promise<number> {
-  print(Deno.stdout, await drawCassette(readCassette(dir)));
+  print(Deno.stdout, await drawCassette(rereadCassette(dir)));
   return 0;
 }

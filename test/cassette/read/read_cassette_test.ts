@@ -1,6 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
-import { openToReplay, readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import {
+  openToReplay,
+  readCassette,
+  rereadCassette,
+} from "../../../src/cassette/read/read_cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
@@ -30,6 +34,18 @@ Deno.test("without its tape a recording replays as far as there is something to 
   const { frames, differences } = replayCassette(rest);
   assertEquals([frames.at(-1)?.frame.type, differences], ["result", []]);
   assertThrows(() => readCassette(there.folder), CliError, "tape.jsonl: it does not exist");
+});
+
+Deno.test("rereadCassette() gives all that readCassette() does, again and again", () => {
+  using there = someOf("child.cast", "tape.jsonl", "meta.json");
+  const { cast, tape } = rereadCassette(there.folder);
+  const whole = readCassette(there.folder);
+  for (let time = 0; time < 2; time++) {
+    assertEquals([...cast.events], whole.cast.events);
+    assertEquals([...tape], whole.tape);
+  }
+  Deno.removeSync(`${there.folder}/tape.jsonl`);
+  assertThrows(() => rereadCassette(there.folder), CliError, "tape.jsonl: it does not exist");
 });
 
 Deno.test("without its cast it is said how a recording replays", () => {
