@@ -7,7 +7,7 @@ import type { ToldBefore } from "../frames/telling/frames_state.ts";
 import { toldBy } from "../frames/told_by.ts";
 import { awaitWords } from "./await_words.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";
-import type { watchSurroundings } from "./facts/surroundings.ts";
+import type { Surroundings } from "./facts/surroundings.ts";
 import { screenFor } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import {
@@ -40,7 +40,7 @@ export interface ConversationNeeds extends SessionWatcher {
   /** Whether the first child is started before anything has been said. */
   readonly warm?: boolean;
   /** Says what watches over what that child has read meanwhile; by default it is looked at when there are first words. */
-  readonly watch?: typeof watchSurroundings;
+  readonly watch?: (order: RunOrder) => Promise<Pick<Surroundings, "isUpToDate">>;
   /** The terms of a caller that comes after the first child was started, once it is there. */
   readonly terms?: () => LateTerms | undefined;
   /** Takes what became of each turn, after its frames. */
@@ -171,7 +171,8 @@ async function heldBack(
     import("../driver/sources/caller/first_words.ts"),
     import("./facts/surroundings.ts"),
   ]);
-  return new FirstWords(caller, await (watch ?? watchSurroundings)(order));
+  const { isUpToDate } = await (watch ?? watchSurroundings)(order);
+  return new FirstWords(caller, isUpToDate);
 }
 
 /** After these nothing more is done for the caller, whatever is said. */

@@ -3,9 +3,12 @@ import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { gitRoot } from "../../sandbox/child/git_repository.ts";
+import { DONE, seededClaudeJson } from "../../sandbox/child/seeded_claude_json.ts";
+import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { runGit } from "../../sandbox/child/run_git.ts";
 import { namesIn } from "../../sandbox/on_disk.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import type { JsonObject } from "../../transcript/json_object.ts";
 import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
 
 /**
@@ -33,16 +36,33 @@ const MANAGED = "/etc/claude-code";
 const MAX_FILES = 1000;
 const MAX_BYTES = 1_000_000;
 
+/** What is remembered of what a child reads when it starts. */
+export interface Surroundings {
+  /** Whether one that is started now would read the same. */
+  readonly isUpToDate: () => Promise<boolean>;
+  /**
+   * Whether it may be otherwise since that was asked last, by what little costs next to nothing: whether files have been
+   * written, and the date. What git would say of other files is not known by that.
+   */
+  readonly hasStirred: () => boolean;
+}
+
 /**
  * Remembers what a child that is started next reads of its surroundings.
  *
- * @returns whether one that is started now would read the same
  * @throws {CliError} as `readFacts` does
  */
-export async function watchSurroundings(order: RunOrder): Promise<() => Promise<boolean>> {
+export async function watchSurroundings(order: RunOrder): Promise<Surroundings> {
   const facts = await readFacts(order);
   const before = await surroundings(order, facts);
-  return async () => await surroundings(order, await readFacts(order, facts)) === before;
+  let seen = stirrings(order, facts);
+  return {
+    isUpToDate: async () => {
+      seen = stirrings(order, facts);
+      return await surroundings(order, await readFacts(order, facts)) === before;
+    },
+    hasStirred: () => stirrings(order, facts) !== seen,
+  };
 }
 
 /**
@@ -54,24 +74,108 @@ export async function watchSurroundings(order: RunOrder): Promise<() => Promise<
  */
 async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
   const { env, cwd } = order;
-  const { documents, distrust, mcpServers, userClaudeJson, login, userConfig, binary } = facts;
-  const account = login.kind === "variable" ? login.name : userClaudeJson?.["oauthAccount"];
+  const { documents, distrust, mcpServers, login } = facts;
+  const claudeJson = seededClaudeJson(without(facts.userClaudeJson ?? {}, DONE), {
+    folders: facts.folders,
+    apiKey: undefined,
+  });
   const repository = isInRepository(order) ? await runGit(GIT, { cwd, env }) : undefined;
-  const files = [
-    binary,
-    ...instructionsOf(order, facts),
-    `${userConfig.dir}/plugins/installed_plugins.json`,
-    `${memoryPathOf(facts)}/MEMORY.md`,
-  ];
   return JSON.stringify({
-    today: new Date().toDateString(),
+    today: daysOf(env),
     documents,
     distrust,
     mcpServers,
-    login: [login.kind, account],
+    claudeJson,
+    login: login.kind === "variable" ? [login.kind, login.name] : [login.kind],
     git: repository?.stdout,
-    files: statesOf(files, { home: env["HOME"] ?? "" }),
+    folder: idOf(cwd),
+    files: statesOf(filesOf(order, facts), { home: env["HOME"] ?? "" }),
   });
+}
+
+/** What tells cheaply that any of that may be another. */
+function stirrings(order: RunOrder, facts: RunFacts): string {
+  const { userConfig, root, documents } = facts;
+  const files = [
+    ...filesOf(order, facts),
+    ...documents.map(({ name }) => name).filter((name) => name.startsWith("/")),
+    `${userConfig.dir}/settings.json`,
+    ...[order.cwd, root, repositoryOf(root)].flatMap((dir) => [
+      `${dir}/.claude/settings.json`,
+      `${dir}/.claude/settings.local.json`,
+    ]),
+    `${MANAGED}/managed-settings.json`,
+    `${MANAGED}/managed-settings.d`,
+    `${MANAGED}/managed-mcp.json`,
+    userConfig.claudeJson,
+    `${userConfig.loginDir}/.credentials.json`,
+    ...upwards(order.cwd).map((dir) => `${dir}/.mcp.json`),
+    `${root}/.git/HEAD`,
+    `${root}/.git/index`,
+  ];
+  return JSON.stringify([
+    daysOf(order.env),
+    idOf(order.cwd),
+    statesOf(files, { home: order.env["HOME"] ?? "" }),
+  ]);
+}
+
+/** Files that Claude Code reads whose content nobody else reads here. */
+function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
+  const { userConfig, binary, root } = facts;
+  const repository = `${repositoryOf(root)}/.git`;
+  return [
+    binary,
+    ...instructionsOf(order, facts),
+    ...namedByFlags(order),
+    `${userConfig.dir}/plugins/installed_plugins.json`,
+    `${memoryPathOf(facts)}/MEMORY.md`,
+    // Who commits, and what the main branch is.
+    `${repository}/config`,
+    `${repository}/packed-refs`,
+    `${repository}/refs/remotes/origin`,
+    `${repository}/refs/heads/main`,
+    `${repository}/refs/heads/master`,
+    `${order.env["HOME"] ?? ""}/.gitconfig`,
+    `${order.env["XDG_CONFIG_HOME"] ?? `${order.env["HOME"] ?? ""}/.config`}/git/config`,
+  ];
+}
+
+/** Flags whose values are files, or folders of them, that are read at the start. */
+const FILE_FLAGS = /^--(?:append-)?system-prompt-file=|^--plugin-dir(?:-no-mcp)?=/u;
+
+function namedByFlags({ forwarded, cwd }: RunOrder): readonly string[] {
+  return forwarded.filter((argument) => FILE_FLAGS.test(argument))
+    .map((argument) => absolutePath(argument.slice(argument.indexOf("=") + 1), cwd));
+}
+
+function without(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+}
+
+/** The day for whoever goes by the caller's clock, for this machine, and everywhere alike. */
+function daysOf({ TZ: timeZone }: Environment): readonly string[] {
+  const now = new Date();
+  const days = [now.toISOString().slice(0, 10), now.toDateString()];
+  try {
+    return [...days, now.toLocaleDateString("en", timeZone === undefined ? {} : { timeZone })];
+  } catch {
+    // Not every name of a time zone is one for everybody.
+    return days;
+  }
+}
+
+/** Which folder it is that has a path. */
+function idOf(path: string): string {
+  const { dev, ino } = infoOf(path) ?? {};
+  return `${dev}:${ino}`;
+}
+
+/** A folder and those above it. */
+function upwards(folder: string): readonly string[] {
+  const folders: string[] = [];
+  for (let dir = realPath(folder); dir !== ""; dir = parentOf(dir)) folders.push(dir);
+  return [...folders, ""];
 }
 
 /** Whether git finds a repository, by the folders above or because it is told where one is. */
@@ -85,8 +189,7 @@ function instructionsOf(
   { userConfig, root }: RunFacts,
 ): readonly string[] {
   const projects = new Set([root, ...addDirs.map((dir) => realPath(absolutePath(dir, cwd)))]);
-  for (let dir = realPath(cwd); dir !== ""; dir = parentOf(dir)) projects.add(dir);
-  projects.add("");
+  for (const dir of upwards(cwd)) projects.add(dir);
   const configs = [userConfig.dir, `${MANAGED}/.claude`];
   return [
     `${userConfig.dir}/CLAUDE.md`,

@@ -47,7 +47,7 @@ export function mainCheckout(
 }
 
 /** Follows a worktree to its repository; whatever does not lead there and back is a repository of its own. */
-function repositoryOf(worktree: string): string {
+export function repositoryOf(worktree: string): string {
   try {
     const [, link] = /^gitdir:(.*)$/su.exec(lineOf(`${worktree}/.git`)) ?? [];
     if (link === undefined) return worktree;

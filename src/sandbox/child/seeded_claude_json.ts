@@ -7,7 +7,7 @@ const COPIED = ["machineID", "mcpServers", "oauthAccount", "primaryApiKey", "use
  * What the user's own Claude Code has done once and need not do again in every sandbox: 2.1.330 rewrites a new
  * `.claude.json` for each of them before its first request, 15 ms together.
  */
-const DONE = [
+export const DONE = [
   "firstStartTime",
   "firstStartVersion",
   "hasResetAutoModeOptInForDefaultOffer",

@@ -16,8 +16,9 @@ export interface Known {
   /** How often it was asked for, and when last. */
   readonly asks: number;
   readonly askedAt: number;
-  /** How many of its children in a row were no good, and until when there is no other one for that. */
+  /** How many of its children in a row were no good, or were outdated before anybody asked, and until when there is no other one. */
   readonly failures: number;
+  readonly outdated: number;
   readonly pausedUntil: number;
 }
 
@@ -43,7 +44,14 @@ export class Demand {
   ask(profile: Profile, now: number): void {
     const { digest } = profile;
     const { asks = 0, failures = 0, pausedUntil = 0 } = this.#known.get(digest) ?? {};
-    this.#known.set(digest, { profile, asks: asks + 1, askedAt: now, failures, pausedUntil });
+    this.#known.set(digest, {
+      profile,
+      asks: asks + 1,
+      askedAt: now,
+      failures,
+      outdated: 0,
+      pausedUntil: failures === 0 ? 0 : pausedUntil,
+    });
   }
 
   /** A child has held a conversation, or can. */
@@ -60,13 +68,25 @@ export class Demand {
   failed(digest: string, now: number): boolean {
     const known = this.#known.get(digest);
     if (known === undefined) return true;
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** known.failures, LONGEST_PAUSE_MS);
+    const { failures } = known;
     this.#known.set(digest, {
       ...known,
-      failures: known.failures + 1,
-      pausedUntil: now + pauseMs,
+      failures: failures + 1,
+      pausedUntil: now + pauseMs(failures),
     });
-    return known.failures === 0;
+    return failures === 0;
+  }
+
+  /** A child was outdated before anybody asked: where files change all the time, no child is started for each change. */
+  outdated(digest: string, now: number): void {
+    const known = this.#known.get(digest);
+    if (known === undefined) return;
+    const { outdated, pausedUntil } = known;
+    this.#known.set(digest, {
+      ...known,
+      outdated: outdated + 1,
+      pausedUntil: Math.max(pausedUntil, now + pauseMs(outdated)),
+    });
   }
 
   /** Forgets profiles that nobody has asked for any more, and says which. */
@@ -110,4 +130,9 @@ export class Demand {
       ]),
     );
   }
+}
+
+/** How long the pause is after so many others. */
+function pauseMs(before: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** before, LONGEST_PAUSE_MS);
 }

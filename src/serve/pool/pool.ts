@@ -10,6 +10,8 @@ import { Spare } from "./spare.ts";
 export interface PoolOptions extends Supply {
   /** Takes a sentence of what whoever runs the pool should know. */
   readonly tell: (text: string) => void;
+  /** How often children that wait are looked at, in milliseconds; another time than a few seconds for tests. */
+  readonly lookMs?: number;
   /** What holds a conversation; another one than `holdConversation` for tests. */
   readonly hold?: typeof holdConversation;
 }
@@ -24,6 +26,10 @@ export interface PoolEntry {
 
 /** How long somebody waits for a child that has been started already, in milliseconds: their own would take as long. */
 const PATIENCE_MS = 3000;
+
+/** How often children that wait are looked at, in milliseconds, and every how many times git is asked too. */
+const LOOK_MS = 5000;
+const THOROUGH = 12;
 
 /** For so long after a run has begun no child is started beside it, in milliseconds: a start takes a second of CPU time. */
 const BUSY_MS = 10_000;
@@ -46,6 +52,8 @@ export class Pool implements AsyncDisposable {
   /** When each run that goes on has begun. */
   readonly #runs = new Map<symbol, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #looking: ReturnType<typeof setTimeout> | undefined;
+  #looks = 0;
   #isOver = false;
 
   constructor(options: PoolOptions) {
@@ -104,6 +112,7 @@ export class Pool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#looking);
     await Promise.all(
       [...this.#spares].filter(({ isWaiting }) => isWaiting).map((each) => each.end()),
     );
@@ -181,6 +190,29 @@ export class Pool implements AsyncDisposable {
     this.#timer = timer;
   }
 
+  /** Looks every now and then whether children that wait have read what is another by now, as long as there are any. */
+  #lookLater(): void {
+    if (this.#isOver || this.#looking !== undefined || this.#spares.size === 0) return;
+    const timer = setTimeout(async () => {
+      await this.#look();
+      this.#looking = undefined;
+      this.#lookLater();
+    }, this.#options.lookMs ?? LOOK_MS);
+    Deno.unrefTimer(timer);
+    this.#looking = timer;
+  }
+
+  async #look(): Promise<void> {
+    const isThorough = ++this.#looks % THOROUGH === 0;
+    for (const spare of this.#spares) {
+      const isFree = () => spare.isReady && !this.#promised.has(spare);
+      if (!isFree() || !(isThorough || spare.hasStirred)) continue;
+      if (await spare.isUpToDate() || !isFree()) continue;
+      this.#demand.outdated(spare.profile.digest, performance.now());
+      void spare.end();
+    }
+  }
+
   #start(profile: Profile): void {
     const { digest, cwd } = profile;
     const goOn = () => {
@@ -205,6 +237,7 @@ export class Pool implements AsyncDisposable {
       },
     });
     this.#spares.add(spare);
+    this.#lookLater();
   }
 }
 

@@ -5,7 +5,7 @@ import type { LateTerms } from "../../frames/late_terms.ts";
 import type { Child } from "../../driver/start_child.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import type { holdConversation, HoldOptions } from "../../library/hold_conversation.ts";
-import { watchSurroundings } from "../../run/facts/surroundings.ts";
+import { type Surroundings, watchSurroundings } from "../../run/facts/surroundings.ts";
 import type { PreparedRun } from "../../run/prepare_run.ts";
 import { Teardown } from "../../run/teardown.ts";
 import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
@@ -53,7 +53,7 @@ export class Spare {
   readonly #options: SpareOptions;
   #teardown: Teardown | undefined = new Teardown({ warn: (text) => void (this.#problem ??= text) });
   #prepared: PreparedRun | undefined;
-  #isUpToDate: (() => Promise<boolean>) | undefined;
+  #surroundings: Surroundings | undefined;
   /** Who has it, once it has been told their first words. */
   #owner: HoldOptions | undefined;
   #terms: LateTerms | undefined;
@@ -91,7 +91,12 @@ export class Spare {
 
   /** Whether the child has read nothing that is another by now. */
   async isUpToDate(): Promise<boolean> {
-    return await this.#isUpToDate?.().catch(() => false) ?? false;
+    return await this.#surroundings?.isUpToDate().catch(() => false) ?? false;
+  }
+
+  /** Whether it may have read what is another by now: that costs next to nothing to ask. */
+  get hasStirred(): boolean {
+    return this.#surroundings?.hasStirred() ?? false;
   }
 
   /**
@@ -145,9 +150,9 @@ export class Spare {
         caller: this.#caller,
         warm: true,
         watch: async (order) => {
-          this.#isUpToDate = await watchSurroundings(order);
+          this.#surroundings = await watchSurroundings(order);
           // It is looked at before the child is given to anybody.
-          return () => Promise.resolve(true);
+          return { isUpToDate: () => Promise.resolve(true) };
         },
         terms: () => this.#terms,
         outlivesFailures: () => {

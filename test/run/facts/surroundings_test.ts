@@ -28,10 +28,16 @@ const CHANGES: Readonly<Record<string, string>> = {
   "MCP servers": `echo '{"mcpServers": {"a": {"command": "true"}}}' > .mcp.json`,
   "files in the repository": "echo more >> a.txt",
   "the branch": "git checkout -q -b other",
+  "who commits": "git config user.name Somebody",
+  "the file of a system prompt": "echo Be brief. > prompt.txt",
+  "a plugin": "mkdir plugin && echo more > plugin/README.md",
+  "rules of the project in .claude.json":
+    `sed -i 's|"projects": {|&"'"$PWD"'": {"allowedTools": ["Bash"]}|' ~/.claude.json`,
   "the program": "touch -d @1 ../claude",
-  "the account": `sed -i 's/{/{"oauthAccount": {"accountUuid": "another"},/' ~/.claude.json`,
+  "the account": "sed -i 's/1111-2222/3333-2222/' ~/.claude.json",
   "the login": "rm ~/.claude/.credentials.json",
 };
+const UNSEEN = "files in the repository";
 const NOTHING: Readonly<Record<string, string>> = {
   "nothing": "true",
   "a token that was renewed":
@@ -39,11 +45,16 @@ const NOTHING: Readonly<Record<string, string>> = {
   "how often Claude Code was started": `sed -i 's/12/13/' ~/.claude.json`,
 };
 
+/** A program that says which Claude Code it is. */
+async function installClaude(folder: string): Promise<string> {
+  const path = `${folder}/claude`;
+  await Deno.writeTextFile(path, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n", { mode: 0o755 });
+  return path;
+}
+
 Deno.test("whatever Claude Code reads at its start alone is noticed when it changes, and nothing else", async () => {
   await using home = await makeThrowawayHome();
-  const claudeBinary = `${home.path}/claude`;
-  const script = "#!/bin/sh\necho '2.1.330 (Claude Code)'\n";
-  await Deno.writeTextFile(claudeBinary, script, { mode: 0o755 });
+  const claudeBinary = await installClaude(home.path);
   const slug = home.project.replaceAll(/[^a-zA-Z\d]/gu, "-");
   const shell = async (script: string) => {
     const { success, stderr } = await new Deno.Command("sh", {
@@ -55,21 +66,27 @@ Deno.test("whatever Claude Code reads at its start alone is noticed when it chan
     assertEquals([success, new TextDecoder().decode(stderr)], [true, ""], script);
   };
   await shell(BEFORE);
-  const order = { ...PLAIN_ORDER, env: home.env, cwd: home.project, claudeBinary };
+  const order = {
+    ...PLAIN_ORDER,
+    env: home.env,
+    cwd: home.project,
+    claudeBinary,
+    forwarded: ["--system-prompt-file=prompt.txt", "--plugin-dir=plugin"],
+  };
   for (const [what, command] of [...Object.entries(NOTHING), ...Object.entries(CHANGES)]) {
-    const isUpToDate = await watchSurroundings(order);
+    const { isUpToDate, hasStirred } = await watchSurroundings(order);
     await shell(command);
+    // What git alone can tell of files costs more than a look.
+    if (!(what in NOTHING) && what !== UNSEEN) assertEquals(hasStirred(), true, what);
     assertEquals(await isUpToDate().catch(() => false), what in NOTHING, what);
+    assertEquals(hasStirred(), false, what);
   }
 });
 
 Deno.test("instructions that name each other in circles, and folders that lead into themselves, come to an end", async () => {
   await using home = await makeThrowawayHome();
   const { project, env } = home;
-  const claudeBinary = `${home.path}/claude`;
-  await Deno.writeTextFile(claudeBinary, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n", {
-    mode: 0o755,
-  });
+  const claudeBinary = await installClaude(home.path);
   await Deno.mkdir(`${project}/.claude/rules`, { recursive: true });
   for (let count = 0; count < 30; count++) {
     await Deno.symlink(".", `${project}/.claude/rules/r${count}`);
@@ -79,8 +96,29 @@ Deno.test("instructions that name each other in circles, and folders that lead i
   await Deno.rename(`${project}/c0.md`, `${project}/CLAUDE.md`);
   await Deno.symlink("/dev/zero", `${project}/c0.md`);
   const order = { ...PLAIN_ORDER, env, cwd: project, claudeBinary };
-  const isUpToDate = await watchSurroundings(order);
+  const { isUpToDate } = await watchSurroundings(order);
   assertEquals(await isUpToDate(), true);
   await Deno.writeTextFile(`${project}/c1.md`, "");
   assertEquals(await isUpToDate(), false);
+});
+
+Deno.test("after midnight where the caller is, what was read before is another", async () => {
+  await using home = await makeThrowawayHome();
+  const { isUpToDate, hasStirred } = await watchSurroundings({
+    ...PLAIN_ORDER,
+    env: { ...home.env, TZ: "Pacific/Kiritimati" },
+    cwd: home.project,
+    claudeBinary: await installClaude(home.path),
+  });
+  const { toLocaleDateString } = Date.prototype;
+  // Midnight has passed where the caller is.
+  Date.prototype.toLocaleDateString = function (
+    _?: unknown,
+    { timeZone }: Intl.DateTimeFormatOptions = {},
+  ) {
+    return `tomorrow in ${timeZone}`;
+  };
+  assertEquals([hasStirred(), await isUpToDate()], [true, false]);
+  Date.prototype.toLocaleDateString = toLocaleDateString;
+  assertEquals([hasStirred(), await isUpToDate(), hasStirred()], [true, true, false]);
 });

@@ -62,3 +62,16 @@ Deno.test("children that are no good come after longer and longer pauses, and on
   // Of one that was forgotten meanwhile somebody hears as well.
   assertEquals(demand.failed("b", now), true);
 });
+
+Deno.test("what is outdated again and again before anybody asks is started less and less often, until somebody does", () => {
+  const demand = new Demand({ ...SUPPLY, idleMs: 10 ** 9 });
+  demand.ask(A, 0);
+  demand.outdated("a", 0);
+  demand.outdated("a", 0);
+  assertEquals(demand.next(waiting(), 3999), undefined);
+  assertEquals(demand.next(waiting(), 4000), { start: A });
+  demand.outdated("a", 4000);
+  demand.ask(A, 4001);
+  assertEquals(demand.next(waiting(), 4001), { start: A });
+  assertEquals(demand.failed("a", 4001), true);
+});

@@ -113,3 +113,17 @@ Deno.test("a Claude Code that dies while it waits is replaced after a pause and 
   assertEquals((await pids(claude)).indexOf(outdated ?? 0), 3);
   assertEquals([(await pids(claude)).length, told.length], [6, 1]);
 });
+
+Deno.test("a Claude Code that has read what is another by now is replaced before anybody asks", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const { pool, told } = poolOf({ lookMs: 20 });
+  await using _ = pool;
+  await runInPool(pool, claude);
+  await untilReady(pool);
+  await Deno.writeTextFile(`${claude.home.project}/CLAUDE.md`, "Use spaces.\n");
+  await claude.untilNoted("start", 3);
+  await untilReady(pool);
+  const { traces } = await runInPool(pool, claude);
+  assertStringIncludes(traces.join("\n"), ": a child has waited");
+  assertEquals(told, []);
+});
