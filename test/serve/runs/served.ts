@@ -12,9 +12,14 @@ export interface Served extends AsyncDisposable {
   readonly ended: Promise<ProgramOutput>;
 }
 
-/** Starts a server that knows nothing of any home, and waits until it listens. */
+/** Starts a server and waits until it listens. */
 export async function serve(
-  { args = [] }: { readonly args?: readonly string[] } = {},
+  { args = [], env: own = {}, cwd = "/" }: {
+    readonly args?: readonly string[];
+    /** What it knows of a home; by default there is nothing in it. */
+    readonly env?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+  } = {},
 ): Promise<Served> {
   const runtime = await Deno.makeTempDir({ prefix: "x" });
   const env = { XDG_RUNTIME_DIR: runtime };
@@ -25,9 +30,10 @@ export async function serve(
       DENO_DIR: await denoDir(),
       HOME: runtime,
       TMPDIR: runtime,
+      ...own,
       ...env,
     },
-    cwd: "/",
+    cwd,
     onStdout: (text) => text.endsWith("\n") && resolve(),
   });
   const failed = ended.then(({ stderr }) => {
