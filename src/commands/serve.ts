@@ -23,6 +23,9 @@ import { print } from "./report/print.ts";
 import { reportError } from "./report/report_error.ts";
 import { performHanded } from "./run/perform_handed.ts";
 
+/** How long the last answers may take to be read, in milliseconds. */
+const LAST_WORDS_MS = 10_000;
+
 /**
  * Holds conversations for other programs until it is told to stop: the first line of stdout says where it listens.
  *
@@ -81,9 +84,13 @@ export async function serve(options: ServeOptions): Promise<number> {
   }));
   print(Deno.stdout, `${told.join("\n")}\n`);
   await first.promise;
-  const drained = Promise.all([registry.drain(), runs.close()])
-    .then(() => Promise.all(servers.map(({ close }) => close())));
-  await Promise.race([drained, second.promise]);
+  const drain = async () => {
+    await Promise.all([registry.drain(), runs.close()]);
+    const closed = Promise.all(servers.map(({ close }) => close()));
+    // Whoever still reads what was said may do so for a while.
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))]);
+  };
+  await Promise.race([drain(), second.promise]);
   return 0;
 }
 

@@ -1,6 +1,10 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { eventsOf } from "../serve/http/serve_here.ts";
+import { serve } from "../serve/runs/served.ts";
+import { StandIn } from "../standin/stand_in.ts";
+import { leftovers } from "../leftovers.ts";
 import { startProgram } from "../start_program.ts";
 
 /** A folder for everything of a server's, and servers in it. */
@@ -72,4 +76,80 @@ Deno.test("serve speaks HTTP on loopback with those who know the token, and ends
   child.kill("SIGTERM");
   assertEquals((await ended).code, 0);
   assertEquals([...Deno.readDirSync(there.folder)], []);
+});
+
+/** A server with a conversation in it that has been told something. */
+async function talking(claude: StandIn) {
+  const server = await serve({
+    args: ["--warm", "0"],
+    env: claude.home.env,
+    cwd: claude.home.project,
+  });
+  const client = Deno.createHttpClient({
+    proxy: { transport: "unix", path: `${server.env.XDG_RUNTIME_DIR}/claude-print/http.sock` },
+  });
+  const post = async (path: string, body: unknown) =>
+    await fetch(`http://localhost/v1/conversations${path}`, {
+      client,
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    });
+  const opening = { profile: { args: ["--claude-binary", claude.binary] } };
+  const { id } = await (await post("", opening)).json();
+  await (await post(`/${id}/messages`, { content: "hello" })).body?.cancel();
+  return {
+    server,
+    open: () => post("", opening),
+    events: () => fetch(`http://localhost/v1/conversations/${id}/events`, { client }),
+    async [Symbol.asyncDispose]() {
+      client.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("serve that is told to stop lets turns come to their end, and a second time ends them", async () => {
+  {
+    await using claude = await StandIn.set({ turns: [[{ text: "Slowly.", ms: 300 }]] });
+    await using talk = await talking(claude);
+    const events = eventsOf(await talk.events());
+    await claude.untilNoted("prompt");
+    talk.server.kill("SIGTERM");
+    const kinds = (await Array.fromAsync(events)).map(({ data, event }) => data.type ?? event);
+    assertEquals([kinds.includes("result"), kinds.at(-1)], [true, "end"]);
+    assertEquals((await talk.server.ended).code, 0);
+    assertEquals(await leftovers(claude.home), []);
+  }
+  {
+    await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
+    await using talk = await talking(claude);
+    await claude.untilNoted("prompt");
+    talk.server.kill("SIGTERM");
+    // It says so once it has taken the first signal.
+    for (;;) {
+      const answer = await talk.open();
+      await answer.body?.cancel();
+      if (answer.status === 503) break;
+    }
+    talk.server.kill("SIGINT");
+    assertEquals((await talk.server.ended).code, 0);
+    assertEquals(await leftovers(claude.home), []);
+  }
+});
+
+Deno.test("what a server that was killed has left is gone once another one has started", async () => {
+  await using claude = await StandIn.set({ hang: "stream", turns: [[{ text: "Never said." }]] });
+  {
+    await using talk = await talking(claude);
+    await claude.untilNoted("prompt");
+    talk.server.kill("SIGKILL");
+    await talk.server.ended;
+    assert((await leftovers(claude.home)).length > 0);
+  }
+  {
+    await using _next = await serve({ args: ["--warm", "0"], env: claude.home.env });
+  }
+  assertEquals(await leftovers(claude.home), []);
+  assertEquals(claude.transcripts().size, 1);
 });

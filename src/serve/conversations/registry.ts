@@ -38,7 +38,8 @@ export interface RegistryCounts {
 export class Registry implements AsyncDisposable {
   readonly #options: RegistryOptions;
   readonly #held = new Map<string, HeldConversation>();
-  readonly #runs = new Set<AsyncDisposable>();
+  /** Runs under way, and when each of them is over. */
+  readonly #runs = new Map<AsyncDisposable, Promise<void>>();
   #counts: RegistryCounts = { opened: 0, runs: 0, refused: 0, turns: 0, costUsd: 0 };
   #isDraining = false;
 
@@ -119,21 +120,28 @@ export class Registry implements AsyncDisposable {
    * Runs one prompt.
    *
    * @param options.gone whoever aborts it waits for no result
+   * @param options.onBegun called once there is a Claude Code for it
    * @throws {BusyError} when there are as many as there may be
    * @throws {CliError} when it cannot be run
    */
   async run(
     prompt: string,
-    { args, cwd: named, gone }: {
+    { args, cwd: named, gone, onBegun }: {
       readonly args: readonly string[];
       readonly cwd: string | undefined;
       readonly gone: AbortSignal;
+      readonly onBegun: () => void;
     },
   ): Promise<TurnResult> {
     const { hold, env } = this.#options;
     const cwd = await this.#admit({ args, cwd: named });
-    const conversation = openConversation({ hold, args, cwd, env, signal: gone });
-    this.#runs.add(conversation);
+    const conversation = openConversation({
+      ...{ hold, args, cwd, env },
+      signal: gone,
+      onTerminal: onBegun,
+    });
+    const over = Promise.withResolvers<void>();
+    this.#runs.set(conversation, over.promise);
     try {
       const result = await conversation.send(prompt).result;
       const cost = result.frame.total_cost_usd ?? 0;
@@ -147,7 +155,10 @@ export class Registry implements AsyncDisposable {
       return result;
     } finally {
       // The answer does not wait for what Claude Code does at its end.
-      conversation[Symbol.asyncDispose]().finally(() => this.#runs.delete(conversation));
+      conversation[Symbol.asyncDispose]().finally(() => {
+        this.#runs.delete(conversation);
+        over.resolve();
+      });
     }
   }
 
@@ -161,13 +172,13 @@ export class Registry implements AsyncDisposable {
   /** Takes nothing new, and resolves when all that was asked has been answered. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    await Promise.all([...this.list().map((held) => held.close())]);
+    await Promise.all([...this.#runs.values(), ...this.list().map((held) => held.close())]);
   }
 
   /** Ends all, whatever they do. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDraining = true;
-    const runs = [...this.#runs].map((run) => run[Symbol.asyncDispose]());
+    const runs = [...this.#runs.keys()].map((run) => run[Symbol.asyncDispose]());
     await Promise.all([...runs, ...this.list().map((held) => this.remove(held))]);
   }
 

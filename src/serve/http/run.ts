@@ -1,17 +1,42 @@
 import { checkPrompt } from "../../cli/check_prompt.ts";
 import { parseListLine } from "../../cli/list_line.ts";
 import { readJson } from "./body.ts";
+import { problemBody, problemOf } from "./problem.ts";
 import type { Call } from "./route.ts";
 import type { ServeContext } from "./serve_context.ts";
 
-/** One prompt in, its result out: as a line of `--jsonl` and what is printed for it. */
+/**
+ * One prompt in, its result out: as a line of `--jsonl` and what is printed for it.
+ *
+ * What keeps it from being run is a problem. Once there is a Claude Code for it the answer begins: Deno tells of a client
+ * that goes away only then, and the run ends with it.
+ */
 export async function runPrompt(call: Call<ServeContext>): Promise<Response> {
-  const { context: { registry }, url, gone } = call;
-  const text = await readJson(call);
-  const { input, prompt, args } = parseListLine(text);
+  const { context: { registry }, url } = call;
+  const { input, prompt, args } = parseListLine(await readJson(call));
   const problem = checkPrompt(prompt);
   if (problem !== undefined) throw problem;
   const cwd = url.searchParams.get("cwd") ?? undefined;
-  const { frame, exitCode } = await registry.run(prompt, { args, cwd, gone });
-  return Response.json({ line: 1, input, exit_code: exitCode, result: frame });
+  const gone = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const running = registry.run(prompt, { args, cwd, gone: gone.signal, onBegun: begun.resolve });
+  await Promise.race([running, begun.promise]);
+  const line = async () => {
+    try {
+      const { frame, exitCode } = await running;
+      return { line: 1, input, exit_code: exitCode, result: frame };
+    } catch (error) {
+      const problem = problemOf(error);
+      const { exitCode = 2 } = problem;
+      return { line: 1, input, exit_code: exitCode, result: null, problem: problemBody(problem) };
+    }
+  };
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      controller.enqueue(new TextEncoder().encode(`${JSON.stringify(await line())}\n`));
+      controller.close();
+    },
+    cancel: () => gone.abort(),
+  }, { highWaterMark: 0 });
+  return new Response(body, { headers: { "content-type": "application/json" } });
 }
