@@ -2,6 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
 import type { CassetteMeta } from "../cassette_meta.ts";
 import type { CastHeader } from "../cast.ts";
+import { findCassettes } from "./find_cassettes.ts";
 import { parseEvent, parseHeader } from "./parse_cast.ts";
 import { parseMeta } from "./parse_meta.ts";
 import { parseEntry } from "./parse_tape.ts";
@@ -30,8 +31,14 @@ export interface CassetteSurvey {
       readonly lines: number;
     };
     readonly [META_FILE]?: { readonly bytes: number };
-    readonly [API_FOLDER]?: { readonly exchanges: number };
+    readonly [API_FOLDER]?: {
+      readonly exchanges: number;
+      /** How many of them were under way when the run was killed; absent where none was. */
+      readonly broken?: number;
+    };
   };
+  /** The cassettes of further Claude Codes that the conversation went on with, in folders of these names; absent where there are none. */
+  readonly further?: readonly string[];
   /** How long it was recorded, in milliseconds. */
   readonly durationMs: number;
   /** How many results there are on the tape. */
@@ -43,34 +50,71 @@ export interface CassetteSurvey {
 }
 
 /**
- * Looks what is inside a cassette, however large it is, without replaying it.
+ * Looks what is inside a cassette, or a tape alone, however large it is, without replaying it.
  *
- * @throws {CliError} when the folder is no cassette, or a part of it is of a later format or damaged
+ * @throws {CliError} when it is none, or a part of it is of a later format or damaged
  */
 export function surveyCassette(folder: string): CassetteSurvey {
+  if (isFile(folder)) {
+    const tape = surveyTape(folder);
+    if (tape !== undefined) return surveyOf({ meta: {}, tape });
+  }
   requireFolder(folder);
   const metaPath = `${folder}/${META_FILE}`;
   const metaBytes = readPart(metaPath, { limit: LARGEST_META });
   const meta = metaBytes && parseMeta(new TextDecoder().decode(metaBytes), { path: metaPath });
   const cast = surveyCast(`${folder}/${CAST_FILE}`);
   const tape = surveyTape(`${folder}/${TAPE_FILE}`);
-  const exchanges = filesIn(`${folder}/${API_FOLDER}`);
-  if ([meta, cast, tape, exchanges].every((part) => part === undefined)) {
-    throw new CliError(
-      `Cannot read ${folder}: it is no cassette, and has none of ${CAST_FILE}, ${TAPE_FILE}, ${META_FILE} and ${API_FOLDER}`,
-      { suggestion: NAME_A_CASSETTE },
+  const api = surveyApi(`${folder}/${API_FOLDER}`);
+  if ([meta, cast, tape, api].every((part) => part === undefined)) throw noCassette(folder);
+  const further = furtherIn(folder);
+  return surveyOf({
+    meta: meta ?? metaOf(cast?.header),
+    metaBytes,
+    cast,
+    tape,
+    api,
+    ...(further.length === 0 ? {} : { further }),
+  });
+}
+
+/** Why a folder is none. */
+function noCassette(folder: string): CliError {
+  const found = findCassettes([folder]);
+  const [first] = found;
+  if (first !== undefined) {
+    return new CliError(
+      `Cannot read ${folder}: it is no cassette, but a folder with ${found.length} of them, or of tapes`,
+      { suggestion: `Name one of them, such as ${first.name}` },
     );
   }
+  return new CliError(
+    `Cannot read ${folder}: it is no cassette, and has none of ${CAST_FILE}, ${TAPE_FILE}, ${META_FILE} and ${API_FOLDER}`,
+    { suggestion: NAME_A_CASSETTE },
+  );
+}
+
+function surveyOf(
+  { meta, metaBytes, cast, tape, api, further }: {
+    readonly meta: CassetteSurvey["meta"];
+    readonly metaBytes?: Uint8Array | undefined;
+    readonly cast?: ReturnType<typeof surveyCast>;
+    readonly tape?: ReturnType<typeof surveyTape>;
+    readonly api?: CassetteSurvey["parts"]["api"];
+    readonly further?: readonly string[];
+  },
+): CassetteSurvey {
   return {
-    meta: meta ?? metaOf(cast?.header),
+    meta,
     parts: {
       ...(cast === undefined ? {} : { [CAST_FILE]: { bytes: cast.bytes, events: cast.events } }),
       ...(tape === undefined
         ? {}
         : { [TAPE_FILE]: { bytes: tape.bytes, frames: tape.read, lines: tape.written } }),
       ...(metaBytes === undefined ? {} : { [META_FILE]: { bytes: metaBytes.length } }),
-      ...(exchanges === undefined ? {} : { [API_FOLDER]: { exchanges } }),
+      ...(api === undefined ? {} : { [API_FOLDER]: api }),
     },
+    ...(further === undefined ? {} : { further }),
     durationMs: Math.max(cast?.last ?? 0, tape?.last ?? 0),
     turns: tape?.turns ?? 0,
     frames: Object.fromEntries(tape?.kinds ?? []),
@@ -89,10 +133,33 @@ function requireFolder(folder: string): void {
   throw new CliError(`Cannot read ${folder}: ${why}`, { suggestion: NAME_A_CASSETTE });
 }
 
-/** How many files there are in a folder; nothing where there is none. */
-function filesIn(folder: string): number | undefined {
+function isFile(path: string): boolean {
   try {
-    return [...Deno.readDirSync(folder)].length;
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** How many exchanges a folder has, by the names of their files; nothing where there is none. */
+function surveyApi(folder: string): CassetteSurvey["parts"]["api"] {
+  const names = namesIn(folder);
+  if (names === undefined) return undefined;
+  const exchanges = names.filter((name) => /^[^.].*\.(?:json|part)$/u.test(name));
+  const broken = exchanges.filter((name) => name.endsWith(".part")).length;
+  return { exchanges: exchanges.length, ...(broken === 0 ? {} : { broken }) };
+}
+
+/** The folders of further Claude Codes, in their order. */
+function furtherIn(folder: string): readonly string[] {
+  return (namesIn(folder) ?? []).filter((name) =>
+    /^(?:[2-9]|[1-9]\d+)$/u.test(name) && isFile(`${folder}/${name}/${CAST_FILE}`)
+  ).toSorted((one, other) => Number(one) - Number(other));
+}
+
+function namesIn(folder: string): readonly string[] | undefined {
+  try {
+    return Array.from(Deno.readDirSync(folder), ({ name }) => name);
   } catch {
     return undefined;
   }

@@ -6,8 +6,15 @@ import { count } from "../report/count.ts";
 /** A name and what is to be said of it; of what is missing nothing. */
 type Row = readonly [name: string, value: string | undefined];
 
-/** What is inside a cassette, in lines for a person. */
-export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string {
+/**
+ * What is inside a cassette, in lines for a person.
+ *
+ * @param of which Claude Code of a conversation it is of, if not of the first one
+ */
+export function cassetteInfo(
+  { meta, parts, ...survey }: CassetteSurvey,
+  of?: { readonly first: string; readonly number: number },
+): string {
   const { size } = meta;
   const made = [
     `Claude Code ${meta.claude_code ?? "of an unknown version"}`,
@@ -16,19 +23,30 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
     ...(size === undefined ? [] : [`${size.cols}x${size.rows} cells`]),
   ];
   const { "child.cast": cast, "tape.jsonl": tape, "meta.json": file, api } = parts;
-  const { ended, frames, durationMs, turns } = survey;
-  const end = ended === undefined
-    ? "the recording stops before its end"
-    : `${ended.how}, exit code ${ended.exitCode}`;
+  const { ended, frames, durationMs, turns, further } = survey;
+  const end = ended !== undefined
+    ? `${ended.how}, exit code ${ended.exitCode}`
+    : cast === undefined
+    ? "how is not known without child.cast"
+    : "the recording stops before its end";
   const scrubbed = Object.entries(meta.scrubbed ?? {})
     .map(([name, secrets]) => `${count(secrets, "secret")} in ${name}`);
   const taken = [...scrubbed, ...(meta.blanked ?? []).map((what) => WORDS_OF[what] ?? what)];
+  const ways = [
+    ...(cast === undefined ? [] : ["as the world"]),
+    ...(tape === undefined ? [] : ["as the program"]),
+    ...((api ?? of) === undefined ? [] : ["as the API"]),
+  ];
   // Answers of the API alone are no run.
   const isRun = (cast ?? tape ?? file) !== undefined;
   const ofRun = (...rows: readonly Row[]) => isRun ? rows : [];
   const rows: readonly Row[] = [
     ...ofRun(
-      ["format", meta.format === undefined ? "from before there were versions" : `${meta.format}`],
+      [
+        "format",
+        meta.format?.toString() ??
+          (cast === undefined ? "unknown" : "from before there were versions"),
+      ],
       ["made by", made.join(", ")],
       ["recorded", `${meta.when ?? "at an unknown time"}, for ${(durationMs / 1000).toFixed(3)} s`],
       ...forkedFrom(meta.forked_from),
@@ -40,15 +58,27 @@ export function cassetteInfo({ meta, parts, ...survey }: CassetteSurvey): string
         `${tape.bytes} bytes`,
     ],
     ["meta.json", file && `${file.bytes} bytes`],
-    ["api", api && count(api.exchanges, "exchange")],
+    ["api", api === undefined ? of && `that of ${of.first}` : exchangesOf(api)],
     ...ofRun(
       ["frames", Object.entries(frames).map(([kind, number]) => `${number} ${kind}`).join(", ")],
       ["ended", `${count(turns, "turn")}, ${end}`],
       ["taken out", taken.length === 0 ? "unknown" : taken.join(", ")],
     ),
+    ...(of === undefined ? [] : [["part of", `${of.first}, Claude Code ${of.number}`] as const]),
+    ...(further === undefined
+      ? []
+      : [["goes on in", `${further.join(", ")}, with another Claude Code each`] as const]),
+    ["replays", ways.length === 0 ? "in no way" : ways.join(", ")],
   ];
   return rows.map(([name, value]) => nameUnseen(`${name.padEnd(11)} ${value ?? "missing"}`))
     .join("\n");
+}
+
+function exchangesOf(
+  { exchanges, broken }: NonNullable<CassetteSurvey["parts"]["api"]>,
+): string {
+  const all = count(exchanges, "exchange");
+  return broken === undefined ? all : `${all}, ${broken} of them broken off with the run`;
 }
 
 function forkedFrom(origin: ForkOrigin | undefined): readonly Row[] {

@@ -70,6 +70,29 @@ Deno.test("surveyCassette() takes a tape of another program for a cassette witho
   });
 });
 
+Deno.test("surveyCassette() tells of a tape alone, of exchanges that have broken off, and of further Claude Codes", () => {
+  const tape = '{"dir": "read", "frame": {"type": "result", "subtype": "success"}}\n';
+  inFolder({ "input.jsonl": tape }, (folder) => {
+    const { parts, turns, frames } = surveyCassette(`${folder}/input.jsonl`);
+    assertEquals([Object.keys(parts), turns, frames], [["tape.jsonl"], 1, { "result/success": 1 }]);
+    const { message, suggestion } = assertThrows(() => surveyCassette(folder), CliError);
+    assertEquals(
+      message,
+      `Cannot read ${folder}: it is no cassette, but a folder with 1 of them, or of tapes`,
+    );
+    assertEquals(suggestion, `Name one of them, such as ${folder}/input.jsonl`);
+  });
+  inFolder({ "tape.jsonl": tape }, (folder) => {
+    for (const name of ["api", "2", "10", "1", "notes"]) Deno.mkdirSync(`${folder}/${name}`);
+    for (const name of ["a-0.json", "b-1.part", ".c", "notes"]) {
+      Deno.writeTextFileSync(`${folder}/api/${name}`, "");
+    }
+    for (const name of ["2", "10", "1"]) Deno.writeTextFileSync(`${folder}/${name}/child.cast`, "");
+    const { parts, further } = surveyCassette(folder);
+    assertEquals([parts.api, further], [{ exchanges: 2, broken: 1 }, ["2", "10"]]);
+  });
+});
+
 Deno.test("surveyCassette() refuses what is no cassette, a later format and damaged parts", () => {
   const { message } = assertThrows(() => surveyCassette("/dev/null"), CliError);
   assertEquals(message, "Cannot read /dev/null: it is no folder");

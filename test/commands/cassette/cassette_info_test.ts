@@ -21,6 +21,7 @@ Deno.test("cassetteInfo() tells what is inside a recording of the first format",
     "frames      1 system/init, 3 assistant, 1 user, 1 result/success",
     "ended       1 turn, answered, exit code 0",
     "taken out   unknown",
+    "replays     as the world, as the program",
   ]);
 });
 
@@ -36,8 +37,9 @@ Deno.test("cassetteInfo() tells what is known, and nothing in it drives a termin
     parts: {
       "tape.jsonl": { bytes: 10, frames: 1, lines: 2 },
       "meta.json": { bytes: 11 },
-      api: { exchanges: 3 },
+      api: { exchanges: 3, broken: 1 },
     },
+    further: ["2", "3"],
     durationMs: 1,
     turns: 0,
     frames: { "\u202e": 1 },
@@ -49,14 +51,16 @@ Deno.test("cassetteInfo() tells what is known, and nothing in it drives a termin
     "child.cast  missing",
     "tape.jsonl  1 frame and 2 lines of the caller, 10 bytes",
     "meta.json   11 bytes",
-    "api         3 exchanges",
+    "api         3 exchanges, 1 of them broken off with the run",
     "frames      1 <U+202E>",
-    "ended       0 turns, the recording stops before its end",
+    "ended       0 turns, how is not known without child.cast",
     "taken out   1 secret in child.cast, 0 secrets in tape.jsonl",
+    "goes on in  2, 3, with another Claude Code each",
+    "replays     as the program, as the API",
   ]);
 });
 
-Deno.test("cassetteInfo() tells no more of answers of the API than how many there are", () => {
+Deno.test("cassetteInfo() tells of answers of the API alone how many there are, and of what is without them where they are", () => {
   const survey = {
     meta: {},
     parts: { api: { exchanges: 2 } },
@@ -69,5 +73,12 @@ Deno.test("cassetteInfo() tells no more of answers of the API than how many ther
     "tape.jsonl  missing",
     "meta.json   missing",
     "api         2 exchanges",
+    "replays     as the API",
+  ]);
+  const further = cassetteInfo({ ...survey, parts: {} }, { first: "/a", number: 2 });
+  assertEquals(further.split("\n").slice(3), [
+    "api         that of /a",
+    "part of     /a, Claude Code 2",
+    "replays     as the API",
   ]);
 });
