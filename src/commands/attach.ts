@@ -100,7 +100,7 @@ async function take(
     readonly over: AbortSignal;
   },
 ): Promise<void> {
-  await server.ask(`${path}/keys`, { method: "POST", body: keys, signal: over });
+  await server.ask(`${path}/keys`, { body: keys, signal: over });
 }
 
 /** What the user types, up to the key that leaves. */

@@ -40,11 +40,11 @@ export interface AgentMessage {
   readonly claude_print?: AgentExtra;
 }
 
-/** What a conversation tells. */
-export type AgentNews =
-  /** Somebody has sent something. */
-  | { readonly type: "sent"; readonly content: string; readonly time: string }
-  | { readonly type: "frame"; readonly frame: AnyFrame; readonly time: string };
+/** A frame of the conversation, and when it came, by RFC 3339. What was sent has to be among its frames. */
+export interface AgentNews {
+  readonly frame: AnyFrame;
+  readonly time: string;
+}
 
 /** The messages after some news, and those of them that are new or changed. */
 export interface AgentStep {
@@ -56,12 +56,10 @@ export interface AgentStep {
  * What becomes of the messages of a conversation by its news: text, tools and the result of a turn are one message of the
  * agent, which grows until the turn is over.
  */
-export function advanceMessages(messages: readonly AgentMessage[], news: AgentNews): AgentStep {
-  const { time } = news;
-  if (news.type === "sent") {
-    return added(messages, { role: "user", content: news.content, time });
-  }
-  const { frame } = news;
+export function advanceMessages(
+  messages: readonly AgentMessage[],
+  { frame, time }: AgentNews,
+): AgentStep {
   // What a subagent says is a tool's business.
   if (typeof frame["parent_tool_use_id"] === "string") return { messages, changed: [] };
   switch (frame.type) {
@@ -73,8 +71,12 @@ export function advanceMessages(messages: readonly AgentMessage[], news: AgentNe
       if (text === "" && tools.length === 0) return { messages, changed: [] };
       return toldByAgent(messages, { frame, time, text, tools });
     }
-    case "user":
-      return withResults(messages, blocksOf(frame));
+    case "user": {
+      const content = sentText(frame);
+      return content === undefined
+        ? withResults(messages, blocksOf(frame))
+        : added(messages, { role: "user", content, time });
+    }
     case "result": {
       const spoken = isUnderWay(messages.at(-1));
       const text = spoken ? "" : resultText(frame);
@@ -157,6 +159,19 @@ function blocksOf({ message }: AnyFrame): readonly ContentBlock[] {
   return content.filter((block): block is ContentBlock =>
     typeof block === "object" && block !== null
   );
+}
+
+/** What somebody has sent, in a frame that repeats it. */
+function sentText(frame: AnyFrame): string | undefined {
+  if (frame["isReplay"] !== true) return undefined;
+  const { content } = frame["message"] as { readonly content?: unknown };
+  const text = typeof content === "string"
+    ? content
+    : blocksOf(frame).flatMap((block) => block.type === "text" ? [block.text ?? ""] : []).join(
+      "\n",
+    );
+  // The output of a command comes in the same way.
+  return text.startsWith("<local-command-") ? undefined : text;
 }
 
 function toolOf(block: ContentBlock): readonly AgentTool[] {

@@ -6,7 +6,7 @@ import { type ServerPlaces, serverPlaces } from "../places.ts";
 
 /** What is asked of a server, beside the path. */
 export interface AskOptions {
-  readonly method?: "GET" | "POST";
+  /** What is posted, as it comes. */
   readonly body?: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly signal?: AbortSignal;
 }
@@ -25,8 +25,15 @@ export class ServerClient implements Disposable {
   /** @throws {CliError} when it refuses, with what it says, and when it cannot be asked */
   async ask(path: string, options: AskOptions = {}): Promise<Response> {
     let answer: Response;
+    const posting = options.body === undefined
+      ? {}
+      : { method: "POST", headers: { "content-type": "application/octet-stream" } };
     try {
-      answer = await fetch(`http://localhost${path}`, { ...options, client: this.#client });
+      answer = await fetch(`http://localhost${path}`, {
+        ...options,
+        ...posting,
+        client: this.#client,
+      });
     } catch (error) {
       if (options.signal?.aborted) throw error;
       throw goneError(error);

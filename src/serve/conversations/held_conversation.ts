@@ -43,6 +43,8 @@ export class HeldConversation implements AsyncDisposable {
   readonly #over: Promise<void>;
   #state = openedState(this.openedAt);
   #terminal: ShownTerminal | undefined;
+  readonly #watchers = new Set<(news: ConversationNews) => void>();
+  #isTakenOver = false;
 
   constructor({ id, profile, open, eventsPath, eventLimits, cassette }: HeldOptions) {
     this.id = id;
@@ -78,6 +80,33 @@ export class HeldConversation implements AsyncDisposable {
     return this.#over;
   }
 
+  /** Tells of whatever happens, once it is a part of what is known, until it is disposed. */
+  watch(watcher: (news: ConversationNews) => void): Disposable {
+    this.#watchers.add(watcher);
+    return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
+  }
+
+  /** Whether a person types in it. */
+  get isTakenOver(): boolean {
+    return this.#isTakenOver;
+  }
+
+  /**
+   * Lets a person type in its terminal, and nobody send messages, until it is disposed.
+   *
+   * @throws {BusyError} when somebody does already
+   */
+  takeOver(): Disposable {
+    if (this.#isTakenOver) {
+      throw new BusyError(
+        "Cannot take over the conversation: somebody types in it already",
+        "Wait until it is handed back, or only watch",
+      );
+    }
+    this.#isTakenOver = true;
+    return { [Symbol.dispose]: () => this.#isTakenOver = false };
+  }
+
   /**
    * Sends a message.
    *
@@ -90,6 +119,12 @@ export class HeldConversation implements AsyncDisposable {
   ): Promise<void> {
     const { problem } = this.log;
     if (problem !== undefined) throw new NoSpaceError(problem);
+    if (this.#isTakenOver) {
+      throw new BusyError(
+        "Cannot send the message: somebody types in the conversation",
+        "Send it once the conversation is handed back",
+      );
+    }
     if (this.#state.unanswered >= MOST_WAITING) {
       throw new BusyError(
         `Cannot send the message: ${MOST_WAITING} wait to be answered already`,
@@ -153,5 +188,6 @@ export class HeldConversation implements AsyncDisposable {
 
   #note(news: ConversationNews): void {
     this.#state = advanceState(this.#state, { at: Date.now(), ...news });
+    for (const watcher of this.#watchers) watcher(news);
   }
 }

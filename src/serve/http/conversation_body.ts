@@ -4,7 +4,7 @@ import { problemBody, problemOf } from "./problem.ts";
 
 /** A conversation as it stands in answers. Values of variables are secrets, and not told again. */
 export function conversationBody(
-  { id, profile, openedAt, state, log, cassette }: HeldConversation,
+  { id, profile, openedAt, state, log, cassette, isTakenOver }: HeldConversation,
 ): Readonly<Record<string, unknown>> {
   const { activity } = state;
   return {
@@ -20,6 +20,7 @@ export function conversationBody(
     turns: state.turns,
     total_cost_usd: state.costUsd,
     unanswered: state.unanswered,
+    taken_over: isTakenOver,
     rate_limits: state.rateLimits ?? null,
     context_window: state.context ?? null,
     last_event_id: log.last,

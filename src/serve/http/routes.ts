@@ -9,6 +9,7 @@ import {
 import { streamEvents } from "./events.ts";
 import { health } from "./health.ts";
 import { interruptTurn } from "./interrupt.ts";
+import { typeKeys } from "./keys.ts";
 import { sendMessage } from "./messages.ts";
 import { metrics } from "./metrics.ts";
 import openapi from "./openapi.json" with { type: "json" };
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route<ServeContext>[] = [
   { method: "POST", path: `${ONE}/interrupt`, handle: interruptTurn },
   { method: "GET", path: `${ONE}/screen`, handle: showScreen },
   { method: "GET", path: `${ONE}/cassette`, handle: showCassette },
+  { method: "POST", path: `${ONE}/keys`, handle: typeKeys },
   { method: "POST", path: "/v1/run", handle: runPrompt },
   { method: "GET", path: "/healthz", isOpen: true, handle: health },
   { method: "GET", path: "/openapi.json", handle: () => Response.json(openapi) },

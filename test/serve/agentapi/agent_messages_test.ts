@@ -9,8 +9,15 @@ import type { AnyFrame, ContentBlock } from "../../../src/wire/frame.ts";
 const TIME = "2026-01-02T03:04:05.000Z";
 const SESSION = { session_id: "s" };
 
-const sent = (content: string): AgentNews => ({ type: "sent", content, time: TIME });
-const frame = (one: AnyFrame): AgentNews => ({ type: "frame", frame: one, time: TIME });
+const frame = (one: AnyFrame): AgentNews => ({ frame: one, time: TIME });
+const sent = (content: string | readonly ContentBlock[]) =>
+  frame({
+    type: "user",
+    message: { role: "user", content },
+    parent_tool_use_id: null,
+    isReplay: true,
+    ...SESSION,
+  });
 const said = (block: ContentBlock, parent: string | null = null) =>
   frame({
     type: "assistant",
@@ -109,6 +116,15 @@ Deno.test("a tool that comes back once something else was sent is noted where it
     "failed",
     "running",
   ]);
+});
+
+Deno.test("blocks that were sent are their text, and the output of a command was not sent", () => {
+  const image = { type: "image", source: {} };
+  const { messages } = play([
+    sent([text("a"), image, text("b")]),
+    sent("<local-command-stdout>x</local-command-stdout>"),
+  ]);
+  assertEquals(messages.map(({ content }) => content), ["a\nb"]);
 });
 
 Deno.test("what a subagent says is no message", () => {

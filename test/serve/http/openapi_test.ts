@@ -100,6 +100,32 @@ Deno.test("the OpenAPI file has all that the server answers, and each of its ans
   await file.ask("get", `${one}/screen?format=gif`);
   await file.ask("get", `${one}/cassette`);
 
+  // What is typed, by one person at a time, as long as the request lasts.
+  const typing = async (path: string, init: RequestInit = {}) =>
+    file.said(
+      await saidOf(
+        await server.request("POST", `${path}/keys`, {
+          body: "",
+          headers: { "content-type": "application/octet-stream" },
+          ...init,
+        }),
+      ),
+      "post",
+      `${all}/{id}/keys`,
+    );
+  assertEquals((await typing(one, { headers: { "content-type": "text/plain" } })).status, 415);
+  const { readable, writable } = new TransformStream<Uint8Array>();
+  const typed = typing(one, { body: readable });
+  const writer = writable.getWriter();
+  await writer.write(new TextEncoder().encode(" "));
+  while (!server.registry.get(id)?.isTakenOver) await ask("GET", one);
+  assertEquals((await file.ask("get", one)).body.taken_over, true);
+  assertEquals((await typing(one)).status, 503);
+  assertEquals((await file.ask("post", `${one}/messages`, { content: "more" })).status, 503);
+  await writer.close();
+  assertEquals((await typed).status, 204);
+  assertEquals((await file.ask("get", one)).body.taken_over, false);
+
   // What cannot be read, is too large, or does not arrive.
   const json = { "content-type": "application/json" };
   const bodies = [
@@ -159,6 +185,8 @@ Deno.test("the OpenAPI file has all that the server answers, and each of its ans
   ) {
     assertEquals((await file.ask(method, `${failed}${path}`, sent)).status, 409, path);
   }
+  assertEquals((await typing(failed)).status, 409);
+  assertEquals((await typing(`${all}/nobody`)).status, 404);
   for (
     const [method, path, sent] of [
       ["get", ""],

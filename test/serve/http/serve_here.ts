@@ -3,6 +3,8 @@ import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { Registry, type RegistryOptions } from "../../../src/serve/conversations/registry.ts";
 import { BODY_LIMITS, type BodyLimits } from "../../../src/serve/http/body.ts";
 import { ROUTES } from "../../../src/serve/http/routes.ts";
+import type { Route } from "../../../src/serve/http/route.ts";
+import type { ServeContext } from "../../../src/serve/http/serve_context.ts";
 import { serveHttp } from "../../../src/serve/http/serve_http.ts";
 
 /** What a server said. */
@@ -16,9 +18,13 @@ export interface Said {
 /** A server in the test's own process, on a socket, with a Claude Code and a home that exist for the test. */
 export async function serveHere(
   claude: { readonly binary: string; readonly home: ThrowawayHome },
-  { limits = BODY_LIMITS, ...options }:
-    & Partial<RegistryOptions>
-    & { readonly limits?: BodyLimits } = {},
+  { limits = BODY_LIMITS, routes = () => [], ...options }: Partial<RegistryOptions> & {
+    readonly limits?: BodyLimits;
+    /** Further rows of what it answers. */
+    readonly routes?: (
+      registry: Registry,
+    ) => readonly Route<ServeContext>[] | Promise<readonly Route<ServeContext>[]>;
+  } = {},
 ) {
   const folder = await Deno.makeTempDir();
   const socket = `${folder}/http.sock`;
@@ -33,7 +39,7 @@ export async function serveHere(
   });
   const server = serveHttp({
     at: { path: socket },
-    routes: ROUTES,
+    routes: [...await routes(registry), ...ROUTES],
     context: { version: "0.0.0", registry, limits, startedAt: 0 },
     onMistake: (error) => mistakes.push(error),
   });
