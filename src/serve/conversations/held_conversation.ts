@@ -133,7 +133,8 @@ export class HeldConversation implements AsyncDisposable {
     }
     const { result } = this.#conversation.send(content, { uuid, priority });
     this.#note({ kind: "sent" });
-    const settled = () => this.#note({ kind: "settled" });
+    // The frames of its turn, which were given before, are known first: else it would seem to be idle in between.
+    const settled = () => void setTimeout(() => this.#note({ kind: "settled" }));
     result.then(settled, settled);
     // What is wrong with a message is known at once, and what comes of it is told by frames.
     await Promise.race([result, Promise.resolve()]);
