@@ -12,6 +12,8 @@ export interface PoolOptions extends Supply {
   readonly tell: (text: string) => void;
   /** How often children that wait are looked at, in milliseconds; another time than a few seconds for tests. */
   readonly lookMs?: number;
+  /** How long a child that can take a message goes on by itself, in milliseconds; until then its start has after-effects. */
+  readonly awakeMs?: number;
   /** What holds a conversation; another one than `holdConversation` for tests. */
   readonly hold?: typeof holdConversation;
 }
@@ -26,6 +28,9 @@ export interface PoolEntry {
 
 /** How long somebody waits for a child that has been started already, in milliseconds: their own would take as long. */
 const PATIENCE_MS = 3000;
+
+/** How long a child goes on by itself, in milliseconds. */
+const AWAKE_MS = 10_000;
 
 /** How often children that wait are looked at, in milliseconds, and every how many times git is asked too. */
 const LOOK_MS = 5000;
@@ -221,6 +226,7 @@ export class Pool implements AsyncDisposable {
     };
     const spare: Spare = new Spare(profile, {
       hold: this.#hold,
+      awakeMs: this.#options.awakeMs ?? AWAKE_MS,
       onReady: goOn,
       onTaken: () => this.#demand.succeeded(digest),
       onOver: (problem) => {

@@ -20,12 +20,11 @@ export type Served =
   /** It was gone before it was told a word: whoever was to have it has said nothing yet. */
   | { readonly kind: "gone" };
 
-/** How long a child that can take a message goes on by itself, in milliseconds: until then its start has after-effects. */
-const AWAKE_MS = 10_000;
-
 /** What becomes of a spare that nobody has taken. */
 export interface SpareOptions {
   readonly hold: typeof holdConversation;
+  /** How long a child that can take a message goes on by itself before it is stopped, in milliseconds. */
+  readonly awakeMs: number;
   /** Called once it can take a message. */
   readonly onReady: () => void;
   /** Called once it has been told somebody's first words. */
@@ -227,7 +226,7 @@ export class Spare {
     if (input.type === "status") this.#seen = { ...this.#seen, idle: input.status === "idle" };
     if (!this.#seen.reachable || !this.#seen.idle) return;
     this.#state = "ready";
-    const falling = setTimeout(() => this.#sleep(), AWAKE_MS);
+    const falling = setTimeout(() => this.#sleep(), this.#options.awakeMs);
     Deno.unrefTimer(falling);
     this.#falling = falling;
     this.#options.onReady();

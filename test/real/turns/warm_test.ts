@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { ConverseOptions } from "../../../src/library/mod.ts";
 import { converseHere } from "../../library/converse_here.ts";
 import { until } from "../../standin/stand_in.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion } from "../for_each_version.ts";
 import { maskedRequests } from "../parity/bodies.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -31,16 +31,12 @@ async function startsOf({ home }: RealClaude): Promise<number> {
   return (await Deno.readTextFile(`${home.path}/starts`).catch(() => "")).length;
 }
 
-/** Holds a conversation of one turn, before which something may happen; gives what the model was told. */
-async function told(
-  real: RealClaude,
-  { change, ...options }: ConverseOptions & { readonly change?: () => Promise<void> },
-) {
+/** Holds a conversation of one turn; gives what the model was told. */
+async function told(real: RealClaude, options: ConverseOptions) {
   const [starts, requests] = [await startsOf(real), real.api.turns.length];
   await using conversation = converseHere(real, options);
   if (options.warm) {
     await until(async () => await startsOf(real) > starts, "Claude Code starts");
-    await change?.();
   }
   const { text, warnings } = await conversation.send("Hi [[say yes]]").result;
   assertEquals([text, warnings], ["yes", []]);
@@ -56,21 +52,3 @@ forEachVersion("a warm conversation tells the model what a cold one does", async
   assertEquals(warm, cold);
   assertEquals(cold.starts, 1);
 });
-
-forNewestVersion(
-  "a warm Claude Code that has read what is another by now tells the model nothing",
-  async (real) => {
-    await lay(real);
-    const { starts, requests } = await told(real, {
-      warm: true,
-      change: async () => {
-        await Deno.writeTextFile(`${real.home.project}/CLAUDE.md`, "Use spaces.\n");
-        await Deno.writeTextFile(`${real.home.project}/new.txt`, "");
-      },
-    });
-    assertEquals([starts, requests.length], [2, 1]);
-    const words = JSON.stringify(requests);
-    assert(words.includes("Use spaces.") && words.includes("?? new.txt"));
-    assert(!words.includes("Use tabs."));
-  },
-);
