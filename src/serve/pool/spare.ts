@@ -1,8 +1,8 @@
 import { LateCaller } from "../../driver/sources/caller/late_caller.ts";
-import { TerminalRing } from "../../driver/sources/terminal_ring.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 import type { LateTerms } from "../../frames/late_terms.ts";
 import type { Child } from "../../driver/start_child.ts";
+import { OWN_TERMINAL } from "../../driver/user_terminal.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
 import type { holdConversation, HoldOptions } from "../../library/hold_conversation.ts";
 import { type Surroundings, watchSurroundings } from "../../run/facts/surroundings.ts";
@@ -43,7 +43,7 @@ export interface SpareOptions {
 export class Spare {
   readonly profile: Profile;
   readonly #caller = new LateCaller();
-  readonly #signals = new StopSignals({ listen: false });
+  readonly #signals = new LateSignals({ listen: false });
   readonly #outlets: Outlet[] = [];
   readonly #startedAt = performance.now();
   /** What is to be told whoever takes it, in order. */
@@ -60,11 +60,12 @@ export class Spare {
   /** Stops the child after a while, and whether it is stopped. */
   #falling: ReturnType<typeof setTimeout> | undefined;
   #sleeps = false;
+  /** Tells the session that the terminal of whoever has it may have another size, and who tells that. */
+  #onResize: (() => void) | undefined;
+  #resizes: Disposable | undefined;
   #problem: string | undefined;
   /** Whether it was told to go before anybody had it. */
   #isDismissed = false;
-  /** What whoever takes it is to know of the child: what its terminal shows, and its last status. */
-  readonly #terminal = new TerminalRing();
   #status: Input | undefined;
   /** What can be seen of its terminal. */
   #shown: ShownTerminal | undefined;
@@ -165,6 +166,14 @@ export class Spare {
           run: () => (this.#owner?.teardown ?? this.#teardown)?.run(),
         },
         signals: this.#signals,
+        terminal: {
+          size: () => (this.#owner?.terminal ?? OWN_TERMINAL).size(),
+          listen: (onResize) => {
+            this.#onResize = onResize;
+            this.#listenToTerminal();
+            return { [Symbol.dispose]: () => this.#resizes?.[Symbol.dispose]() };
+          },
+        },
         outlets: this.#outlets,
         emit: (frame) => this.#tell((to) => to.emit?.(frame)),
         onReport: async (report) => {
@@ -219,7 +228,6 @@ export class Spare {
 
   #observe(input: Input): void {
     if (this.#owner !== undefined) return this.#owner.onInput?.(input);
-    if (input.type === "terminal") this.#terminal.push(input.bytes);
     if (input.type === "status") this.#status = input;
     if (this.#state !== "starting") return;
     if (input.type === "reachable") this.#seen = { ...this.#seen, reachable: true };
@@ -255,10 +263,9 @@ export class Spare {
       for (const signal of options.signals.take()) this.#signals.raise(signal);
     };
     options.signals.onArrival = forward;
+    this.#signals.owner = options.signals;
+    this.#listenToTerminal();
     if (this.#prepared !== undefined) options.onPrepared?.(this.#prepared);
-    for (const bytes of this.#terminal.chunks()) {
-      options.onInput?.({ at: 0, type: "terminal", bytes });
-    }
     if (this.#shown !== undefined) options.onTerminal?.(this.#shown);
     if (this.#status !== undefined) options.onInput?.(this.#status);
     options.onReady?.();
@@ -266,9 +273,27 @@ export class Spare {
     forward();
   }
 
+  /** The child's terminal gets the size of that of whoever has it, if there is one, and keeps it. */
+  #listenToTerminal(): void {
+    const onResize = this.#onResize;
+    const terminal = this.#owner?.terminal;
+    if (onResize === undefined || terminal === undefined) return;
+    this.#resizes = terminal.listen(onResize);
+    onResize();
+  }
+
   #over(): void {
     this.#state = "over";
     clearTimeout(this.#falling);
     if (this.#owner === undefined) this.#caller.vacate();
+  }
+}
+
+/** Signals that are raised by hand; whether a run stands still is up to whoever has it. */
+class LateSignals extends StopSignals {
+  owner: StopSignals | undefined;
+
+  override get paused(): Promise<void> | undefined {
+    return this.owner?.paused;
   }
 }

@@ -59,10 +59,16 @@ Deno.test("what is heeded by who prints, and limits, are each caller's own with 
   const first = runInPool(pool, claude, { args: ["--idle-timeout", "0.3", "--timeout", "99"] });
   assertEquals((await first).exitCode, 124);
   await untilReady(pool);
+  const sizes: unknown[] = [];
   const { exitCode, frames, traces } = await runInPool(pool, claude, {
     args: ["--idle-timeout", "0.4"],
     request: { replayMessages: true, outputFormat: "json", quiet: true, verbose: false },
+    terminal: { size: () => ({ rows: 33, cols: 111 }), listen: () => new DisposableStack() },
+    onInput: (input) => {
+      if (input.type === "resized") sizes.push(input.size);
+    },
   });
+  assertEquals(sizes, [{ rows: 33, cols: 111 }]);
   assertStringIncludes(traces.join("\n"), ": a child has waited");
   assertEquals(exitCode, 124);
   assert(frames.some(({ type, isReplay }) => type === "user" && isReplay === true));
