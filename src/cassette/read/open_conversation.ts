@@ -27,9 +27,13 @@ export type OpenedChild =
  * Opens a recorded conversation: the cassette in a folder, and those of further Claude Codes in its folders `2`, `3` and
  * so on; or a tape alone.
  *
+ * @param options.byTape whether of each Claude Code its tape is read, where there is one, though there is a cast
  * @throws {CliError} when there is none, it is of a later format or damaged; for events by way of what is returned
  */
-export function openConversation(folder: string): OpenedConversation {
+export function openConversation(
+  folder: string,
+  { byTape = false }: { readonly byTape?: boolean } = {},
+): OpenedConversation {
   if (isFile(folder)) {
     const tape = openTape(folder);
     if (tape !== undefined) return { children: [{ tape: [...tape] }] };
@@ -39,7 +43,9 @@ export function openConversation(folder: string): OpenedConversation {
   const meta = bytes && parseMeta(new TextDecoder().decode(bytes), { path: metaPath });
   const children: OpenedChild[] = [];
   for (let number = 1;; number++) {
-    const child = number === 1 ? openChild(folder) : openFurther(`${folder}/${number}`);
+    const child = number === 1
+      ? openChild(folder, byTape)
+      : openFurther(`${folder}/${number}`, byTape);
     if (child === undefined) break;
     children.push(child);
   }
@@ -60,18 +66,21 @@ function isFile(path: string): boolean {
 }
 
 /** What is in a folder of the cassette's own; a link may lead anywhere. */
-function openFurther(folder: string): OpenedChild | undefined {
+function openFurther(folder: string, byTape: boolean): OpenedChild | undefined {
   try {
-    return Deno.lstatSync(folder).isDirectory ? openChild(folder) : undefined;
+    return Deno.lstatSync(folder).isDirectory ? openChild(folder, byTape) : undefined;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
 }
 
-function openChild(folder: string): OpenedChild | undefined {
+function openChild(folder: string, byTape: boolean): OpenedChild | undefined {
+  const taped = (): OpenedChild | undefined => {
+    const tape = openTape(`${folder}/${TAPE_FILE}`);
+    return tape && { tape: [...tape] };
+  };
   const cast = openCast(`${folder}/${CAST_FILE}`);
-  if (cast !== undefined) return { cast };
-  const tape = openTape(`${folder}/${TAPE_FILE}`);
-  return tape && { tape: [...tape] };
+  const played = cast && { cast };
+  return byTape ? taped() ?? played : played ?? taped();
 }

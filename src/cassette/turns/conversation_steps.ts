@@ -1,7 +1,13 @@
 import type { RecordedTurn, RecordedTurns } from "./recorded_turns.ts";
 import type { TapeEntry } from "../cassette.ts";
 import { printSentence } from "../../frames/result/print_sentence.ts";
-import { type ContentBlock, type Entry, isPrompt, readEntry } from "../../transcript/entry.ts";
+import {
+  type ContentBlock,
+  type Entry,
+  isPrompt,
+  isResumption,
+  readEntry,
+} from "../../transcript/entry.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { parentsFirst } from "../../transcript/parents_first.ts";
 import { readCallerLine } from "../../wire/caller_line.ts";
@@ -66,11 +72,19 @@ export function stepsOnTape(tape: readonly TapeEntry[]): readonly ConversationSt
       waiting.push(...entry.data.split("\n").flatMap(promptIn));
     } else {
       steps.push(...contentsIn(entry.frame));
-      if (entry.frame.type === "result") isBusy = false;
+      if (entry.frame.type === "result") {
+        isBusy = false;
+        if (steps.at(-1)?.content.kind === "prompt") steps.push(...silentAnswer(entry.frame));
+      }
     }
     begin();
   }
   return numbered([...steps, ...waiting]);
+}
+
+/** The answer to a command of which nothing but the result tells. */
+function silentAnswer({ subtype, result }: AnyFrame): readonly Said[] {
+  return subtype === "success" ? [{ content: { kind: "answer", text: result } }] : [];
 }
 
 function promptIn(line: string): readonly Said[] {
@@ -109,6 +123,8 @@ function told({ prompts, result }: RecordedTurn): readonly Said[] {
 }
 
 function contentsOf(entry: Entry): readonly Said[] {
+  // It makes room for a prompt, and is of one version only.
+  if (isResumption(entry)) return [];
   switch (entry.type) {
     case "user": {
       const { meaning, message: { content } } = entry;
@@ -131,11 +147,14 @@ function contentsOf(entry: Entry): readonly Said[] {
   }
 }
 
+/** What Claude Code says of some commands that say nothing. */
+const NO_CONTENT = "(no content)";
+
 /** A block as it is printed: what Claude Code says in the model's place reads otherwise on its screen. */
 function inPrint(block: ContentBlock, model: string): ContentBlock {
   const { text } = block;
   return model === "<synthetic>" && typeof text === "string"
-    ? { ...block, text: printSentence(text) }
+    ? { ...block, text: text === NO_CONTENT ? "" : printSentence(text) }
     : block;
 }
 
@@ -154,9 +173,23 @@ function contentOf({ type, text, thinking, name, input }: ContentBlock): StepCon
 
 /** The content of a message: text where it is nothing else, however it is written down. */
 function plain(content: unknown): unknown {
-  if (!Array.isArray(content)) return content;
+  if (!Array.isArray(content)) return typeof content === "string" ? asTyped(content) : content;
   const texts = content.map((block: unknown) =>
     isJsonObject(block) && block["type"] === "text" ? block["text"] : undefined
   );
-  return texts.every((text) => typeof text === "string") ? texts.join("\n") : content;
+  return texts.every((text) => typeof text === "string") ? asTyped(texts.join("\n")) : content;
+}
+
+/** The line in which Claude Code has a command that was typed (2.1.168 to 2.1.330), with its tags in any order. */
+const COMMAND =
+  /^(?:\s*<command-(?:name|message|args)>[^<]*<\/command-(?:name|message|args)>)+\s*$/u;
+
+/** A prompt as it was typed: a command without the tags that Claude Code makes of it. */
+function asTyped(text: string): string {
+  const trimmed = text.startsWith("/") ? text.trim().replace(/^(\S+)\s+/u, "$1 ") : text;
+  if (!COMMAND.test(text)) return trimmed;
+  const tag = (name: string) =>
+    new RegExp(`<command-${name}>([^<]*)</command-${name}>`, "u").exec(text)?.[1]?.trim() ?? "";
+  const name = tag("name");
+  return name === "" ? text : `/${name.replace(/^\//u, "")} ${tag("args")}`.trim();
 }

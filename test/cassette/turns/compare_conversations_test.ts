@@ -7,6 +7,10 @@ import {
   stepsOnTape,
 } from "../../../src/cassette/turns/conversation_steps.ts";
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
+import { type Entry, readEntry } from "../../../src/transcript/entry.ts";
+import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import type { ResultFrame } from "../../../src/wire/frame.ts";
+import { read, user, wrote } from "../program/played_tape.ts";
 import { RECORDED_RUNS } from "../recorded_runs.ts";
 import { fixtureTurns } from "./fixture_turns.ts";
 
@@ -81,3 +85,56 @@ Deno.test("what a tape tells of a run without its prompt is the first turn", () 
   assertEquals(new Set(stepsOnTape(tape).map(({ turn }) => turn)), new Set([1]));
   assertEquals(stepsOnTape([]), []);
 });
+
+Deno.test("a command is the one that was typed, however Claude Code has it, and one that says nothing is a turn", () => {
+  const [greeting] = stepsOf("2.1.330/command");
+  assertEquals(greeting?.content, { kind: "prompt", content: "/greet Ada" });
+  const typed = (content: string) => entryOf({ type: "user", message: { role: "user", content } });
+  const said = (text: string, model: string) =>
+    entryOf({
+      type: "assistant",
+      message: { id: "m", role: "assistant", model, content: [{ type: "text", text }] },
+    });
+  const result = { type: "result", subtype: "success", result: "" } as ResultFrame;
+  const turn = (prompt: string, entries: readonly Entry[]) => ({
+    prompts: [{ text: prompt, settled: SAID_BY_ITSELF }],
+    entries,
+    result,
+  });
+  const steps = (clear: readonly Entry[], room: readonly Entry[]) =>
+    conversationSteps([{
+      earlier: [],
+      turns: [turn("/clear", clear), turn("Two", [...room, typed("Two"), said("two", "opus")])],
+      unanswered: [],
+    }]);
+  const clear = typed(
+    "<command-name>/clear</command-name>\n  <command-message>clear</command-message>\n" +
+      "  <command-args></command-args>",
+  );
+  const newest = steps([], []);
+  assertEquals(newest.map(({ turn }) => turn), [1, 1, 2, 2]);
+  // 2.1.197 makes room for the next prompt, and both may say that there is nothing to say.
+  const older = steps([clear, said("(no content)", "<synthetic>")], [
+    said("No response requested.", "<synthetic>"),
+  ]);
+  assertEquals(compareConversations(newest, older).parting, undefined);
+  const onTape = stepsOnTape([
+    wrote(user("/clear  ")),
+    read({ ...result }),
+    wrote(user("Two")),
+    read({
+      type: "assistant",
+      message: { id: "m", model: "opus", content: [{ type: "text", text: "two" }] },
+    }),
+    read({ ...result, result: "two" }),
+  ]);
+  assertEquals(compareConversations(newest, onTape).parting, undefined);
+});
+
+const SAID_BY_ITSELF = { kind: "local", text: "", version: "2.1.330" } as const;
+
+function entryOf(line: JsonObject): Entry {
+  const entry = readEntry(line);
+  if (entry === undefined) throw new Error("This is no line of a transcript");
+  return entry;
+}
