@@ -12,8 +12,12 @@ export const CLAUDE_PRINT_SOURCES: readonly string[] = [
  * `claude-print` as a command, without its arguments: the executable that the variable CLAUDE_PRINT names, as seen
  * from the root of this checkout, or else its sources, which the whole suite has bundled.
  */
-export const CLAUDE_PRINT: readonly string[] = executable(Deno.env.get("CLAUDE_PRINT")) ??
-  bundle(Deno.env.get("CLAUDE_PRINT_BUNDLE")) ?? CLAUDE_PRINT_SOURCES;
+export const CLAUDE_PRINT: readonly string[] = claudePrint(Deno.env.get("CLAUDE_PRINT_BUNDLE"));
+
+/** The same, where the bundle is at a path. */
+export function claudePrint(bundled: string | undefined): readonly string[] {
+  return executable(Deno.env.get("CLAUDE_PRINT")) ?? bundle(bundled) ?? CLAUDE_PRINT_SOURCES;
+}
 
 /** Writes `claude-print` as those can start it who know of a path alone: one program without arguments of its own. */
 export async function writeClaudePrint(

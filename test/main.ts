@@ -14,7 +14,9 @@ import { claudeBinary } from "../fixtures/programs/claude_binary.ts";
 import { bundledProgram } from "../fixtures/programs/bundled_program.ts";
 import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
 import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
-import { sweepHomes } from "../fixtures/throwaway_home.ts";
+import { denoDir } from "../fixtures/programs/deno_dir.ts";
+import { SERVED_IN, sweepHomes } from "../fixtures/throwaway_home.ts";
+import { claudePrint } from "./claude_print.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "..");
 
@@ -152,6 +154,39 @@ function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): 
   }
 }
 
+/** A server that carries out the runs of all tests, with a home of its own of which they know nothing. */
+async function serve(
+  bundles: Readonly<Record<string, string>>,
+): Promise<AsyncDisposable & { readonly folder: string }> {
+  const folder = await Deno.makeTempDir({ prefix: "x" });
+  const [program = "", ...args] = claudePrint(bundles["CLAUDE_PRINT_BUNDLE"]);
+  const child = new Deno.Command(program, {
+    // A child that waits in a home would be what a test finds left.
+    args: [...args, "serve", "--warm", "0"],
+    clearEnv: true,
+    env: {
+      PATH: "/usr/bin:/bin",
+      DENO_DIR: await denoDir(),
+      HOME: folder,
+      TMPDIR: folder,
+      XDG_RUNTIME_DIR: folder,
+    },
+    cwd: "/",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  return {
+    folder,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGTERM");
+      await child.status;
+      await reader.cancel();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const paths = args.filter((argument) =>
     !argument.startsWith("-") && /^\.?\/?test\//u.test(argument)
@@ -171,7 +206,9 @@ async function main(args: readonly string[]): Promise<number> {
     return 1;
   }
   await sweepHomes();
-  return await runTests(all, bundles);
+  if (Deno.env.get("CLAUDE_PRINT_TEST_SERVE") !== "1") return await runTests(all, bundles);
+  await using server = await serve(bundles);
+  return await runTests(all, { ...bundles, [SERVED_IN]: server.folder });
 }
 
 Deno.exitCode = await main(Deno.args);

@@ -91,6 +91,12 @@ export class Outlet implements Disposable {
     }
   }
 
+  /** Takes nothing any more, as if its reader had gone, of which nobody is told. */
+  abandon(): void {
+    this.onEnd = undefined;
+    if (this.#end === undefined) this.#finish("unread");
+  }
+
   /** Forgets what has been kept. */
   drop(): void {
     this.#queue = new WriteQueue();

@@ -198,9 +198,9 @@ function deliver({ text }: Prompt) {
 }
 
 /** The limits that begin with a message. */
-function limits({ options }: SessionState) {
+function limits({ options, isBounded }: SessionState) {
   return [
     deadline("delivery", options.deliveryTimeoutMs),
-    ...(options.conversation ? [deadline("timeout", options.timeoutMs)] : []),
+    ...(options.conversation && isBounded !== true ? [deadline("timeout", options.timeoutMs)] : []),
   ];
 }

@@ -21,6 +21,8 @@ interface MessageFields {
   readonly ticket?: string;
   /** Whether the caller has sent one with that id before: then it is not carried out again. */
   readonly repeated?: true;
+  /** What is left of the time for all that is asked, in milliseconds; absent where each turn has a time of its own. */
+  readonly timeLeftMs?: number;
   /** Absent for `next`. */
   readonly priority?: Priority;
   /** Whether its sender says that a person wrote it. */

@@ -113,6 +113,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly open: boolean;
   /** Whether the caller has ended the session: whatever else it says is not heard. */
   readonly dismissed?: true;
+  /** Whether all that is asked has one time limit, which runs already. */
+  readonly isBounded?: true;
   /** What the next message's child is to be started with otherwise. */
   readonly changes?: ChildChanges;
   /** Messages that wait, the next one first. */

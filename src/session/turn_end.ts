@@ -50,7 +50,9 @@ export function overTurn(
     ...TURN_DEADLINES.map((name) => deadline(name)),
     ...cleared(state),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
-    ...(conversation ? [deadline("timeout", isNext ? timeoutMs : undefined)] : []),
+    ...(conversation && state.isBounded !== true
+      ? [deadline("timeout", isNext ? timeoutMs : undefined)]
+      : []),
     { type: "turn", ending, recorded, tickets: ticketsOf(state.taken) },
     ...over.effects,
   ]);

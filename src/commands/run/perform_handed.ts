@@ -23,6 +23,9 @@ export async function performHanded(
   const isTerminal = (fd: number) => fdStat(fd).kind === "terminal";
   using outlets = new Outlets({ stdout, stderr });
   for (const outlet of outlets.all) outlet.hold();
+  run.gone.addEventListener("abort", () => {
+    for (const outlet of outlets.all) outlet.abandon();
+  });
   const commit = async () => {
     await run.commit();
     for (const outlet of outlets.all) outlet.release();

@@ -115,6 +115,20 @@ async function carryOut(
     retries: frames || watcher !== undefined,
     altered,
   };
+  if (handedOver !== undefined) {
+    const { fitsConversation, holdPrompt } = await import("./hold_prompt.ts");
+    if (await fitsConversation(request, { prompt, env, cwd, altered })) {
+      return await holdPrompt(request, {
+        ...options,
+        prompt,
+        env,
+        cwd,
+        handedOver,
+        tracer: { trace, loadRedactor, ...tracer },
+        ...(watcher === undefined ? {} : { watcher }),
+      });
+    }
+  }
   const perform = async () => {
     const prepared = await prepareRun(order);
     teardown.own(prepared);

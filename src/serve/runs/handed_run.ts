@@ -10,7 +10,9 @@ export interface HandedRun extends Omit<RunMessage, "type" | "began"> {
   readonly streams: readonly [stdin: number, stdout: number, stderr: number];
   /** The process that has handed it over. */
   readonly pid: number;
-  /** What it has been told by signals; that nobody waits for it any more is a SIGPIPE. */
+  /** Aborted once nobody waits for it any more, which `signals` have as a SIGPIPE. */
+  readonly gone: AbortSignal;
+  /** What it has been told by signals. */
   readonly signals: StopSignals;
   /** Its terminal. */
   readonly terminal: UserTerminal;

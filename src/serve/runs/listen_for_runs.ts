@@ -2,6 +2,7 @@ import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
+import { processTraits } from "../pool/process_traits.ts";
 import { programIdentity } from "../program_identity.ts";
 import { type RunService, serveConnection } from "./run_connection.ts";
 
@@ -33,7 +34,7 @@ export interface RunListener extends Disposable {
  * @throws {LibcError} when the socket cannot be had
  */
 export function listenForRuns(options: RunListenerOptions): RunListener {
-  const { at, perform, onMistake, refusal = () => undefined } = options;
+  const { at, perform, onMistake, refusal = unlike } = options;
   const closing = new AbortController();
   const service: RunService = {
     program: programIdentity(),
@@ -87,4 +88,15 @@ export function listenForRuns(options: RunListenerOptions): RunListener {
     },
     [Symbol.dispose]: stop,
   };
+}
+
+/** Why no child of this process does for one that another process could start, if it does not. */
+function unlike(pid: number): string | undefined {
+  try {
+    if (processTraits(pid) === processTraits("self")) return undefined;
+  } catch (error) {
+    if (!(error instanceof LibcError)) throw error;
+    return "the server cannot see the program's process";
+  }
+  return "the server has other limits, rights or namespaces";
 }

@@ -47,6 +47,7 @@ export async function serveConnection(fd: number, service: RunService): Promise<
   const committed = Promise.withResolvers<void>();
   // Whoever waits for it hears of it.
   committed.promise.catch(() => {});
+  const gone = new AbortController();
   const resized = new Set<() => void>();
   let isGreeted = false;
   let isReady = false;
@@ -74,6 +75,7 @@ export async function serveConnection(fd: number, service: RunService): Promise<
       streams,
       pid: peer.pid,
       signals,
+      gone: gone.signal,
       terminal: {
         size: () => terminalSize(streams),
         listen: (onResize) => {
@@ -142,6 +144,7 @@ export async function serveConnection(fd: number, service: RunService): Promise<
   if (running === undefined || isDone) return;
   // Nobody waits for it any more: it is ended as where the reader of its output has gone.
   committed.reject(new GoneError());
+  gone.abort();
   signals.resume();
   signals.raise("SIGPIPE");
   await running;

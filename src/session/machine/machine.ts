@@ -215,9 +215,18 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
 /** The caller sends a message. */
 function onMessage(state: SessionState, message: Message): Step {
   if (message.repeated || state.dismissed) return stay(state);
-  const next = { ...state, queue: enqueued(state.queue, message) };
-  if (state.ending !== undefined) return stay(next);
-  return message.priority === "now" && state.phase === "working" ? abort(next) : handOver(next);
+  const queue = enqueued(state.queue, message);
+  if (state.ending !== undefined) return stay({ ...state, queue });
+  const { timeLeftMs } = message;
+  const next: SessionState = timeLeftMs === undefined
+    ? { ...state, queue }
+    : { ...state, queue, isBounded: true };
+  const begun = message.priority === "now" && state.phase === "working"
+    ? abort(next)
+    : handOver(next);
+  return timeLeftMs === undefined
+    ? begun
+    : act(begun.state, [deadline("timeout", timeLeftMs), ...begun.effects]);
 }
 
 /** There are no further messages: what has been sent is still answered. */

@@ -14,7 +14,7 @@ export interface Served extends AsyncDisposable {
 
 /** Starts a server and waits until it listens. */
 export async function serve(
-  { args = [], env: own = {}, cwd = "/" }: {
+  { args = ["--warm", "0"], env: own = {}, cwd = "/" }: {
     readonly args?: readonly string[];
     /** What it knows of a home; by default there is nothing in it. */
     readonly env?: Readonly<Record<string, string>>;

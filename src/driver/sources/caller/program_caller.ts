@@ -10,6 +10,12 @@ export class ProgramCaller implements Caller {
   onLine: ((line: string) => void) | undefined;
   readonly interests: readonly Interest[] = [];
   readonly #words = new CallerWords<SpokenLine>();
+  readonly #timeLeft: (() => number) | undefined;
+
+  /** @param options.timeLeft what is left of the time for all that is said, in milliseconds; without it each turn has its own */
+  constructor({ timeLeft }: { readonly timeLeft?: () => number } = {}) {
+    this.#timeLeft = timeLeft;
+  }
 
   /** Says something; nothing is heard any more once it is closed. */
   say(line: SpokenLine): void {
@@ -47,6 +53,13 @@ export class ProgramCaller implements Caller {
   hear(): void {}
 
   take(): readonly CallerInput[] {
-    return this.#words.take((line) => this.onLine?.(lineText(line)));
+    const taken = this.#words.take((line) => this.onLine?.(lineText(line)));
+    const timeLeftMs = this.#timeLeft?.();
+    if (timeLeftMs === undefined) return taken;
+    return taken.map((input) =>
+      input.type === "message"
+        ? { type: "message", message: { ...input.message, timeLeftMs } }
+        : input
+    );
   }
 }

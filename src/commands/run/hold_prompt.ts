@@ -1,0 +1,145 @@
+import type { RunRequest } from "../../cli/run_request.ts";
+import { tellProblem } from "../report/report_error.ts";
+import type { RunWatcher } from "../watch/watch_run.ts";
+import type { HandedOver, Invocation } from "./invocation.ts";
+import type { Tracer } from "./tracer.ts";
+import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
+import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
+import { claudeVersion } from "../../driver/claude_version.ts";
+import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
+import { findClaude } from "../../run/facts/find_claude.ts";
+import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
+import { places } from "../../sandbox/places/places.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+import type { TurnReport } from "../../run/converse.ts";
+import { LONGEST_REPLY } from "../../run/facts/gate_prompt.ts";
+import { hooklessFlag } from "../../run/plan/without_hooks.ts";
+import type { Teardown } from "../../run/teardown.ts";
+import type { Environment } from "../../sandbox/environment.ts";
+import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
+import { messageLine } from "../../wire/caller_line.ts";
+import type { OutputWriter } from "../../wire/output_writer.ts";
+
+/** What decides whether a prompt comes out as the one message of a conversation as it does by itself. */
+interface Fitting {
+  readonly prompt: string;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly altered: string | undefined;
+}
+
+/** The first version that holds conversations. */
+const CONVERSES = "2.1.197";
+
+/** Longer than any name of a run's private folder, with the socket in it, below the folder of all runs. */
+const LONGEST_NAME = 64;
+
+/**
+ * Whether a prompt comes out as the one message of a conversation as it does by itself: what Claude Code could take for
+ * something else than words goes the way of a run, and so does what no child could wait for, or none of that version.
+ */
+export async function fitsConversation(
+  request: RunRequest,
+  { prompt, env, cwd, altered }: Fitting,
+): Promise<boolean> {
+  const isPlain = request.inject === "stdin" && request.record === undefined &&
+    request.waitForLimitMs === undefined && hooklessFlag({ ...request, env }) === undefined &&
+    altered === undefined && !/^\s*(?:[/!]|$)/u.test(prompt) &&
+    !QUIT_WORDS.includes(prompt.trim()) && !prompt.includes("<pasted_content") &&
+    JSON.stringify(prompt).length <= LONGEST_REPLY;
+  if (!isPlain || !hasShortPlaces(env)) return false;
+  try {
+    const version = await versionOf(findClaude({ named: request.claudeBinary, env, cwd }), env);
+    return version !== undefined && isVersionAtLeast(version, CONVERSES);
+  } catch {
+    // What is wrong with it is told as by every run.
+    return false;
+  }
+}
+
+/** Whether a socket can be in each of the places where the private folder may be. */
+function hasShortPlaces(env: Environment): boolean {
+  const encoder = new TextEncoder();
+  return places(env).every((place) =>
+    encoder.encode(folderOfRuns(place)).length + LONGEST_NAME <= MAX_SOCKET_PATH
+  );
+}
+
+/** Versions that have been asked for, by what of an executable is another one as soon as it is. */
+const versions = new Map<string, string>();
+const MOST_VERSIONS = 100;
+
+async function versionOf(binary: string, env: Environment): Promise<string | undefined> {
+  const { ino, size, mtime, ctime } = Deno.statSync(binary);
+  const key = JSON.stringify([Deno.realPathSync(binary), ino, size, mtime, ctime]);
+  const known = versions.get(key);
+  if (known !== undefined) return known;
+  const version = await claudeVersion(binary, env);
+  if (version !== undefined && versions.size < MOST_VERSIONS) versions.set(key, version);
+  return version;
+}
+
+/**
+ * One prompt as a conversation of one message, which may be held with a child that has waited for it: out as a run of one
+ * prompt is.
+ *
+ * @returns the exit code
+ */
+export async function holdPrompt(
+  request: RunRequest,
+  options: {
+    readonly prompt: string;
+    readonly env: Environment;
+    readonly cwd: string;
+    readonly invocation: Invocation;
+    readonly handedOver: HandedOver;
+    readonly writer: OutputWriter;
+    readonly warn: (text: string) => void;
+    readonly teardown: Teardown;
+    readonly tracer: Tracer;
+    readonly watcher?: RunWatcher;
+  },
+): Promise<number> {
+  const { prompt, env, cwd, invocation, handedOver, writer, warn, teardown, watcher } = options;
+  const { outlets, signals, startedAt } = invocation;
+  const { trace, prepared, loadRedactor } = options.tracer;
+  const caller = new ProgramCaller({
+    timeLeft: () => Math.max(0, Math.round(startedAt + request.timeoutMs - performance.now())),
+  });
+  caller.say(messageLine(prompt, { ticket: crypto.randomUUID() }));
+  caller.close();
+  let last: TurnReport | undefined;
+  const exitCode = await handedOver.hold({
+    ...request,
+    partialMessages: request.partialMessages || request.streamText,
+    // Beside a text alone Claude Code tells more on stderr.
+    ...(request.outputFormat === "text" ? { answerAlone: true } : {}),
+  }, {
+    env,
+    cwd,
+    teardown,
+    caller: new CommittedCaller(caller, handedOver),
+    signals,
+    terminal: handedOver.terminal,
+    outlets: outlets.all,
+    emit: (frame) => {
+      // What is printed now does not mix with what was there to look at.
+      if (frame.type === "result") watcher?.[Symbol.dispose]();
+      writer.frame(frame);
+    },
+    onInput: (input) => watcher?.observe(input),
+    onReport: (report) => void (last = report),
+    onPrepared: prepared,
+    warn,
+    trace,
+    onLogLine: (line) => outlets.tell(`${line}\n`),
+  });
+  watcher?.[Symbol.dispose]();
+  writer.end();
+  if (last !== undefined) {
+    await tellProblem(last, { label: "", quiet: request.quiet, outlets, loadRedactor });
+    if (last.warning !== undefined) warn(last.warning);
+  }
+  trace(`exit code ${exitCode}`);
+  return exitCode;
+}
