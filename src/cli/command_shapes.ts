@@ -167,6 +167,7 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--warm <number>", "Children that wait, of each kind (default 1)"),
       flag("--max <number>", "Children that wait, in all (default 4)"),
       flag("--idle <seconds>", "How long for nobody (default 900)"),
+      flag("--profiles <file>", "What some wait for in any case, a line each"),
       flag("--conversations <number>", "How many at once (default 64)"),
       flag("--port <number>", "HTTP on loopback too, with a token (0: any)"),
       flag("--bind <address>", "With --port: another address"),

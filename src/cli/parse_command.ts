@@ -133,7 +133,9 @@ function serveOptions(last: LastValue): ServeOptions {
       suggestion: "Write it as --port 8080 --bind 192.0.2.1, or leave it out",
     });
   }
+  const profiles = last("--profiles");
   return {
+    ...(profiles === undefined ? {} : { profiles }),
     warm: whole("--warm", { none: "1", most: 100 }),
     max: whole("--max", { none: "4", most: 1000 }),
     idleMs: 1000 * numberIn("--idle", last("--idle") ?? "900", { most: 1_000_000 }),

@@ -141,6 +141,8 @@ export type ServeOptions = {
   readonly max: number;
   /** How long a child waits for nobody, in milliseconds. */
   readonly idleMs: number;
+  /** A file of what children wait for in any case. */
+  readonly profiles?: string;
   /** How many conversations and runs there may be at once. */
   readonly conversations: number;
   /** Where HTTP is spoken beside the socket; port 0 is a free one. */

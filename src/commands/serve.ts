@@ -3,10 +3,13 @@ import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { CliError } from "../cli_error.ts";
 import type { ServeOptions } from "../cli/parsed_arguments.ts";
 import { holdConversation } from "../library/hold_conversation.ts";
+import { conversationRequest } from "../library/open_conversation.ts";
 import { currentFolder } from "../run/facts/current_folder.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import { borrowFolder } from "../sandbox/folder/borrow_folder.ts";
+import { absolutePath } from "../sandbox/paths.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
+import { readProfiles, unusable } from "../serve/conversations/read_profiles.ts";
 import { Registry } from "../serve/conversations/registry.ts";
 import { BODY_LIMITS } from "../serve/http/body.ts";
 import { guard } from "../serve/http/guard.ts";
@@ -44,7 +47,16 @@ export async function serve(options: ServeOptions): Promise<number> {
   const places = serverPlaces(env);
   undo.use(holdServerFolder(places, { inherits: inherited !== undefined }));
   const { path: folder } = undo.use(borrowFolder(env));
+  const profiles = options.profiles === undefined
+    ? []
+    : readProfiles(absolutePath(options.profiles, cwd));
   const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, tell }));
+  for (const { profile, name } of profiles) {
+    const request = await conversationRequest(profile.args, profile);
+    const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
+    const why = profile.record ? "its start is recorded" : await pool?.keep(request, surroundings);
+    if (why !== undefined) throw unusable(name, why);
+  }
   const hold: typeof holdConversation = pool === undefined
     ? holdConversation
     : (request, options) => pool.hold(request, options);

@@ -1,4 +1,5 @@
 import { checkPrompt } from "../cli/check_prompt.ts";
+import type { RunRequest } from "../cli/run_request.ts";
 import { ProgramCaller } from "../driver/sources/caller/program_caller.ts";
 import { StopSignals } from "../driver/stop_signals.ts";
 import { awaitedResults } from "./awaited_results.ts";
@@ -93,12 +94,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
   const holding = async (): Promise<number> => {
     const { args = [], asks = false, replays = false, onTerminal, onReady, onWaiting } = options;
     options.signal?.throwIfAborted();
-    const flags = await libraryRequest(args, { caller: "converse()" });
-    const request = {
-      ...flags,
-      asksCaller: asks && flags.promptTool === undefined,
-      replayMessages: replays,
-    };
+    const request = await conversationRequest(args, { asks, replays });
     const env = options.env ?? callerEnvironment();
     const cwd = folderOf(options.cwd);
     const warn = (text: string) => void warnings.push(text);
@@ -237,6 +233,23 @@ function failedError(cause: unknown): RunError {
     suggestion,
     cause,
   });
+}
+
+/**
+ * What a conversation is held with.
+ *
+ * @throws {CliError} as `libraryRequest` does
+ */
+export async function conversationRequest(
+  args: readonly string[],
+  { asks = false, replays = false }: Pick<OpenOptions, "asks" | "replays">,
+): Promise<RunRequest> {
+  const flags = await libraryRequest(args, { caller: "converse()" });
+  return {
+    ...flags,
+    asksCaller: asks && flags.promptTool === undefined,
+    replayMessages: replays,
+  };
 }
 
 /** Why a child that nobody wants any more is not started. */

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import { eventsOf } from "../serve/http/serve_here.ts";
@@ -152,4 +158,50 @@ Deno.test("what a server that was killed has left is gone once another one has s
   }
   assertEquals(await leftovers(claude.home), []);
   assertEquals(claude.transcripts().size, 1);
+});
+
+Deno.test("children wait for what a file of profiles names, and a file that names none is refused", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
+  const file = `${claude.home.path}/profiles`;
+  const start = (lines: string) => {
+    Deno.writeTextFileSync(file, lines);
+    return serve({
+      args: ["--profiles", "../profiles", "--idle", "0"],
+      env: claude.home.env,
+      cwd: claude.home.project,
+    });
+  };
+  const args = ["--claude-binary", claude.binary];
+  {
+    await using server = await start(`${JSON.stringify({ args, asks: false })}\n\n`);
+    await claude.untilNoted("start");
+    const socket = `${server.env.XDG_RUNTIME_DIR}/claude-print/http.sock`;
+    using client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
+    const answer = await fetch("http://localhost/v1/run", {
+      client,
+      method: "POST",
+      body: JSON.stringify({ prompt: "hello", args }),
+      headers: { "content-type": "application/json" },
+    });
+    assertEquals((await answer.json()).result.result, "You said hello");
+    const metrics = await fetch("http://localhost/metrics", { client });
+    // It is the one for which a child has waited, and there is no other.
+    assertStringIncludes(await metrics.text(), "\nclaude_print_pool_profiles 1\n");
+  }
+  assertEquals(await leftovers(claude.home), []);
+  for (
+    const [lines, why] of [
+      ["{", "line 1 of "],
+      ["\n[]", "line 2 of "],
+      ['{"args": [1]}', "args.0 is none of one"],
+      ['{"arg": []}', "no object with a profile"],
+      ['{"record": true}', "its start is recorded"],
+      ['{"args": ["--continue"]}', "it goes on with a session"],
+      ['{"args": ["--modle"]}', "unknown flag --modle"],
+    ] as const
+  ) {
+    const refused = await assertRejects(() => start(lines), Error);
+    assertStringIncludes(refused.message, why);
+  }
+  assertEquals(await leftovers(claude.home), []);
 });

@@ -104,7 +104,8 @@ no such directory, a private folder in TMPDIR. The first line it prints is that
 socket. SIGTERM lets what is under way come to its end; a second one ends it.
 
 Claude Codes that have been started ahead wait for whoever asks for the like of
-what was asked for before, each for one conversation; --warm 0 has none.
+what was asked for before, each for one conversation; --warm 0 has none. A line
+of --profiles is {"args": ["--model", "haiku"], "cwd": "/home/me/project"}.
 
 With --port HTTP is spoken on 127.0.0.1 too, with those who send the token that
 is in the file "token" beside the socket, as "Authorization: Bearer ...". The

@@ -30,6 +30,8 @@ const LONGEST_PAUSE_MS = 10 * 60_000;
 export class Demand {
   readonly #supply: Supply;
   readonly #known = new Map<string, Known>();
+  /** Digests of those that are in use for good. */
+  readonly #kept = new Set<string>();
 
   constructor(supply: Supply) {
     this.#supply = supply;
@@ -52,6 +54,12 @@ export class Demand {
       outdated: 0,
       pausedUntil: failures === 0 ? 0 : pausedUntil,
     });
+  }
+
+  /** A profile is in use for good, whether or not anybody asks for it. */
+  keep(profile: Profile, now: number): void {
+    this.#kept.add(profile.digest);
+    this.ask(profile, now);
   }
 
   /** A child has held a conversation, or can. */
@@ -91,7 +99,9 @@ export class Demand {
 
   /** Forgets profiles that nobody has asked for any more, and says which. */
   forget(now: number): readonly string[] {
-    const unused = this.known.filter(({ askedAt }) => now - askedAt >= this.#supply.idleMs);
+    const unused = this.known.filter(({ askedAt, profile: { digest } }) =>
+      now - askedAt >= this.#supply.idleMs && !this.#kept.has(digest)
+    );
     for (const { profile: { digest } } of unused) this.#known.delete(digest);
     return unused.map(({ profile: { digest } }) => digest);
   }

@@ -113,6 +113,22 @@ export class Pool implements AsyncDisposable {
     });
   }
 
+  /**
+   * Has children wait for a request from now on, whether or not anybody makes it.
+   *
+   * @returns why none can, if none can
+   */
+  async keep(
+    request: RunRequest,
+    surroundings: Pick<HoldOptions, "env" | "cwd">,
+  ): Promise<string | undefined> {
+    const why = whyCold(request);
+    if (why !== undefined) return why;
+    this.#demand.keep(await profileOf(request, surroundings), performance.now());
+    this.#fill();
+    return undefined;
+  }
+
   /** Ends all children that wait; conversations go on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
