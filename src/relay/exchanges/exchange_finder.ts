@@ -33,6 +33,8 @@ export interface Nearest {
 const MOST_CONVERSATIONS = 10_000;
 /** How many exchanges, the latest, are compared with a request that is not recorded. */
 const MOST_COMPARED = 500;
+/** How much of them is read for that, in bytes: the files hold what was answered, too. */
+const MOST_READ = 64 * 1024 * 1024;
 
 /** What a conversation has asked. */
 export interface Taker {
@@ -71,13 +73,18 @@ export class ExchangeFinder {
   readonly #match: Match;
   readonly #ignored: readonly string[];
   readonly #read: FinderOptions["read"];
-  readonly #all: KnownExchange[] = [];
+  #size = 0;
+  /** By method and path. */
+  readonly #byTarget = new Map<string, KnownExchange[]>();
   /** Of each key what was answered to the conversation that asked last. */
   readonly #byKey = new Map<string, KnownExchange[]>();
   readonly #digests = new WeakMap<ExchangeRequest, string>();
   readonly #takers = new Map<string, Taker>();
   /** The first request of each recorded conversation, normalized, in the order of their beginnings. */
   readonly #beginnings = new Map<string, string>();
+  /** The conversations that begin with a request, and in how many takers' places each recorded one is. */
+  readonly #begunWith = new Map<string, string[]>();
+  readonly #held = new Map<string, number>();
 
   /** @param exchanges gone through once, whatever their order */
   constructor(
@@ -93,7 +100,7 @@ export class ExchangeFinder {
   }
 
   get size(): number {
-    return this.#all.length;
+    return this.#size;
   }
 
   /** Adds what has just been recorded, after all else. */
@@ -103,8 +110,12 @@ export class ExchangeFinder {
 
   #add(exchange: KnownExchange): void {
     const { conversation, key, beginning } = exchange;
-    this.#all.push(exchange);
-    if (!this.#beginnings.has(conversation)) this.#beginnings.set(conversation, beginning);
+    this.#size++;
+    pushTo(this.#byTarget, [exchange.target, exchange]);
+    if (!this.#beginnings.has(conversation)) {
+      this.#beginnings.set(conversation, beginning);
+      pushTo(this.#begunWith, [beginning, conversation]);
+    }
     const known = this.#byKey.get(key);
     // What another conversation was answered before it does not count any more: it may have been a failure.
     if (known?.[0]?.conversation === conversation) known.push(exchange);
@@ -165,14 +176,18 @@ export class ExchangeFinder {
   nearest({ request }: Identified): Nearest | undefined {
     const text = this.#compared(request);
     const target = targetOf(request);
-    const candidates = this.#all.filter((known) => known.target === target).slice(-MOST_COMPARED);
+    const candidates = this.#byTarget.get(target)?.slice(-MOST_COMPARED) ?? [];
     let best: { readonly name: string; readonly text: string; readonly common: number } | undefined;
-    for (const { name } of candidates) {
+    let read = 0;
+    for (const { name } of candidates.toReversed()) {
+      if (read > MOST_READ) break;
       const exchange = this.#read(name);
       if (exchange === undefined) continue;
       const other = this.#compared(exchange.request);
+      read += weightOf(exchange);
       const common = commonLength(other, text);
-      if (best === undefined || common > best.common) best = { name, text: other, common };
+      // Of those that have as much in common it is the first.
+      if (best === undefined || common >= best.common) best = { name, text: other, common };
     }
     return best && { name: best.name, difference: firstDifference(best.text, text) };
   }
@@ -182,8 +197,12 @@ export class ExchangeFinder {
     if (known !== undefined) return known;
     const taker = { taken: new Map(), place: this.#placeOf(conversation, request) };
     this.#takers.set(conversation, taker);
-    const [oldest] = this.#takers.keys();
-    if (this.#takers.size > MOST_CONVERSATIONS && oldest !== undefined) this.#takers.delete(oldest);
+    this.#hold(taker, 1);
+    const [oldest] = this.#takers;
+    if (this.#takers.size > MOST_CONVERSATIONS && oldest !== undefined) {
+      this.#takers.delete(oldest[0]);
+      this.#hold(oldest[1], -1);
+    }
     return taker;
   }
 
@@ -191,12 +210,17 @@ export class ExchangeFinder {
   #placeOf(conversation: string, request: ExchangeRequest): string {
     if (this.#match !== "sequence" || this.#beginnings.has(conversation)) return conversation;
     const text = this.#beginning(request);
-    const held = new Set([...this.#takers.values()].map(({ place }) => place));
-    const places = [...this.#beginnings];
-    const [place] = places.find(([place, begin]) => begin === text && !held.has(place)) ??
-      places.find(([, begin]) => begin === text) ??
-      places.find(([place]) => !held.has(place)) ?? places[0] ?? [conversation];
-    return place;
+    const alike = this.#begunWith.get(text) ?? [];
+    const isFree = (place: string) => !this.#held.has(place);
+    // No more than all that are held are passed over.
+    return alike.find(isFree) ?? alike[0] ?? this.#beginnings.keys().find(isFree) ??
+      this.#beginnings.keys().next().value ?? conversation;
+  }
+
+  #hold({ place }: Taker, more: 1 | -1): void {
+    const count = (this.#held.get(place) ?? 0) + more;
+    if (count === 0) this.#held.delete(place);
+    else this.#held.set(place, count);
   }
 
   #keyIn(place: string, request: ExchangeRequest): string {
@@ -229,6 +253,16 @@ export class ExchangeFinder {
       ? new TextDecoder().decode(body)
       : normalizedBody(body, this.#ignored);
   }
+}
+
+function weightOf({ request, response }: Exchange): number {
+  return response.chunks.reduce((sum, { bytes }) => sum + bytes.length, request.body.length);
+}
+
+function pushTo<Value>(lists: Map<string, Value[]>, [key, value]: readonly [string, Value]): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 function digest(text: string): string {

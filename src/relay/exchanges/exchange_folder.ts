@@ -112,12 +112,40 @@ export function addExchange(
     using part = createPart(folder);
     const bytes = new TextEncoder().encode(encodeExchange(exchange));
     for (let at = 0; at < bytes.length;) at += part.file.writeSync(bytes.subarray(at));
-    for (let number = 0;; number++) {
-      const name = `${key.slice(0, KEY)}-${number}.json`;
+    const nameOf = (number: number) => `${key.slice(0, KEY)}-${number}.json`;
+    for (;;) {
+      const name = nameOf(freeNumber((number) => isThere(`${folder}/${nameOf(number)}`)));
+      // Somebody may have been quicker.
       if (isLinked(part.path, `${folder}/${name}`)) return name;
     }
   } catch (cause) {
     throw unwritten(cause);
+  }
+}
+
+/** A number that is not taken, mostly the first: there may be very many exchanges of one key. */
+function freeNumber(isTaken: (number: number) => boolean): number {
+  let high = 0;
+  let low = -1;
+  while (isTaken(high)) {
+    low = high;
+    high = 2 * high + 1;
+  }
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isTaken(middle)) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
   }
 }
 

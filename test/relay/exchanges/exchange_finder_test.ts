@@ -116,3 +116,47 @@ Deno.test("the nearest is what has most in common at its beginning, by the same 
   assertEquals(nearest("{}", "/v1/messages/count_tokens"), undefined);
   assertEquals(nearest('{"a":1,"b":2}', "/v1/messages?beta=true")?.difference, undefined);
 });
+
+Deno.test("the nearest is looked for among the latest, and no more of them is read than is worth it", () => {
+  const large = bytes("x".repeat(1024 * 1024));
+  let read = 0;
+  const known = Array.from({ length: 1000 }, (_, at) => ({
+    name: `${at}.json`,
+    exchange: {
+      at,
+      request: request(`{"number":${at}}`),
+      response: { status: 200, headers: [], chunks: [{ ms: 0, bytes: large }], whole: true },
+    } satisfies Exchange,
+  }));
+  const finder = new ExchangeFinder(known, {
+    match: "exact",
+    ignored: [],
+    read: (name) => {
+      read++;
+      return known.find((one) => one.name === name)?.exchange;
+    },
+  });
+  const identified = finder.identify({ request: request('{"number":9}'), conversation: undefined });
+  assertEquals([finder.nearest(identified)?.name, read], ["936.json", 64]);
+});
+
+Deno.test("very many conversations each take the place of one that was recorded", () => {
+  // With time that grows with the square of this, this would take a minute.
+  const many = 20_000;
+  const conversations = Array.from(
+    { length: many },
+    (_, number) =>
+      exchange(number, `{"model":"m","messages":[{"content":"${number}"}]}`, `${number}`),
+  );
+  const finder = finderOf("sequence", ...conversations);
+  for (const { exchange: { request, at } } of conversations) {
+    const known = finder.identify({ request, conversation: `live ${at}` });
+    assertEquals(finder.take(known, { usable: always })?.status, at);
+  }
+  const others = Array.from(
+    { length: 100 },
+    (_, number) => asked(finder, ['{"model":"m"}'], { conversation: `other ${number}` })[0],
+  );
+  // Those are free whose takers were forgotten.
+  assertEquals(others, Array.from({ length: 100 }, (_, number) => number));
+});
