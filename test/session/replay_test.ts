@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { assert, assertEquals } from "@std/assert";
 import {
   advance,
@@ -50,18 +51,25 @@ function replay(inputs: readonly Input[], message: Partial<Prompt>) {
   return outcomeOf(playOn(begin(message), inputs));
 }
 
-/** The outcomes with one terminal chunk cut in two, anywhere: what comes before the chunk is played once. */
+/**
+ * The outcomes with one terminal chunk cut in two, anywhere: what comes before the chunk is played once, and what comes
+ * after it where the cut has left anything otherwise than the whole chunk does, since nothing else decides what follows.
+ */
 function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
+  const whole = replay(inputs, message);
   let before = begin(message);
   for (const [index, input] of inputs.entries()) {
+    const after = playOn(before, [input]);
     for (let at = 1; input.type === "terminal" && at < input.bytes.length; at++) {
-      yield outcomeOf(playOn(before, [
+      const cut = playOn(before, [
         { ...input, bytes: input.bytes.subarray(0, at) },
         { ...input, bytes: input.bytes.subarray(at) },
-        ...inputs.slice(index + 1),
-      ]));
+      ]);
+      const isSame = isDeepStrictEqual(cut.state, after.state) &&
+        isDeepStrictEqual(outcomeOf(cut), outcomeOf(after));
+      yield isSame ? whole : outcomeOf(playOn(cut, inputs.slice(index + 1)));
     }
-    before = playOn(before, [input]);
+    before = after;
   }
 }
 
