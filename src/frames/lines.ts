@@ -349,8 +349,9 @@ function isLastOfListing(entry: Entry, version: string): boolean {
 }
 
 /** Whether the first request will tell what tools there are, which no line does before 2.1.330. */
-function awaitsOffer({ exact, version = "" }: FramesState): boolean {
-  return exact !== undefined && exact.offer === undefined &&
+function awaitsOffer({ exact, heard, version = "" }: FramesState): boolean {
+  const stream = exact ?? heard;
+  return stream !== undefined && stream.offer === undefined &&
     !isVersionAtLeast(version, "2.1.330");
 }
 

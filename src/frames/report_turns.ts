@@ -2,6 +2,7 @@ import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { type Cost, costOfEntries } from "../transcript/cost.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
+import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
 import { sessionListingOf } from "../transcript/session_listing.ts";
 import { parseTaskNotification } from "../transcript/task_notification.ts";
@@ -110,6 +111,11 @@ export function reportTurns(
       : index === 0
       ? "everything" as const
       : "nothing" as const;
+  const { startedAt } = state.options;
+  const promptAt = Date.parse(turn?.prompt?.timestamp ?? "");
+  const times = state.heard === undefined
+    ? state.exact?.times
+    : firstTimes(state.heard, promptAt - startedAt);
   const { state: next, made: { earlier, result } } = withIds(state, (newUuid) => ({
     earlier: turns.slice(printed, -1).map((each, offset) =>
       resultFrame({
@@ -134,10 +140,7 @@ export function reportTurns(
       ...(verdict.isForeign === undefined ? {} : { isForeign: verdict.isForeign }),
       limits,
       streamed: state.streamed,
-      timesToFirst: timesToFirst(state.exact?.times, {
-        startedAt: state.options.startedAt,
-        promptAt: Date.parse(turn?.prompt?.timestamp ?? ""),
-      }),
+      timesToFirst: timesToFirst(times, { startedAt, promptAt }),
       ...(outcome.kind === "answered" || outcome.kind === "error_max_turns" ||
           outcome.kind === "error_max_budget_usd" ||
           outcome.kind === "error_max_structured_output_retries" || ending.kind === "settled"
@@ -169,6 +172,7 @@ export function reportTurns(
         : { locals: locals + (isTold ? 0 : 1) }),
       ...(state.streamed === undefined ? {} : { streamed: [] }),
       ...(state.exact === undefined ? {} : { exact: { ...state.exact, times: undefined } }),
+      ...(state.heard === undefined ? {} : { heard: forgetFirsts(state.heard, at) }),
       taken: [],
       endedAt: at,
       paidBefore: facts.cost?.totalUsd ?? state.paidBefore,

@@ -104,7 +104,9 @@ export function startApiRelay(
   const steady: Answer = deterministic === true
     ? (request, gone) => kept(steadyRequest(request), gone)
     : kept;
-  const source = exactStream ? new StreamSource({ sessionId }) : undefined;
+  const source = flag === "--record"
+    ? undefined
+    : new StreamSource({ sessionId, whole: exactStream === true });
   const heard = source === undefined ? steady : watched(steady, source.watch);
   const relay = undo.use(startRelay({ answer: heard }));
   const stack = undo.move();

@@ -105,6 +105,20 @@ Deno.test("the events of a stream are heard as they come, and what is none is le
   assertEquals(arrivals, 4);
 });
 
+Deno.test("who wants no deltas hears neither those nor what is said of limits", () => {
+  const source = new StreamSource({ sessionId: ID, whole: false });
+  const watcher = source.watch(request({ "anthropic-beta": "oauth-2025-04-20" }));
+  watcher?.onHead?.(STREAM);
+  for (const type of ["message_start", "content_block_delta", "content_block_stop"]) {
+    watcher?.onBytes?.(encoder.encode(`event: ${type}\ndata: {"type":"${type}"}\n\n`));
+  }
+  watcher?.onEnd?.({ whole: true });
+  assertEquals(
+    source.take().map(({ part }) => part.kind === "event" ? part.event["type"] : part.kind),
+    ["request", "message_start", "content_block_stop", "end"],
+  );
+});
+
 Deno.test("of an answer that is no stream only its end is heard", () => {
   for (const other of [head("application/json"), head("text/event-stream", 529)]) {
     const source = new StreamSource({ sessionId: ID });

@@ -128,6 +128,7 @@ const frames = z.object(
     hookEvents: z.exactOptional(z.literal(true)),
     model: z.exactOptional(z.string()),
     partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),
+    heard: z.exactOptional(z.literal(true)),
     shellOutput: z.exactOptional(z.enum(["joined", "split"])),
     output: z.exactOptional(z.union([z.literal(true), z.literal("initialized")])),
     version: z.exactOptional(z.string()),

@@ -15,11 +15,16 @@ export class StreamSource {
   /** Called when there is something to take. */
   onArrival: (() => void) | undefined;
   readonly #sessionId: string;
+  readonly #whole: boolean;
   #heard: HeardStream[] = [];
   #requests = 0;
 
-  constructor({ sessionId }: { readonly sessionId: string }) {
+  /** @param options.whole whether it tells all that is streamed, as by default, or only what tells when something came */
+  constructor(
+    { sessionId, whole = true }: { readonly sessionId: string; readonly whole?: boolean },
+  ) {
     this.#sessionId = sessionId;
+    this.#whole = whole;
   }
 
   /** Looks on at a request if it is one of the conversation itself; subagents and other sessions make requests too. */
@@ -36,12 +41,16 @@ export class StreamSource {
     hear({ kind: "request", ...(offer === undefined ? {} : { offer }) });
     return {
       onHead: ({ status, headers }) => {
-        if (isOfSubscription(request)) hear(...limitsOf({ status, headers }));
+        if (this.#whole && isOfSubscription(request)) hear(...limitsOf({ status, headers }));
         const isStream = headers.get("content-type")?.startsWith("text/event-stream");
         const isPlain = [null, "identity"].includes(headers.get("content-encoding"));
         if (status === 200 && isStream && isPlain) read = eventReader();
       },
-      onBytes: (bytes) => hear(...read?.(bytes).flatMap(({ data }) => eventOf(data)) ?? []),
+      onBytes: (bytes) =>
+        hear(
+          ...read?.(bytes).filter(({ name }) => this.#whole || name !== "content_block_delta")
+            .flatMap(({ data }) => eventOf(data)) ?? [],
+        ),
       onEnd: () => hear({ kind: "end" }),
     };
   };

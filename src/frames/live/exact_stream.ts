@@ -14,6 +14,7 @@ import {
   type StreamedAnswer,
 } from "../telling/exact_state.ts";
 import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
+import { hearFirsts } from "../telling/heard_firsts.ts";
 import { isBeginning, standsInPlace } from "./partial_messages.ts";
 import { isAfterOutput, isOfOutput } from "./output_result.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
@@ -26,10 +27,13 @@ import { thinkingEstimate } from "./thinking_estimate.ts";
 /** Takes a part of the API's stream. */
 export function hearStream(
   state: FramesState,
-  { at, request, part }: Extract<Input, { readonly type: "stream" }>,
+  input: Extract<Input, { readonly type: "stream" }>,
 ): FramesState {
-  const { exact } = state;
-  if (exact === undefined) return state;
+  const { exact, heard } = state;
+  if (exact === undefined) {
+    return heard === undefined ? state : { ...state, heard: hearFirsts(heard, input) };
+  }
+  const { at, request, part } = input;
   const { waiting, askedAt, limits } = exact;
   if (part.kind === "limits") {
     return part.limits === undefined

@@ -12,6 +12,7 @@ import {
 import { type FramesState, listOf, type Told, told, withIds } from "./frames_state.ts";
 import type { FastMode } from "../result/fast_mode.ts";
 import { NO_PARTS } from "./partial_state.ts";
+import type { RequestOffer } from "../../session/input.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type InitFacts, initFrame } from "../single/init_frame.ts";
 
@@ -29,7 +30,7 @@ export function begin(state: FramesState, version = state.version): Told {
       model: options.model ?? state.model ?? listing.model ?? answeringModel(state) ??
         describedModel(state),
       fastMode: options.fastMode,
-      asksFastMode: listing.asksFastMode || state.exact?.offer?.fast === true,
+      asksFastMode: listing.asksFastMode || offerHeard(state)?.fast === true,
       permissionMode: state.permissionMode ?? options.permissionMode,
       ...offered(state, { listing, version }),
       agents: listing.agents,
@@ -63,11 +64,14 @@ const UNCONFIGURED = /^(?:plugin:|claude\.ai )/u;
 
 /** The tools on offer and the servers that have them, as `claude -p` names what is Claude Code's own there. */
 function offered(
-  { options: { output, servers = [] }, connections = {}, exact }: FramesState,
+  state: FramesState,
   { listing, version }: { readonly listing: SessionListing; readonly version: string },
 ): Pick<InitFacts, "tools" | "mcpServers"> {
+  const { options: { output, servers = [] }, connections = {} } = state;
   const listed = listing.mcpServers.filter(({ name }) => name !== OUTPUT_SERVER);
-  const tools = listing.tools.length > 0 ? listing.tools : requestedTools(exact, listing);
+  const tools = listing.tools.length > 0
+    ? listing.tools
+    : requestedTools(offerHeard(state), listing);
   const known = servers.map(({ name }) => name);
   return {
     tools: output === undefined
@@ -84,12 +88,16 @@ function offered(
   };
 }
 
+/** What the first request offered the model, where it was heard. */
+function offerHeard({ exact, heard }: FramesState): RequestOffer | undefined {
+  return (exact ?? heard)?.offer;
+}
+
 /** The tools of the first request, where it was heard; what the model loads later is not among them. */
 function requestedTools(
-  exact: FramesState["exact"],
+  offer: RequestOffer | undefined,
   { deferred }: SessionListing,
 ): readonly string[] {
-  const { offer } = exact ?? {};
   return offer === undefined
     ? []
     : [...new Set([...offer.tools, ...deferred])].filter((tool) => tool !== PLACEHOLDER);

@@ -10,6 +10,7 @@ import type { Frame } from "../../wire/frame.ts";
 import { makeIds } from "./made_ids.ts";
 import { type ExactState, NO_STREAM } from "./exact_state.ts";
 import type { FastMode, FastModeAsked } from "../result/fast_mode.ts";
+import { type HeardFirsts, NOTHING_HEARD } from "./heard_firsts.ts";
 import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "../result/report.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
@@ -67,6 +68,8 @@ export interface FramesOptions {
   readonly model?: string;
   /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
   readonly partial?: true | "exact";
+  /** Whether the API's stream is heard though answers are not told by it. */
+  readonly heard?: true;
   /** How the output of shells is printed while they run; absent for not at all. */
   readonly shellOutput?: "joined" | "split";
   /** Whether structured answers are wanted, from the command line or by an initialization. */
@@ -309,6 +312,8 @@ export interface FramesState {
   /** What has been told of answers that are being written, if that is wanted, in the one way or the other. */
   readonly partial?: PartialState;
   readonly exact?: ExactState;
+  /** What is known of it where answers are not told by it. */
+  readonly heard?: HeardFirsts;
   /** The ids that `message_start` told since the last result; absent where nobody wants answers live. */
   readonly streamed?: readonly string[];
   /** Whether it has been said that the model is asked; absent where nobody wants to hear of it. */
@@ -380,6 +385,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
       requested: false,
       ...(options.partial === "exact" ? { exact: NO_STREAM } : { partial: NO_PARTS }),
     }),
+    ...(options.heard === undefined ? {} : { heard: NOTHING_HEARD }),
   };
 }
 

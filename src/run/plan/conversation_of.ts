@@ -155,6 +155,7 @@ function framesOptions(
       : {}),
     ...(order.chosenModel === undefined ? {} : { model: order.chosenModel }),
     ...(order.partialMessages ? { partial: order.exactStream ? "exact" : true } : {}),
+    ...(isHeard(order) ? { heard: true } : {}),
     ...(shellOutput === undefined ? {} : { shellOutput }),
     ...(facts.output === undefined
       ? {}
@@ -245,4 +246,12 @@ function apiKeySource(env: Environment, settings: readonly JsonObject[]): string
   return settings.some(({ apiKeyHelper }) => typeof apiKeyHelper === "string")
     ? "apiKeyHelper"
     : "none";
+}
+
+/**
+ * Whether the relay that stands there for something else tells what it hears. That of a run which is recorded does not:
+ * what is printed is the same with and without.
+ */
+function isHeard({ apiCassette, deterministic, exactStream }: RunOrder): boolean {
+  return !exactStream && (apiCassette !== undefined || deterministic === true);
 }

@@ -134,6 +134,7 @@ const FRAMES: Required<FramesOptions> = {
   hookEvents: true,
   model: "m",
   partial: "exact",
+  heard: true,
   shellOutput: "split",
   output: "initialized",
 };

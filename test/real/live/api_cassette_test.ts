@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { forEachVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 
@@ -21,6 +21,11 @@ forEachVersion(
     const played = await real.print([...json, ...TALK], down);
     assertEquals([played.code, played.stderr], [0, ""]);
     assertEquals(saidIn(played.stdout), saidIn(recorded.stdout));
+    for (const { stdout } of [recorded, played]) {
+      const [init, ...others] = parseFrames(stdout);
+      assert((init?.["tools"] as readonly string[]).includes("Bash"));
+      assertEquals(typeof others.at(-1)?.["ttft_ms"], "number");
+    }
     assertEquals(real.api.requests.length, asked);
     // What comes of it does not hang on the version.
     if (real.version !== REAL_VERSIONS.at(-1)) return;

@@ -605,9 +605,20 @@ rule("what asks a relay is told so by its environment, and by settings that win 
     planned.env["ANTHROPIC_BASE_URL"],
     settingsOf(planned).env,
     planned.conversation.frames.partial,
+    planned.conversation.frames.heard,
   ],
   rows: {
-    "in most runs nothing": { is: [undefined, undefined, undefined] },
+    "in most runs nothing": { is: [undefined, undefined, undefined, undefined] },
+    "with a relay that records, what is printed is the same": {
+      order: { record: "r" },
+      facts: { relayVariables: { ANTHROPIC_BASE_URL: "http://relay" } },
+      is: ["http://relay", undefined, undefined, undefined],
+    },
+    "with a relay for something else": {
+      order: { partialMessages: true, deterministic: true },
+      facts: { relayVariables: { ANTHROPIC_BASE_URL: "http://relay" } },
+      is: ["http://relay", undefined, true, true],
+    },
     "with a relay": {
       order: {
         partialMessages: true,
@@ -619,7 +630,7 @@ rule("what asks a relay is told so by its environment, and by settings that win 
         callerSettings: { env: { OTHER: "1" } },
         settings: [from("user", { env: { ANTHROPIC_BASE_URL: "https://y" } })],
       },
-      is: ["http://relay", { ANTHROPIC_BASE_URL: "http://relay", OTHER: "1" }, "exact"],
+      is: ["http://relay", { ANTHROPIC_BASE_URL: "http://relay", OTHER: "1" }, "exact", undefined],
     },
   },
 });
