@@ -18,6 +18,8 @@ export interface CassetteMeta {
   readonly scrubbed: Readonly<Record<string, number>>;
   /** What was blanked besides, as `cassette scrub` does: names and paths of a machine, prompts, answers. */
   readonly blanked?: readonly string[];
+  /** The flags that the run was given for Claude Code: with their values, or by their names alone. */
+  readonly flags?: readonly string[];
   /** Where the conversation comes from, if it goes on with a recorded one. */
   readonly forked_from?: ForkOrigin;
 }

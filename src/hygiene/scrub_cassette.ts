@@ -21,6 +21,8 @@ import { placeExchange } from "../relay/exchanges/place_exchange.ts";
 import { keyOf } from "../relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
 import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
+import { blankText } from "../redaction/traces/blank_text.ts";
+import { blankedFlags } from "../cassette/recorded_flags.ts";
 import { learnFromCassette } from "./learn_from_cassette.ts";
 import { metaText } from "./meta_text.ts";
 import { StagedFiles } from "./staged_files.ts";
@@ -166,10 +168,17 @@ function scrubMeta(
   const written = JSON.parse(text) as CassetteMeta;
   const secrets = Object.entries(report).map(([name, { secrets }]) => [name, secrets] as const);
   staged.begin(meta).write(encodeMeta({
-    ...scrubber.value(written),
+    ...scrubber.value(withoutSaid(written, said)),
     scrubbed: Object.fromEntries(secrets),
     blanked: [...new Set([...parsed.blanked ?? [], ...partsOf(said)])],
   }));
+}
+
+/** Flags may hold what the user wrote. */
+function withoutSaid(meta: CassetteMeta, { prompts }: SaidParts): CassetteMeta {
+  return prompts && meta.flags !== undefined
+    ? { ...meta, flags: blankedFlags(meta.flags, blankText) }
+    : meta;
 }
 
 function nameOf(path: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import deno from "../../deno.json" with { type: "json" };
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { API_FOLDER } from "../cassette/cassette.ts";
+import { recordedFlags } from "../cassette/recorded_flags.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
 import type { ForkOrigin } from "../cassette/cassette_meta.ts";
@@ -46,7 +47,14 @@ export function recordRun(
     readonly env: Environment;
     readonly request: Pick<
       RunRequest,
-      "forwarded" | "settings" | "mcpConfigs" | "outputFormat" | "verbose"
+      | "forwarded"
+      | "settings"
+      | "mcpConfigs"
+      | "outputFormat"
+      | "verbose"
+      | "permissionMode"
+      | "disallowedTools"
+      | "betas"
     >;
     /** Where the conversation comes from, if it goes on with a recorded one. */
     readonly forkedFrom?: ForkOrigin | undefined;
@@ -69,6 +77,7 @@ export function recordRun(
       writer = writeCassette(claimed, {
         version: deno.version,
         platform: `${os}-${arch}`,
+        flags: recordedFlags(flagsOf(options.request)).map(redactor.text),
         forkedFrom: options.forkedFrom,
       });
       const { taken } = writer;
@@ -104,6 +113,22 @@ export function recordRun(
       }
     },
   };
+}
+
+/** What the run was given that Claude Code is told, each flag once for each value. */
+function flagsOf(
+  { forwarded, permissionMode, disallowedTools, betas, settings }: Pick<
+    RunRequest,
+    "forwarded" | "permissionMode" | "disallowedTools" | "betas" | "settings"
+  >,
+): readonly string[] {
+  return [
+    ...forwarded,
+    ...(permissionMode === undefined ? [] : [`--permission-mode=${permissionMode}`]),
+    ...disallowedTools.map((tools) => `--disallowedTools=${tools}`),
+    ...betas.map((beta) => `--betas=${beta}`),
+    ...(settings === undefined ? [] : ["--settings"]),
+  ];
 }
 
 /** All settings that may hold secrets as variables and headers, as JSON: a tool may show them. */

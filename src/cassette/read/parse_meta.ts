@@ -13,6 +13,7 @@ const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
   when: z.string(),
   scrubbed: z.record(z.string(), z.number()),
   blanked: z.exactOptional(z.array(z.string())),
+  flags: z.exactOptional(z.array(z.string())),
   forked_from: z.exactOptional(z.object({
     cassette: z.string(),
     when: z.exactOptional(z.string()),

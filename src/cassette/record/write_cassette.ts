@@ -27,11 +27,12 @@ export interface CassetteWriter extends CassetteSink {
  * What cannot be written is told at the end, and the run goes on without.
  *
  * @param options.version the version of this program
+ * @param options.flags what Claude Code was told on its command line, without secrets
  * @param options.forkedFrom where the conversation comes from, if it goes on with a recorded one
  */
 export function writeCassette(
   { path: folder, cast }: Pick<ClaimedFolder, "path" | "cast">,
-  { version, platform, forkedFrom }: Pick<CassetteMeta, "platform"> & {
+  { version, platform, flags = [], forkedFrom }: Pick<CassetteMeta, "platform" | "flags"> & {
     readonly version: string;
     readonly forkedFrom?: ForkOrigin | undefined;
   },
@@ -90,6 +91,7 @@ export function writeCassette(
           size: { cols: header.width, rows: header.height },
           when: new Date(header.timestamp * 1000).toISOString(),
           scrubbed: { [CAST_FILE]: 0, [TAPE_FILE]: 0 },
+          ...(flags.length === 0 ? {} : { flags }),
           ...(forkedFrom === undefined ? {} : { forked_from: forkedFrom }),
         });
       });

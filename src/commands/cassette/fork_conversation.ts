@@ -6,6 +6,10 @@ import { openConversation } from "../../cassette/read/open_conversation.ts";
 import { rebuildTranscript } from "../../cassette/turns/rebuild_transcript.ts";
 import { type RecordedTurns, recordedTurns } from "../../cassette/turns/recorded_turns.ts";
 import type { ForkOrigin } from "../../cassette/cassette_meta.ts";
+import type { TakenFlags } from "../../cassette/recorded_flags.ts";
+import { nameUnseen } from "../../redaction/name_unseen.ts";
+import { print } from "../report/print.ts";
+import { problemText } from "../report/report_error.ts";
 import { Outlets } from "../report/outlets.ts";
 import { delivered } from "../report/delivered.ts";
 import { converseAloud } from "../run/converse_aloud.ts";
@@ -25,9 +29,9 @@ import { createOutputWriter } from "../../wire/output_writer.ts";
  */
 export async function forkConversation(options: ForkOptions): Promise<number> {
   const { dir, at } = options;
-  const wanted = await forkRequest(options);
-  const sessionId = crypto.randomUUID();
   const { meta, children } = openConversation(dir);
+  const { request: wanted, ...flags } = await forkRequest(options, meta);
+  const sessionId = crypto.randomUUID();
   const recorded = children.map((child, index) => {
     if ("cast" in child && child.cast.header.claude_print.output !== undefined) {
       return recordedTurns(child.cast);
@@ -53,6 +57,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
     turn: at,
   };
 
+  tellFlags({ ...flags, name });
   using outlets = new Outlets();
   // To the end of the program: writing beyond the limit of a file's size fails as on a full disk, and does not kill.
   listenToSignals(["SIGXFSZ"], () => {});
@@ -93,6 +98,19 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
     until: performance.now() + request.timeoutMs,
     signals,
   });
+}
+
+/** How much of a flag is told, in characters. */
+const MOST_TOLD = 60;
+
+/** Says which flags of the recorded run hold for the fork too, and which do not. */
+function tellFlags({ taken, left, name }: TakenFlags & { readonly name: string }): void {
+  const short = (flag: string) => flag.length > MOST_TOLD ? `${flag.slice(0, MOST_TOLD)}…` : flag;
+  const tell = (message: string) =>
+    print(Deno.stderr, problemText({ message: nameUnseen(message) }));
+  if (taken.length > 0) tell(`As in ${name}: ${taken.map(short).join(", ")}`);
+  if (left.length === 0) return;
+  tell(`Not as in ${name}, unless you give them behind "--": ${left.join(", ")}`);
 }
 
 function resuming(request: RunRequest, resume: string): RunRequest {

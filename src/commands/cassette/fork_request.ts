@@ -1,5 +1,8 @@
 import { CliError } from "../../cli_error.ts";
 import { parseArguments } from "../../cli/parse_arguments.ts";
+import { flagsToTakeOver, type TakenFlags } from "../../cassette/recorded_flags.ts";
+import type { CassetteMeta } from "../../cassette/cassette_meta.ts";
+import { tokenize } from "../../cli/tokenize.ts";
 import type { ForkOptions } from "../../cli/parsed_arguments.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
 
@@ -27,16 +30,30 @@ const MEANINGLESS: ReadonlyMap<string, string> = new Map([
   ["--wait-for-limit", "a fork is a conversation, which waits for no limit"],
 ]);
 
+/** The conversation that a fork asks for, and what became of the flags of the recorded one. */
+export interface ForkedRun extends TakenFlags {
+  readonly request: RunRequest;
+}
+
 /**
- * The conversation that a fork asks for.
+ * The conversation that a fork asks for: with the flags of the recorded one that say what the model is told, unless others
+ * are given.
  *
+ * @param meta what the cassette says of itself
  * @throws {CliError} for flags that a run refuses as well, and for those that mean nothing to a fork
  */
 export async function forkRequest(
   { model, apiCassette, record, flags }: Omit<ForkOptions, "dir" | "at" | "prompts">,
-): Promise<RunRequest> {
+  meta?: Pick<CassetteMeta, "flags" | "blanked">,
+): Promise<ForkedRun> {
   const own = { "--model": model, "--api-cassette": apiCassette, "--record": record };
+  const names = tokenize(flags).uses.map(({ flag }) => flag.name);
+  const { taken, left } = flagsToTakeOver(meta?.flags ?? [], {
+    given: new Set([...names, ...(model === undefined ? [] : ["--model"])]),
+    blanked: meta?.blanked ?? [],
+  });
   const args = [
+    ...taken,
     ...Object.entries(own).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${value}`]
     ),
@@ -55,5 +72,5 @@ export async function forkRequest(
       suggestion: "Say it with --prompt, ahead of the folder",
     });
   }
-  return command.request;
+  return { request: command.request, taken, left };
 }

@@ -12,6 +12,8 @@ import type { RealClaude } from "../real_claude.ts";
 
 const SAID = ["One. [[say first]]", "Two. [[say second]]", "Three. [[say third]]"];
 
+const PIRATE = "Speak as a pirate.";
+
 /** Records a conversation of three turns. */
 async function recordTalk(real: RealClaude, folder: string): Promise<void> {
   const ended = await hold(real, async (caller) => {
@@ -19,7 +21,7 @@ async function recordTalk(real: RealClaude, folder: string): Promise<void> {
       await caller.say(text);
       await caller.heard('"type":"result"', index + 1);
     }
-  }, ["--record", folder]);
+  }, ["--record", folder, "--append-system-prompt", PIRATE, "--allowedTools", "Bash"]);
   assertEquals([ended.code, ended.stderr], [0, ""]);
 }
 
@@ -38,13 +40,13 @@ async function fork(real: RealClaude, ...args: readonly string[]): Promise<Progr
 /** What the user and the model said in the latest request, and by which model it is to be answered. */
 function lastRequest({ api }: RealClaude) {
   const body = api.turns.at(-1)?.body;
-  const { messages, model } = isJsonObject(body) ? body : {};
+  const { messages, model, system } = isJsonObject(body) ? body : {};
   const said = (Array.isArray(messages) ? messages : []).filter(isJsonObject)
     .filter(({ role }) => role !== "system")
     .flatMap(({ content }) => Array.isArray(content) ? content : [{ text: content }])
     .filter(isJsonObject).map(({ text }) => String(text))
     .filter((text) => !text.startsWith("<system-reminder>"));
-  return { said, model };
+  return { said, model, system: JSON.stringify(system) };
 }
 
 forEachVersion(
@@ -60,11 +62,16 @@ forEachVersion(
 
     // What was said then is said again, to another model.
     const forked = await fork(real, talk, "--at", "1", "--model", "haiku", "--record", again);
-    assertEquals([forked.code, forked.stderr], [0, ""]);
+    assertEquals([forked.code, forked.stderr], [
+      0,
+      `claude-print: As in talk: --append-system-prompt=${PIRATE}\n` +
+      'claude-print: Not as in talk, unless you give them behind "--": --allowedTools\n',
+    ]);
     assert(forked.stdout.endsWith("third\n"), forked.stdout);
     const asked = lastRequest(real);
     assertEquals(asked.said, [one, "first", two, "second", three]);
     assert(String(asked.model).includes("haiku"), String(asked.model));
+    assert(asked.system.includes(PIRATE));
     const recorded = readCassette(again);
     const { cassette: name, when, session_id, turn } = recorded.meta?.forked_from ?? {};
     assertEquals([name, when, session_id, turn], ["talk", meta?.when, session, 1]);
@@ -91,7 +98,11 @@ forEachVersion(
       ...[real, "fork", again, "--at", "1", ...said, "--"] as const,
       ...["--claude-binary", real.binary, "--no-session-persistence", "--output-format", "json"],
     );
-    assertEquals([third.code, third.stderr], [0, ""]);
+    assertEquals([third.code, third.stderr], [
+      0,
+      `claude-print: As in again: --append-system-prompt=${PIRATE}, --model=haiku\n`,
+    ]);
+    assert(String(lastRequest(real).model).includes("haiku"));
     assertEquals(parseObject(third.stdout)["result"], "otherwise");
     assertEquals(lastRequest(real).said, [one, "first", two, "second", "Else. [[say otherwise]]"]);
     assertEquals(await sessions(real), after);

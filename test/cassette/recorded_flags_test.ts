@@ -1,0 +1,48 @@
+import { assertEquals } from "@std/assert";
+import { blankedFlags, recordedFlags } from "../../src/cassette/recorded_flags.ts";
+import { parseMeta } from "../../src/cassette/read/parse_meta.ts";
+import { encodeMeta } from "../../src/cassette/record/encode_cassette.ts";
+import { filesBelow, inFolder, makeCassette, scrubAt } from "../hygiene/scene.ts";
+
+Deno.test("of flags that say what the model is told the values are recorded, of others their names", () => {
+  assertEquals(
+    recordedFlags([
+      "--model=haiku",
+      "--append-system-prompt=Be kind=er",
+      "--permission-mode=plan",
+      "--allowedTools=Bash",
+      "--allowedTools=Read",
+      "--settings",
+      "--permission-mode=auto",
+      "--mcp-config={}",
+      "no flag",
+      "--resume=1",
+      "--restricted",
+    ]),
+    [
+      ...["--model=haiku", "--append-system-prompt=Be kind=er", "--permission-mode=plan"],
+      ...["--allowedTools", "--settings", "--permission-mode", "--mcp-config", "--restricted"],
+    ],
+  );
+});
+
+Deno.test("what the user wrote in flags is blanked with prompts", () => {
+  const flags = ["--model=haiku", "--system-prompt=Be Zoe", "--allowedTools"];
+  assertEquals(blankedFlags(flags, () => "x"), [
+    "--model=haiku",
+    "--system-prompt=x",
+    "--allowedTools",
+  ]);
+  inFolder((folder) => {
+    makeCassette(folder);
+    const path = `${folder}/meta.json`;
+    const meta = parseMeta(Deno.readTextFileSync(path), { path });
+    Deno.writeTextFileSync(path, encodeMeta({ ...meta, flags }));
+    scrubAt(folder, { said: { prompts: true, answers: false } });
+    assertEquals(JSON.parse(filesBelow(folder)["meta.json"] ?? "").flags, [
+      "--model=haiku",
+      "--system-prompt=xx xxx",
+      "--allowedTools",
+    ]);
+  });
+});
