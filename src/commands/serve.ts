@@ -88,6 +88,13 @@ export async function serve(options: ServeOptions): Promise<number> {
     perform: (run) => performHanded(run, { hold }),
     onMistake: reportError,
   }));
+  // What goes wrong in one conversation is no reason to end all others.
+  const onRejection = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    reportError(event.reason);
+  };
+  addEventListener("unhandledrejection", onRejection);
+  undo.defer(() => removeEventListener("unhandledrejection", onRejection));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => {

@@ -49,6 +49,9 @@ export interface OpenConversation extends Conversation {
   readonly answer: (answer: ControlAnswer) => void;
 }
 
+/** Of so many messages, the latest ones, it is known that they were sent before. */
+const MOST_REMEMBERED = 1000;
+
 /** The exit code of a conversation that nobody wants any more before it has begun. */
 const ABANDONED = 141;
 
@@ -196,6 +199,7 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
       // A result that is not awaited is no unhandled rejection.
       sent.result.catch(() => {});
       if (uuid !== undefined) byUuid.set(uuid, sent);
+      if (byUuid.size > MOST_REMEMBERED) byUuid.delete(byUuid.keys().next().value ?? "");
       return sent;
     },
     interrupt: async () => {

@@ -13,7 +13,10 @@ export const PROFILE_SCHEMA = z.strictObject({
   /** The working directory, from the root; that of the server if absent. */
   cwd: z.optional(line.check(z.startsWith("/"))),
   /** Variables over those of the server. */
-  env: z._default(z.record(line, line), {}),
+  env: z._default(
+    z.record(line.check(z.regex(/^[^=\0]+$/u)), line.check(z.regex(/^[^\0]*$/u))),
+    {},
+  ),
   /** Whether permissions, questions and plans are asked about, instead of refused. */
   asks: z._default(z.boolean(), true),
   /** Whether its events have what is said to it too. */

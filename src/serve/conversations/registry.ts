@@ -85,7 +85,8 @@ export class Registry implements AsyncDisposable {
   ): Promise<HeldConversation> {
     const args = [...profile.args, ...(resume === undefined ? [] : [`--resume=${resume}`])];
     const { folder, hold, env } = this.#options;
-    const cwd = await this.#admit({ args, cwd: profile.cwd });
+    await checkArguments(args);
+    const cwd = this.#admit(profile.cwd);
     const id = crypto.randomUUID();
     const cassette = profile.record ? `${folder}/${id}.cassette` : undefined;
     let held: HeldConversation;
@@ -134,7 +135,8 @@ export class Registry implements AsyncDisposable {
     },
   ): Promise<TurnResult> {
     const { hold, env } = this.#options;
-    const cwd = await this.#admit({ args, cwd: named });
+    await checkArguments(args);
+    const cwd = this.#admit(named);
     const conversation = openConversation({
       ...{ hold, args, cwd, env },
       signal: gone,
@@ -182,14 +184,8 @@ export class Registry implements AsyncDisposable {
     await Promise.all([...runs, ...this.list().map((held) => this.remove(held))]);
   }
 
-  /** The working directory of something new, if there is room for it. */
-  async #admit(
-    { args, cwd = this.#options.cwd }: {
-      readonly args: readonly string[];
-      readonly cwd: string | undefined;
-    },
-  ): Promise<string> {
-    await libraryRequest(args, { caller: "converse()" });
+  /** The working directory of something that is begun before anybody else is heard, if there is room for it. */
+  #admit(cwd = this.#options.cwd): string {
     checkFolder(cwd);
     if (!this.#isDraining && this.busy < this.#options.most) return cwd;
     this.#counts = { ...this.#counts, refused: this.#counts.refused + 1 };
@@ -217,11 +213,22 @@ function plus(
   return { ...counts, turns: counts.turns + turns, costUsd: counts.costUsd + costUsd };
 }
 
+/** @throws {CliError} for what no run takes */
+async function checkArguments(args: readonly string[]): Promise<void> {
+  const broken = args.find((each) => each.includes("\0"));
+  if (broken !== undefined) {
+    throw new CliError(`Cannot start a run: ${JSON.stringify(broken)} holds a NUL character`, {
+      suggestion: "Leave it out: no program can be given one",
+    });
+  }
+  await libraryRequest(args, { caller: "converse()" });
+}
+
 /** @throws {CliError} when nobody can work there */
 function checkFolder(cwd: string): void {
-  let why = "it is no folder";
+  let why = cwd.startsWith("/") ? "it is no folder" : "it is no path from the root";
   try {
-    if (Deno.statSync(cwd).isDirectory) return;
+    if (cwd.startsWith("/") && Deno.statSync(cwd).isDirectory) return;
   } catch (error) {
     why = error instanceof Deno.errors.NotFound
       ? "it does not exist"

@@ -46,13 +46,31 @@ export async function readBody<Body>(
   const value = JSON.parse(await readJson(options));
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const { issues: [issue], message } = result.error;
+  const [issue] = result.error.issues;
   const place = issue?.path.map(String).join(".") ?? "";
   throw new ProblemError({
     status: 422,
-    detail: `Cannot read the body: ${place === "" ? "" : `${place}: `}${issue?.message ?? message}`,
+    detail: `Cannot read the body: ${place === "" ? "it" : place} ${faultOf(issue)}`,
     suggestion: "What it may hold is in the OpenAPI file: GET /openapi.json",
   });
+}
+
+/** What is wrong with a value, as the rest of a sentence. */
+function faultOf(issue: z.core.$ZodIssue | undefined): string {
+  switch (issue?.code) {
+    case "unrecognized_keys":
+      return `takes no ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
+    case "invalid_type":
+      return `is not of type ${issue.expected}`;
+    case "invalid_value":
+      return `is none of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "too_big":
+      return "is too large";
+    case "too_small":
+      return "is too small";
+    default:
+      return "is not as it should be";
+  }
 }
 
 /**

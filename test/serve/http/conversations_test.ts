@@ -98,6 +98,30 @@ Deno.test("POST /v1/run answers a line of --jsonl, and says what keeps it from r
     assertMatch(said.body.detail, detail);
     assert(said.body.suggestion !== undefined && said.body.exit_code === 2);
   }
+  const nul = await server.ask("POST", "/v1/run", { prompt: "x", args: ["--model", "a\0"] });
+  assertEquals([nul.status, nul.body.detail], [
+    422,
+    'Cannot start a run: "a\\u0000" holds a NUL character',
+  ]);
+  for (const env of [{ "A=B": "x" }, { "": "x" }, { "A\0": "x" }, { A: "\0" }, { A: 1 }]) {
+    const { status, body } = await server.ask("POST", "/v1/conversations", { profile: { env } });
+    assertEquals(status, 422);
+    assertMatch(body.detail, /^Cannot read the body: profile\.env/u);
+  }
+  for (
+    const [body, detail] of [
+      [[], "Cannot read the body: it is not of type object"],
+      [{ profil: {} }, 'Cannot read the body: it takes no "profil"'],
+      [{ profile: { args: "--x" } }, "Cannot read the body: profile.args is not of type array"],
+      [{ resume: "" }, "Cannot read the body: resume is too small"],
+      [{ profile: { cwd: "here" } }, "Cannot read the body: profile.cwd is not as it should be"],
+    ] as const
+  ) {
+    const said = await server.ask("POST", "/v1/conversations", body);
+    assertEquals([said.status, said.body.detail], [422, detail]);
+  }
+  const near = await server.ask("POST", "/v1/run?cwd=here", line);
+  assertEquals(near.body.detail, "Cannot work in here: it is no path from the root");
   const gone = await server.ask("POST", `/v1/run?cwd=${claude.home.path}/gone`, line);
   assertEquals([gone.status, gone.body.detail], [
     422,
