@@ -134,8 +134,8 @@ export class Demand {
   /** When something has to be looked at again, though nothing happens; infinity for never. */
   dueAt(now: number): number {
     return Math.min(
-      ...this.known.flatMap(({ askedAt, pausedUntil }) => [
-        askedAt + this.#supply.idleMs,
+      ...this.known.flatMap(({ profile: { digest }, askedAt, pausedUntil }) => [
+        this.#kept.has(digest) ? Infinity : askedAt + this.#supply.idleMs,
         pausedUntil > now ? pausedUntil : Infinity,
       ]),
     );

@@ -75,3 +75,11 @@ Deno.test("what is outdated again and again before anybody asks is started less 
   assertEquals(demand.next(waiting(), 4001), { start: A });
   assertEquals(demand.failed("a", 4001), true);
 });
+
+Deno.test("what is kept waits whether or not anybody asks for it, and nothing has to be looked at for that", () => {
+  const demand = new Demand(SUPPLY);
+  demand.keep(A, 0);
+  demand.ask(A, 1);
+  assertEquals([demand.dueAt(10 ** 9), demand.forget(10 ** 9)], [Infinity, []]);
+  assertEquals(demand.next(waiting(), 10 ** 9), { start: A });
+});
