@@ -1,10 +1,5 @@
-import { ProgramCaller } from "../../src/driver/sources/caller/program_caller.ts";
-import { StopSignals } from "../../src/driver/stop_signals.ts";
-import { libraryRequest } from "../../src/library/library_request.ts";
-import { Teardown } from "../../src/run/teardown.ts";
+import { holdInPool } from "./hold_in_pool.ts";
 import { Pool } from "../../src/serve/pool/pool.ts";
-import { messageLine } from "../../src/wire/caller_line.ts";
-import { PROMPT } from "./prompt.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
 
@@ -22,28 +17,12 @@ const TICKS_PER_S = 100;
 
 /** Measures what Claude Codes cost that wait in a pool: CPU time, theirs and this program's, and memory. */
 export async function measureIdle(
-  { claude, homes: { claudePrint } }: World,
+  world: World,
   { onRound }: { readonly onRound: (text: string) => void },
 ): Promise<readonly Row[]> {
   const tell = (text: string) => onRound(text);
   await using pool = new Pool({ warm: WAITING, max: WAITING, idleMs: 3_600_000, tell });
-  const request = await libraryRequest(["--claude-binary", claude], { caller: "converse()" });
-  const caller = new ProgramCaller();
-  caller.say(messageLine(PROMPT, { ticket: "1" }));
-  caller.close();
-  {
-    using teardown = new Teardown({ warn: tell });
-    await pool.hold(request, {
-      env: claudePrint.env,
-      cwd: claudePrint.project,
-      teardown,
-      caller,
-      signals: new StopSignals({ listen: false }),
-      onReport: () => {},
-      warn: tell,
-      trace: () => {},
-    });
-  }
+  await holdInPool(pool, world);
   onRound(`${WAITING} start and wait`);
   const countReady = () => pool.entries.reduce((sum, { ready }) => sum + ready, 0);
   while (countReady() < WAITING) await sleep(200);
