@@ -171,9 +171,19 @@ export const COMMAND_SHAPES: Readonly<Record<CommandName, CommandShape>> = {
       flag("--conversations <number>", "How many at once (default 64)"),
       flag("--port <number>", "HTTP on loopback too, with a token (0: any)"),
       flag("--bind <address>", "With --port: another address"),
+      flag("--agentapi", "One conversation for clients of agentapi, too"),
       flag("--install", "Write systemd units that start it so"),
       flag("--uninstall", "Remove those units"),
     ],
+    operands: {
+      "": {
+        name: "nothing",
+        placeholder: "",
+        least: 0,
+        most: 0,
+        rest: "flags of claude -p",
+      },
+    },
   },
   ps: {
     summary: "List the conversations that the server holds",
@@ -222,7 +232,7 @@ function usageOf(operands: Operands | undefined): readonly string[] {
     ? `[${placeholder}]`
     : Array(least).fill(`<${placeholder}>`).join(" ");
   return [
-    most > Math.max(least, 1) ? `${written}...` : written,
+    ...(most === 0 ? [] : [most > Math.max(least, 1) ? `${written}...` : written]),
     ...(rest === undefined ? [] : [`[-- ${rest}]`]),
   ];
 }

@@ -100,7 +100,14 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
           suggestion: "Leave one of them out",
         });
       }
-      const options = serveOptions(last);
+      const { rest } = given;
+      if (rest !== undefined && !switches.has("--agentapi")) {
+        throw new CliError(`${READING}: what stands behind "--" goes with --agentapi`, {
+          suggestion: "Give conversations over HTTP their flags in their profile",
+        });
+      }
+      const agent = switches.has("--agentapi") ? { agentArgs: rest ?? [] } : {};
+      const options = { ...serveOptions(last), ...agent };
       if (unit === undefined) return { kind: "serve", options };
       const flags = argv.filter((argument) => argument !== unit);
       if (unit === "--uninstall" && flags.length > 0) {

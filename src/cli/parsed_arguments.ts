@@ -147,6 +147,8 @@ export type ServeOptions = {
   readonly conversations: number;
   /** Where HTTP is spoken beside the socket; port 0 is a free one. */
   readonly tcp?: { readonly hostname: string; readonly port: number };
+  /** Flags of the conversation that clients of agentapi talk to, if there is one. */
+  readonly agentArgs?: readonly string[];
 };
 
 /** What becomes of the units of systemd by which the server is started. */

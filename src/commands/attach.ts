@@ -34,7 +34,7 @@ const LEAVES_TYPING = [CTRL_RIGHT_BRACKET];
 export async function attach(
   { id: beginning, takesOver }: { readonly id: string; readonly takesOver: boolean },
 ): Promise<number> {
-  using server = new ServerClient(callerEnvironment());
+  const server = new ServerClient(callerEnvironment());
   const { id } = await toldConversation(server, beginning);
   const path = `/v1/conversations/${encodeURIComponent(id)}`;
   const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();

@@ -16,7 +16,7 @@ const NOBODY_READS = 141;
 export async function logs(
   { id: beginning, follows }: { readonly id: string; readonly follows: boolean },
 ): Promise<number> {
-  using server = new ServerClient(callerEnvironment());
+  const server = new ServerClient(callerEnvironment());
   const { id, last_event_id: last } = await toldConversation(server, beginning);
   if (last === 0 && !follows) return 0;
   const gone = new AbortController();

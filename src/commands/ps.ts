@@ -17,7 +17,7 @@ const HEADINGS = ["ID", "STATE", "FOR", "TURNS", "COST", "FOLDER"];
  * @throws {CliError} when there is no server, or it cannot be asked
  */
 export async function ps({ json }: { readonly json: boolean }): Promise<number> {
-  using server = new ServerClient(callerEnvironment());
+  const server = new ServerClient(callerEnvironment());
   const conversations = await toldConversations(server);
   if (json) print(Deno.stdout, `${reportJson({ conversations })}\n`);
   else if (conversations.length === 0) print(Deno.stdout, "There are no conversations\n");

@@ -11,6 +11,10 @@ import { absolutePath } from "../sandbox/paths.ts";
 import { requireProc } from "../sandbox/processes/require_system.ts";
 import { readProfiles, unusable } from "../serve/conversations/read_profiles.ts";
 import { Registry } from "../serve/conversations/registry.ts";
+import { AgentConversation } from "../serve/agentapi/agent_conversation.ts";
+import { agentRoutes } from "../serve/agentapi/agent_routes.ts";
+import { type Profile, PROFILE_SCHEMA } from "../serve/conversations/profile.ts";
+import { PAGE_ROUTE } from "../serve/http/page.ts";
 import { BODY_LIMITS } from "../serve/http/body.ts";
 import { guard } from "../serve/http/guard.ts";
 import { ROUTES } from "../serve/http/routes.ts";
@@ -63,8 +67,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   const registry = undo.use(
     new Registry({ hold, env, cwd, folder, most: options.conversations }),
   );
+  const agent = options.agentArgs === undefined
+    ? undefined
+    : undo.use(await AgentConversation.open(registry, agentProfile(options.agentArgs)));
   const shared = {
-    routes: ROUTES,
+    routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
     context: { version: deno.version, registry, pool, limits: BODY_LIMITS, startedAt: Date.now() },
     onMistake: reportError,
   };
@@ -73,7 +80,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   const told = [places.httpSocket];
   if (options.tcp !== undefined) {
     const server = undo.adopt(
-      listen(options.tcp, { ...shared, token: writeToken(places.token) }),
+      listen(options.tcp, {
+        ...shared,
+        routes: [PAGE_ROUTE, ...shared.routes],
+        token: writeToken(places.token),
+      }),
       cut,
     );
     servers.push(server);
@@ -111,6 +122,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   };
   await Promise.race([drain(), second.promise]);
   return 0;
+}
+
+/** Who knows agentapi alone cannot be asked for a permission. */
+function agentProfile(args: readonly string[]): Profile {
+  return { ...PROFILE_SCHEMA.parse({}), args: [...args], asks: false };
 }
 
 function cut(server: HttpServer): void {

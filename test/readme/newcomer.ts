@@ -2,6 +2,7 @@ import { installMockClaude } from "../../fixtures/mock/install_mock_claude.ts";
 import { makeThrowawayHome, type ThrowawayHome } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
+import { findTool } from "../find_tool.ts";
 import { shellQuote } from "../../src/shell_quote.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -79,7 +80,8 @@ async function makeRelease(folder: string, executable: string): Promise<void> {
 
 /** A curl that knows one release, which is a folder. */
 function curl(release: string): string {
-  return `url= out=/dev/stdout
+  return `case $* in *--unix-socket*) exec ${findTool("curl") ?? "false"} "$@" ;; esac
+url= out=/dev/stdout
 while [ $# -gt 0 ]; do
   case $1 in
     -o | --output) out=$2; shift ;;

@@ -112,6 +112,9 @@ is in the file "token" beside the socket, as "Authorization: Bearer ...". The
 second line then says where. --bind takes another address, where whoever listens
 to the network reads the token too: put TLS in front of it.
 
+With --agentapi there is one conversation at once, to which clients of agentapi
+talk at /message, /messages, /status and /events; behind "--" stand its flags.
+
 --install writes a socket and a service of systemd below ~/.config/systemd/user
 and says how to start them; flags beside it are those of the server, as in
 "claude-print serve --warm 2 --install". What somebody else has written or

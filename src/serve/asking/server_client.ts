@@ -1,3 +1,5 @@
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { Readable } from "node:stream";
 import { CliError } from "../../cli_error.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import type { Environment } from "../../sandbox/environment.ts";
@@ -11,40 +13,65 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Asks the server of this user by HTTP, on its socket. */
-export class ServerClient implements Disposable {
-  readonly #client: Deno.HttpClient;
+/**
+ * Asks the server of this user by HTTP, on its socket.
+ *
+ * By `node:http`, because Deno's own client goes past a socket where NO_PROXY names the host that is asked.
+ */
+export class ServerClient {
+  readonly #socketPath: string;
 
   /** @throws {CliError} when no server is there, or somebody else may be */
   constructor(env: Environment) {
     const { folder, httpSocket } = serverPlaces(env);
     requireOwn({ folder, httpSocket });
-    this.#client = Deno.createHttpClient({ proxy: { transport: "unix", path: httpSocket } });
+    this.#socketPath = httpSocket;
   }
 
   /** @throws {CliError} when it refuses, with what it says, and when it cannot be asked */
-  async ask(path: string, options: AskOptions = {}): Promise<Response> {
+  async ask(path: string, { body, signal }: AskOptions = {}): Promise<Response> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const sent = request({
+      socketPath: this.#socketPath,
+      path,
+      ...(signal === undefined ? {} : { signal }),
+      ...(body === undefined
+        ? {}
+        : { method: "POST", headers: { "content-type": "application/octet-stream" } }),
+    }, resolve);
+    sent.on("error", reject);
+    if (body === undefined) sent.end();
+    else send(body, sent).catch(reject);
     let answer: Response;
-    const posting = options.body === undefined
-      ? {}
-      : { method: "POST", headers: { "content-type": "application/octet-stream" } };
     try {
-      answer = await fetch(`http://localhost${path}`, {
-        ...options,
-        ...posting,
-        client: this.#client,
-      });
+      answer = asResponse(await promise);
     } catch (error) {
-      if (options.signal?.aborted) throw error;
+      if (signal?.aborted) throw error;
       throw goneError(error);
     }
     if (!answer.ok) throw await refusal(answer);
     return answer;
   }
+}
 
-  [Symbol.dispose](): void {
-    this.#client.close();
-  }
+async function send(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  to: ClientRequest,
+): Promise<void> {
+  to.flushHeaders();
+  for await (const bytes of body) to.write(bytes);
+  to.end();
+}
+
+function asResponse(answer: IncomingMessage): Response {
+  const { statusCode: status = 500, headers } = answer;
+  // An answer without a body may not be given an empty one.
+  if (status === 204) return new Response(null, { status });
+  const body = Readable.toWeb(answer) as ReadableStream<Uint8Array<ArrayBuffer>>;
+  return new Response(body, {
+    status,
+    headers: { "content-type": headers["content-type"] ?? "" },
+  });
 }
 
 function requireOwn({ folder, httpSocket }: Pick<ServerPlaces, "folder" | "httpSocket">): void {

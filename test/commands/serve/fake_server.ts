@@ -27,6 +27,9 @@ export async function fakeServer(
     DENO_DIR: await denoDir(),
     XDG_RUNTIME_DIR: runtime,
     TERM: "xterm-256color",
+    // A socket is asked whatever these say.
+    HTTP_PROXY: "http://127.0.0.1:1",
+    NO_PROXY: "localhost,*",
   };
   return {
     env,
