@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Pool } from "../../../src/serve/pool/pool.ts";
 import { leftovers } from "../../leftovers.ts";
-import { StandIn } from "../../standin/stand_in.ts";
+import { StandIn, until } from "../../standin/stand_in.ts";
 import { eventsOf, serveHere } from "./serve_here.ts";
 
 Deno.test("a conversation over HTTP: messages, events, answers, what it is at, and its end", async () => {
@@ -172,4 +173,40 @@ Deno.test("a conversation is recorded, and goes on in another one", async () => 
     assertEquals([data.result, data.session_id], ["You said two, 1", result.session_id]);
     break;
   }
+});
+
+Deno.test("a conversation that is held by a pool waits for its first message without a Claude Code of its own", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}, {turn}" }]] });
+  {
+    await using pool = new Pool({ warm: 1, max: 2, idleMs: 60_000, tell: () => {} });
+    await using server = await serveHere(claude, {
+      hold: (request, options) => pool.hold(request, options),
+    });
+    const cwd = `${claude.home.path}/elsewhere`;
+    await Deno.mkdir(cwd);
+    const [one, other] = [await server.open(), await server.open({ cwd })];
+    await until(async () => (await server.ask("GET", one)).body.state === "idle", "it is idle");
+    assertEquals((await server.ask("GET", `${one}/screen`)).status, 409);
+    assertEquals(await claude.journal("start"), []);
+    for (const turn of [1, 2]) {
+      await server.ask("POST", `${one}/messages`, { content: "hi" });
+      const text = `You said hi, ${turn}`;
+      for await (const { data } of eventsOf(await server.request("GET", `${one}/events`))) {
+        if (data.type === "result" && data.result === text) break;
+      }
+    }
+    assertMatch((await server.ask("GET", `${one}/screen`)).body, /You said hi, 2/u);
+    // Where it was to work is gone since.
+    await Deno.remove(cwd);
+    assertEquals((await server.ask("POST", `${other}/messages`, { content: "hi" })).status, 202);
+    for await (const { event } of eventsOf(await server.request("GET", `${other}/events`))) {
+      assertEquals(event, "end");
+    }
+    const { body } = await server.ask("GET", other);
+    assertEquals([body.state, body.problem.detail], [
+      "failed",
+      `Cannot work in ${cwd}: it no longer exists`,
+    ]);
+  }
+  assertEquals(await leftovers(claude.home), []);
 });
