@@ -23,10 +23,14 @@ export function play(state: PlayState, input: PlayInput): Played {
       return hear(state, input.line);
     case "closed":
       return goOn({ ...state, closed: true }, []);
+    case "stopped":
+      return goOn({ ...state, stopped: true }, []);
     case "impatient": {
       const step = awaited(state);
       const what = step === undefined
         ? "The tape has ended, and the caller goes on"
+        : step.kind === "stop"
+        ? "The caller has not ended the program by a signal, as it did when it was recorded"
         : `The caller has not written ${nameOf(step, state)}, as it did when it was recorded`;
       return end(state, [{ type: "divergence", what }]);
     }
@@ -104,7 +108,9 @@ function goOn(from: PlayState, before: readonly PlayEffect[]): Played {
       const early = replyEarly(state);
       for (const effect of early.effects) effects.push(effect);
       state = early.state;
-      return state.closed ? leftAlone(state, step as WaitStep, effects) : { state, effects };
+      // A signal can still come.
+      const isLeft = state.closed && step.kind !== "stop";
+      return isLeft ? leftAlone(state, step as WaitStep, effects) : { state, effects };
     }
     for (const effect of taken.effects) effects.push(effect);
     state = { ...taken.state, next: state.next + 1 };

@@ -38,6 +38,8 @@ export interface PlayState {
   readonly asked: GrownMap<string, true>;
   /** Whether the caller's input has ended. */
   readonly closed: boolean;
+  /** Whether it has ended the program by a signal. */
+  readonly stopped: boolean;
   /** The exit code that the last result means. */
   readonly resultCode: number;
   readonly ended: boolean;
@@ -48,6 +50,8 @@ export type PlayInput =
   | { readonly type: "start" }
   | { readonly type: "line"; readonly line: string }
   | { readonly type: "closed" }
+  /** The caller ends the program by a signal. */
+  | { readonly type: "stopped" }
   /** The caller has had its time. */
   | { readonly type: "impatient" };
 
@@ -97,6 +101,7 @@ export function startPlay(
     cancelled: grownMap(),
     asked: grownMap(),
     closed: false,
+    stopped: false,
     resultCode: 0,
     ended: false,
   };

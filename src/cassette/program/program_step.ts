@@ -49,7 +49,9 @@ export type WaitStep =
     readonly id: string;
     readonly subtype: string;
     readonly response: JsonObject;
-  };
+  }
+  /** The signal by which the caller ended the program. */
+  | { readonly kind: "stop"; readonly at: number };
 
 /** How a recorded program ended. */
 export interface ProgramExit {

@@ -176,7 +176,12 @@ function played(
   const isAsked = mode === "verify" && !plain;
   if (mode === "stub") requireDecisions(steps, path);
   const questions = new Set(steps.flatMap((step) => step.kind === "ask" ? [step.id] : []));
-  return steps.filter((step) => {
+  const stopped = plain
+    ? steps
+    : steps.flatMap((step) =>
+      isStopped(step) ? [{ kind: "stop", at: step.at } as const, step] : [step]
+    );
+  return stopped.filter((step) => {
     switch (step.kind) {
       case "ask":
       case "answer":
@@ -185,6 +190,7 @@ function played(
       case "reply":
         return !plain;
       case "message":
+      case "stop":
         return true;
       case "frame": {
         const { type, request_id: id } = step.frame;
@@ -228,6 +234,11 @@ function exitOn(tape: readonly TapeEntry[]): ProgramExit | undefined {
 
 function isResult(step: ProgramStep): boolean {
   return step.kind === "frame" && step.frame.type === "result";
+}
+
+/** Whether it says that the program was ended by a signal of whoever called it. */
+function isStopped(step: ProgramStep): boolean {
+  return step.kind === "frame" && isResult(step) && step.frame["subtype"] === "interrupted";
 }
 
 function isInit({ type, subtype }: JsonObject): boolean {

@@ -15,6 +15,8 @@ export function take(state: PlayState, step: WaitStep): Played | undefined {
       return takeRequest(state, step);
     case "answer":
       return takeAnswer(state, step);
+    case "stop":
+      return state.stopped ? { state, effects: [] } : undefined;
   }
 }
 
@@ -124,6 +126,8 @@ export function nameOf(step: WaitStep, { messagesTaken, requestsTaken }: PlaySta
       return `message ${messagesTaken + 1}`;
     case "request":
       return `request ${requestsTaken + 1} (${step.subtype})`;
+    case "stop":
+      return "the signal that ends the program";
     case "answer":
       return `the answer to ${nameOfQuestion(step)}`;
   }

@@ -96,8 +96,15 @@ export async function playToCaller(
     input = await orStopped(
       patience === undefined ? line : Promise.race([line, patience.over]),
     );
-    if (input?.type === "line" || input?.type === "closed") line = undefined;
+    if (input?.type === "line") line = undefined;
+    // Behind its end nothing is written any more.
+    if (input?.type === "closed") line = new Promise(() => {});
   }
+  if (awaited(state)?.kind !== "stop") return ending();
+  // What was recorded ended like this: the rest of it is said.
+  const { effects } = play(state, { type: "stopped" });
+  for (const effect of effects) if (effect.type === "say") caller.say(effect.frame);
+  await caller.flush();
   return ending();
 }
 

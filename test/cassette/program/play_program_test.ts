@@ -425,3 +425,19 @@ Deno.test("what the caller writes that is nothing is named, and what means nothi
     "The caller answered a question q9 that it was not asked",
   ]);
 });
+
+Deno.test("a program that a signal ended waits for one, also behind the end of its input", () => {
+  const interrupted = { ...RESULT, subtype: "interrupted", is_error: true };
+  const tape = [wrote(user("hello")), read(INIT), read(interrupted), read(says("bye"))];
+  const waiting = playedTape(tape, [user("hello")]);
+  assertEquals([waiting.said, waiting.divergences, waiting.end], [[INIT], [], undefined]);
+  const stopped = playedTape(tape, [user("hello")], { stops: true });
+  assertEquals(stopped.said, [INIT, interrupted, says("bye")]);
+  assertEquals([stopped.divergences, stopped.end], [[], { type: "end", code: 1 }]);
+  const never = playedTape(tape, [user("hello")], { last: "impatient" });
+  assertEquals(never.divergences, [
+    "The caller has not ended the program by a signal, as it did when it was recorded",
+  ]);
+  // Who gives a prompt and reads is told how that went.
+  assertEquals(playedTape(tape, [user("hello")], { plain: true }).said.length, 3);
+});

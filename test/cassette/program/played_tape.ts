@@ -72,8 +72,10 @@ export interface PlayedTape {
 export function playedTape(
   tape: readonly TapeEntry[],
   written: readonly unknown[],
-  { last = "closed", sessionId, ...options }: Partial<ProgramOptions> & {
+  { last = "closed", stops = false, sessionId, ...options }: Partial<ProgramOptions> & {
     readonly last?: "closed" | "impatient" | "nothing";
+    /** Whether it ends the program by a signal, after all that. */
+    readonly stops?: boolean;
     readonly sessionId?: string;
   } = {},
 ): PlayedTape {
@@ -85,6 +87,7 @@ export function playedTape(
       line: typeof value === "string" ? value : JSON.stringify(value),
     })),
     ...(last === "nothing" ? [] : [{ type: last }]),
+    ...(stops ? [{ type: "stopped" } as const] : []),
   ];
   let state = startPlay(program, sessionId === undefined ? {} : { sessionId });
   const effects: PlayEffect[] = [];

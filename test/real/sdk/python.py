@@ -238,6 +238,33 @@ async def errors(stage):
     )
 
 
+async def an_abort(stage):
+    async with ClaudeSDKClient(stage.options()) as client:
+        await client.query("One. [[hang]]")
+        async for message in client.receive_messages():
+            stage.see(type(message).__name__)
+            # Whoever leaves ends the program.
+            break
+
+
+async def two_queries_at_once(stage):
+    seen = [[], []]
+
+    async def one(index):
+        # By this what records and replays it tells one from the other.
+        env = {"QUERY": f"two queries at once/{index + 1}"}
+        async for message in query(
+            prompt=f"{index}. [[think about it]] {bash(f'echo {index}')} [[say answer {index}]]",
+            options=stage.options(env=env, allowed_tools=["Bash"]),
+        ):
+            seen[index].append(message)
+
+    await asyncio.gather(one(0), one(1))
+    for each in seen:
+        stage.see(each)
+    stage.see({"is_same": seen[0][-1].session_id == seen[1][-1].session_id})
+
+
 SCENARIOS = {
     "permissions and tools of its own": permissions_and_tools_of_its_own,
     "hooks": hooks,
@@ -246,6 +273,8 @@ SCENARIOS = {
     "partial messages": partial_messages,
     "sessions": sessions,
     "errors": errors,
+    "an abort": an_abort,
+    "two queries at once": two_queries_at_once,
 }
 
 

@@ -1,10 +1,7 @@
 /** The SDKs whose users' conversations are replayed from tapes. */
 export type ReplayedSdk = "python" | "typescript";
 
-/**
- * The scenarios that are replayed, of all that the users of the SDKs play: not those which kill a run, or start two at
- * once, of which none is the first.
- */
+/** The scenarios that are replayed: all that the users of the SDKs play. */
 export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>> = {
   python: [
     "permissions and tools of its own",
@@ -14,6 +11,8 @@ export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>
     "partial messages",
     "sessions",
     "errors",
+    "an abort",
+    "two queries at once",
   ],
   typescript: [
     "permissions",
@@ -22,7 +21,9 @@ export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>
     "structured output",
     "partial messages",
     "sessions",
+    "an abort",
     "errors",
+    "two plain queries at once",
   ],
 };
 

@@ -70,8 +70,17 @@ function tapesOf(folder: string): readonly string[] {
 /** A program that plays another tape each time it is started. */
 function nthTape(tapes: readonly string[], folder: string): string {
   const cases = tapes.map((tape, index) => `${index + 1}) tape=${shellQuote(tape)} ;;`);
+  // Of those that are started at once each says which it is.
+  const named = tapes.map((tape, index) => {
+    const [, scenario = "", number] = /([^/]+)\/(\d+)\.jsonl$/u.exec(tape) ?? [];
+    return `${scenario.replaceAll("-", " ")}/${number}`
+      .replaceAll(" ", "\\ ") + `) run=${index + 1} ;;`;
+  });
   return `#!/bin/sh
 run=1
+case \${QUERY:-} in
+${named.join("\n")}
+esac
 until mkdir ${folder}/$run 2>/dev/null; do run=$((run + 1)); done
 case $run in
 ${cases.join("\n")}

@@ -365,6 +365,8 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       seeAll(
         { ...stage, see: (what) => void seen[index]?.push(what) },
         `${index}. [[think about it]] ${bash(`echo ${index}`)} [[say answer ${index}]]`,
+        // By this what records and replays it tells one from the other.
+        { env: { ...Deno.env.toObject(), QUERY: `two plain queries at once/${index + 1}` } },
       );
     const [first, second] = await Promise.all([one(0), one(1)]);
     stage.see(seen);
