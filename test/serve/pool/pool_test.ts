@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Pool, type PoolOptions } from "../../../src/serve/pool/pool.ts";
+import { libraryRequest } from "../../../src/library/library_request.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
 import { type PoolRunOptions, runInPool } from "./run_in_pool.ts";
@@ -132,4 +133,27 @@ Deno.test("a Claude Code that has read what is another by now is replaced before
   const { traces } = await runInPool(pool, claude);
   assertStringIncludes(traces.join("\n"), ": a child has waited");
   assertEquals(told, []);
+});
+
+Deno.test("one that asks something nobody knows is told of once, and another one does not follow at once", async () => {
+  const dialog = {
+    lines: ["Do you want to go on?"],
+    choices: [{ label: "By all means" }, { label: "Never" }],
+    selected: 0,
+    numbered: true,
+    escape: null,
+  };
+  await using claude = await StandIn.set({ ...ECHO, dialogs: [dialog] });
+  {
+    const { pool, told } = poolOf();
+    await using _ = pool;
+    const request = await libraryRequest(["--claude-binary", claude.binary], {
+      caller: "converse()",
+    });
+    await pool.keep(request, { env: claude.home.env, cwd: claude.home.project });
+    await until(() => Promise.resolve(told.length > 0), "it is told of");
+    assertStringIncludes(told.join(), `waited in ${claude.home.project} is no good (profile `);
+    assertEquals([told.length, (await pids(claude)).length], [1, 1]);
+  }
+  assertEquals(await leftovers(claude.home), []);
 });
