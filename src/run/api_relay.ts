@@ -54,7 +54,10 @@ export function startApiRelay(
   order: RunOrder,
   { settings, sessionId }: Pick<RunFacts, "settings"> & { readonly sessionId: string },
 ): ApiRelay {
-  const { cwd, env, exactStream, apiCassette, deterministic } = order;
+  const { cwd, env, exactStream, deterministic } = order;
+  const apiCassette = order.apiCassette === undefined
+    ? undefined
+    : { ...order.apiCassette, folder: absolutePath(order.apiCassette.folder, cwd) };
   const flag = flagOf(order);
   const troubles: string[] = [];
   const tell = (line: string) => {

@@ -32,7 +32,11 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
   return await runThere(request, { argv, outlets, signals, places });
 }
 
+/** Variables that name folders, which a program takes to be below its own one if they do not begin at the root. */
+const FOLDERS = ["HOME", "TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"];
+
 /** Whether a run is to be carried out here, or can be nowhere else: whoever mirrors a screen owns the terminal. */
 function goesCold({ cold, show }: RunRequest): boolean {
-  return cold || show || Deno.env.get("CLAUDE_PRINT_SERVE") === "off";
+  const isElsewhere = FOLDERS.some((name) => /^[^/]/u.test(Deno.env.get(name) ?? ""));
+  return cold || show || isElsewhere || Deno.env.get("CLAUDE_PRINT_SERVE") === "off";
 }

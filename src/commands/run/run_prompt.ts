@@ -11,6 +11,7 @@ import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import { earlyWarnings, prepareRun } from "../../run/prepare_run.ts";
 import { Teardown } from "../../run/teardown.ts";
+import { absolutePath } from "../../sandbox/paths.ts";
 import { createOutputWriter, type OutputWriter } from "../../wire/output_writer.ts";
 
 /** What a run needs beside its request. */
@@ -90,7 +91,8 @@ async function carryOut(
   const cwd = invocation.cwd();
   const recorder = request.record === undefined
     ? undefined
-    : (await import("../../library/record_run.ts")).recordRun(request.record, { env, request });
+    : (await import("../../library/record_run.ts"))
+      .recordRun(absolutePath(request.record, cwd), { env, request });
   if (recorder !== undefined) teardown.keep(recorder.save);
   using watcher = await watcherOf(request, { ...invocation, env, cwd });
   const prompt = await options.readPrompt({

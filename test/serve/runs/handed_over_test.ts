@@ -23,6 +23,10 @@ Deno.test("a run is carried out by a server where one listens, and without it wh
   assertEquals(await print([]), true);
   assertEquals(await print(["--cold"]), false);
   assertEquals(await print([], { CLAUDE_PRINT_SERVE: "off" }), false);
+  // What a path begins at is the folder of who has written it.
+  assertEquals(await print([], { CLAUDE_CONFIG_DIR: "../.claude" }), false);
+  assertEquals(await print(["--record", "own"]), true);
+  assertEquals(Deno.statSync(`${claude.home.project}/own/meta.json`).isFile, true);
   const talk = await claude.print([...MESSAGES, "--trace"], {
     stdin: message("one"),
     env,

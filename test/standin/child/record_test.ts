@@ -287,7 +287,7 @@ Deno.test("a folder that cannot be recorded in is refused before anything starts
   const run = await claude.print(["--record", ".", "hello"]);
   assertEquals([run.code, run.stderr], [
     2,
-    "claude-print: Cannot record in .: there is something in it\n" +
+    `claude-print: Cannot record in ${project}/.: there is something in it\n` +
     "  Give --record a folder that does not exist yet, or an empty one\n",
   ]);
   assertEquals(await claude.journal("start"), []);
