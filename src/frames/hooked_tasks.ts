@@ -61,6 +61,15 @@ export function tellHookedTasks({ hooked, ...state }: FramesState): Told {
   );
 }
 
+/** A subagent's transcript has been read, or a turn is over: which call has begun a subagent is left to that. */
+export function forgetBegun(state: FramesState, agentId?: string): FramesState {
+  if (state.hooked.length === 0) return state;
+  const hooked = state.hooked.filter((task) =>
+    task.kind !== "begun" || (agentId !== undefined && task.agentId !== agentId)
+  );
+  return { ...state, hooked };
+}
+
 /** The result of a call has been read: what a hook has said of it is told by that. */
 export function forgetHooked(state: FramesState, toolUseIds: readonly unknown[]): FramesState {
   if (state.hooked.length === 0) return state;

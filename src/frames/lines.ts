@@ -29,6 +29,7 @@ import {
 } from "./telling/frames_state.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./forked_skills.ts";
+import { forgetBegun } from "./hooked_tasks.ts";
 import { tellTypedSkill } from "./typed_skill.ts";
 import {
   forgetCalls,
@@ -329,7 +330,7 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     next = and(next, (state) => told(forgetCalls(forgetShells(state, entry), entry)));
   }
   if (entry.type === "system" && entry.subtype === "turn_duration") {
-    next = and(next, (state) => endTurn(forgetSkills(state), entry));
+    next = and(next, (state) => endTurn(forgetBegun(forgetSkills(state)), entry));
   }
   return notification === undefined
     ? next

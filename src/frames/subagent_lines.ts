@@ -12,7 +12,7 @@ import {
   typedSkills,
 } from "./forked_skills.ts";
 import { tellHookEnd } from "./hook_ends.ts";
-import { forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
+import { forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
 import { endWritten } from "./live/live_answers.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import {
@@ -36,8 +36,8 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** Tells a line of a subagent's transcript, once its call is known. */
 export function tellSubagentLine(before: FramesState, line: SubagentLine): Told {
-  const state = noteFork(before, line);
   const { subagent: { agentId, type, description }, entry } = line;
+  const state = forgetBegun(noteFork(before, line), agentId);
   const fork = state.forks.get(agentId);
   const toolUseId = fork?.call.id ?? line.subagent.toolUseId;
   if (toolUseId === undefined) {

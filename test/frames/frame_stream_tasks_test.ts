@@ -190,6 +190,29 @@ for (
     assertEquals(frames.at(-2)?.["summary"], summary);
   });
 
+  Deno.test(`frames: what a hook says of a subagent counts for no later call (${version})`, () => {
+    const { frames, push, pushSubagent, tell } = begin(version);
+    const starts = (id: string) =>
+      tell({
+        type: "hook",
+        event: "SubagentStart",
+        payload: { agent_id: id, agent_type: "Explore" },
+        callback: 0,
+      });
+    // One that was begun without a call, and one that nothing more is heard of.
+    starts("a1");
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    push(call("Agent", WAITING_INPUT, "t1"));
+    assertEquals(kinds(frames), ["assistant"]);
+    push(result({}, { id: "t1" }));
+    starts("a2");
+    starts("a3");
+    push({ type: "system", subtype: "turn_duration" });
+    frames.length = 0;
+    push(call("Agent", WAITING_INPUT, "t3"));
+    assertEquals(kinds(frames), ["assistant"]);
+  });
+
   Deno.test(`frames: which of two calls a hook is about is left to the transcript (${version})`, () => {
     const { frames, pushAll, pushSubagent, tell } = begin(version);
     const starts = (id: string, type = "Explore") =>

@@ -134,10 +134,13 @@ function hasSpoken({ spoken }: SessionState, agentId: unknown): boolean {
 /** Calls that start a subagent, or wake one. */
 const STARTING = ["Agent", "Task", "Skill", "SendMessage"];
 
-/** Whether a call that starts a subagent has been told; a skill that was typed starts one without. */
+/**
+ * Whether a call that starts a subagent has been told, which may have returned before that begins in the background; a
+ * skill that was typed starts one without.
+ */
 function isStartable(state: SessionState): boolean {
   return currentPrompt(state)?.command !== undefined ||
-    state.calls.some(({ name, returned }) => STARTING.includes(name) && !returned);
+    state.calls.some(({ name }) => STARTING.includes(name));
 }
 
 /** Whether a call that needs a permission has been told; whoever decides on it is asked before its hooks are. */
