@@ -3,6 +3,7 @@ import type { RunRequest } from "../cli/run_request.ts";
 import type { RunRecorder } from "./record_run.ts";
 import { type ConversationNeeds, converse } from "../run/converse.ts";
 import { earlyWarnings, type PreparedRun } from "../run/prepare_run.ts";
+import type { RunOrder } from "../run/plan/run_order.ts";
 import type { Teardown } from "../run/teardown.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import { absolutePath } from "../sandbox/paths.ts";
@@ -24,7 +25,12 @@ export interface HoldOptions
   /** Called when nothing is left of a child. */
   readonly onChildEnded?: () => void;
   /** What it goes on with, where that is a recorded conversation: the transcript of the session that is resumed. */
-  readonly fork?: { readonly history: string; readonly from: ForkOrigin };
+  readonly fork?: {
+    readonly history: string;
+    /** Files beside it, as of subagents. */
+    readonly besides?: NonNullable<RunOrder["besideHistory"]>;
+    readonly from: ForkOrigin;
+  };
 }
 
 /**
@@ -74,7 +80,10 @@ export async function holdConversation(
     frames: true,
     limitsTold: true,
     retries: true,
-    ...(fork === undefined || fork.history === "" ? {} : { history: fork.history }),
+    ...(fork === undefined || fork.history === "" ? {} : {
+      history: fork.history,
+      besideHistory: fork.besides ?? [],
+    }),
   }, {
     ...watching,
     onInput: (input) => {

@@ -121,10 +121,15 @@ async function foundSessions(
   order: RunOrder,
   { binary, userConfig, version }: RunFacts,
 ): Promise<FoundSessions> {
-  const { resume, history } = order;
+  const { resume, history, besideHistory = [] } = order;
   if (resume !== undefined && history !== undefined) {
     const slug = projectSlug(realPath(order.cwd));
-    return { named: [resume], transcript: { path: `${slug}/${resume}.jsonl`, text: history } };
+    const besides = besideHistory.map(({ path, text }) => ({
+      path: `${slug}/${resume}/${path}`,
+      text,
+    }));
+    const path = `${slug}/${resume}.jsonl`;
+    return { named: [resume], transcript: { path, text: history, besides } };
   }
   if (resume !== undefined || order.resumption === undefined) return {};
   const { findSessions } = await import("./facts/find_sessions.ts");

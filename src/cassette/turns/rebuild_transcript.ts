@@ -9,6 +9,8 @@ import { jsonLine } from "../../wire/json_text.ts";
 export interface RebuiltTranscript {
   /** The transcript, as Claude Code has it in a file; empty where nothing was said before. */
   readonly text: string;
+  /** The transcripts of its subagents, and what is noted of each, by paths below the folder of the session. */
+  readonly besides: readonly { readonly path: string; readonly text: string }[];
   /** The prompts of the turns that follow. */
   readonly prompts: readonly Message[];
 }
@@ -58,12 +60,48 @@ export function rebuildTranscript(
       suggestion: `Fork before it, with --at ${at - 1}, or behind both, with --at ${at + 1}`,
     });
   }
-  const text = entriesUpTo(children, at).map(lineOf)
+  const text = textOf(entriesUpTo(children, at), sessionId);
+  const unanswered = children.at(-1)?.unanswered ?? [];
+  return {
+    text,
+    besides: subagentsUpTo(children, { at, sessionId }),
+    prompts: [...turns.slice(at).flatMap(({ prompts }) => prompts), ...unanswered],
+  };
+}
+
+function textOf(entries: readonly Entry[], sessionId: string): string {
+  return entries.map(lineOf)
     .filter(isTakenOver)
     .map((line) => `${jsonLine("sessionId" in line ? { ...line, sessionId } : line)}\n`)
     .join("");
-  const unanswered = children.at(-1)?.unanswered ?? [];
-  return { text, prompts: [...turns.slice(at).flatMap(({ prompts }) => prompts), ...unanswered] };
+}
+
+/** What an id of a subagent has to be so that a file can have its name. */
+const AGENT_ID = /^[\w-]{1,64}$/u;
+
+/** The files of subagents up to the end of a turn. */
+function subagentsUpTo(
+  children: readonly RecordedTurns[],
+  { at, sessionId }: { readonly at: number; readonly sessionId: string },
+): RebuiltTranscript["besides"] {
+  let before = 0;
+  const lines = children.flatMap(({ turns, subagents = [] }) => {
+    const own = subagents.filter(({ over }) => before + over < at);
+    before += turns.length;
+    return own;
+  }).filter(({ subagent }) => AGENT_ID.test(subagent.agentId));
+  const byId = Map.groupBy(lines, ({ subagent }) => subagent.agentId);
+  return [...byId].flatMap(([id, own]) => {
+    const { toolUseId, type: agentType, description } = own.at(-1)?.subagent ?? {};
+    const note = { agentType, description, ...(toolUseId === undefined ? {} : { toolUseId }) };
+    return [
+      { path: `subagents/agent-${id}.meta.json`, text: jsonLine(note) },
+      {
+        path: `subagents/agent-${id}.jsonl`,
+        text: textOf(own.map(({ entry }) => entry), sessionId),
+      },
+    ];
+  });
 }
 
 function isTakenOver({ type, attachment }: JsonObject): boolean {

@@ -2,6 +2,7 @@ import type { PlayedCast } from "../cast.ts";
 import { castSteps } from "../replay/cast_steps.ts";
 import { advance, partsOf, startConversation } from "../../frames/conversation.ts";
 import type { Message } from "../../session/message.ts";
+import type { SubagentLine } from "../../session/input.ts";
 import { type Entry, isPrompt, type UserEntry } from "../../transcript/entry.ts";
 import { asText } from "../../transcript/json_object.ts";
 import { lineId, parentsFirst } from "../../transcript/parents_first.ts";
@@ -23,6 +24,8 @@ export interface RecordedTurns {
   readonly turns: readonly RecordedTurn[];
   /** What was said and has no result, because the recording stops before. */
   readonly unanswered: readonly Message[];
+  /** The lines of subagents, each with the number of the turns that were over when it came. */
+  readonly subagents?: readonly (SubagentLine & { readonly over: number })[];
 }
 
 /** A line of the transcript, and how many turns were over when it came. */
@@ -41,6 +44,7 @@ export function recordedTurns(cast: PlayedCast): RecordedTurns {
   let state = startConversation(cast.header.claude_print.conversation);
   let earlier: readonly Entry[] = [];
   const arrivals: Arrival[] = [];
+  const subagents: (SubagentLine & { readonly over: number })[] = [];
   const said: Message[] = [];
   const turns: { prompts: readonly Message[]; readonly result: ResultFrame }[] = [];
   const unanswered = new Set<Message>();
@@ -55,6 +59,7 @@ export function recordedTurns(cast: PlayedCast): RecordedTurns {
   for (const { input } of castSteps(cast)) {
     if (input.type === "earlier") earlier = input.entries;
     if (input.type === "transcript") arrivals.push({ entry: input.entry, over: turns.length });
+    if (input.type === "subagent") subagents.push({ ...input.line, over: turns.length });
     if (input.type === "message") unanswered.add(input.message);
     // By its ticket a message is known in what becomes of it.
     const heard = input.type === "message"
@@ -77,6 +82,7 @@ export function recordedTurns(cast: PlayedCast): RecordedTurns {
     earlier,
     turns: turns.map((turn, index) => ({ ...turn, entries: entries.get(index) ?? [] })),
     unanswered: [...unanswered],
+    subagents,
   };
 }
 

@@ -41,7 +41,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       suggestion: "Record the conversation again with --record",
     });
   });
-  const { text: history, prompts } = rebuildTranscript(recorded, { at, sessionId });
+  const { text: history, besides, prompts } = rebuildTranscript(recorded, { at, sessionId });
   const lines = promptLines(options.prompts.length > 0 ? options.prompts : prompts);
   if (lines.length === 0) {
     throw new CliError(`Cannot fork at turn ${at}: nothing was said after it`, {
@@ -85,7 +85,7 @@ export async function forkConversation(options: ForkOptions): Promise<number> {
       write: (text) => outlets.print(text),
     }),
     invocation: ownInvocation({ outlets, signals }),
-    fork: { history, from },
+    fork: { history, besides, from },
     onReport: ({ tickets = [], exitCode }) => {
       if (asked === undefined || !tickets.includes(asked)) return;
       asked = undefined;

@@ -5,7 +5,7 @@ import { blankText } from "./blank_text.ts";
 const SAID: Readonly<Record<string, Readonly<Record<string, (text: string) => string>>>> = {
   Agent: { prompt, description: blankText },
   Task: { prompt, description: blankText },
-  SendMessage: { message: prompt, summary: blankText },
+  SendMessage: { message: prompt, content: prompt, summary: blankText },
 };
 
 function prompt(text: string): string {

@@ -112,6 +112,8 @@ export interface FoundTranscript {
   /** Path below `projects/`. */
   readonly path: string;
   readonly text: string;
+  /** Files that are to be beside it, by paths of that kind. */
+  readonly besides?: readonly { readonly path: string; readonly text: string }[];
 }
 
 /** What is known when a run is planned: of the world, and of its private folder, which is made and empty. */

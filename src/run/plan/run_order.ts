@@ -100,6 +100,8 @@ export interface RunOrder extends Limits {
   readonly resume?: string;
   /** The transcript with which that session begins; without it, it is the one that is at home. */
   readonly history?: string;
+  /** Files beside that transcript, such as those of subagents, by paths below the folder that has its name. */
+  readonly besideHistory?: readonly { readonly path: string; readonly text: string }[];
   /** A session that has to be looked up, or is resumed in part; without effect beside `resume`. */
   readonly resumption?: Resumption;
   readonly forkSession: boolean;

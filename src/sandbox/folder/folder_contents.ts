@@ -21,7 +21,7 @@ export interface FolderContents {
   /** What stands in its place where a part of it is resumed; a path below `projects/`. */
   readonly shortened?: FolderFile;
   /** The transcript with which it is resumed, where there is none at home; a path below `projects/`. */
-  readonly begun?: FolderFile;
+  readonly begun?: FolderFile & { readonly besides?: readonly FolderFile[] };
   /** Whether nobody may have had the session's id before. */
   readonly isNewSession: boolean;
 }

@@ -123,8 +123,11 @@ export class Sandbox implements Disposable {
     places: readonly string[],
   ): ReadonlyMap<string, number> {
     if (begun !== undefined) {
-      const { path, text: content } = begun;
-      return new Map([[path, placeTranscript(this.configDir, { path, content })]]);
+      return new Map(
+        [begun, ...begun.besides ?? []].map(({ path, text: content }) =>
+          [path, placeTranscript(this.configDir, { path, content })] as const
+        ),
+      );
     }
     if (resume === undefined) return new Map();
     const copied = copySession(resume, {

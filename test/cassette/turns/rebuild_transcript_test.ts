@@ -107,3 +107,36 @@ Deno.test("rebuildTranscript() leaves out what says where a fork works, as whom,
   );
   assertEquals(added, kept.map((line) => ({ ...line, sessionId: SESSION })));
 });
+
+Deno.test("rebuildTranscript() rebuilds the transcripts of subagents, and names files by nothing but their ids", () => {
+  const turns = fixtureTurns("2.1.330/subagents");
+  const { besides } = rebuildTranscript([turns], { at: 1, sessionId: "new" });
+  assertEquals(besides.map(({ path }) => path.replace(/a[\da-f]{16}/u, "ID")), [
+    "subagents/agent-ID.meta.json",
+    "subagents/agent-ID.jsonl",
+    "subagents/agent-ID.meta.json",
+    "subagents/agent-ID.jsonl",
+  ]);
+  const [note, lines] = besides.map(({ text }) => text);
+  const { toolUseId, ...rest } = JSON.parse(note ?? "");
+  assertEquals([typeof toolUseId, rest], [
+    "string",
+    { agentType: "general-purpose", description: "Look left" },
+  ]);
+  const told = (lines ?? "").trimEnd().split("\n").map((line) => JSON.parse(line));
+  const answers = told.filter(({ type }) => type === "assistant");
+  assertEquals(answers.at(-1).message.content, [{ type: "text", text: "Nothing left." }]);
+  assertEquals(new Set(told.map(({ sessionId }) => sessionId)), new Set(["new"]));
+  assertEquals(rebuildTranscript([turns], { at: 0, sessionId: "new" }).besides, []);
+  const hostile = (agentId: string) => {
+    const subagents = (turns.subagents ?? []).map((line) => ({
+      ...line,
+      subagent: { ...line.subagent, agentId },
+    }));
+    return rebuildTranscript([{ ...turns, subagents }], { at: 1, sessionId: "new" }).besides.length;
+  };
+  assertEquals(["a1", "../../x", "", "a/b", "a.b", "a\n", "a".repeat(65)].map(hostile), [
+    2,
+    ...[0, 0, 0, 0, 0, 0],
+  ]);
+});

@@ -117,6 +117,34 @@ forEachVersion(
   },
 );
 
+forEachVersion("a subagent of a recorded conversation goes on in a fork of it", async (real) => {
+  const talk = `${real.home.path}/t/subagent`;
+  const call = JSON.stringify({
+    description: "Look",
+    prompt: "Look. [[say It is here.]]",
+    subagent_type: "general-purpose",
+    run_in_background: false,
+  });
+  const tools = ["--allowedTools", "Agent,Task,SendMessage"];
+  const { code } = await startProgram([
+    ...[...CLAUDE_PRINT, "--claude-binary", real.binary, "--record", talk, ...tools],
+    ...["--", `Ask. [[tool Agent ${call}]] [[say done]]`],
+  ], { env: real.home.env, cwd: real.home.project }).ended;
+  assertEquals(code, 0);
+  const { cast } = readCassette(talk);
+  const to = recordedTurns(cast).subagents?.[0]?.subagent.agentId;
+  const message = JSON.stringify({ to, summary: "more", message: "More. [[say It is there.]]" });
+  const prompt = `Go on. [[tool SendMessage ${message}]] [[say sent]] [[say heard]]`;
+  const forked = await cassette(
+    ...[real, "fork", talk, "--at", "1", "--prompt", prompt, "--"] as const,
+    ...["--claude-binary", real.binary, ...tools],
+  );
+  assertEquals(forked.code, 0, forked.stderr);
+  const asked = real.api.turns.map(({ body }) => JSON.stringify(body));
+  const own = asked.find((body) => body.includes("sent a message") && body.includes("Look. [[say"));
+  assert(own?.includes("It is here."), own);
+});
+
 /** The transcripts of the project that are at home, by their names. */
 async function sessions({ home }: RealClaude): Promise<ReadonlyMap<string, string>> {
   const folder = `${home.config}/projects/${projectSlug(home.project)}`;
