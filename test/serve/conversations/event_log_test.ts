@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { EventLog, type EventLogLimits } from "../../../src/serve/conversations/event_log.ts";
+import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
+import { MOUNT_LACK } from "../../standin/mount_lack.ts";
+import { startProgram } from "../../start_program.ts";
+import { unlessLacking } from "../../unless_lacking.ts";
 
 function scene(limits?: EventLogLimits) {
   const folder = Deno.makeTempDirSync();
@@ -69,3 +73,30 @@ Deno.test("what there is no room for waits, and then ends the log with its reaso
   assertEquals(log.problem, "Cannot keep the conversation's events: it is too long");
   assertEquals(await there.texts(), ["123456789", "123456789"]);
 });
+
+Deno.test(unlessLacking(MOUNT_LACK, {
+  name:
+    "on a full disk events wait for room, and none is cut, lost or told twice until they are too many",
+  fn: async () => {
+    const folder = Deno.makeTempDirSync();
+    const script = new URL("log_on_full_disk.ts", import.meta.url).pathname;
+    const config = new URL("../../../deno.json", import.meta.url).pathname;
+    const deno = [Deno.execPath(), "run", "-A", "--quiet", "--no-check", "--config", config];
+    const mounted = 'mount -t tmpfs -o size=64k none "$0" && "$@" "$0"';
+    try {
+      const { stdout, stderr } = await startProgram(
+        ["unshare", "-rm", "/bin/sh", "-c", mounted, folder, ...deno, script],
+        { env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() }, cwd: folder },
+      ).ended;
+      assertEquals(stderr, "");
+      assertEquals(JSON.parse(stdout), {
+        crowded: { last: 60, size: true },
+        whole: { last: 80, isOver: false },
+        problem: "Cannot keep the conversation's events: No space left on device (os error 28)",
+        isWhole: true,
+      });
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+}));
