@@ -15,6 +15,7 @@ import { StandIn } from "../standin/stand_in.ts";
 import { startProgram } from "../start_program.ts";
 import { concurrently } from "./concurrently.ts";
 import type { Growth } from "./loop.ts";
+import { randomNumbers } from "./random_numbers.ts";
 
 /** How much is run. */
 export interface SoakOptions {
@@ -136,17 +137,6 @@ function plans({ runs, seed }: SoakOptions): readonly Plan[] {
     scenario: SCENARIOS[Math.floor(random() * SCENARIOS.length)] ?? {},
     killAt: index % 5 === 4 ? random() * MOST_OF_A_RUN : null,
   }));
-}
-
-/** Numbers from 0 to 1, the same for the same seed: an xorshift of 32 bits. */
-function randomNumbers(seed: number): () => number {
-  let state = seed | 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
 }
 
 /** How long it takes until no process has the mark any more, in milliseconds. */
