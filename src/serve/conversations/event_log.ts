@@ -46,7 +46,8 @@ export class EventLog implements Disposable {
   #owed = 0;
   #isOver = false;
   #problem: string | undefined;
-  #change = Promise.withResolvers<void>();
+  /** Readers that are at the end. */
+  readonly #waiting = new Set<() => void>();
 
   /** @throws {Error} when the file cannot be made */
   constructor(path: string, limits: EventLogLimits = LIMITS) {
@@ -103,8 +104,9 @@ export class EventLog implements Disposable {
     let at = this.#places[block] ?? 0;
     let id = block * STRIDE;
     let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
+    let wake = () => {};
+    gone.addEventListener("abort", () => wake(), { once: true });
     while (!gone.aborted) {
-      const changed = this.#change.promise;
       this.#write();
       while (at < this.#size && !gone.aborted) {
         const piece = new Uint8Array(Math.min(PIECE, this.#size - at));
@@ -121,8 +123,12 @@ export class EventLog implements Disposable {
         }
         rest = bytes.slice(begin);
       }
-      if (this.#isOver && at >= this.#size) return;
-      await Promise.race([changed, aborted(gone)]);
+      if (gone.aborted || (this.#isOver && at >= this.#size)) return;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        this.#waiting.add(resolve);
+      });
+      this.#waiting.delete(wake);
     }
   }
 
@@ -181,8 +187,8 @@ export class EventLog implements Disposable {
   }
 
   #tell(): void {
-    this.#change.resolve();
-    this.#change = Promise.withResolvers();
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
   }
 }
 
@@ -195,11 +201,4 @@ function joined(
   both.set(one);
   both.set(other, one.length);
   return both;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

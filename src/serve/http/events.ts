@@ -31,8 +31,11 @@ export function streamEvents(call: Call<ServeContext>): Response {
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const { done, value } = await texts.next();
-      if (done === true) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      if (done === true) {
+        // Nothing is waited for any more.
+        gone.abort();
+        controller.close();
+      } else controller.enqueue(encoder.encode(value));
     },
     cancel: async () => {
       gone.abort();
@@ -52,10 +55,13 @@ async function* serverSentEvents(
   yield ": the conversation's frames\n\n";
   const events = log.read(after, gone);
   let next = events.next();
+  let beat = heartbeat(gone);
   for (;;) {
-    const event = await Promise.race([next, heartbeat(gone)]);
+    const event = await Promise.race([next, beat]);
     if (event === undefined) {
+      if (gone.aborted) return;
       yield ": \n\n";
+      beat = heartbeat(gone);
       continue;
     }
     if (event.done === true) break;
