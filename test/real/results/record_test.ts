@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { framesOn } from "../../../src/cassette/cassette.ts";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { joined } from "../../../src/relay/exchanges/exchange.ts";
+import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { startProgram } from "../../start_program.ts";
 import { forNewestVersion } from "../for_each_version.ts";
@@ -69,6 +71,11 @@ forNewestVersion(
     assertStringIncludes(run.stderr, "timed out after 4 s");
     const { type, subtype, is_error } = parseFrames(run.stdout).at(-1) ?? {};
     assertEquals([type, subtype, is_error], ["result", "timeout", true]);
+    // What was being said then is recorded as far as it came.
+    const [exchange, ...others] = [...readExchanges(`${folderOf(real)}/api`)];
+    const { chunks = [], whole } = exchange?.exchange.response ?? {};
+    assertEquals([others, whole], [[], false]);
+    assertStringIncludes(new TextDecoder().decode(joined(chunks)), "Half");
     const replayed = await cassette(real, "replay");
     assertEquals([replayed.code, replayed.stderr], [0, ""]);
     assertEquals(replayed.stdout, run.stdout);
