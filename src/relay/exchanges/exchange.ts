@@ -77,11 +77,25 @@ const exchangeShape = z.object({
 
 /** An exchange as the text of a file, ended by a line feed. */
 export function encodeExchange(exchange: Exchange): string {
-  return `${JSON.stringify(fileOf(exchange), null, 1)}\n`;
+  return `${written(exchange, (file) => JSON.stringify(file, null, 1))}\n`;
+}
+
+/** What is made of an exchange: with its request as JSON, or as text where that is nested more deeply than can be written. */
+function written(
+  exchange: Exchange,
+  write: (file: ReturnType<typeof fileOf>) => string,
+): string {
+  try {
+    return write(fileOf(exchange, contentOf));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return write(fileOf(exchange, pieceOf));
+  }
 }
 
 function fileOf(
   { at, conversation, scrubbed, request, response }: Exchange,
+  contentOf: (bytes: Uint8Array<ArrayBuffer>) => Content,
 ): z.infer<typeof exchangeShape> {
   const { method, path, body } = request;
   return {
@@ -135,8 +149,12 @@ export function parsePart(text: string, path: string): Exchange | undefined {
 
 /** The first line of such a file: all of the exchange but what is answered. */
 export function encodeHead(exchange: Exchange): string {
-  const { response: { status, headers }, ...file } = fileOf(exchange);
-  return `${JSON.stringify({ ...file, response: { status, headers } })}\n`;
+  const head = written(
+    exchange,
+    ({ response: { status, headers }, ...file }) =>
+      JSON.stringify({ ...file, response: { status, headers } }),
+  );
+  return `${head}\n`;
 }
 
 /** A further line of it: a piece of the answer. */
@@ -153,15 +171,23 @@ function exchangeOf(value: unknown, path: string): Exchange {
   } catch (cause) {
     throw broken(path, { why: "its response has a header that is none", cause });
   }
+  const bytesIn = (content: Content) => {
+    try {
+      return bytesOf(content);
+    } catch (cause) {
+      // What can be parsed is not yet what can be written again.
+      throw broken(path, { why: "it is nested too deeply", cause });
+    }
+  };
   return {
     at: Date.parse(at),
     ...(conversation === undefined ? {} : { conversation }),
     ...(scrubbed === undefined ? {} : { scrubbed }),
-    request: { method, path: asked, body: body === undefined ? new Uint8Array() : bytesOf(body) },
+    request: { method, path: asked, body: body === undefined ? new Uint8Array() : bytesIn(body) },
     response: {
       status: response.status,
       headers: [...headers],
-      chunks: response.chunks.map(({ ms, body }) => ({ ms, bytes: bytesOf(body) })),
+      chunks: response.chunks.map(({ ms, body }) => ({ ms, bytes: bytesIn(body) })),
       whole: response.whole,
     },
   };

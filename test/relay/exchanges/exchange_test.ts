@@ -48,6 +48,21 @@ Deno.test("the file of an exchange can be read by people", () => {
   assertStringIncludes(text, '"at": "2026-11-23T02:13:20.000Z"');
 });
 
+Deno.test("a request may be nested as deeply as anybody likes", () => {
+  const body = new TextEncoder().encode("[".repeat(100_000) + "]".repeat(100_000));
+  const deep = { ...EXCHANGE, request: { ...EXCHANGE.request, body } };
+  assertEquals(parseExchange(encodeExchange(deep), "api/x.json").request, deep.request);
+  const head = parsePart(encodeHead(deep), "api/x.part");
+  assertEquals(head?.request, deep.request);
+  // As somebody else may write it.
+  const file = encodeExchange({ ...EXCHANGE, request: { ...EXCHANGE.request, body: BODY } })
+    .replace('"deep"', "[".repeat(100_000) + "]".repeat(100_000));
+  const read = parseExchange(file, "api/x.json");
+  assertEquals(parseExchange(encodeExchange(read), "api/x.json"), read);
+});
+
+const BODY = new TextEncoder().encode('{"is":"deep"}');
+
 Deno.test("what is no exchange is an error that names the file and what is wrong", () => {
   const good = JSON.parse(encodeExchange(EXCHANGE));
   const cases: readonly (readonly [string, string])[] = [
