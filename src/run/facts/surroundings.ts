@@ -89,6 +89,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     login: login.kind === "variable" ? [login.kind, login.name] : [login.kind],
     git: repository?.stdout,
     folder: idOf(cwd),
+    program: programOf(facts),
     files: statesOf(filesOf(order, facts), { home: env["HOME"] ?? "" }),
   });
 }
@@ -116,16 +117,16 @@ function stirrings(order: RunOrder, facts: RunFacts): string {
   return JSON.stringify([
     daysOf(order.env),
     idOf(order.cwd),
+    programOf(facts),
     statesOf(files, { home: order.env["HOME"] ?? "" }),
   ]);
 }
 
 /** Files that Claude Code reads whose content nobody else reads here. */
 function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
-  const { userConfig, binary, root } = facts;
+  const { userConfig, root } = facts;
   const repository = `${repositoryOf(root)}/.git`;
   return [
-    binary,
     ...instructionsOf(order, facts),
     ...namedByFlags(order),
     `${userConfig.dir}/plugins/installed_plugins.json`,
@@ -169,6 +170,12 @@ function daysOf({ TZ: timeZone }: Environment): readonly string[] {
 function idOf(path: string): string {
   const { dev, ino } = infoOf(path) ?? {};
   return `${dev}:${ino}`;
+}
+
+/** Which program it is: no name more or less that it has makes another one of it, as the time of its last change does. */
+function programOf({ binary }: RunFacts): string {
+  const { size, mtime } = infoOf(binary) ?? {};
+  return `${idOf(binary)}:${size}:${mtime?.getTime()}`;
 }
 
 /** A folder and those above it. */

@@ -40,6 +40,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 const UNSEEN = "files in the repository";
 const NOTHING: Readonly<Record<string, string>> = {
   "nothing": "true",
+  "another name of the program": "ln ../claude ../another",
   "a token that was renewed":
     `sed -i 's/"accessToken": "[^"]*"/"accessToken": "another"/' ~/.claude/.credentials.json`,
   "how often Claude Code was started": `sed -i 's/12/13/' ~/.claude.json`,
