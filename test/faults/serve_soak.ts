@@ -119,8 +119,9 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
         prompts.push(prompt);
         answersOfServer++;
         if (answersOfServer === WARM_UP && !isRestarting) first = residentBytes(server.child.pid);
-      } else if (stdout === "" && /^claude-print: Cannot .+\n/mu.test(stderr)) named++;
-      else failures.push(`exit code ${code}: ${stdout}${stderr}`);
+      } else if (isOwnOrNothing(stdout, prompt) && /^claude-print: Cannot .+\n/mu.test(stderr)) {
+        named++;
+      } else failures.push(`exit code ${code}: ${stdout}${stderr}`);
     },
   });
   await restarting;
@@ -145,6 +146,11 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
     leftovers: await leftovers(claude.home),
     memoryGrowth: Math.max(0, last - first),
   };
+}
+
+/** A server may be killed once the answer is printed, but not yet how the run has ended. */
+function isOwnOrNothing(stdout: string, prompt: string): boolean {
+  return stdout === "" || stdout === `You said: ${prompt}\n`;
 }
 
 /** Starts a server, and waits until it listens. */
