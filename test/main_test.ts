@@ -7,7 +7,7 @@ const ROOT = new URL("..", import.meta.url).pathname;
 /** A checkout with nothing in its `.cache`, and one test file. */
 async function freshCheckout(test: string) {
   const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
-  const copied = ["deno.json", "deno.lock", "fixtures", "test/main.ts"];
+  const copied = ["deno.json", "deno.lock", "fixtures", "test/main.ts", "test/claude_print.ts"];
   await Deno.mkdir(`${path}/test/real`, { recursive: true });
   for (const name of [...copied, "test/unless_lacking.ts"]) {
     const { success } = await new Deno.Command("cp", {
