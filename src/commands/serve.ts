@@ -33,6 +33,19 @@ import { performHanded } from "./run/perform_handed.ts";
 /** How long the last answers may take to be read, in milliseconds. */
 const LAST_WORDS_MS = 10_000;
 
+/** Signals that would end a program which does not listen to them, and that nobody sends to a server. */
+const UNHEARD = [
+  "SIGXFSZ",
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGALRM",
+  "SIGVTALRM",
+  "SIGPROF",
+  "SIGIO",
+  "SIGPWR",
+  "SIGSTKFLT",
+] as const;
+
 /**
  * Holds conversations for other programs until it is told to stop: the first line of stdout says where it listens.
  *
@@ -92,8 +105,9 @@ export async function serve(options: ServeOptions): Promise<number> {
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
     told.push(`http://${host}:${server.port} (its token: ${places.token})`);
   }
-  // Whatever run is beyond the limit of a file's size: it fails as on a full disk, and does not kill.
-  undo.use(listenToSignals(["SIGXFSZ"], () => {}));
+  // A run beyond the limit of a file's size fails as on a full disk, and what a tool sends to whoever has started its
+  // Claude Code ends nobody else's.
+  undo.use(listenToSignals(UNHEARD, () => {}));
   const runs = undo.use(listenForRuns({
     at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
     perform: (run) => performHanded(run, { hold }),

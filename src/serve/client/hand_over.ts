@@ -87,7 +87,7 @@ export async function handOver(
   }));
   const { longestMs: limit = Infinity, ...rest } = run;
   let longestMs = limit;
-  channel.say({ type: "hello", program: programIdentity() }, { fds: [0, 1, 2] });
+  channel.say({ type: "hello", program: programIdentity() });
   channel.say({ type: "run", ...rest, began: performance.timeOrigin });
 
   const begunAt = performance.now();
@@ -107,7 +107,10 @@ export async function handOver(
       const message = messageOf(said);
       switch (message?.type) {
         case "taken":
-          stage = isUnderWay() ? stage : "taken";
+          if (stage !== "sent") break;
+          stage = "taken";
+          // Not before: what a server does not read keeps its readers waiting as long as that lives.
+          channel.say({ type: "streams" }, { fds: [0, 1, 2] });
           break;
         case "ready":
           channel.say({ type: "go" });

@@ -3,7 +3,7 @@ import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
 
 const STOP_NAMES = Object.keys(STOP_SIGNALS) as [StopSignal, ...StopSignal[]];
 
-/** The run that a client hands over, with its fds 0, 1 and 2. */
+/** The run that a client hands over. */
 const RunMessage = z.strictObject({
   type: z.literal("run"),
   /** Its command line, which it has read without finding anything wrong. */
@@ -21,6 +21,8 @@ const ClientMessage = z.discriminatedUnion("type", [
   /** The first of all: which program it is. */
   z.object({ type: z.literal("hello"), program: z.string() }),
   RunMessage,
+  /** With it come its fds 0, 1 and 2. */
+  z.strictObject({ type: z.literal("streams") }),
   /** It does not carry the run out itself any more, whatever happens. */
   z.strictObject({ type: z.literal("go") }),
   z.strictObject({ type: z.literal("signal"), signal: z.enum([...STOP_NAMES, "SIGQUIT"]) }),

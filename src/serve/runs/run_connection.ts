@@ -49,6 +49,7 @@ export async function serveConnection(fd: number, service: RunService): Promise<
   committed.promise.catch(() => {});
   const gone = new AbortController();
   const resized = new Set<() => void>();
+  let asked: RunMessage | undefined;
   let isGreeted = false;
   let isReady = false;
   let isQuit = false;
@@ -59,14 +60,17 @@ export async function serveConnection(fd: number, service: RunService): Promise<
     say({ type: "refused", reason });
     isDone = true;
   };
+  const accept = (message: RunMessage) => {
+    const refusal = service.refusal(peer.pid);
+    if (refusal !== undefined) return refuse(refusal);
+    asked = message;
+    say({ type: "taken" });
+  };
   const begin = (message: RunMessage) => {
     const [stdin, stdout, stderr, ...others] = stack.adopt(channel.takeFds(), closeAll);
     if (stdin === undefined || stdout === undefined || stderr === undefined || others.length > 0) {
       return refuse(`a run has ${STREAMS} streams`);
     }
-    const refusal = service.refusal(peer.pid);
-    if (refusal !== undefined) return refuse(refusal);
-    say({ type: "taken" });
     const { type: _, began, ...rest } = message;
     const streams = [stdin, stdout, stderr] as const;
     const run: HandedRun = {
@@ -110,12 +114,17 @@ export async function serveConnection(fd: number, service: RunService): Promise<
     }
     switch (message?.type) {
       case "run":
-        return running === undefined ? begin(message) : refuse("it has been handed over already");
+        return asked === undefined ? accept(message) : undefined;
+      case "streams":
+        return asked !== undefined && running === undefined ? begin(asked) : undefined;
       case "go":
         return isReady ? committed.resolve() : undefined;
       case "signal":
-        isQuit ||= message.signal === "SIGQUIT";
-        return signals.raise(message.signal === "SIGQUIT" ? "SIGTERM" : message.signal);
+        if (message.signal !== "SIGQUIT") return signals.raise(message.signal);
+        // It ends a run without a result.
+        isQuit = true;
+        gone.abort();
+        return signals.raise("SIGTERM");
       case "resized":
         return resized.forEach((onResize) => onResize());
       case "stopped":

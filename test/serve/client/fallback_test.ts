@@ -4,7 +4,7 @@ import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { LineChannel } from "../../../src/serve/line_channel.ts";
 import { isJsonObject } from "../../../src/transcript/json_object.ts";
-import { StandIn } from "../../standin/stand_in.ts";
+import { StandIn, until } from "../../standin/stand_in.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 
@@ -55,7 +55,7 @@ async function fakeServer({ says, goes }: Plan) {
 }
 
 const TAKEN = ["run", { type: "taken" }] as const;
-const READY = ["run", { type: "ready" }] as const;
+const READY = ["streams", { type: "ready" }] as const;
 
 /** Each moment until the client has given the run away, and what it says then of why it is carried out here. */
 const EARLY: Readonly<Record<string, Plan & { readonly why: string }>> = {
@@ -72,7 +72,7 @@ const EARLY: Readonly<Record<string, Plan & { readonly why: string }>> = {
     why: "the server says what this program does not understand",
   },
   "says that it is over before it has begun": {
-    says: [TAKEN, ["run", { type: "exit", code: 0 }]],
+    says: [TAKEN, ["streams", { type: "exit", code: 0 }]],
     goes: false,
     why: "the server has not begun",
   },
@@ -118,7 +118,7 @@ Deno.test("a signal that no server hears any more ends the program all the same"
     goes: false,
   });
   const run = claude.start(["hello"], { env: server.env, killed: true });
-  while (!server.heard.includes("go")) await new Promise((heard) => setTimeout(heard, 5));
+  await until(() => Promise.resolve(server.heard.includes("go")), "the run is the server's");
   run.kill("SIGTERM");
   assertEquals((await run.ended).code, 143);
   assertEquals(server.heard.filter((type) => type === "signal").length, 1);

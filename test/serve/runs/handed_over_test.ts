@@ -1,9 +1,11 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { StandIn } from "../../standin/stand_in.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { leftovers } from "../../leftovers.ts";
+import { StandIn, until } from "../../standin/stand_in.ts";
 import { serve } from "./served.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
 const MESSAGES = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+const SIGNALLED = [["SIGINT", 130], ["SIGTERM", 143], ["SIGUSR1", 138]] as const;
 const message = (text: string) =>
   `${JSON.stringify({ type: "user", message: { role: "user", content: text } })}\n`;
 
@@ -34,4 +36,96 @@ Deno.test("a run is carried out by a server where one listens, and without it wh
   });
   assertEquals([talk.code, talk.result["result"]], [0, "You said one, 1"]);
   assertStringIncludes(talk.stderr, `/${server.pid}-`);
+});
+
+const JSON_FORMAT = ["--output-format", "json"];
+
+Deno.test("a client that is killed ends its run in the server, and its transcript is at home", async () => {
+  await using claude = await StandIn.set({ hang: "answer" });
+  await using server = await serve();
+  const run = claude.start(["hello"], { env: server.env, killed: true });
+  await claude.untilNoted("prompt");
+  run.kill("SIGKILL");
+  assertEquals((await run.ended).code, 137);
+  await claude.untilGone();
+  await until(async () => (await leftovers(claude.home)).length === 0, "all is removed");
+  assertEquals(claude.transcripts().size, 1);
+});
+
+Deno.test("a server that is killed in a run has it fail with a result, and takes its Claude Code along", async () => {
+  await using claude = await StandIn.set({ hang: "answer" });
+  await using server = await serve();
+  const run = claude.start([...JSON_FORMAT, "hello"], { env: server.env, killed: true });
+  await claude.untilNoted("prompt");
+  server.kill("SIGKILL");
+  const { code, stdout, stderr } = await run.ended;
+  assertEquals([code, JSON.parse(stdout).subtype], [2, "internal_error"]);
+  assertMatch(stderr, /^claude-print: Cannot tell how the run ended: the server is gone\n {2}/u);
+  await claude.untilGone();
+  assertEquals((await claude.journal("start")).length, 1);
+});
+
+Deno.test("signals and --timeout end a run in a server as they end one without", async () => {
+  await using claude = await StandIn.set({ hang: "answer" });
+  await using server = await serve();
+  const { env } = server;
+  for (const [index, [signal, code]] of SIGNALLED.entries()) {
+    const run = claude.start([...JSON_FORMAT, "hello"], { env });
+    await claude.untilNoted("prompt", index + 1);
+    run.kill(signal);
+    const ended = await run.ended;
+    assertEquals([ended.code, ended.result["subtype"]], [code, "interrupted"]);
+    assertEquals(ended.stderr, `claude-print: The run was interrupted by ${signal}\n`);
+  }
+  const quit = claude.start([...JSON_FORMAT, "hello"], { env, killed: true });
+  await claude.untilNoted("prompt", SIGNALLED.length + 1);
+  quit.kill("SIGQUIT");
+  assertEquals((await quit.ended).code, 131);
+  const late = await claude.print([...JSON_FORMAT, "--timeout", "1", "hello"], { env });
+  assertEquals([late.code, late.result["subtype"]], [124, "timeout"]);
+});
+
+Deno.test("a server that is stopped, dead or another's is passed by", async () => {
+  await using claude = await StandIn.set(ECHO);
+  await using server = await serve();
+  const print = async () => {
+    const { code, stdout, stderr } = await claude.print(["hello", "--trace"], {
+      env: server.env,
+      warns: true,
+    });
+    assertEquals([code, stdout], [0, "You said hello, 1\n"]);
+    return /without a server: (.*)/u.exec(stderr)?.[1];
+  };
+  const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
+  server.kill("SIGSTOP");
+  assertEquals(await print(), "the server is stopped");
+  server.kill("SIGCONT");
+  await Deno.chmod(folder, 0o750);
+  assertMatch(await print() ?? "", /cannot be trusted: others may enter it$/u);
+  await Deno.chmod(folder, 0o700);
+  assertEquals(await print(), undefined);
+  server.kill("SIGKILL");
+  await server.ended;
+  assertMatch(await print() ?? "", /Connection refused/u);
+  await Deno.remove(`${folder}/run.sock`);
+  await Deno.symlink("/dev/null", `${folder}/run.sock`);
+  assertEquals(await print(), undefined);
+  assertEquals((await claude.journal("start")).length, 5);
+});
+
+Deno.test("a run with limits of its own is none of the server's", async () => {
+  await using claude = await StandIn.set(ECHO);
+  await using server = await serve();
+  for (const limit of ["umask 027", "ulimit -f 100000"]) {
+    const { code, stderr } = await claude.print(["hello", "--trace"], {
+      env: server.env,
+      warns: true,
+      wrap: (command) => ["sh", "-c", `${limit}; exec "$@"`, "sh", ...command],
+    });
+    assertEquals(code, 0);
+    assertStringIncludes(
+      stderr,
+      "without a server: the server has other limits, rights or namespaces\n",
+    );
+  }
 });
