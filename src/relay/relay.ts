@@ -37,6 +37,9 @@ export interface Relay extends Disposable {
 /** Largest body of a request, in bytes: the API itself takes 32 MB. */
 const MAX_BODY = 128 * 1024 * 1024;
 
+/** How long it waits before it listens again, in milliseconds. */
+const AGAIN_MS = 100;
+
 /**
  * Starts a relay. Disposing of it cuts whatever is under way.
  *
@@ -48,38 +51,55 @@ export function startRelay(
   const stopped = new AbortController();
   const waiting = new Set<AbortController>();
   const prefix = token === "" ? "" : `/${token}`;
-  const server = Deno.serve(
-    {
-      hostname,
-      port,
-      signal: stopped.signal,
-      onListen: () => {},
-      // What the client has given up is nobody's problem.
-      onError: () => brokenAnswer(),
-    },
-    async (request, { completed }) => {
-      const gone = new AbortController();
-      waiting.add(gone);
-      completed.catch(() => gone.abort()).finally(() => waiting.delete(gone));
-      const { hostname, pathname, search } = new URL(request.url);
-      const isForeign = token === "" &&
-        (!isLoopback(hostname) || request.headers.has("origin"));
-      if (isForeign) return new Response(null, { status: 403 });
-      if (!pathname.startsWith(`${prefix}/`)) return new Response(null, { status: 404 });
-      const body = await bodyOf(request);
-      if (body === undefined) return new Response(null, { status: 413 });
-      const { method, headers } = request;
-      const path = pathname.slice(prefix.length) + search;
-      return await answer({ method, path, headers, body }, gone.signal);
-    },
-  );
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  const serve = (port: number): Deno.HttpServer<Deno.NetAddr> => {
+    const server = Deno.serve(
+      {
+        hostname,
+        port,
+        signal: stopped.signal,
+        onListen: () => {},
+        // What the client has given up is nobody's problem.
+        onError: () => brokenAnswer(),
+      },
+      async (request, { completed }) => {
+        const gone = new AbortController();
+        waiting.add(gone);
+        completed.catch(() => gone.abort()).finally(() => waiting.delete(gone));
+        const { hostname, pathname, search } = new URL(request.url);
+        const isForeign = token === "" &&
+          (!isLoopback(hostname) || request.headers.has("origin"));
+        if (isForeign) return new Response(null, { status: 403 });
+        if (!pathname.startsWith(`${prefix}/`)) return new Response(null, { status: 404 });
+        const body = await bodyOf(request);
+        if (body === undefined) return new Response(null, { status: 413 });
+        const { method, headers } = request;
+        const path = pathname.slice(prefix.length) + search;
+        return await answer({ method, path, headers, body }, gone.signal);
+      },
+    );
+    // It gives up where it cannot take a connection, as with too many files open.
+    server.finished.catch(() => serveAgain(server.addr.port));
+    return server;
+  };
+  const serveAgain = (port: number): void => {
+    if (stopped.signal.aborted) return;
+    retry = setTimeout(() => {
+      try {
+        serve(port);
+      } catch {
+        serveAgain(port);
+      }
+    }, AGAIN_MS);
+  };
+  const server = serve(port);
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
     url: `http://${host}:${server.addr.port}${prefix}`,
     [Symbol.dispose]: () => {
       for (const gone of waiting) gone.abort();
       stopped.abort();
-      server.finished.catch(() => {});
+      clearTimeout(retry);
     },
   };
 }

@@ -157,3 +157,36 @@ Deno.test("a relay whose stderr nobody reads answers all the same, and ends when
   await child.stderr.cancel();
   await Deno.remove(folder, { recursive: true });
 });
+
+Deno.test("a relay that has no room for more connections listens again once there is some", async () => {
+  const folder = Deno.makeTempDirSync();
+  const { promise: url, resolve } = Promise.withResolvers<string>();
+  const { child, ended } = startProgram(
+    ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...CLAUDE_PRINT, "relay", "--cache", folder],
+    {
+      env: { PATH: "/usr/bin:/bin", DENO_DIR: await denoDir() },
+      cwd: "/",
+      onStdout: (text) => text.endsWith("\n") && resolve(text.trim()),
+    },
+  );
+  const { hostname, port } = new URL(await url);
+  const opened: Deno.TcpConn[] = [];
+  for (let number = 0; number < 80; number++) {
+    try {
+      opened.push(await Deno.connect({ hostname, port: Number(port) }));
+    } catch {
+      // It takes none at the moment.
+    }
+  }
+  for (const connection of opened) connection.close();
+  let status: number | undefined;
+  while (status === undefined) {
+    const response = await fetch(`${await url}/v1/models`).catch(() => undefined);
+    await response?.body?.cancel();
+    status = response?.status;
+  }
+  assertEquals(status, 503);
+  child.kill("SIGTERM");
+  assertEquals((await ended).code, 1);
+  await Deno.remove(folder, { recursive: true });
+});
