@@ -23,7 +23,7 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
     return await runList(request, { argv, outlets });
   }
   using signals = new StopSignals();
-  const places = goesCold(request) ? undefined : serverNearby();
+  const places = goesCold(request, argv) ? undefined : serverNearby();
   if (places === undefined) {
     const { runHere } = await import("./run_here.ts");
     return await runHere(request, { outlets, signals });
@@ -35,8 +35,14 @@ export async function run(request: RunRequest, argv: readonly string[]): Promise
 /** Variables that name folders, which a program takes to be below its own one if they do not begin at the root. */
 const FOLDERS = ["HOME", "TMPDIR", "CLAUDE_CONFIG_DIR", "XDG_RUNTIME_DIR"];
 
+/** Paths that are something else in each process, by themselves or as the value of a flag: its fds, and its terminal. */
+const OWN_PATHS =
+  /^(?:--?[^=]*=)?\/(?:dev\/(?:std(?:in|out|err)|tty|fd\/)|proc\/(?:thread-)?self\/)/u;
+
 /** Whether a run is to be carried out here, or can be nowhere else: whoever mirrors a screen owns the terminal. */
-function goesCold({ cold, show }: RunRequest): boolean {
-  const isElsewhere = FOLDERS.some((name) => /^[^/]/u.test(Deno.env.get(name) ?? ""));
-  return cold || show || isElsewhere || Deno.env.get("CLAUDE_PRINT_SERVE") === "off";
+function goesCold({ cold, show }: RunRequest, argv: readonly string[]): boolean {
+  const isElsewhere = FOLDERS.map((name) => Deno.env.get(name) ?? "")
+    .some((path) => /^[^/]/u.test(path) || OWN_PATHS.test(path));
+  return cold || show || isElsewhere || argv.some((argument) => OWN_PATHS.test(argument)) ||
+    Deno.env.get("CLAUDE_PRINT_SERVE") === "off";
 }

@@ -27,6 +27,9 @@ Deno.test("a run is carried out by a server where one listens, and without it wh
   assertEquals(await print([], { CLAUDE_PRINT_SERVE: "off" }), false);
   // What a path begins at is the folder of who has written it.
   assertEquals(await print([], { CLAUDE_CONFIG_DIR: "../.claude" }), false);
+  // An fd is that of who has it.
+  assertEquals(await print(["--mcp-config", "/dev/fd/63"]), false);
+  assertEquals(await print(["--append-system-prompt-file=/proc/self/fd/63"]), false);
   assertEquals(await print(["--record", "own"]), true);
   assertEquals(Deno.statSync(`${claude.home.project}/own/meta.json`).isFile, true);
   const talk = await claude.print([...MESSAGES, "--trace"], {
