@@ -4,6 +4,7 @@ import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { lackOf } from "../../find_tool.ts";
 import { lackOfBrowser, openPage } from "../../serve/page/browser.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
+import { blocks } from "../../readme/blocks.ts";
 import { StandIn } from "../../standin/stand_in.ts";
 import { startProgram } from "../../start_program.ts";
 import { unlessLacking } from "../../unless_lacking.ts";
@@ -76,25 +77,14 @@ Deno.test(unlessLacking(lackOf("curl"), {
   },
 }));
 
-const HTTPX = `
-import importlib.util, json, sys
-name = next(n for n in ("httpx", "httpx2") if importlib.util.find_spec(n))
-httpx = importlib.import_module(name)
-transport = httpx.HTTPTransport(uds=sys.argv[1])
-with httpx.Client(transport=transport, base_url="http://localhost", timeout=60) as client:
-    profile = {"args": ["--claude-binary", sys.argv[2]]}
-    made = client.post("/v1/conversations", json={"profile": profile})
-    path = made.headers["location"]
-    client.post(path + "/messages", json={"content": "Hello"}).raise_for_status()
-    with client.stream("GET", path + "/events") as events:
-        for line in events.iter_lines():
-            if line.startswith("data: "):
-                frame = json.loads(line[6:])
-                if frame["type"] == "result":
-                    print(frame["result"])
-                    break
-    client.delete(path).raise_for_status()
-`;
+/** The program of the page, which takes the path of a Claude Code too, and an httpx of whatever name. */
+const HTTPX = [
+  "import importlib.util, sys",
+  'name = next(n for n in ("httpx", "httpx2") if importlib.util.find_spec(n))',
+  'sys.modules["httpx"] = importlib.import_module(name)',
+  blocks("python").find((code) => code.includes("httpx"))
+    ?.replace('"--model", "haiku"', '"--claude-binary", sys.argv[2]'),
+].join("\n");
 
 Deno.test(unlessLacking(python === undefined ? "python3" : undefined, {
   name: "httpx holds a conversation on the socket",
