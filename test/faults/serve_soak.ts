@@ -50,7 +50,8 @@ const PAGE_BYTES = 4096;
 export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakReport> {
   const { runs, profiles, parallel, seed } = options;
   await using claude = await StandIn.set({ turns: [[{ text: "You said: {prompt}" }]] });
-  const { env } = claude.home;
+  // Its servers are its own, also where one carries out what all tests run.
+  const { XDG_RUNTIME_DIR: _, ...env } = claude.home.env;
   const cwd = claude.home.project;
   const random = randomNumbers(seed);
   const failures: string[] = [];

@@ -48,9 +48,11 @@ export async function newcomer(): Promise<Newcomer> {
   }
   await Deno.writeTextFile(`${home.project}/prompts.jsonl`, '"one"\n{"prompt":"two","id":2}\n');
   await Deno.writeTextFile(`${home.project}/changed.txt`, "before\n");
+  // A server that a page has them start is their own, also where one carries out what all tests run.
+  const { XDG_RUNTIME_DIR: _, ...own } = home.env;
   const env = {
-    ...home.env,
-    PATH: `${bin}:${home.env["PATH"]}`,
+    ...own,
+    PATH: `${bin}:${own["PATH"]}`,
     ANTHROPIC_API_KEY: "",
     GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_CONFIG_SYSTEM: "/dev/null",
