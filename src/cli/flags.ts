@@ -246,7 +246,7 @@ export const FLAGS: readonly Flag[] = [
   forwarded("--bare", "Minimal: none of the customizations, and an API key alone"),
   forwarded("--safe-mode", "None of the customizations, such as CLAUDE.md, skills and hooks"),
   forwarded("--agent <agent>", "Agent for the session"),
-  forwarded("--agents <json>", "Custom agents, as a JSON object"),
+  forwarded("--agents <file-or-json>", "Custom agents, as a JSON object or a file that holds one"),
   forwarded("--plugin-dir <path>", "Load a plugin from a directory or .zip", { repeatable: true }),
   forwarded("--plugin-dir-no-mcp <path>", "The same without the plugin's MCP servers", {
     repeatable: true,

@@ -4,6 +4,7 @@ import { terminalSize } from "../../driver/hands/terminal_size.ts";
 import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./gate_prompt.ts";
+import { agentsElsewhere, readAgents } from "./given_agents.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/asked_order.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
@@ -104,7 +105,11 @@ export async function readFacts(
     sources,
   });
   const output = await outputOf(order, version);
-  if (namesNoAgents(order)) refuseAgents(await version());
+  const elsewhere = agentsElsewhere(order);
+  // Before 2.1.330 Claude Code goes on without them.
+  const agents = elsewhere === undefined || isOlder(await version())
+    ? undefined
+    : readAgents(elsewhere, { cwd });
   const { prompt } = order;
   if (prompt === undefined) requireConversation(await version());
   if (order.resumption?.dropsTurn !== undefined) {
@@ -139,6 +144,7 @@ export async function readFacts(
     login,
     mcpServers,
     ...output,
+    ...(agents === undefined ? {} : { agents }),
     ...promptServerOf(order, mcpServers),
     gated,
     root,
@@ -222,23 +228,6 @@ const RECENT = "2.1.330";
 /** Whether it is known to be one before those. */
 function isOlder(version: string | undefined): boolean {
   return version !== undefined && !isVersionAtLeast(version, RECENT);
-}
-
-/** Whether `--agents` is given what is not even the beginning of a JSON object. */
-function namesNoAgents({ forwarded }: RunOrder): boolean {
-  const agents = forwarded.findLast((argument) => argument.startsWith(AGENTS))?.slice(AGENTS.length)
-    .trim() ?? "";
-  return agents !== "" && !agents.startsWith("{");
-}
-
-const AGENTS = "--agents=";
-
-/** Before 2.1.330 Claude Code goes on without them; `claude -p` of that one reads agents from a file, and the interactive one does not. */
-function refuseAgents(version: string | undefined): void {
-  if (isOlder(version)) return;
-  throw new CliError("Cannot honour --agents: it is not a JSON object", {
-    suggestion: 'To use a file, type --agents "$(cat FILE)"',
-  });
 }
 
 function requireVersion(flag: string, version: string | undefined): void {

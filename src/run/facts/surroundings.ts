@@ -143,7 +143,8 @@ function filesOf(order: RunOrder, facts: RunFacts): readonly string[] {
 }
 
 /** Flags whose values are files, or folders of them, that are read at the start. */
-const FILE_FLAGS = /^--(?:append-)?system-prompt-file=|^--plugin-dir(?:-no-mcp)?=/u;
+const FILE_FLAGS =
+  /^--(?:append-)?system-prompt-file=|^--plugin-dir(?:-no-mcp)?=|^--agents=(?!\s*\{)/u;
 
 function namedByFlags({ forwarded, cwd }: RunOrder): readonly string[] {
   return forwarded.filter((argument) => FILE_FLAGS.test(argument))

@@ -101,9 +101,13 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
 /** Where the caller's agents are, and that the child reads what is there. */
 function agentsOf(
   { initialized, forwarded, settingSources: given }: RunOrder,
-  { otherAgents }: PlanFacts,
+  { otherAgents, agents: ofFile }: PlanFacts,
 ): Pick<Decisions, "agents" | "hidesUser"> {
-  const agents = placedAgents(initialized?.longAgents ?? {}, {
+  const long = initialized?.longAgents;
+  if (long === undefined && ofFile !== undefined) {
+    return { agents: { args: [`--agents=${ofFile}`], files: [] }, hidesUser: false };
+  }
+  const agents = placedAgents(long ?? {}, {
     others: otherAgents,
     readsFiles: !forwarded.includes("--restricted"),
   });

@@ -2,7 +2,7 @@ import { isCallers } from "../../wire/control.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */
-const LONGEST_ARGUMENT = 100_000;
+export const LONGEST_ARGUMENT = 100_000;
 /** The largest file that Claude Code takes for an agent, in bytes (2.1.197 and 2.1.330). */
 export const LARGEST_FILE = 1_048_576;
 

@@ -166,7 +166,7 @@ function argsOf(
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
     ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
-    // Of sources the last are those that count.
+    // Of sources, and of agents, the last are those that count.
     ...agents.args,
     // Of servers with one name the last is the one that counts.
     ...(servers.length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),

@@ -34,6 +34,8 @@ export interface RunFacts {
   readonly output?: OutputSchema;
   /** Why the caller's initialization cannot have the structured answers that it asks for. */
   readonly outputProblem?: string;
+  /** The agents of the file that `--agents` names, as a JSON text; absent where it names none. */
+  readonly agents?: string;
   /** What becomes of the prompt. */
   readonly gated: GatedPrompt;
   /** The root of the working directory's git repository, else itself. */

@@ -191,6 +191,12 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    name: "agents-file",
+    since: "2.1.330",
+    files: { "agents.json": JSON.stringify(AGENT) },
+    args: [...STREAM, "--agents", "agents.json", "--agent", "reviewer", "Hi [[say yes]]"],
+  },
+  {
     name: "shell-background",
     env: { IS_SANDBOX: "1" },
     args: [
@@ -408,6 +414,7 @@ const ROWS: readonly Row[] = [
   { name: "usage-settings", args: ["--settings", "{", "Hi [[say yes]]"] },
   { name: "usage-mcp", args: ["--mcp-config=nofile.json", "Hi [[say yes]]"] },
   { name: "usage-agents", args: ["--agents", "[]", "Hi [[say yes]]"] },
+  { name: "usage-agents-file", since: "2.1.330", args: ["--agents", "nofile.json", "Hi"] },
   { name: "usage-turns", since: "2.1.330", args: ["--max-turns", "few", "Hi"] },
   { name: "usage-effort", args: ["--effort", "nonesuch", "Hi [[say yes]]"] },
   { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },

@@ -142,8 +142,8 @@ Deno.test("readFacts() refuses agents and schemas that are none, as of 2.1.330, 
   for (const agents of ["[]", "agents.json", ' "{"']) {
     const forwarded = ["--agents={}", `--agents=${agents}`];
     assertEquals(await no({ forwarded }, "2.1.197"), undefined);
-    const refusal = "Cannot honour --agents: it is not a JSON object";
-    assertEquals(await no({ forwarded }, "2.1.330"), refusal);
+    const refusal = "Cannot honour --agents: ";
+    assertEquals(`${await no({ forwarded }, "2.1.330")}`.slice(0, refusal.length), refusal);
   }
   for (const agents of [' {"a":1}', "", "{"]) {
     assertEquals(await no({ forwarded: [`--agents=${agents}`] }, "2.1.330"), undefined);
