@@ -137,9 +137,10 @@ async function screenOf(server: ServerClient, path: string): Promise<string> {
   return await (await server.ask(`${path}/screen`)).text();
 }
 
-/** The rows of a screen, in which nothing can drive a terminal. */
+/** The rows of a screen, in which nothing can drive a terminal; Claude Code's prompt has a no-break space. */
 function rowsOf(text: string): readonly string[] {
-  return text.trimEnd().split("\n").map((row) => nameUnseen(row.trimEnd()));
+  const plain = text.replaceAll("\u{a0}", " ");
+  return plain.trimEnd().split("\n").map((row) => nameUnseen(row.trimEnd()));
 }
 
 /** The last rows, as many as there is room for, and how to leave. */

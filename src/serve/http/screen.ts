@@ -13,7 +13,7 @@ export async function showScreen(call: Call<ServeContext>): Promise<Response> {
     throw new ProblemError({
       status: 409,
       detail: "Cannot show the screen: no Claude Code has been started yet",
-      suggestion: "Ask again when the conversation is not starting any more",
+      suggestion: "Send a message first, or wait a moment",
     });
   }
   const chunks = terminal.chunks();

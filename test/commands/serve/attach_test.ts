@@ -4,7 +4,7 @@ import { runInTerminal } from "../../standin/terminal_run.ts";
 import { fakeServer, toldOf } from "./fake_server.ts";
 
 const SIZE = { rows: 5, cols: 40 };
-const SCREEN = "one\ntwo\x1b[31m\nthree\nfour\nfive   \n\n";
+const SCREEN = "one\ntwo\x1b[31m\nthree\nfour\n❯\u{a0}five   \n\n";
 
 Deno.test("attach without a terminal prints the screen once, and takes nothing over", async () => {
   await using server = await fakeServer((_, path) =>
@@ -16,7 +16,7 @@ Deno.test("attach without a terminal prints the screen once, and takes nothing o
   );
   assertEquals(await server.run("attach", "a"), {
     code: 0,
-    stdout: "one\ntwo<U+001B>[31m\nthree\nfour\nfive\n",
+    stdout: "one\ntwo<U+001B>[31m\nthree\nfour\n❯ five\n",
     stderr: "",
   });
   const refused = await server.run("attach", "a", "--take-over");
@@ -44,7 +44,7 @@ Deno.test("attach shows what fits of the screen, leaves the terminal as it was, 
   assertEquals(exit, { kind: "exited", code: 0 });
   assert(output.startsWith("\x1b[?1049h"));
   assert(output.endsWith("\x1b[?1049l"));
-  const rows = ["two<U+001B>[31m", "three", "four", "five", ""];
+  const rows = ["two<U+001B>[31m", "three", "four", "❯ five", ""];
   assert(output.replaceAll("\r", "").includes(rows.join("\x1b[K\n")), output);
   assert(!output.includes("one"), "there is room for four rows");
   assert(asked.every((line) => line.startsWith("GET ")), asked.join());
