@@ -1,4 +1,5 @@
 import deno from "../../deno.json" with { type: "json" };
+import { LibcError } from "../../ffi/errno.ts";
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
 import { CliError } from "../cli_error.ts";
 import type { ServeOptions } from "../cli/parsed_arguments.ts";
@@ -58,6 +59,12 @@ export async function serve(options: ServeOptions): Promise<number> {
   const env = callerEnvironment();
   requireProc();
   const tell = (text: string) => void print(Deno.stderr, `claude-print: ${text}\n`);
+  // Of what the system refuses the stack tells nothing, and Deno 2.9.6 panics where it is to tell it while there can be no
+  // more open files.
+  const onMistake = (error: unknown) => {
+    if (error instanceof LibcError) tell(error.message);
+    else reportError(error);
+  };
   const cwd = currentFolder();
   const inherited = inheritedSocket(env, { pid: Deno.pid });
   await using undo = new AsyncDisposableStack();
@@ -86,10 +93,9 @@ export async function serve(options: ServeOptions): Promise<number> {
   const shared = {
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
     context: { version: deno.version, registry, pool, limits: BODY_LIMITS, startedAt: Date.now() },
-    onMistake: reportError,
+    onMistake,
   };
   const servers = [undo.adopt(serveHttp({ ...shared, at: { path: places.httpSocket } }), cut)];
-  Deno.chmodSync(places.httpSocket, 0o600);
   const told = [places.httpSocket];
   if (options.tcp !== undefined) {
     const server = undo.adopt(
@@ -111,12 +117,12 @@ export async function serve(options: ServeOptions): Promise<number> {
   const runs = undo.use(listenForRuns({
     at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
     perform: (run) => performHanded(run, { hold }),
-    onMistake: reportError,
+    onMistake,
   }));
   // What goes wrong in one conversation is no reason to end all others.
   const onRejection = (event: PromiseRejectionEvent) => {
     event.preventDefault();
-    reportError(event.reason);
+    onMistake(event.reason);
   };
   addEventListener("unhandledrejection", onRejection);
   undo.defer(() => removeEventListener("unhandledrejection", onRejection));

@@ -26,6 +26,8 @@ export interface HttpServer {
 
 /** Most requests that are answered at once; one whose answer has begun is none of them. */
 const MOST_AT_ONCE = 512;
+/** How long nobody is listened to after Deno's server has ended by itself, in milliseconds. */
+const RESTING_MS = 100;
 
 /**
  * Listens and answers by a table of routes.
@@ -34,7 +36,6 @@ const MOST_AT_ONCE = 512;
  */
 export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
   const { at, routes, context, refuse = () => undefined, onMistake } = options;
-  const stopped = new AbortController();
   let answering = 0;
   const answer = async (request: Request, gone: AbortSignal): Promise<Response> => {
     try {
@@ -88,21 +89,72 @@ export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
       answering--;
     }
   };
-  const shared = { signal: stopped.signal, onListen: () => {} };
-  const server = "path" in at
-    ? Deno.serve({ ...at, ...shared }, handler)
-    : Deno.serve({ ...at, ...shared }, handler);
   let isOver = false;
-  server.finished.catch(() => {}).finally(() => isOver = true);
+  let server: Listening;
+  const listen = (address: HttpOptions<Context>["at"]) => {
+    // A server that has ended is done with its signal.
+    const stopped = new AbortController();
+    const shared = { signal: stopped.signal, onListen: () => {} };
+    const listening = "path" in address
+      ? Deno.serve({ ...address, ...shared }, handler)
+      : Deno.serve({ ...address, ...shared }, handler);
+    if ("path" in address) Deno.chmodSync(address.path, 0o600);
+    server = { listening, stopped, isOver: false };
+    const own = server;
+    listening.finished.then(() => own.isOver = true, (error: unknown) => {
+      own.isOver = true;
+      if (isOver) return;
+      onMistake(error);
+      again();
+    });
+    return listening;
+  };
+  // Deno ends a server that cannot take a connection, as where there can be no more open files.
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  const again = () => {
+    resting = setTimeout(() => {
+      if (isOver) return;
+      try {
+        if ("path" in at) removeSocket(at.path);
+        listen("path" in at ? at : { ...at, port });
+      } catch {
+        again();
+      }
+    }, RESTING_MS);
+  };
+  const first = listen(at);
+  const port = "port" in first.addr ? first.addr.port : 0;
+  const end = () => {
+    isOver = true;
+    clearTimeout(resting);
+  };
   return {
-    port: "port" in server.addr ? server.addr.port : undefined,
+    port: "path" in at ? undefined : port,
     close: async () => {
-      await server.shutdown();
-      isOver = true;
+      end();
+      const own = server;
+      if (!own.isOver) await own.listening.shutdown();
+      own.isOver = true;
     },
     // Deno 2.9.6 takes the signal of a server that is over for a mistake.
     cut: () => {
-      if (!isOver) stopped.abort();
+      end();
+      if (!server.isOver) server.stopped.abort();
     },
   };
+}
+
+/** A server of Deno's, and what ends it. */
+interface Listening {
+  readonly listening: Deno.HttpServer<Deno.Addr>;
+  readonly stopped: AbortController;
+  isOver: boolean;
+}
+
+function removeSocket(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }

@@ -2,6 +2,7 @@ import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
+import { readProcFile } from "../../../ffi/processes/proc.ts";
 import { processTraits } from "../pool/process_traits.ts";
 import { programIdentity } from "../program_identity.ts";
 import { type RunService, serveConnection } from "./run_connection.ts";
@@ -10,6 +11,8 @@ import { type RunService, serveConnection } from "./run_connection.ts";
 const BACKLOG = 128;
 /** How long no connection is taken where one cannot be had, in milliseconds. */
 const RESTING_MS = 100;
+/** How much of the files that may be open is for connections: runs need others. */
+const SHARE = 0.5;
 
 /** Where runs are listened for, and how they are carried out. */
 export interface RunListenerOptions
@@ -47,22 +50,28 @@ export function listenForRuns(options: RunListenerOptions): RunListener {
   const poller = new Poller();
   const connections = new Set<Promise<void>>();
   let isOpen = true;
+  const most = mostOpenFiles() * SHARE;
   const serve = (fd: number) => {
+    // It is the lowest one that was free, and its client goes on by itself.
+    if (fd >= most) return closeFd(fd);
     const connection = serveConnection(fd, service).catch(onMistake)
       .finally(() => connections.delete(connection));
     connections.add(connection);
   };
   const listen = async () => {
     let restsMs = -1;
+    let isFull = false;
     while (isOpen) {
       // Where there can be no more open files the next one is tried after a rest.
       await poller.wait(restsMs < 0 ? [{ fd: listener, read: true }] : [], restsMs);
       restsMs = -1;
       try {
         for (let fd = next(); fd !== undefined; fd = next()) serve(fd);
+        isFull = false;
       } catch (error) {
         if (!(error instanceof LibcError)) throw error;
-        onMistake(error);
+        if (!isFull) onMistake(error);
+        isFull = true;
         restsMs = RESTING_MS;
       }
     }
@@ -88,6 +97,11 @@ export function listenForRuns(options: RunListenerOptions): RunListener {
     },
     [Symbol.dispose]: stop,
   };
+}
+
+function mostOpenFiles(): number {
+  const limits = new TextDecoder().decode(readProcFile("/proc/self/limits"));
+  return Number(/^Max open files +(\d+)/mu.exec(limits)?.[1] ?? Infinity);
 }
 
 /** Why no child of this process does for one that another process could start, if it does not. */

@@ -14,17 +14,19 @@ export interface Served extends AsyncDisposable {
 
 /** Starts a server and waits until it listens. */
 export async function serve(
-  { args = ["--warm", "0"], env: own = {}, cwd = "/" }: {
+  { args = ["--warm", "0"], env: own = {}, cwd = "/", wrap = (command) => command }: {
     readonly args?: readonly string[];
     /** What it knows of a home; by default there is nothing in it. */
     readonly env?: Readonly<Record<string, string>>;
     readonly cwd?: string;
+    /** Makes another command out of the one that would be run. */
+    readonly wrap?: (command: readonly string[]) => readonly string[];
   } = {},
 ): Promise<Served> {
   const runtime = await Deno.makeTempDir({ prefix: "x" });
   const env = { XDG_RUNTIME_DIR: runtime };
   const { promise: listens, resolve } = Promise.withResolvers<void>();
-  const { child, ended } = startProgram([...CLAUDE_PRINT, "serve", ...args], {
+  const { child, ended } = startProgram(wrap([...CLAUDE_PRINT, "serve", ...args]), {
     env: {
       PATH: "/usr/bin:/bin",
       DENO_DIR: await denoDir(),
