@@ -192,7 +192,7 @@ export function requestOf(
     quiet: given("--quiet"),
     cold: given("--cold"),
     show: given("--show"),
-    ...present("maxTurns", maxTurns(last("--max-turns"))),
+    ...maxTurns(last("--max-turns")),
     ...present("jsonSchema", last("--json-schema") || undefined),
     ...present("maxBudgetUsd", maxBudgetUsd(last("--max-budget-usd"))),
     inject: choice<RunRequest["inject"]>(last("--inject"), "stdin"),
@@ -324,16 +324,12 @@ function requireMessages(inputFormat: RunRequest["inputFormat"]): void {
   }
 }
 
-/** Any number, as `claude -p` takes it, and nothing for 0, which is no limit; 2.1.330 refuses what is no number. */
-function maxTurns(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
+/** Any number, as `claude -p` takes it, and nothing for 0, which is no limit; what is no number depends on the version. */
+function maxTurns(value: string | undefined): Pick<RunRequest, "maxTurns" | "noTurns"> {
+  if (value === undefined) return {};
   const turns = Number(value);
-  if (Number.isNaN(turns)) {
-    throw new CliError(`${READING}: --max-turns does not take "${value}"`, {
-      suggestion: "Use a number of requests to the model, 0 for no limit",
-    });
-  }
-  return turns === 0 || turns === Infinity ? undefined : turns;
+  if (Number.isNaN(turns)) return { noTurns: value };
+  return turns === 0 || turns === Infinity ? {} : { maxTurns: turns };
 }
 
 /** Claude Code 2.1.197 and 2.1.330 refuse everything else. */

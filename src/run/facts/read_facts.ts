@@ -63,6 +63,7 @@ export async function readFacts(
   const version = (): Promise<string | undefined> => known ??= claudeVersion(binary, env);
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
+  if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());
   const isRestricted = order.forwarded.includes("--restricted");
   if (isRestricted) requireVersion("--restricted", await version());
   const documents = await readSettings({
@@ -228,6 +229,13 @@ const RECENT = "2.1.330";
 /** Whether it is known to be one before those. */
 function isOlder(version: string | undefined): boolean {
   return version !== undefined && !isVersionAtLeast(version, RECENT);
+}
+
+function refuseTurns(value: string, version: string | undefined): void {
+  if (isOlder(version)) return;
+  throw new CliError(`Cannot read the command line: --max-turns does not take "${value}"`, {
+    suggestion: "Use a number of requests to the model, 0 for no limit",
+  });
 }
 
 function requireVersion(flag: string, version: string | undefined): void {

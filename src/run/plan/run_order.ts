@@ -108,6 +108,8 @@ export interface RunOrder extends Limits {
   readonly persistSession: boolean;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** What stands in its place and is no number: no limit before 2.1.330, which refuses it. */
+  readonly noTurns?: string;
   /** Whether new lines of transcripts are told. */
   readonly sessionMirror?: boolean;
   /** Whether the user's own hooks run too. */

@@ -415,7 +415,7 @@ const ROWS: readonly Row[] = [
   { name: "usage-mcp", args: ["--mcp-config=nofile.json", "Hi [[say yes]]"] },
   { name: "usage-agents", args: ["--agents", "[]", "Hi [[say yes]]"] },
   { name: "usage-agents-file", since: "2.1.330", args: ["--agents", "nofile.json", "Hi"] },
-  { name: "usage-turns", since: "2.1.330", args: ["--max-turns", "few", "Hi"] },
+  { name: "usage-turns", args: ["--max-turns", "few", "Hi [[bash echo one]] [[say yes]]"] },
   { name: "usage-effort", args: ["--effort", "nonesuch", "Hi [[say yes]]"] },
   { name: "usage-budget", args: ["--max-budget-usd", "-1", "Hi"] },
   { name: "usage-task-budget", args: ["--task-budget", "many", "Hi"] },

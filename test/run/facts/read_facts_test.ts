@@ -133,6 +133,17 @@ Deno.test("readFacts() refuses --enable-auth-status where settings renew a login
   );
 });
 
+Deno.test("readFacts() refuses a limit of turns that is no number where Claude Code does", async () => {
+  await using home = await makeThrowawayHome();
+  const order = await ordered(home, { noTurns: "few" });
+  await readFacts(order, { version: "2.1.197" });
+  await assertRejects(
+    async () => await readFacts(order, { version: "2.1.330" }),
+    CliError,
+    'Cannot read the command line: --max-turns does not take "few"',
+  );
+});
+
 Deno.test("readFacts() refuses agents and schemas that are none, as of 2.1.330, which does so too", async () => {
   await using home = await makeThrowawayHome();
   const no = async (more: Partial<RunOrder>, version?: string) => {
