@@ -18,7 +18,7 @@ export type TurnResult = RunResult;
 export interface MessageOptions {
   /**
    * An id of your own: frames of type `command_lifecycle` tell how far the message is. One that was sent before is not
-   * sent again, and has the result that it has.
+   * sent again, and has the result that it has, as long as it is among the last 1000 that were sent with an id.
    */
   readonly uuid?: string;
   /**

@@ -42,3 +42,12 @@ Deno.test("a conversation is warm, asks for permissions, takes answers and reque
   }
   assertEquals(outcomes, [0, 1]);
 });
+
+Deno.test("a conversation knows the last 1000 messages that had an id, and sends an earlier one again", async () => {
+  const over = Promise.withResolvers<number>();
+  await using conversation = openConversation({ hold: () => over.promise });
+  const send = (index: number) => conversation.send("go", { uuid: `${index}` });
+  const sent = Array.from({ length: 1001 }, (_, index) => send(index));
+  assertEquals([1000, 1, 0].map((index) => send(index) === sent[index]), [true, true, false]);
+  over.resolve(0);
+});
