@@ -35,9 +35,11 @@ Deno.test("claimFolder() gives a folder to one of those that come at once", () =
     Deno.mkdirSync(other);
     for (const folder of [one, other]) {
       const first = claimFolder(folder);
-      // As the second one finds it, who has seen an empty folder.
       const { message } = assertThrows(() => claimFolder(folder), CliError);
-      assertEquals(message, `Cannot record in ${folder}: there is something in it`);
+      assertEquals(
+        message,
+        `Cannot record in ${folder}: another run has just begun to record there`,
+      );
       first.giveUp();
       claimFolder(folder).giveUp();
     }
@@ -61,4 +63,41 @@ Deno.test("claimFolder() refuses a folder with something in it, a file, and a pl
       "Make it first: mkdir -p /none/",
     ]);
     assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), ["file"]);
+  }));
+
+Deno.test("claimFolder() takes what a recorder has left that was killed before its run", () =>
+  inTempFolder((path) => {
+    const folder = `${path}/left`;
+    claimFolder(folder).cast.close();
+    Deno.mkdirSync(`${folder}/api`);
+    const next = claimFolder(folder);
+    assertThrows(() => claimFolder(folder), CliError, "another run has just begun");
+    next.cast.writeSync(new TextEncoder().encode("recorded"));
+    next.cast.close();
+    assertThrows(() => claimFolder(folder), CliError, "there is something in it");
+  }));
+
+Deno.test("claimFolder() takes no folder in which there is more than that", () =>
+  inTempFolder((path) => {
+    const refused = (name: string, fill: (folder: string) => void) => {
+      const folder = `${path}/${name}`;
+      Deno.mkdirSync(folder);
+      fill(folder);
+      const before = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+      assertThrows(() => claimFolder(folder), CliError, "there is something in it");
+      assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);
+    };
+    Deno.writeTextFileSync(`${path}/empty`, "");
+    const cast = (folder: string) => Deno.writeTextFileSync(`${folder}/child.cast`, "");
+    refused("link", (folder) => Deno.symlinkSync(`${path}/empty`, `${folder}/child.cast`));
+    refused("beside", (folder) => {
+      cast(folder);
+      Deno.writeTextFileSync(`${folder}/notes`, "");
+    });
+    refused("exchange", (folder) => {
+      cast(folder);
+      Deno.mkdirSync(`${folder}/api`);
+      Deno.writeTextFileSync(`${folder}/api/one.json`, "{}");
+    });
+    refused("api", (folder) => Deno.mkdirSync(`${folder}/api`));
   }));
