@@ -1,8 +1,13 @@
+/** How the system's own words for EMFILE and ENFILE end a message. */
+const TOO_MANY_OPEN = /\bToo many open files(?: in system)?(?: \(os error \d+\))?$/u;
+const ALLOW_MORE = "Allow more of them in the shell that starts it: ulimit -n 4096";
+
 /**
  * A failure that a user can act on: one line that names the failed action, and what to do instead.
  *
  * `message` names the action first, in the active voice, without a full stop. `suggestion` says what to do about it; it
- * is absent where the user did it, as with a signal. `exitCode` is 2 unless given: this program or its environment failed.
+ * is absent where the user did it, as with a signal; too many open files have one of their own, whatever was done with
+ * them. `exitCode` is 2 unless given: this program or its environment failed.
  */
 export class CliError extends Error {
   override readonly name: string = "CliError";
@@ -19,7 +24,8 @@ export class CliError extends Error {
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.exitCode = options.exitCode ?? 2;
-    if (options.suggestion !== undefined) this.suggestion = options.suggestion;
+    const suggestion = TOO_MANY_OPEN.test(message) ? ALLOW_MORE : options.suggestion;
+    if (suggestion !== undefined) this.suggestion = suggestion;
   }
 }
 

@@ -15,3 +15,12 @@ Deno.test("CliError keeps its exit code, suggestion and cause", () => {
   const error = new CliError("Cannot start", { exitCode: 124, suggestion: "Wait", cause });
   assertEquals([error.exitCode, error.suggestion, error.cause], [124, "Wait", cause]);
 });
+
+Deno.test("CliError says how more files can be open, whatever could not be opened", () => {
+  const suggestionOf = (message: string) =>
+    new CliError(message, { suggestion: "Wait" }).suggestion;
+  const allowMore = "Allow more of them in the shell that starts it: ulimit -n 4096";
+  assertEquals(suggestionOf("Cannot start: Too many open files"), allowMore);
+  assertEquals(suggestionOf("Cannot read it: Too many open files (os error 24)"), allowMore);
+  assertEquals(suggestionOf("Cannot read 'Too many open files': it is a folder"), "Wait");
+});
