@@ -2,6 +2,7 @@ import { LibcError } from "../../../../ffi/errno.ts";
 import { readFd } from "../../../../ffi/descriptors/fd.ts";
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import { createLineSplitter } from "../../../transcript/line_splitter.ts";
+import { LONGEST_LINE } from "../../../transcript/longest_line.ts";
 import { type CallerLine, readCallerLine } from "../../../wire/caller_line.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";
@@ -15,9 +16,18 @@ export class CallerSource implements Caller {
   readonly #lines = createLineSplitter();
   readonly #buffer = new Uint8Array(256 * 1024);
   readonly #words: CallerWords;
+  readonly #longest: number;
 
-  constructor(fd: number, { first = [] }: { readonly first?: readonly CallerLine[] } = {}) {
+  /** @param options.longest the longest line that is read, in bytes: whoever never ends one would fill memory */
+  constructor(
+    fd: number,
+    { first = [], longest = LONGEST_LINE }: {
+      readonly first?: readonly CallerLine[];
+      readonly longest?: number;
+    } = {},
+  ) {
     this.#fd = fd;
+    this.#longest = longest;
     this.#words = new CallerWords(first);
   }
 
@@ -48,6 +58,12 @@ export class CallerSource implements Caller {
     const count = this.#read();
     if (typeof count === "number") {
       for (const line of this.#lines.push(this.#buffer.subarray(0, count))) this.#note(line);
+      if (this.#lines.pending() > this.#longest) {
+        this.#words.add({
+          type: "unreadable",
+          reason: `Cannot read a line of stdin: it is longer than ${this.#longest} bytes`,
+        });
+      }
     } else if (count === "end") {
       this.#note(this.#lines.remainder());
       this.#words.end();
