@@ -25,6 +25,7 @@ import { serverPlaces } from "../serve/places.ts";
 import { Pool } from "../serve/pool/pool.ts";
 import { holdServerFolder } from "../serve/server_folder.ts";
 import { listenForRuns } from "../serve/runs/listen_for_runs.ts";
+import { surviveMistakes } from "../serve/survive_mistakes.ts";
 import { writeToken } from "../serve/token.ts";
 import { inheritedSocket } from "../serve/unit/inherited_socket.ts";
 import { print } from "./report/print.ts";
@@ -119,13 +120,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     perform: (run) => performHanded(run, { hold }),
     onMistake,
   }));
-  // What goes wrong in one conversation is no reason to end all others.
-  const onRejection = (event: PromiseRejectionEvent) => {
-    event.preventDefault();
-    onMistake(event.reason);
-  };
-  addEventListener("unhandledrejection", onRejection);
-  undo.defer(() => removeEventListener("unhandledrejection", onRejection));
+  undo.use(surviveMistakes(onMistake));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => {
