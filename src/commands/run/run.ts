@@ -41,8 +41,10 @@ const OWN_PATHS =
 
 /** Whether a run is to be carried out here, or can be nowhere else: whoever mirrors a screen owns the terminal. */
 function goesCold({ cold, show }: RunRequest, argv: readonly string[]): boolean {
-  const isElsewhere = FOLDERS.map((name) => Deno.env.get(name) ?? "")
+  // It leaves out what is not UTF-8, which is told of where it is needed; `get` would throw.
+  const env = Deno.env.toObject();
+  const isElsewhere = FOLDERS.map((name) => env[name] ?? "")
     .some((path) => /^[^/]/u.test(path) || OWN_PATHS.test(path));
   return cold || show || isElsewhere || argv.some((argument) => OWN_PATHS.test(argument)) ||
-    Deno.env.get("CLAUDE_PRINT_SERVE") === "off";
+    env["CLAUDE_PRINT_SERVE"] === "off";
 }
