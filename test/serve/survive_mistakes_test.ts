@@ -2,18 +2,18 @@ import { assertEquals } from "@std/assert";
 import { surviveMistakes } from "../../src/serve/survive_mistakes.ts";
 
 Deno.test("what nobody catches is told, and ends no program", async () => {
-  const mistakes: unknown[] = [];
+  const mistakes: string[] = [];
   const { promise: told, resolve } = Promise.withResolvers<void>();
   using _ = surviveMistakes((error) => {
-    mistakes.push(error);
+    mistakes.push(error instanceof Error ? error.message : "");
     if (mistakes.length === 3) resolve();
   });
-  Promise.reject("in a promise");
+  Promise.reject(new Error("in a promise"));
   queueMicrotask(() => {
-    throw "in a microtask";
+    throw new Error("in a microtask");
   });
   setTimeout(() => {
-    throw "in a timer";
+    throw new Error("in a timer");
   });
   await told;
   assertEquals(mistakes.toSorted(), ["in a microtask", "in a promise", "in a timer"]);
