@@ -26,9 +26,13 @@ export function examineApi(
     if (request.method !== "POST" || !MODEL_REQUEST.test(request.path)) continue;
     examiner.learn(VERSION.exec(decoder.decode(request.body))?.[1]);
     let said = 0;
+    const place = { path: `${folder}/${name}`, line: 0 };
     for (const value of saidIn(response)) {
       said++;
-      const place = { path: `${folder}/${name}`, line: 0 };
+      if (value === undefined) {
+        findings.add(UNREADABLE, { place });
+        continue;
+      }
       for (const found of examiner.api(value)) findings.add(found, { place });
     }
     if (said > 0) answers++;
@@ -38,13 +42,28 @@ export function examineApi(
 
 const decoder = new TextDecoder();
 
-/** The events of an answer, or the one object that it is; errors are no answers. */
-function saidIn({ status, ...response }: Exchange["response"]): readonly JsonObject[] {
+const UNREADABLE = {
+  check: "frame rejected",
+  where: "answer of the API",
+  what: "it cannot be read as JSON",
+} as const;
+
+/**
+ * The events of an answer, or the one object that it is; nothing in the place of one that cannot be read. Errors are no
+ * answers, and where an answer breaks off, its last line is none.
+ */
+function saidIn(
+  { status, whole, ...response }: Exchange["response"],
+): readonly (JsonObject | undefined)[] {
   if (status >= 400) return [];
   const { headers, chunks } = withoutCompression(response);
   const text = decoder.decode(joined(chunks));
-  const values = isEventStream(headers)
-    ? text.split(/\r\n|\n|\r/u).map((line) => eventLine(line).value)
-    : [eventLine(`data: ${text}`).value];
-  return values.filter(isJsonObject);
+  const lines = isEventStream(headers)
+    ? text.split(/\r\n|\n|\r/u).filter((line) => line.startsWith("data:"))
+    : text === ""
+    ? []
+    : [`data: ${text}`];
+  const values = lines.map((line) => eventLine(line).value)
+    .filter((value) => value === undefined || isJsonObject(value));
+  return whole || values.at(-1) !== undefined ? values : values.slice(0, -1);
 }

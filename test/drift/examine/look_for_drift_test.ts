@@ -184,3 +184,30 @@ Deno.test("the same is counted, names are cut, and no more than so many are told
   for (let at = 0; at < 2000; at++) findings.add({ ...found, what: `${at}` }, { place });
   assertEquals([findings.sorted().length, findings.left], [1000, 1003]);
 });
+
+Deno.test("an answer of the API that cannot be read is told, but not where it breaks off", () => {
+  const told = (text: string, { whole = true, type = "text/event-stream" } = {}) => {
+    const folder = Deno.makeTempDirSync();
+    try {
+      const bytes = new TextEncoder();
+      const request = { method: "POST", path: "/v1/messages", body: bytes.encode("{}") };
+      const response = {
+        status: 200,
+        headers: [["content-type", type]] as const,
+        chunks: [{ ms: 0, bytes: bytes.encode(text) }],
+        whole,
+      };
+      addExchange(`${folder}/api`, { exchange: { at: 0, request, response }, key: keyOf(request) });
+      const { checked, findings } = look(folder);
+      return [checked.answers, ...findings.map(({ where, what }) => `${where} | ${what}`)];
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  };
+  const unreadable = "answer of the API | it cannot be read as JSON";
+  const ping = 'data: {"type":"ping"}\n\n';
+  assertEquals(told(ping), [1]);
+  assertEquals(told(`${ping}data: {"type":\n\n`), [1, unreadable]);
+  assertEquals(told(`${ping}data: {"type":`, { whole: false }), [1]);
+  assertEquals(told("<html>", { type: "application/json" }), [1, unreadable]);
+});
