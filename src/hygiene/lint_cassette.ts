@@ -23,6 +23,7 @@ import { readExchanges } from "../relay/exchanges/exchange_folder.ts";
 import { keyOf } from "../relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../relay/exchanges/scrub_alike.ts";
 import { findLeftovers } from "./find_leftovers.ts";
+import { keptWithoutSecrets } from "./kept_without_secrets.ts";
 import { metaText } from "./meta_text.ts";
 import { type CassetteParts, cassetteParts } from "./cassette_parts.ts";
 
@@ -163,7 +164,8 @@ function secretsInLines(
   const take = (part: string) => ({ number, changed }: ScrubbedLine) => {
     if (changed) problems.push(`A secret is left in line ${number} of ${part}`);
   };
-  const scrubber = () => createPartScrubber({ redactor, said });
+  const deep = keptWithoutSecrets(redactor.text);
+  const scrubber = () => createPartScrubber({ redactor, said, deep });
   if (cast !== undefined) {
     scrubCast(partLines(cast) ?? [], {
       path: cast,
@@ -193,7 +195,7 @@ function secretsInApi(folder: string, redactor: Redactor): readonly string[] {
   const scrubber = createExchangeScrubber({
     parts: [],
     known: {},
-    secrets: secretScrub(redactor.text),
+    secrets: secretScrub(redactor.text, { deep: keptWithoutSecrets(redactor.text) }),
   });
   const problems: string[] = [];
   for (const { name, exchange } of readExchanges(folder)) {

@@ -115,8 +115,13 @@ const TOO_DEEP = "[nested too deeply]";
 /**
  * Creates what redacts JSON values: every string in them, every name of a field, and whatever text a field holds whose
  * name says that it is a secret.
+ *
+ * @param options.deep what becomes of a value that is nested more deeply than a recording keeps
  */
-export function createValueRedactor(redact: Redact): <Value>(value: Value) => Value {
+export function createValueRedactor(
+  redact: Redact,
+  { deep = () => TOO_DEEP }: { readonly deep?: ((value: object) => unknown) | undefined } = {},
+): <Value>(value: Value) => Value {
   const secretNames = new Map<string, boolean>();
   /** Whether a redactor that sees this name with any value takes the value out. */
   const isSecret = (name: string): boolean => {
@@ -130,7 +135,7 @@ export function createValueRedactor(redact: Redact): <Value>(value: Value) => Va
   const redacted = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return redact(value);
     if (typeof value !== "object" || value === null) return value;
-    if (depth > MOST_DEPTH) return TOO_DEEP;
+    if (depth > MOST_DEPTH) return deep(value);
     if (Array.isArray(value)) return value.map((item) => redacted(item, depth + 1));
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => [

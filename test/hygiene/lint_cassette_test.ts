@@ -182,3 +182,15 @@ Deno.test("of many problems of a kind a few are told", () => {
   );
   assertEquals(problems.at(-1), "And 3 more of that kind");
 });
+
+Deno.test("in what is nested deeply a secret is told where there is one", () => {
+  const found = (innermost: string) =>
+    linted((folder) => {
+      const data = `{"in":${"[".repeat(450)}${innermost}${"]".repeat(450)}}`;
+      makeExchange(`${folder}/api`, { answer: `data: ${data}\n\n` });
+    }).problems.filter((problem) => problem.startsWith("A secret"));
+  assertEquals(found('"nothing"'), []);
+  assertEquals(found('{"text":"nothing","number":1}'), []);
+  assertEquals(found(`"${KEY}"`).length, 1);
+  assertEquals(found('{"password":"nothing that has a shape"}').length, 1);
+});

@@ -29,6 +29,8 @@ export interface ScrubOptions {
   readonly subagents?: SubagentCalls;
   /** Takes the kind of each trace that is taken out. */
   readonly note?: (kind: Trace["kind"]) => void;
+  /** What becomes of a value that is nested more deeply than a recording keeps; it is cut there by default. */
+  readonly deep?: (value: object) => unknown;
 }
 
 /** Takes secrets and traces out of what a cast or a tape holds, and the words of those who are to say nothing. */
@@ -64,12 +66,12 @@ const NO_TRACES: TraceScrubber = {
 
 /** Creates a scrubber. What it puts in the place of a trace is as long as that was. */
 export function createPartScrubber(
-  { known, redactor, said, subagents, note }: ScrubOptions,
+  { known, redactor, said, subagents, note, deep }: ScrubOptions,
 ): PartScrubber {
   const traces = known === undefined
     ? NO_TRACES
     : createTraceScrubber(known, noting(fillAlike(known), note));
-  const redactValue = createValueRedactor(redactor.text);
+  const redactValue = createValueRedactor(redactor.text, { deep });
   const text = (given: string) => traces.text(redactor.text(given));
   const openFrom = (given: string) => Math.min(redactor.openFrom(given), traces.openFrom(given));
   const blankSaid = createSaidBlanker(said, { subagents });
