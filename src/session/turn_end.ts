@@ -109,7 +109,8 @@ export function overOnRecord(state: SessionState): Step | undefined {
   const { phase, status } = state;
   if (phase !== "settling" || status?.status !== "idle" || isStale(state, status)) return undefined;
   const settled = settledEnding(state);
-  if (settled === undefined || !isOnRecord(state) || awaitsNext(state, settled)) return undefined;
+  if (settled === undefined || awaitsNext(state, settled)) return undefined;
+  if (!isOnRecord(state)) return overAtOnce(state);
   return isAwaitingStatus(state) ? undefined : overTurn(state, settled);
 }
 
@@ -153,23 +154,30 @@ export function onPriced(before: SessionState): Step {
  */
 export function overAtOnce(state: SessionState): Step | undefined {
   const over = lastAnnounced(state);
-  return over !== undefined && (state.taskless || isOnRecord(state)) && !isAwaitingStatus(state)
+  return over !== undefined && hasEndedStop(state) && (state.taskless || isOnRecord(state)) &&
+      !isAwaitingStatus(state)
     ? end(state, over)
     : undefined;
 }
 
-/**
- * The announced end of the last turn, where nothing is known that may follow it, and the child is kept at its end. A Stop
- * hook that waits for an answer has not ended when it is given one, and would be noted to have failed.
- */
+/** The announced end of the last turn, where nothing is known that may follow it, and the child is kept at its end. */
 function lastAnnounced(state: SessionState): Ending | undefined {
   const over = announced(state);
-  const { keptAtEnd, conversation, output } = state.options;
-  const isAnswered = conversation === true || output !== undefined;
-  return keptAtEnd && !isAnswered && over?.kind === "answered" && isLast(state) &&
+  const { keptAtEnd, output } = state.options;
+  return keptAtEnd && output === undefined && over?.kind === "answered" && isLast(state) &&
       !awaitsNext(state, over)
     ? over
     : undefined;
+}
+
+/**
+ * Whether the Stop hook is over: one that waits for an answer, as that of a conversation does, has not ended when it is
+ * given one, and would be noted to have failed. A child that has been idle since has seen its end.
+ */
+function hasEndedStop(state: SessionState): boolean {
+  const { options, announcedAt, status } = state;
+  return options.conversation !== true ||
+    (announcedAt !== undefined && status?.status === "idle" && !isStale(state, status));
 }
 
 /**

@@ -107,6 +107,27 @@ Deno.test("a child whose turn is on record is told to go at Stop, and not kept",
   assertEquals(answered(early), ["1"]);
 });
 
+Deno.test("the child of a conversation is told to go once it has seen the end of its last Stop hook, and kept", () => {
+  const session = simulate({ keptAtEnd: true, conversation: true });
+  session.hear({ ...status("idle"), updatedAt: 500 });
+  session.hear({ type: "hook", event: "UserPromptSubmit", payload: {} });
+  session.hear({ type: "closed" });
+  session.hear({ ...stop({ last_assistant_message: "hi" }), id: "3", ranAt: 1000 });
+  assertEquals(answered(session), ["3"]);
+  assert(session.effects.some(({ type }) => type === "list-shells"));
+  session.hear(UNUSED);
+  session.hear({ ...status("idle"), updatedAt: 900 });
+  assertEquals(session.signals(), []);
+  session.hear({ ...status("idle"), updatedAt: 1030 });
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(sessionEnd("7"));
+  for (const line of [answer("hi"), PROMPT]) {
+    assertEquals(answered(session), ["3"]);
+    session.hear(line);
+  }
+  assertEquals(answered(session), ["3", "7"]);
+});
+
 Deno.test("a child is told to go once its turn is on record where something may have ended in the background", () => {
   const late = stopped();
   late.hear({ type: "shells", ids: [] });
