@@ -39,7 +39,10 @@ export function serveHttp<Context>(options: HttpOptions<Context>): HttpServer {
   let answering = 0;
   const answer = async (request: Request, gone: AbortSignal): Promise<Response> => {
     try {
-      const url = new URL(request.url);
+      const url = URL.parse(request.url);
+      if (url === null) {
+        return problemResponse({ status: 400, detail: "Cannot answer to a name that is none" });
+      }
       const match = matchRoute(routes, { method: request.method, path: url.pathname });
       const refusal = refuse(request, match.kind === "route" ? match.route : undefined);
       if (refusal !== undefined) return refusal;
