@@ -7,17 +7,20 @@ const LIMIT_MS = 5000;
 /**
  * The version Claude Code gives itself with `--version`, such as `2.1.330`.
  *
+ * @param options.cwd the working directory, by which the shim of a version manager may choose; that of this program if absent
  * @returns `undefined` when the executable is not Claude Code, or does not answer in time
  */
 export async function claudeVersion(
   binary: string,
   env: Readonly<Record<string, string>>,
+  { cwd }: { readonly cwd?: string } = {},
 ): Promise<string | undefined> {
   try {
     heedChildren();
     const child = new Deno.Command(binary, {
       args: ["--version"],
       env,
+      ...(cwd === undefined ? {} : { cwd }),
       clearEnv: true,
       stdin: "null",
       stdout: "piped",

@@ -136,7 +136,7 @@ async function foundSessions(
   return await findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
-    version: async () => version ?? await claudeVersion(binary, order.env),
+    version: async () => version ?? await claudeVersion(binary, order.env, order),
   });
 }
 

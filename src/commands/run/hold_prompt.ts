@@ -49,7 +49,10 @@ export async function fitsConversation(
     JSON.stringify(prompt).length <= LONGEST_REPLY;
   if (!isPlain || !hasShortPlaces(env)) return false;
   try {
-    const version = await versionOf(findClaude({ named: request.claudeBinary, env, cwd }), env);
+    const version = await versionOf(findClaude({ named: request.claudeBinary, env, cwd }), {
+      env,
+      cwd,
+    });
     return version !== undefined && isVersionAtLeast(version, CONVERSES);
   } catch {
     // What is wrong with it is told as by every run.
@@ -65,16 +68,22 @@ function hasShortPlaces(env: Environment): boolean {
   );
 }
 
-/** Versions that have been asked for, by what of an executable is another one as soon as it is. */
+/**
+ * Versions that have been asked for, by what of an executable is another one as soon as it is, and by what the shim of a
+ * version manager goes by.
+ */
 const versions = new Map<string, string>();
 const MOST_VERSIONS = 100;
 
-async function versionOf(binary: string, env: Environment): Promise<string | undefined> {
+async function versionOf(
+  binary: string,
+  { env, cwd }: Pick<Fitting, "env" | "cwd">,
+): Promise<string | undefined> {
   const { ino, size, mtime, ctime } = Deno.statSync(binary);
-  const key = JSON.stringify([Deno.realPathSync(binary), ino, size, mtime, ctime]);
+  const key = JSON.stringify([Deno.realPathSync(binary), ino, size, mtime, ctime, cwd, env]);
   const known = versions.get(key);
   if (known !== undefined) return known;
-  const version = await claudeVersion(binary, env);
+  const version = await claudeVersion(binary, env, { cwd });
   if (version !== undefined && versions.size < MOST_VERSIONS) versions.set(key, version);
   return version;
 }

@@ -60,7 +60,7 @@ export async function readFacts(
   let known: Promise<string | undefined> | undefined = before.version === undefined
     ? undefined
     : Promise.resolve(before.version);
-  const version = (): Promise<string | undefined> => known ??= claudeVersion(binary, env);
+  const version = (): Promise<string | undefined> => known ??= claudeVersion(binary, env, { cwd });
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());

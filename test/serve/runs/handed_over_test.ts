@@ -132,3 +132,23 @@ Deno.test("a run with limits of its own is none of the server's", async () => {
     );
   }
 });
+
+Deno.test("a run goes by its caller's folder where the server has none of its own any more, or another", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const folder = await Deno.makeTempDir();
+  await using server = await serve({ args: ["--warm", "1"], cwd: folder });
+  await Deno.remove(folder);
+  // As that of a version manager, which knows Claude Code in the project alone.
+  const shim = `${claude.home.path}/shim`;
+  await Deno.writeTextFile(
+    shim,
+    `#!/bin/sh\n[ "$PWD" = '${claude.home.project}' ] || exit 1\nexec '${claude.binary}' "$@"\n`,
+    { mode: 0o755 },
+  );
+  const { code, stdout, stderr } = await claude.print(
+    ["--claude-binary", shim, "hello", "--trace"],
+    { env: server.env, namesBinary: false, killed: true },
+  );
+  assertEquals([code, stdout], [0, "You said hello, 1\n"]);
+  assertStringIncludes(stderr, ": no child waits\n");
+});
