@@ -23,11 +23,13 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   const env = callerEnvironment();
   using undo = new DisposableStack();
   const isRecording = options.onMiss === "record" && !options.offline;
+  const { tell } = undo.use(tellUnhindered());
   const record = isRecording
     ? undo.use(recordingAnswer({
       upstream: new URL(options.upstream ?? FIRST_PARTY),
       env,
       allowUpstream: options.allowUpstream,
+      tell,
     }))
     : undefined;
   const api = openApiCassette({
@@ -39,7 +41,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
     redact: createRedactor({ env }).text,
     known: ownTraces({ env }),
-    tell: undo.use(tellUnhindered()).tell,
+    tell,
   });
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop()));

@@ -6,6 +6,8 @@ export interface PassOnOptions {
   readonly upstream: URL;
   /** How that is reached. */
   readonly client: Deno.HttpClient;
+  /** Takes a sentence on why the upstream has not answered; whoever asked sees no more than that nothing comes. */
+  readonly tell?: ((line: string) => void) | undefined;
 }
 
 /** Headers that are about one connection, RFC 9110 7.6.1, or follow from the body. */
@@ -33,7 +35,7 @@ const BODILESS = [101, 204, 205, 304];
  * undo that, and what it compresses all the same stays so. An upstream that cannot be reached, or breaks off, is a
  * connection that breaks off.
  */
-export function passOn({ upstream, client }: PassOnOptions): Answer {
+export function passOn({ upstream, client, tell }: PassOnOptions): Answer {
   const base = upstream.pathname.replace(/\/$/u, "");
   return async (request, gone) => {
     const { method, path, body } = request;
@@ -51,7 +53,8 @@ export function passOn({ upstream, client }: PassOnOptions): Answer {
         client,
         signal: gone,
       });
-    } catch {
+    } catch (error) {
+      if (!gone.aborted) tell?.(`Cannot reach ${upstream.origin}: ${reasonOf(error)}`);
       return brokenAnswer();
     }
     const { status, headers } = answer;
@@ -60,6 +63,14 @@ export function passOn({ upstream, client }: PassOnOptions): Answer {
     await answer.body?.cancel();
     return new Response(null, head);
   };
+}
+
+/** What `fetch` says behind the URL, in which there may be what is nobody's business. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const text = cause instanceof Error ? cause.message : message;
+  return /(?:\): (?:client error \(Connect\): )?|^Fetch failed: )(.+)$/su.exec(text)?.[1] ??
+    "it does not answer";
 }
 
 /** The headers of a message but for those of its connection. */

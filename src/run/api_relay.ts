@@ -155,6 +155,8 @@ export function recordingAnswer(
     readonly upstream: URL;
     readonly env: Environment;
     readonly allowUpstream: boolean;
+    /** Takes a sentence on why the API has not answered. */
+    readonly tell?: (line: string) => void;
   },
 ): UpstreamAnswer {
   if (options.env["CI"] === "true" && !allowUpstream) {
@@ -166,11 +168,15 @@ export function recordingAnswer(
 }
 
 function upstreamAnswer(
-  { upstream, env }: { readonly upstream: URL; readonly env: Environment },
+  { upstream, env, tell }: {
+    readonly upstream: URL;
+    readonly env: Environment;
+    readonly tell?: (line: string) => void;
+  },
 ): UpstreamAnswer {
   const client = upstreamClient(upstream, { env, read: readText });
   return {
-    answer: passOn({ upstream, client }),
+    answer: passOn({ upstream, client, tell }),
     [Symbol.dispose]: () => client.close(),
   };
 }

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { passOn } from "../../src/relay/pass_on.ts";
 import { type RelayedRequest, startRelay } from "../../src/relay/relay.ts";
 import { watched } from "../../src/relay/watched.ts";
@@ -134,17 +134,22 @@ Deno.test("a redirection is the asker's business", async () => {
 
 Deno.test("an upstream that is down is a connection that breaks off", async () => {
   await using there = relayed(() => new Response());
-  // A port that was just given back may be another test's by now.
-  const upstream = new URL("http://127.0.0.1:1");
+  // A port that was just given back may be another test's by now; this one nobody can have without being root.
+  const upstream = new URL("http://127.0.0.1:2");
   const client = Deno.createHttpClient({});
+  const told: string[] = [];
+  const tell = (line: string) => void told.push(line);
   const watch = () => ({
     onHead: () => void assert(false, "nobody has answered"),
     onEnd: (end: { readonly whole: boolean }) => ends.push(end),
   });
-  using relay = startRelay({ answer: watched(passOn({ upstream, client }), watch) });
+  using relay = startRelay({ answer: watched(passOn({ upstream, client, tell }), watch) });
   const ends: { readonly whole: boolean }[] = [];
-  await assertRejects(async () => await (await fetch(`${relay.url}/x`)).text(), TypeError);
+  await assertRejects(async () => await (await fetch(`${relay.url}/x?secret`)).text(), TypeError);
   assertEquals(ends, [{ whole: false }]);
+  assertEquals(told.length, 1);
+  assertMatch(told.join(), /^Cannot reach http:\/\/127\.0\.0\.1:2: .*refused/u);
+  assert(!told.join().includes("secret"));
   client.close();
   assert(there.url !== relay.url);
 });
