@@ -48,6 +48,22 @@ const LISTS: Readonly<Partial<Record<Expected, string>>> = {
   object: "allowedChannelPlugins blockedMarketplaces sshConfigs strictKnownMarketplaces",
 };
 
+/** The same of what stands deeper, by paths; none of it is needed. */
+const DEEP: Readonly<Partial<Record<Expected, string>>> = {
+  object: "sandbox.network sandbox.filesystem",
+  string: "attribution.commit attribution.pr",
+  boolean: "sandbox.enabled sandbox.autoAllowBashIfSandboxed sandbox.allowUnsandboxedCommands " +
+    "sandbox.enableWeakerNestedSandbox sandbox.network.allowLocalBinding " +
+    "sandbox.network.allowAllUnixSockets",
+  number: "sandbox.network.httpProxyPort sandbox.network.socksProxyPort",
+};
+const DEEP_LISTS: Readonly<Partial<Record<Expected, string>>> = {
+  string: "sandbox.excludedCommands sandbox.network.allowUnixSockets " +
+    "sandbox.network.allowedDomains sandbox.network.deniedDomains " +
+    "sandbox.filesystem.allowWrite sandbox.filesystem.denyWrite sandbox.filesystem.denyRead " +
+    "worktree.symlinkDirectories worktree.sparsePaths spinnerVerbs.verbs",
+};
+
 /** Numbers that count something, of which there is one at least. */
 const COUNTS = ["cleanupPeriodDays", "skillListingMaxDescChars", "totalTokensReminderBudget"];
 
@@ -60,10 +76,12 @@ const BY_KEY = (table: Readonly<Partial<Record<Expected, string>>>) =>
   );
 const TYPE_OF = BY_KEY(TYPES);
 const ITEM_OF = BY_KEY(LISTS);
+const DEEP_TYPE_OF = BY_KEY(DEEP);
+const DEEP_ITEM_OF = BY_KEY(DEEP_LISTS);
 
 /**
  * What keeps Claude Code from loading settings: with one such fault it drops all that stands beside it too (2.1.197 and
- * 2.1.330). Nothing is known here of what stands deeper, but for permissions; faults come in an order of their own.
+ * 2.1.330). Nothing is known here of what stands deeper, but for permissions and a few others; faults come in an order of their own.
  *
  * @param settings what a file or a flag holds, as JSON
  */
@@ -74,6 +92,7 @@ export function settingsFaults(settings: unknown): readonly SettingsFault[] {
     ...TYPE_OF.flatMap(([key, expected]) => faultsOf(key, { value: settings[key], expected })),
     ...ITEM_OF.flatMap(([key, expected]) => listFaults(key, { list: settings[key], expected })),
     ...permissionFaults(settings),
+    ...deepFaults(settings),
   ];
 }
 
@@ -100,6 +119,21 @@ function permissionFaults({ permissions }: JsonObject): readonly SettingsFault[]
     ...listFaults("permissions.additionalDirectories", {
       list: additionalDirectories,
       expected: "string",
+    }),
+  ];
+}
+
+function deepFaults(settings: JsonObject): readonly SettingsFault[] {
+  const at = (path: string): unknown =>
+    path.split(".").reduce<unknown>(
+      (value, key) => isJsonObject(value) ? value[key] : undefined,
+      settings,
+    );
+  return [
+    ...DEEP_TYPE_OF.flatMap(([path, expected]) => faultsOf(path, { value: at(path), expected })),
+    ...DEEP_ITEM_OF.flatMap(([path, expected]) => {
+      const list = at(path);
+      return list === undefined ? [] : listFaults(path, { list, expected });
     }),
   ];
 }

@@ -1,0 +1,33 @@
+import { assertEquals } from "@std/assert";
+import { settingsFaults } from "../../../src/sandbox/child/settings_faults.ts";
+
+Deno.test("settingsFaults() tells what is wrong below the keys of sandbox, attribution and worktree", () => {
+  const sandbox = {
+    enabled: "yes",
+    excludedCommands: ["git", 1],
+    network: { allowUnixSockets: "x", httpProxyPort: "80" },
+    filesystem: [],
+  };
+  const faults = settingsFaults({ sandbox, attribution: { pr: 1 }, worktree: { sparsePaths: 2 } });
+  assertEquals(
+    faults.map(({ path, message }) => `${path}: ${message}`).toSorted(),
+    [
+      "attribution.pr: Expected string, but received number",
+      "sandbox.enabled: Expected boolean, but received string",
+      "sandbox.excludedCommands.1: Expected string, but received number",
+      "sandbox.filesystem: Expected object, but received array",
+      "sandbox.network.allowUnixSockets: Expected array, but received string",
+      "sandbox.network.httpProxyPort: Expected number, but received string",
+      "worktree.sparsePaths: Expected array, but received number",
+    ],
+  );
+});
+
+Deno.test("settingsFaults() takes what is right there, absent, or of keys that nobody knows", () => {
+  const network = { allowUnixSockets: ["/a"], httpProxyPort: 80, nonesuch: 1 };
+  const right = { enabled: false, excludedCommands: [], network };
+  for (const attribution of [false, true, { commit: "" }]) {
+    assertEquals(settingsFaults({ sandbox: right, attribution, worktree: {} }), []);
+  }
+  assertEquals(settingsFaults({ sandbox: 1 }).map(({ path }) => path), ["sandbox"]);
+});
