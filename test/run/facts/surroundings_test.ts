@@ -12,6 +12,7 @@ echo 'and @~/more.md' > style.md
 echo 'One more' > ~/more.md
 echo one > a.txt
 git add .
+echo "{}" > agents.json
 git -c user.name=a -c user.email=a@b commit -qm First
 `;
 
@@ -30,6 +31,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "the branch": "git checkout -q -b other",
   "who commits": "git config user.name Somebody",
   "the file of a system prompt": "echo Be brief. > prompt.txt",
+  "the file of agents": `echo '{"a": {}}' > agents.json`,
   "a plugin": "mkdir plugin && echo more > plugin/README.md",
   "rules of the project in .claude.json":
     `sed -i 's|"projects": {|&"'"$PWD"'": {"allowedTools": ["Bash"]}|' ~/.claude.json`,
@@ -72,7 +74,7 @@ Deno.test("whatever Claude Code reads at its start alone is noticed when it chan
     env: home.env,
     cwd: home.project,
     claudeBinary,
-    forwarded: ["--system-prompt-file=prompt.txt", "--plugin-dir=plugin"],
+    forwarded: ["--system-prompt-file=prompt.txt", "--plugin-dir=plugin", "--agents=agents.json"],
   };
   for (const [what, command] of [...Object.entries(NOTHING), ...Object.entries(CHANGES)]) {
     const { isUpToDate, hasStirred } = await watchSurroundings(order);
