@@ -27,7 +27,7 @@ const INSTRUCTIONS = [
 ];
 
 /** Folders below `.claude` whose files become a part of what the model is told. */
-const FOLDERS = ["rules", "output-styles"];
+const FOLDERS = ["rules", "output-styles", "agents", "commands", "skills"];
 
 /** Where an administrator's instructions are. */
 const MANAGED = "/etc/claude-code";
@@ -69,8 +69,9 @@ export async function watchSurroundings(order: RunOrder): Promise<Surroundings> 
  * What Claude Code reads when it starts and does not read again for its first turn (2.1.197 and 2.1.330), as a text to
  * compare: as long as it is the same, a child that has waited for its first message tells the model what a new one would.
  *
- * Skills, agents and commands are not in it, because Claude Code looks for those again. Of a login it has whose it is: a
- * token that was renewed is taken by the child itself.
+ * Skills, agents and commands are in it though Claude Code looks for them again: one that was stopped while it waited may
+ * get its first message before it has heard of them. Of a login it has whose it is: a token that was renewed is taken by
+ * the child itself.
  */
 async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
   const { env, cwd } = order;

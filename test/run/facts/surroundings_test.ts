@@ -33,6 +33,9 @@ const CHANGES: Readonly<Record<string, string>> = {
   "the file of a system prompt": "echo Be brief. > prompt.txt",
   "the file of agents": `echo '{"a": {}}' > agents.json`,
   "a plugin": "mkdir plugin && echo more > plugin/README.md",
+  "a skill": "mkdir -p .claude/skills/new && echo New. > .claude/skills/new/SKILL.md",
+  "an agent": "mkdir -p ~/.claude/agents && echo New. > ~/.claude/agents/new.md",
+  "a command": "mkdir -p .claude/commands && echo New. > .claude/commands/new.md",
   "rules of the project in .claude.json":
     `sed -i 's|"projects": {|&"'"$PWD"'": {"allowedTools": ["Bash"]}|' ~/.claude.json`,
   "the program": "touch -d @1 ../claude",
