@@ -7,7 +7,8 @@ const LIMIT_MS = 5000;
 /**
  * The version Claude Code gives itself with `--version`, such as `2.1.330`.
  *
- * @param options.cwd the working directory, by which the shim of a version manager may choose; that of this program if absent
+ * @param options.cwd the working directory, by which the shim of a version manager may choose; that of this program if
+ * absent, and none in particular if it is gone, which whoever is to work there is told later
  * @returns `undefined` when the executable is not Claude Code, or does not answer in time
  */
 export async function claudeVersion(
@@ -20,7 +21,7 @@ export async function claudeVersion(
     const child = new Deno.Command(binary, {
       args: ["--version"],
       env,
-      ...(cwd === undefined ? {} : { cwd }),
+      ...(cwd === undefined ? {} : { cwd: isFolder(cwd) ? cwd : "/" }),
       clearEnv: true,
       stdin: "null",
       stdout: "piped",
@@ -34,5 +35,13 @@ export async function claudeVersion(
     return /^(\d+\.\d+\.\d+[\w.+-]*) \(Claude Code\)/u.exec(text)?.[1];
   } catch {
     return undefined;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
   }
 }

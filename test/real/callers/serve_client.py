@@ -52,5 +52,7 @@ for prompt in PROMPTS:
         if frame["type"] == "result":
             print(frame["result"], flush=True)
             break
-state = ask("GET", path)
+# The result of a turn is there a moment before the turn is over.
+while (state := ask("GET", path))["state"] == "working":
+    pass
 print(path, state["state"], state["turns"], flush=True)

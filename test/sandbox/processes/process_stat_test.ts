@@ -16,6 +16,7 @@ Deno.test("readProcessStat() reads past a command name with blanks and parenthes
       group: own?.group,
       session: own?.session,
       ended: false,
+      stopped: false,
     });
     assertEquals(Number(startTime) >= Number(own?.startTime), true);
   } finally {

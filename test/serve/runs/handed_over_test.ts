@@ -140,11 +140,13 @@ Deno.test("a run goes by its caller's folder where the server has none of its ow
   await Deno.remove(folder);
   // As that of a version manager, which knows Claude Code in the project alone.
   const shim = `${claude.home.path}/shim`;
-  await Deno.writeTextFile(
-    shim,
-    `#!/bin/sh\n[ "$PWD" = '${claude.home.project}' ] || exit 1\nexec '${claude.binary}' "$@"\n`,
-    { mode: 0o755 },
-  );
+  const text =
+    `#!/bin/sh\n[ "$PWD" = '${claude.home.project}' ] || exit 1\nexec '${claude.binary}' "$@"\n`;
+  // What this process has open to write, a child of another test may have open too, and then it cannot be started.
+  const written = await new Deno.Command("sh", {
+    args: ["-c", 'printf %s "$1" > "$2" && chmod 755 "$2"', "sh", text, shim],
+  }).output();
+  assertEquals(written.code, 0);
   const { code, stdout, stderr } = await claude.print(
     ["--claude-binary", shim, "hello", "--trace"],
     { env: server.env, namesBinary: false, killed: true },
