@@ -16,7 +16,7 @@ const named = () => {
 };
 let chosen = named();
 
-// Not relative: what stands before the host in the address of the page is no part of it.
+/* Not relative: what stands before the host in the address of the page is no part of it. */
 const ask = async (path) => {
   const answer = await fetch(new URL(path, location.origin), { cache: "no-store" });
   if (answer.status === 404) return undefined;
