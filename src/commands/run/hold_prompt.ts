@@ -31,8 +31,8 @@ interface Fitting {
 /** The first version that holds conversations. */
 const CONVERSES = "2.1.197";
 
-/** Longer than any name of a run's private folder, with the socket in it, below the folder of all runs. */
-const LONGEST_NAME = 64;
+/** The longest path of a socket in a run's private folder, below the folder of all runs: `/PID-TIME-RANDOM/own/rv.sock`. */
+const LONGEST_NAME = 40;
 
 /**
  * Whether a prompt comes out as the one message of a conversation as it does by itself: what Claude Code could take for
