@@ -42,7 +42,12 @@ export async function serve(
     throw new Error(`The server has ended: ${stderr}`);
   });
   failed.catch(() => {});
-  await Promise.race([listens, failed]);
+  try {
+    await Promise.race([listens, failed]);
+  } catch (error) {
+    await Deno.remove(runtime, { recursive: true });
+    throw error;
+  }
   let isOver = false;
   ended.then(() => isOver = true);
   return {
