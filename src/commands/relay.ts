@@ -1,5 +1,4 @@
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
-import { CliError } from "../cli_error.ts";
 import type { RelayCommandOptions } from "../cli/parsed_arguments.ts";
 import { ownTraces } from "../redaction/own_traces.ts";
 import { createRedactor } from "../redaction/redact.ts";
@@ -11,6 +10,7 @@ import { recordingAnswer } from "../run/api_relay.ts";
 import { FIRST_PARTY } from "../run/plan/upstream_of.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import { Outlets } from "./report/outlets.ts";
+import { listeningError } from "./report/listening_error.ts";
 import { print } from "./report/print.ts";
 
 /**
@@ -91,12 +91,10 @@ function listen(
   try {
     return startRelay({ answer, hostname, port, ...(isLoopback(hostname) ? { token: "" } : {}) });
   } catch (cause) {
-    const why = cause instanceof Deno.errors.AddrInUse
-      ? "the port is taken"
-      : (cause as Error).message;
-    throw new CliError(`Cannot listen on ${hostname}, port ${port}: ${why}`, {
+    throw listeningError(cause, {
+      hostname,
+      port,
       suggestion: "Leave --port out for a free one, and give --bind an address of this machine",
-      cause,
     });
   }
 }

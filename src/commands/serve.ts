@@ -1,7 +1,6 @@
 import deno from "../../deno.json" with { type: "json" };
 import { LibcError } from "../../ffi/errno.ts";
 import { listenToSignals } from "../../ffi/processes/own_signals.ts";
-import { CliError } from "../cli_error.ts";
 import type { ServeOptions } from "../cli/parsed_arguments.ts";
 import { holdConversation } from "../library/hold_conversation.ts";
 import { conversationRequest } from "../library/open_conversation.ts";
@@ -28,6 +27,7 @@ import { listenForRuns } from "../serve/runs/listen_for_runs.ts";
 import { surviveMistakes } from "../serve/survive_mistakes.ts";
 import { writeToken } from "../serve/token.ts";
 import { inheritedSocket } from "../serve/unit/inherited_socket.ts";
+import { listeningError } from "./report/listening_error.ts";
 import { print } from "./report/print.ts";
 import { reportError } from "./report/report_error.ts";
 import { performHanded } from "./run/perform_handed.ts";
@@ -156,12 +156,10 @@ function listen(
   try {
     return serveHttp({ ...shared, at, refuse: guard({ token, hostname }) });
   } catch (cause) {
-    const why = cause instanceof Deno.errors.AddrInUse
-      ? "the port is taken"
-      : (cause as Error).message;
-    throw new CliError(`Cannot listen on ${hostname}, port ${port}: ${why}`, {
+    throw listeningError(cause, {
+      hostname,
+      port,
       suggestion: "Give --port 0 for a free one, and --bind an address of this machine",
-      cause,
     });
   }
 }

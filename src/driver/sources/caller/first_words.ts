@@ -1,20 +1,19 @@
-import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
-import type { ControlRequest } from "../../../wire/control.ts";
-import type { Caller, CallerInput, Judge } from "./caller.ts";
+import type { Ready } from "../../../../ffi/descriptors/poll.ts";
+import type { Caller, CallerInput } from "./caller.ts";
+import { PassingCaller } from "./passing_caller.ts";
 
 /**
  * The caller of a child that was started before anything was said. The child gets the first words once it is known that
  * it has been told nothing that has changed since; one that is outdated is told that there is nothing to be said, and the
  * words stay for the next one.
  */
-export class FirstWords implements Caller {
-  readonly #caller: Caller;
+export class FirstWords extends PassingCaller {
   readonly #isUpToDate: () => Promise<boolean>;
   #child: "waiting" | "judged" | "good" | "outdated" | "dismissed" = "waiting";
 
   /** @param isUpToDate asked once, when there are words; a failure is a no */
   constructor(caller: Caller, isUpToDate: () => Promise<boolean>) {
-    this.#caller = caller;
+    super(caller);
     this.#isUpToDate = isUpToDate;
   }
 
@@ -23,53 +22,13 @@ export class FirstWords implements Caller {
     return this.#child === "dismissed";
   }
 
-  get onArrival(): (() => void) | undefined {
-    return this.#caller.onArrival;
-  }
-
-  set onArrival(listener: (() => void) | undefined) {
-    this.#caller.onArrival = listener;
-  }
-
-  get onLine(): ((line: string) => void) | undefined {
-    return this.#caller.onLine;
-  }
-
-  set onLine(listener: ((line: string) => void) | undefined) {
-    this.#caller.onLine = listener;
-  }
-
-  get interests(): readonly Interest[] {
-    return this.#caller.interests;
-  }
-
-  get hasWords(): boolean {
-    return this.#caller.hasWords;
-  }
-
-  get isOver(): boolean {
-    return this.#caller.isOver;
-  }
-
-  get initialize(): ControlRequest | undefined {
-    return this.#caller.initialize;
-  }
-
-  turnTo(judge: Judge | undefined): void {
-    this.#caller.turnTo(judge);
-  }
-
-  hear(ready: readonly Ready[]): void {
-    this.#caller.hear(ready);
-  }
-
-  take(ready: readonly Ready[]): readonly CallerInput[] {
+  override take(ready: readonly Ready[]): readonly CallerInput[] {
     this.hear(ready);
-    if (this.#child === "waiting" && this.#caller.hasWords) this.#judge();
+    if (this.#child === "waiting" && this.caller.hasWords) this.#judge();
     switch (this.#child) {
       case "waiting":
       case "good":
-        return this.#caller.take([]);
+        return this.caller.take([]);
       case "outdated":
         this.#child = "dismissed";
         return [{ type: "closed" }];
