@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
+import { npmRuntime } from "../../fixtures/programs/npm_runtime.ts";
 import { compile } from "../executable/compile.ts";
 import { leftovers } from "../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
@@ -40,6 +41,8 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
   await t.step(
     "its executable holds that, on Deno's own runtime or not at all",
     async () => {
+      // The release reaches no npm.
+      await npmRuntime();
       const args = ["--output", `${home.path}/claude-print`];
       const made = await compile({ root: checkout, env, args: ["--base", "npm", ...args] });
       assertEquals([made.code, made.stderr], [0, ""]);
