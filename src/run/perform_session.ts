@@ -26,7 +26,7 @@ export interface SessionWatcher {
   readonly emit?: (frame: Frame) => void;
   /** Takes every input of the session, as `runSession` says. */
   readonly onInput?: (input: Input) => void;
-  /** Takes what can be seen of the child's terminal. */
+  /** Takes what can be seen of the child's terminal, before the child has written anything. */
   readonly onTerminal?: (terminal: ShownTerminal) => void;
   /** Takes every effect of the session. */
   readonly onEffect?: (effect: ConversationEffect) => void;
@@ -56,7 +56,7 @@ export async function performSession(
   },
 ): Promise<SessionRun> {
   const { frames, record, cwd } = prepared.options;
-  const { emit, onReport, trace, ...rest } = options;
+  const { emit, onReport, onTerminal, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
   // Before the child is started: what is in its log by then is not its own.
   const [retryLines, toldLines] = [prepared.retryLog, prepared.toldLog].map((log) =>
@@ -67,11 +67,15 @@ export async function performSession(
     options.onChild?.(child);
     // Loaded while the child starts, which takes longer.
     const { runSession } = await import("../driver/run_session.ts");
+    const { ChildTerminal } = await import("../driver/child_terminal.ts");
+    const childTerminal = new ChildTerminal(child.pty, size);
+    onTerminal?.(childTerminal);
     return await runSession({
       ...rest,
       ...prepared,
       cwd,
       child,
+      childTerminal,
       retryLines,
       toldLines,
       frames: frames || record !== undefined,

@@ -127,6 +127,8 @@ export type Effect =
   }
   /** Render the terminal and answer with a `screen` input. */
   | { readonly type: "look" }
+  /** Note which processes its tools have started: once it has ended them, nothing tells any more. */
+  | { readonly type: "note-tools" }
   /** Signal the child; with `tree`, the processes its tools started as well. */
   | { readonly type: "kill"; readonly signal: "SIGTERM" | "SIGKILL"; readonly tree: boolean }
   /** Look which shells run, and answer with a `shells` input. */

@@ -40,6 +40,7 @@ export function interrupt(state: SessionState, ending: Ending): Step {
   const underWay = state.phase === "working" && state.status?.status !== "idle";
   if (!underWay) return end(state, ending);
   return act({ ...state, phase: "interrupting", ending }, [
+    { type: "note-tools" },
     ...clearedDeadlines(),
     write(isToldOf(ending) ? `${KEPT_OUT}${ESCAPE}` : ESCAPE),
     deadline("interrupt", INTERRUPT_MS),

@@ -1,5 +1,6 @@
 import { makeFifo } from "../../ffi/descriptors/pipe.ts";
 import { DEFAULT_WINDOW_SIZE } from "../../ffi/terminal/pty.ts";
+import { ChildTerminal } from "../../src/driver/child_terminal.ts";
 import { runSession } from "../../src/driver/run_session.ts";
 import { startChild } from "../../src/driver/start_child.ts";
 import { StopSignals } from "../../src/driver/stop_signals.ts";
@@ -115,6 +116,7 @@ async function floodDriver(session: BareSession, world: World): Promise<number> 
     });
     await runSession({
       child,
+      childTerminal: new ChildTerminal(child.pty, DEFAULT_WINDOW_SIZE),
       begin: [{ type: "message", message: { text: "", way: "stdin" } }, { type: "closed" }],
       binary: session.binary,
       env: session.env,

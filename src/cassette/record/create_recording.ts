@@ -181,6 +181,7 @@ export function createRecording(options: {
       case "postpone":
       case "trace":
       case "place-image":
+      case "note-tools":
         // Deadlines come back as inputs once they are due, and what is traced says what else is here.
         break;
       default:

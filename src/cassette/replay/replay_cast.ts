@@ -71,6 +71,7 @@ function outerEffect(effect: EffectPart): readonly OuterEffect[] {
     case "postpone":
     case "trace":
     case "place-image":
+    case "note-tools":
     case "frame":
       return [];
     case "report":

@@ -499,6 +499,9 @@ Deno.test("a turn under way is stopped with Escape, and its text so far waited f
   session.hear({ type: "signal", signal: "SIGINT" });
   // A prompt stopped before its first words would go back into an empty input box.
   assertEquals([session.typed(), session.signals()], [".\x1b", []]);
+  // The child ends its tools at Escape, and what they have started cannot be found afterwards.
+  const acts = session.effects.map(({ type }) => type);
+  assert(acts.includes("note-tools") && acts.indexOf("note-tools") < acts.lastIndexOf("write"));
   session.hear(status("idle"));
   session.wait(999);
   assertEquals(session.signals(), []);

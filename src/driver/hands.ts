@@ -1,0 +1,136 @@
+import { placeImage } from "./hands/place_image.ts";
+import { Deadlines } from "./deadlines.ts";
+import type { Resources } from "./resources.ts";
+import type { Child } from "./start_child.ts";
+import type { ConversationEffect, ConversationEnd } from "../frames/conversation.ts";
+import {
+  findRunProcesses,
+  killRunProcesses,
+  type RunProcesses,
+} from "../sandbox/processes/run_processes.ts";
+
+/** What effects are carried out on. */
+export interface HandsOptions
+  extends Pick<Resources, "terminal" | "bridges" | "rendezvous" | "shells" | "twin"> {
+  readonly child: Child;
+  /** The time, in milliseconds on the clock of inputs. */
+  readonly now: () => number;
+}
+
+/** Carries out what the machines decide. What they ask for is noted: the loop answers it with an input. */
+export class Hands {
+  readonly deadlines = new Deadlines();
+  readonly #options: HandsOptions;
+  #end: ConversationEnd | undefined;
+  /** What a stopped turn's tools left running, once it has to be ended too. */
+  #tree: RunProcesses | undefined;
+  #looking = false;
+  #listing = false;
+
+  constructor(options: HandsOptions) {
+    this.#options = options;
+  }
+
+  /** The last effect, once there was one. */
+  get end(): ConversationEnd | undefined {
+    return this.#end;
+  }
+
+  /** Carries out an effect; what is said is up to whoever takes it. */
+  carryOut(effect: ConversationEffect): void {
+    const { child, terminal, bridges, rendezvous, shells, twin, now } = this.#options;
+    switch (effect.type) {
+      case "write":
+        terminal.type(effect.bytes);
+        break;
+      case "answer":
+        child.hooks.answer(effect.id, effect.reply);
+        break;
+      case "consult":
+        twin?.ask(effect.request);
+        break;
+      case "place-image":
+        placeImage(effect);
+        break;
+      case "deliver":
+        rendezvous?.send(effect.prompt);
+        break;
+      case "mcp-message":
+        bridges.find(({ server }) => server === effect.server)?.send(effect.message);
+        break;
+      case "deadline":
+        this.deadlines.set(
+          effect.name,
+          effect.afterMs === undefined ? undefined : now() + effect.afterMs,
+        );
+        break;
+      case "postpone":
+        this.deadlines.postpone(effect.byMs);
+        break;
+      case "look":
+        this.#looking = true;
+        break;
+      case "list-shells":
+        this.#listing = true;
+        break;
+      case "resize":
+        terminal.resize(effect.size);
+        break;
+      case "note-tools":
+        this.#noteTools();
+        break;
+      case "kill":
+        if (effect.tree) this.#noteTools();
+        child.signal(effect.signal);
+        // A stopped process takes no signal but SIGKILL until it goes on.
+        child.signal("SIGCONT");
+        if (effect.signal === "SIGKILL") this.endTools();
+        break;
+      case "follow-shell":
+        shells?.follow(effect.id);
+        break;
+      case "leave-shell":
+        shells?.leave(effect.id);
+        break;
+      case "end":
+        this.#end = effect;
+        child.release();
+        break;
+      case "frame":
+      case "report":
+      case "trace":
+        break;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Whether the screen is to be looked at, since the last call. */
+  takeLook(): boolean {
+    const looking = this.#looking;
+    this.#looking = false;
+    return looking;
+  }
+
+  /** Whether the shells that run are to be listed, since the last call. */
+  takeListing(): boolean {
+    const listing = this.#listing;
+    this.#listing = false;
+    return listing;
+  }
+
+  /**
+   * Ends the processes that were noted.
+   *
+   * @param options.inAnyCase ends what belongs to the run also where nothing was noted
+   */
+  endTools({ inAnyCase = false } = {}): void {
+    if (inAnyCase || this.#tree !== undefined) {
+      killRunProcesses(this.#options.child.marks, this.#tree);
+    }
+  }
+
+  #noteTools(): void {
+    this.#tree = findRunProcesses(this.#options.child.marks, this.#tree);
+  }
+}
