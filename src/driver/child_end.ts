@@ -42,6 +42,12 @@ export async function hearRest(
     if (isTaken) isTaken = await waitForReaders(outlets, resources);
   }
   tell(shells?.readAll(look));
+  tell(toldLog(options));
+}
+
+/** What the child's debug log tells, where that is to be told. */
+export function toldLog({ toldLines }: RunSessionOptions): readonly Untimed<Input>[] {
+  return toldLines?.().map((line) => ({ type: "log", line })) ?? [];
 }
 
 /** How a child has ended. */

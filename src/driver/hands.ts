@@ -98,6 +98,7 @@ export class Hands {
         break;
       case "frame":
       case "report":
+      case "log":
       case "trace":
         break;
       default:

@@ -1,4 +1,4 @@
-import { exitOf, hearRest, mayBeMeantForAll, remainsOf } from "./child_end.ts";
+import { exitOf, hearRest, mayBeMeantForAll, remainsOf, toldLog } from "./child_end.ts";
 import { Hands } from "./hands.ts";
 import { openResources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
@@ -35,7 +35,7 @@ export interface SessionRun {
  * effects. When it returns, the child has been reaped.
  */
 export async function runSession(options: RunSessionOptions): Promise<SessionRun> {
-  const { child, sandbox, conversation, signals, outlets = [], toldLines } = options;
+  const { child, sandbox, conversation, signals, outlets = [] } = options;
   let state = startConversation(conversation);
   // A recording keeps microseconds.
   const now = () => Math.round((performance.now() - child.startedAt) * 1000) / 1000;
@@ -70,7 +70,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     // Once the first request is not held back any more, nobody asks.
     const connections = state.session.held === undefined ? undefined : servers?.read();
     if (connections !== undefined) give({ at: now(), type: "mcp", ...connections });
-    for (const line of toldLines?.() ?? []) options.onLogLine?.(line);
+    tell(toldLog(options));
   };
   const readStream = () => {
     tell(stream?.take().map((part) => ({ type: "stream", ...part })));

@@ -64,8 +64,6 @@ export interface RunSessionOptions {
   readonly retryLines?: (() => readonly string[]) | undefined;
   /** Gives them too, if they are to be told. */
   readonly toldLines?: (() => readonly string[]) | undefined;
-  /** Takes each line of it. */
-  readonly onLogLine?: (line: string) => void;
   /**
    * Called with every input before the machines take it: written down, they are a recording of the session. The
    * bytes of a `terminal` input are good only until it returns.

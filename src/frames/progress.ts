@@ -71,6 +71,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
     case "closed":
     case "cost":
     case "earlier":
+    case "log":
     case "fault":
     case "subagent":
     case "subagent-note":

@@ -56,7 +56,7 @@ export async function performSession(
   },
 ): Promise<SessionRun> {
   const { frames, record, cwd } = prepared.options;
-  const { emit, onReport, onTerminal, trace, ...rest } = options;
+  const { emit, onLogLine, onReport, onTerminal, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
   // Before the child is started: what is in its log by then is not its own.
   const [retryLines, toldLines] = [prepared.retryLog, prepared.toldLog].map((log) =>
@@ -84,6 +84,7 @@ export async function performSession(
         if (effect.type === "frame") emit?.(effect.frame);
         if (effect.type === "report") onReport?.(effect.report);
         if (effect.type === "trace") trace(effect.text);
+        if (effect.type === "log") onLogLine?.(effect.line);
       },
     });
   } catch (error) {

@@ -169,6 +169,8 @@ export type Effect =
   | { readonly type: "mode"; readonly mode: string }
   /** The caller has given the session another title. */
   | { readonly type: "title"; readonly title: string }
+  /** A line of the child's debug log, for whoever asked for it. */
+  | { readonly type: "log"; readonly line: string }
   /** Something worth a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */

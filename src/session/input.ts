@@ -106,6 +106,8 @@ export type Input =
     | { readonly type: "subagent-note"; readonly agentId: string; readonly note: JsonObject }
     /** All lines that the child has written by now have been told. */
     | { readonly type: "read" }
+    /** A line was added to the child's debug log, where that is to be told. */
+    | { readonly type: "log"; readonly line: string }
     /** A request to the API failed; whether it is made again is not known yet. */
     | { readonly type: "fault"; readonly fault: ApiFault }
     /** A request to the API failed and will be made again. */

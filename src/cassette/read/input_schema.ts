@@ -231,6 +231,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       >,
     ),
     z.object({ type: z.literal("read") }),
+    z.object({ type: z.literal("log"), line: z.string() }),
     z.object({ type: z.literal("fault"), fault }),
     z.object({ type: z.literal("retry"), retry }),
     z.object({ type: z.literal("stream"), request: z.number(), part: streamedPart }),

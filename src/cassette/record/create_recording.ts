@@ -182,7 +182,8 @@ export function createRecording(options: {
       case "trace":
       case "place-image":
       case "note-tools":
-        // Deadlines come back as inputs once they are due, and what is traced says what else is here.
+      case "log":
+        // Deadlines and lines of a log are among the inputs, and what is traced says what else is here.
         break;
       default:
         effect satisfies never;

@@ -109,6 +109,8 @@ export function step(state: SessionState, input: Input): Step {
       return onTold(state, input.at);
     case "shells":
       return input.unused ? onTaskless(state) : stay(state);
+    case "log":
+      return act(state, [{ type: "log", line: input.line }]);
     case "earlier":
     case "subagent-note":
     case "fault":
