@@ -28,8 +28,8 @@ async function main(argv: readonly string[]): Promise<number> {
       const { handOn } = await import("./commands/hand_on.ts");
       handOn(argv, error);
     }
-    const { refuse } = await import("./commands/report/report_failure.ts");
-    return refuse(error, argv);
+    const { reportMisuse } = await import("./commands/report/report_failure.ts");
+    return reportMisuse(error, argv);
   }
   try {
     switch (command.kind) {

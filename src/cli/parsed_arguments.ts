@@ -12,7 +12,7 @@ export type DoctorOptions = {
 };
 
 /** What `claude-print sweep` was asked for. */
-export type SweepOptions = {
+export type SweepRequest = {
   /** Whether it only says what it would do. */
   readonly dryRun: boolean;
   readonly json: boolean;
@@ -167,7 +167,7 @@ export type ParsedArguments =
   | { readonly kind: "version"; readonly short: boolean; readonly claudeBinary?: string }
   | { readonly kind: "run"; readonly request: RunRequest }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }
-  | { readonly kind: "sweep"; readonly options: SweepOptions }
+  | { readonly kind: "sweep"; readonly options: SweepRequest }
   | { readonly kind: "shim"; readonly options: ShimOptions }
   | { readonly kind: "cassette"; readonly options: CassetteOptions }
   | { readonly kind: "relay"; readonly options: RelayCommandOptions }

@@ -5,14 +5,14 @@ import { CliError } from "../cli_error.ts";
 export type Use = { readonly flag: Flag; readonly value: string | undefined };
 
 /** What is wrong with a command line. An unknown flag still lacks its suggestion. */
-export type Problem = CliError | { readonly unknownFlag: string };
+export type Mistake = CliError | { readonly unknownFlag: string };
 
 /** A command line, taken apart; the first mistake in it is kept. */
 export type Tokens = {
   readonly uses: readonly Use[];
   readonly operands: readonly string[];
   readonly information: "help" | "version" | "short version" | undefined;
-  readonly problem: Problem | undefined;
+  readonly problem: Mistake | undefined;
 };
 
 const READING = "Cannot read the command line";
@@ -29,7 +29,7 @@ export function tokenize(argv: readonly string[]): Tokens {
   const uses: Use[] = [];
   const operands: string[] = [];
   let information: Tokens["information"];
-  let problem: Problem | undefined;
+  let problem: Mistake | undefined;
   let variadic: Flag | undefined;
 
   const use = (

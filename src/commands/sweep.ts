@@ -1,4 +1,4 @@
-import type { SweepOptions } from "../cli/parsed_arguments.ts";
+import type { SweepRequest } from "../cli/parsed_arguments.ts";
 import { print, reportJson } from "./report/print.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
@@ -15,7 +15,7 @@ import { count } from "./report/count.ts";
  * @returns the exit code: 2 if something could not be removed
  * @throws {CliError} when no config dir of the user's is known, or `/proc` is not there
  */
-export function sweepCommand({ dryRun, json }: SweepOptions): number {
+export function sweepCommand({ dryRun, json }: SweepRequest): number {
   const env = callerEnvironment();
   requireProc();
   const all = places(env);

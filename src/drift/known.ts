@@ -9,7 +9,7 @@ export interface KnownFields {
 }
 
 /** What the recordings of this project have of Claude Code. */
-export interface Known {
+export interface KnownClaude {
   /** The versions that were recorded, from the oldest to the newest. */
   readonly versions: readonly string[];
   /** Questions to the terminal, as `probeIn()` calls them. */
@@ -40,7 +40,7 @@ export function shapeKey({ sort, name }: Pick<Piece, "sort" | "name">): string {
 }
 
 /** Reads what is known. */
-export function readKnown({ versions, probes, shapes: texts }: KnownFile): Known {
+export function readKnown({ versions, probes, shapes: texts }: KnownFile): KnownClaude {
   const shapes = readShapes(texts);
   const lines = [...shapes].filter(([key]) => key.startsWith("line "));
   return {
@@ -51,7 +51,7 @@ export function readKnown({ versions, probes, shapes: texts }: KnownFile): Known
   };
 }
 
-function readShapes(shapes: KnownFile["shapes"]): Known["shapes"] {
+function readShapes(shapes: KnownFile["shapes"]): KnownClaude["shapes"] {
   return new Map(
     Object.entries(shapes).map(([key, texts]) => {
       const byVersion = new Map(
@@ -79,7 +79,7 @@ function fieldsIn(text: string): KnownFields {
  * or the oldest one; of a piece without a version, in the newest.
  */
 export function needed(
-  known: Known,
+  known: KnownClaude,
   piece: Piece,
   version: string | undefined,
 ): ReadonlySet<string> {

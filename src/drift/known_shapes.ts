@@ -1,10 +1,10 @@
 import file from "./known_shapes.json" with { type: "json" };
-import { type Known, type KnownFile, readKnown } from "./known.ts";
+import { type KnownClaude, type KnownFile, readKnown } from "./known.ts";
 
-let known: Known | undefined;
+let known: KnownClaude | undefined;
 
 /** What the recordings of this project have of Claude Code. */
-export function knownShapes(): Known {
+export function knownShapes(): KnownClaude {
   known ??= readKnown(file as KnownFile);
   return known;
 }

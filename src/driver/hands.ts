@@ -2,7 +2,7 @@ import { placeImage } from "./hands/place_image.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Resources } from "./resources.ts";
 import type { Child } from "./start_child.ts";
-import type { ConversationEffect, ConversationEnd } from "../frames/conversation.ts";
+import type { ConversationEffect, EndEffect } from "../frames/conversation.ts";
 import {
   findRunProcesses,
   killRunProcesses,
@@ -21,7 +21,7 @@ export interface HandsOptions
 export class Hands {
   readonly deadlines = new Deadlines();
   readonly #options: HandsOptions;
-  #end: ConversationEnd | undefined;
+  #end: EndEffect | undefined;
   /** What a stopped turn's tools left running, once it has to be ended too. */
   #tree: RunProcesses | undefined;
   #looking = false;
@@ -32,7 +32,7 @@ export class Hands {
   }
 
   /** The last effect, once there was one. */
-  get end(): ConversationEnd | undefined {
+  get end(): EndEffect | undefined {
     return this.#end;
   }
 

@@ -7,8 +7,8 @@ import { runningShells } from "./sources/shells/running_shells.ts";
 import { waitOnce } from "./wait_once.ts";
 import {
   advance,
-  type ConversationEnd,
   type ConversationState,
+  type EndEffect,
   startConversation,
 } from "../frames/conversation.ts";
 import { type LateTerms, withTerms } from "../frames/late_terms.ts";
@@ -21,7 +21,7 @@ import { OUTPUT_SERVER } from "../transcript/structured_output.ts";
 /** How a session went. */
 export interface SessionRun {
   /** The last effect. */
-  readonly end: ConversationEnd;
+  readonly end: EndEffect;
   /** What the machines remember. */
   readonly state: ConversationState;
   /** What the child's terminal showed last. */

@@ -46,7 +46,7 @@ export type ConversationEffect =
   | { readonly type: "frame"; readonly frame: Frame }
   /** What became of a turn that the child outlived, after its last frame. */
   | { readonly type: "report"; readonly report: Report }
-  | ConversationEnd;
+  | EndEffect;
 
 /** What the session decides, but for what is to be said because of it. */
 type SessionDeed = Exclude<
@@ -70,7 +70,7 @@ type SessionDeed = Exclude<
 type SessionEnd = Extract<SessionEffect, { readonly type: "end" }>;
 
 /** Nothing more will happen. */
-export interface ConversationEnd extends SessionEnd {
+export interface EndEffect extends SessionEnd {
   /** What is said last: it is printed once whoever looks on has gone. */
   readonly frames: readonly Frame[];
   /** What became of the last turn, after those; absent where all of them have been told. */
@@ -239,7 +239,7 @@ function withReports(state: ConversationState, frames: readonly Frame[]): Conver
 }
 
 /** An effect, or a part of the last one. */
-export type EffectPart = Exclude<ConversationEffect, ConversationEnd> | SessionEnd;
+export type EffectPart = Exclude<ConversationEffect, EndEffect> | SessionEnd;
 
 /** An effect as what it consists of: an end is what is said at it, what became of the last turn, and then the end. */
 export function partsOf(effect: ConversationEffect): readonly EffectPart[] {

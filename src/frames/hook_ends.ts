@@ -1,4 +1,4 @@
-import { hookEndIn, hookFrames, isAhead, isTold } from "./single/hook_frames.ts";
+import { hookEndIn, hookFrames, isAhead, isHookTold } from "./single/hook_frames.ts";
 import { type FramesState, isUnderWay, type Told, told } from "./telling/frames_state.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import {
@@ -44,7 +44,7 @@ function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: Content
 /** Says that a hook has run, where that is wanted. */
 export function tellHookEnd(state: FramesState, entry: Entry): Told {
   const end = hookEndIn(entry);
-  if (end === undefined || !isTold(end, { all: state.options.hookEvents === true })) {
+  if (end === undefined || !isHookTold(end, { all: state.options.hookEvents === true })) {
     return told(state);
   }
   const speak = isAhead(end) ? sayEarly : say;

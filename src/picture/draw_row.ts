@@ -1,5 +1,5 @@
 import { type DrawnGlyph, drawnGlyph } from "./drawn_glyph.ts";
-import type { Glyph, PictureRow, TextSpan, TextStyle } from "./picture_row.ts";
+import type { Glyph, PictureRow, StyledText, TextStyle } from "./picture_row.ts";
 
 /** The size of a character cell, and where its text stands, in units of the picture. */
 export const CELL = { width: 8.4, height: 18, baseline: 13.4 } as const;
@@ -15,7 +15,7 @@ export function drawRow(row: PictureRow, classOf: ClassOf): string {
   return row.map((span) => ground(span, classOf) + content(span, classOf)).join("");
 }
 
-function ground({ col, glyphs, style }: TextSpan, classOf: ClassOf): string {
+function ground({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
   if (style.ground === undefined) return "";
   const cells = glyphs.reduce((sum, glyph) => sum + glyph.cells, 0);
   return `<path${classOf({ ink: style.ground }, "fill")} d="${
@@ -23,7 +23,7 @@ function ground({ col, glyphs, style }: TextSpan, classOf: ClassOf): string {
   }"/>`;
 }
 
-function content({ col, glyphs, style }: TextSpan, classOf: ClassOf): string {
+function content({ col, glyphs, style }: StyledText, classOf: ClassOf): string {
   let texts = "";
   let blocks = "";
   let lines = "";

@@ -17,7 +17,7 @@ export interface Glyph {
 }
 
 /** Neighbouring characters of one style. */
-export interface TextSpan {
+export interface StyledText {
   /** The first cell, counted from 0. */
   readonly col: number;
   readonly glyphs: readonly Glyph[];
@@ -25,7 +25,7 @@ export interface TextSpan {
 }
 
 /** A row of a terminal in a picture; blank cells at its end are left out. */
-export type PictureRow = readonly TextSpan[];
+export type PictureRow = readonly StyledText[];
 
 /** A row of plain pieces of text, each in a style. */
 export function textRow(pieces: readonly (readonly [string, TextStyle])[]): PictureRow {

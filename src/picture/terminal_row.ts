@@ -1,5 +1,5 @@
 import type { IBufferCell, IBufferLine } from "@xterm/headless";
-import type { Glyph, PictureRow, TextSpan, TextStyle } from "./picture_row.ts";
+import type { Glyph, PictureRow, StyledText, TextStyle } from "./picture_row.ts";
 import { GROUND, INK, paletteColour, rgbColour } from "./terminal_colour.ts";
 
 /** A row of a terminal; the cursor, if it stands here, is a cell drawn the other way round. */
@@ -28,7 +28,7 @@ export function terminalRow(
 }
 
 /** Without the blanks at the end that show nothing. */
-function trimmed(spans: readonly TextSpan[]): PictureRow {
+function trimmed(spans: readonly StyledText[]): PictureRow {
   const kept = [...spans];
   for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
     const { ground, underline, strike } = last.style;

@@ -14,7 +14,7 @@ import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub
 import type { Difference } from "./exchanges/first_difference.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
-import { type Answer, brokenAnswer, type RelayedRequest } from "./relay.ts";
+import { brokenAnswer, type RelayAnswer, type RelayedRequest } from "./relay.ts";
 import { recorderOf, withoutSecrets } from "./recorded_answer.ts";
 import { replayedAnswer, type ReplayOptions, sleep } from "./replayed_answer.ts";
 import { watched } from "./watched.ts";
@@ -27,7 +27,7 @@ export interface ApiCassetteOptions {
   /** Places of JSON bodies that do not count, as JSON pointers; not with `exact`. */
   readonly ignored: readonly string[];
   /** Asks the upstream what is not recorded, and records it; absent where nobody is asked. */
-  readonly record?: Answer;
+  readonly record?: RelayAnswer;
   /** How much faster than they came answers are given; 0 for at once. */
   readonly speed: number;
   readonly faults: Faults;
@@ -59,7 +59,7 @@ export interface ApiCassetteStats {
 
 /** Answers requests to the Messages API. */
 export interface ApiCassette {
-  readonly answer: Answer;
+  readonly answer: RelayAnswer;
   readonly stats: () => ApiCassetteStats;
 }
 
@@ -158,7 +158,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       readonly conversation: string | undefined;
       readonly known: Identified;
     },
-    ask: Answer,
+    ask: RelayAnswer,
   ): Promise<Response> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     underWay.set(known.key, promise);
@@ -203,7 +203,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return replayedAnswer(response, how);
   };
 
-  const answer: Answer = async (request, gone) => {
+  const answer: RelayAnswer = async (request, gone) => {
     counts.requests++;
     const fault = faultFor(request);
     if (fault !== undefined) {

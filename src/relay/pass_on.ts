@@ -1,4 +1,4 @@
-import { type Answer, brokenAnswer } from "./relay.ts";
+import { brokenAnswer, type RelayAnswer } from "./relay.ts";
 
 /** To whom requests are passed on. */
 export interface PassOnOptions {
@@ -35,7 +35,7 @@ const BODILESS = [101, 204, 205, 304];
  * undo that, and what it compresses all the same stays so. An upstream that cannot be reached, or breaks off, is a
  * connection that breaks off.
  */
-export function passOn({ upstream, client, tell }: PassOnOptions): Answer {
+export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   const base = upstream.pathname.replace(/\/$/u, "");
   return async (request, gone) => {
     const { method, path, body } = request;

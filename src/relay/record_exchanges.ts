@@ -7,7 +7,7 @@ import { addExchange } from "./exchanges/exchange_folder.ts";
 import { keyOf } from "./exchanges/request_key.ts";
 import { isEventStream } from "./exchanges/scrub_exchange.ts";
 import { createLiveEvents } from "./live_events.ts";
-import type { Answer } from "./relay.ts";
+import type { RelayAnswer } from "./relay.ts";
 import { recorderOf, withoutSecrets } from "./recorded_answer.ts";
 import { watched } from "./watched.ts";
 
@@ -29,7 +29,7 @@ export interface RecordingOptions {
  * leaves as much of it, and all as a whole once they are over. It answers nothing by itself: also what was asked before
  * goes on to whoever answers.
  */
-export function recordExchanges(answer: Answer, options: RecordingOptions): Answer {
+export function recordExchanges(answer: RelayAnswer, options: RecordingOptions): RelayAnswer {
   const { folder, redact, taken, tell } = options;
   const scrub = secretScrub(redact);
   return watched(answer, (asked) => {

@@ -12,11 +12,11 @@ export interface RelayedRequest {
  *
  * @param gone aborted once nobody waits for the answer any more
  */
-export type Answer = (request: RelayedRequest, gone: AbortSignal) => Promise<Response>;
+export type RelayAnswer = (request: RelayedRequest, gone: AbortSignal) => Promise<Response>;
 
 /** How a relay is made. */
 export interface RelayOptions {
-  readonly answer: Answer;
+  readonly answer: RelayAnswer;
   /** The address on which it listens; 127.0.0.1 by default. */
   readonly hostname?: string;
   /** A free one by default. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../transcript/json_object.ts";
 import type { RelayedRequest } from "./relay.ts";
 
 /** What a request says instead of what is another in each run. */
@@ -14,8 +15,6 @@ const THIS_MONTH = /(?<=\bThe current month is )[A-Z][a-z]+ \d{4}/gu;
 const CONTEXT =
   /^<system-reminder>\n(?:As you answer the user's questions, you can use the following context:|The date has changed\.)/u;
 
-type Json = Readonly<Record<string, unknown>>;
-
 /**
  * A request of Claude Code without what it cannot be told to leave out: today's date, this month, the device and the
  * session become the same in each run. What the user and the model have said stays as it is.
@@ -26,7 +25,7 @@ export function steadyRequest(request: RelayedRequest): RelayedRequest {
   let steady: string;
   try {
     const body: unknown = JSON.parse(text);
-    if (!isObject(body)) return request;
+    if (!isJsonObject(body)) return request;
     steady = JSON.stringify(withEach(body, {
       system: steadyText,
       messages: (messages) => listOf(messages, steadyMessage),
@@ -42,12 +41,12 @@ export function steadyRequest(request: RelayedRequest): RelayedRequest {
 
 /** What is said by Claude Code itself: the words of the system, and what it puts beside a prompt. */
 function steadyMessage(message: unknown): unknown {
-  if (!isObject(message)) return message;
+  if (!isJsonObject(message)) return message;
   if (message["role"] === "system") return withEach(message, { content: steadyText });
   return message["role"] !== "user" ? message : withEach(message, {
     content: (content) =>
       listOf(content, (block) => {
-        const isContext = isObject(block) && block["type"] === "text" &&
+        const isContext = isJsonObject(block) && block["type"] === "text" &&
           typeof block["text"] === "string" && CONTEXT.test(block["text"]);
         return isContext ? withEach(block, { text: steadied }) : block;
       }),
@@ -74,7 +73,7 @@ function steadyUser(user: unknown): unknown {
 
 /** An object with other values for some of the keys that it has. */
 function withEach(value: unknown, changes: Readonly<Record<string, (value: unknown) => unknown>>) {
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const changed = { ...value };
   for (const [key, change] of Object.entries(changes)) {
     if (Object.hasOwn(changed, key)) changed[key] = change(changed[key]);
@@ -84,8 +83,4 @@ function withEach(value: unknown, changes: Readonly<Record<string, (value: unkno
 
 function listOf(value: unknown, change: (item: unknown) => unknown): unknown {
   return Array.isArray(value) ? value.map(change) : value;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

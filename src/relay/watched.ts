@@ -1,4 +1,4 @@
-import { type Answer, isBroken, type RelayedRequest } from "./relay.ts";
+import { isBroken, type RelayAnswer, type RelayedRequest } from "./relay.ts";
 
 /** Whoever looks on while a request is answered. What is passed on does not wait for it. */
 export interface ExchangeWatcher {
@@ -15,9 +15,9 @@ export interface ExchangeWatcher {
  * @param watch called for every request; without an answer nobody looks on
  */
 export function watched(
-  answer: Answer,
+  answer: RelayAnswer,
   watch: (request: RelayedRequest) => ExchangeWatcher | undefined,
-): Answer {
+): RelayAnswer {
   return async (request, gone) => {
     const watcher = watch(request);
     if (watcher === undefined) return await answer(request, gone);

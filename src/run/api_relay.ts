@@ -7,7 +7,7 @@ import { openApiCassette } from "../relay/api_cassette.ts";
 import { apiFolder } from "../relay/api_folder.ts";
 import { passOn } from "../relay/pass_on.ts";
 import { recordExchanges } from "../relay/record_exchanges.ts";
-import { type Answer, startRelay } from "../relay/relay.ts";
+import { type RelayAnswer, startRelay } from "../relay/relay.ts";
 import { steadyRequest } from "../relay/steady_request.ts";
 import { upstreamClient } from "../relay/upstream_client.ts";
 import { watched } from "../relay/watched.ts";
@@ -104,7 +104,7 @@ export function startApiRelay(
     taken: (secrets) => hiding.taken(secrets),
     tell,
   });
-  const steady: Answer = deterministic === true
+  const steady: RelayAnswer = deterministic === true
     ? (request, gone) => kept(steadyRequest(request), gone)
     : kept;
   const source = flag === "--record"
@@ -142,7 +142,7 @@ function folderToRecord({ record, apiCassette, cwd }: RunOrder): string | undefi
 
 /** The answers of an API. */
 interface UpstreamAnswer extends Disposable {
-  readonly answer: Answer;
+  readonly answer: RelayAnswer;
 }
 
 /**

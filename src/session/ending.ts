@@ -91,7 +91,7 @@ export function stopped(state: SessionState): Step {
 
 /** Fixes the ending and tells the child to go. */
 export function end(state: SessionState, ending: Ending): Step {
-  const killed = kill({ ...state, phase: "ending", ending }, "SIGTERM");
+  const killed = killChild({ ...state, phase: "ending", ending }, "SIGTERM");
   return act(killed.state, [
     { type: "trace", text: `ending: ${ending.kind}` },
     ...clearedDeadlines(),
@@ -100,7 +100,7 @@ export function end(state: SessionState, ending: Ending): Step {
 }
 
 /** The child's tools die with it unless the turn ended by itself: what `claude -p` leaves running stays too. */
-export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
+export function killChild(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
   if (state.kills >= MAX_KILLS) {
     return finish(state);
   }
@@ -125,7 +125,7 @@ export function kill(state: SessionState, signal: "SIGTERM" | "SIGKILL"): Step {
 
 /** The child did not go in time: it is reminded, or killed. */
 export function remind(state: SessionState): Step {
-  if (state.exitLeftMs <= 0) return kill(state, "SIGKILL");
+  if (state.exitLeftMs <= 0) return killChild(state, "SIGKILL");
   const waiting = awaitExit(state);
   return act(waiting.state, [
     { type: "trace", text: "still there: SIGTERM again" },

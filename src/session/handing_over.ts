@@ -32,7 +32,7 @@ const HOLD_MS = 5000;
  * of the turn, the rest is the next one, all together. What goes in another way than by the socket waits until the
  * child rests, and so does what shall come after everything else.
  */
-export function handOver(state: SessionState): Step {
+export function handToChild(state: SessionState): Step {
   if (state.ending !== undefined || isPreparing(state)) return stay(state);
   const [next, ...queue] = state.queue;
   if (next === undefined) {
@@ -43,7 +43,7 @@ export function handOver(state: SessionState): Step {
   }
   const atRest = isAtRest(state);
   if (isOverspent(state) && next.way !== undefined) {
-    return atRest ? handOver({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
+    return atRest ? handToChild({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
   }
   const { changes } = state;
   if (changes !== undefined && next.way !== undefined) {
@@ -61,7 +61,9 @@ export function handOver(state: SessionState): Step {
       const ending = { kind: "settled", message: next } as const;
       const { begun, changes: noted } = carriedOutBy(next);
       const after = begun === undefined
-        ? handOver(noted === undefined ? { ...state, queue } : changed({ ...state, queue }, noted))
+        ? handToChild(
+          noted === undefined ? { ...state, queue } : changed({ ...state, queue }, noted),
+        )
         : end({ ...state, queue }, { kind: "renewed", changes: { ...changes, begun } });
       const tickets = ticketsOf([next]);
       return act(after.state, [
@@ -70,7 +72,7 @@ export function handOver(state: SessionState): Step {
       ]);
     }
     case "stdin":
-      return handOver({ ...state, queue, sent: [...state.sent, next] });
+      return handToChild({ ...state, queue, sent: [...state.sent, next] });
     case "paste":
       return atRest ? paste({ ...state, queue }, next) : stay(state);
     case "rendezvous": {
@@ -121,7 +123,7 @@ function isAtRest({ phase, waits, status }: SessionState): boolean {
  */
 export function restWithTasks(state: SessionState): Step {
   const waiting = awaitBackground({ ...state, waits: true });
-  const next = handOver(waiting.state);
+  const next = handToChild(waiting.state);
   return act(next.state, [...waiting.effects, ...next.effects]);
 }
 

@@ -5,7 +5,7 @@ import { isOutputWritten } from "./control/structured_output.ts";
 import { began, isSubmitted } from "./beginning.ts";
 import { announced, announces, cleared, end, settledEnding } from "./ending.ts";
 import type { Effect, Ending } from "./effect.ts";
-import { handOver, isLast } from "./handing_over.ts";
+import { handToChild, isLast } from "./handing_over.ts";
 import { ticketsOf } from "./message.ts";
 import { type ChildStatus, NO_TURN, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
@@ -40,7 +40,7 @@ export function overTurn(
     late: !recorded,
     phase: isNext ? "entered" : "resting",
   };
-  const over = isLast(state) ? stay(after) : handOver(after);
+  const over = isLast(state) ? stay(after) : handToChild(after);
   const { deliveryTimeoutMs, timeoutMs, conversation } = state.options;
   return act(over.state, [
     ...withdrawn,

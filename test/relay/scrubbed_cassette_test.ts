@@ -4,7 +4,7 @@ import { addExchange, readExchanges } from "../../src/relay/exchanges/exchange_f
 import { keyOf } from "../../src/relay/exchanges/request_key.ts";
 import { createExchangeScrubber } from "../../src/relay/exchanges/scrub_alike.ts";
 import { openApiCassette } from "../../src/relay/api_cassette.ts";
-import type { Answer } from "../../src/relay/relay.ts";
+import type { RelayAnswer } from "../../src/relay/relay.ts";
 
 const HEADERS = [["content-type", "text/event-stream"]] as const;
 
@@ -38,7 +38,7 @@ async function scene(
     ask: (body: string, of: { readonly cwd?: string; readonly home: string }) => Promise<string>,
     folder: string,
   ) => Promise<void>,
-  record?: Answer,
+  record?: RelayAnswer,
 ): Promise<void> {
   const folder = Deno.makeTempDirSync();
   try {
@@ -102,7 +102,7 @@ Deno.test("one that nothing was taken out of tells folders apart as before", asy
 });
 
 Deno.test("what is recorded into a scrubbed cassette is scrubbed as the rest of it", async () => {
-  const record: Answer = () =>
+  const record: RelayAnswer = () =>
     Promise.resolve(
       new Response("data: /home/bob/x sk-secret\n\n", {
         headers: { "content-type": "text/event-stream" },
@@ -126,7 +126,7 @@ Deno.test("a secret that is told in deltas is not written down", async () => {
       JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
     }\n\n`;
   const said = [delta("the key is sk-"), delta("sec"), delta("ret, keep it")];
-  const record: Answer = () =>
+  const record: RelayAnswer = () =>
     Promise.resolve(
       new Response(said.join(""), { headers: { "content-type": "text/event-stream" } }),
     );

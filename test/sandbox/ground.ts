@@ -1,7 +1,7 @@
 import { childFiles, type ChildFilesOptions } from "../../src/sandbox/child/child_files.ts";
 import type { Environment } from "../../src/sandbox/environment.ts";
 import type { FolderContents } from "../../src/sandbox/folder/folder_contents.ts";
-import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 import { makeRunFolder, type RunFolderOptions } from "../../src/sandbox/folder/run_folder.ts";
 import { places } from "../../src/sandbox/places/places.ts";
 import { Sandbox } from "../../src/sandbox/folder/sandbox.ts";
@@ -45,7 +45,7 @@ export class Ground implements Disposable {
       writable,
       ...(persistSession ? { session } : {}),
     });
-    const parts = partsOf(owner.path);
+    const parts = folderParts(owner.path);
     const secret = crypto.randomUUID();
     const files = childFiles(parts, {
       pid: Deno.pid,

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../fixtures/api/reply_script.ts";
 import { folderOfRuns } from "../../src/sandbox/places/folder_of_runs.ts";
-import { partsOf } from "../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../src/sandbox/folder/folder_parts.ts";
 import { thisOwner } from "../../src/sandbox/folder/owner.ts";
 import { REAL_VERSIONS } from "../real/for_each_version.ts";
 import { RealClaude, type StartOptions } from "../real/real_claude.ts";
@@ -106,7 +106,7 @@ async function prowl(version: string, { args, plan }: {
     args,
     prepare: async ({ home: { path, tmp } }) => {
       const { pid, startTime } = thisOwner();
-      const { own, configDir } = partsOf(`${folderOfRuns(tmp)}/${pid}-${startTime}-0123abcd`);
+      const { own, configDir } = folderParts(`${folderOfRuns(tmp)}/${pid}-${startTime}-0123abcd`);
       for (const dir of [own, configDir]) await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
       await Deno.writeTextFile(`${own}/prompt`, PROMPT);
       await Deno.mkdir(`${path}/runtime`, { mode: 0o700 });
@@ -146,7 +146,7 @@ async function prowl(version: string, { args, plan }: {
 /** What would tell that a tool has written to one of the private folders. */
 function stateOf({ run, other }: Field) {
   return [run, other].map((folder) => {
-    const { own, configDir } = partsOf(folder);
+    const { own, configDir } = folderParts(folder);
     const files = [...Deno.readDirSync(own)].map(({ name, isFile }) =>
       [name, isFile ? Deno.readTextFileSync(`${own}/${name}`) : ""] as const
     );
@@ -169,8 +169,8 @@ for (const version of REAL_VERSIONS) {
         `--settings=${JSON.stringify(settings)}`,
       ],
       plan: ({ tmp, run, other }) => {
-        const { own, configDir } = partsOf(run);
-        const theirs = partsOf(other);
+        const { own, configDir } = folderParts(run);
+        const theirs = folderParts(other);
         const parent = (path: string) => path.slice(0, path.lastIndexOf("/"));
         Deno.symlinkSync(own, `${tmp}/link`);
         Deno.symlinkSync(`${own}/prompt`, `${tmp}/file`);
@@ -216,7 +216,7 @@ for (const version of REAL_VERSIONS) {
           const hooks = { Stop: [{ hooks: [{ type: "command", command: escape }] }] };
           const evil = JSON.stringify({ hooks });
           const lines = [run, other].flatMap((folder) => {
-            const { own, configDir } = partsOf(folder);
+            const { own, configDir } = folderParts(folder);
             const moved = [configDir, own, folder, folder.slice(0, folder.lastIndexOf("/"))];
             return [
               ...[`cat ${own}/prompt`, `ln ${own}/hook hard`, `echo '${escape}' > ${own}/hook`],

@@ -5,7 +5,7 @@ import type { RecordedProgram } from "./program_step.ts";
 import { redactedGaps } from "../../redaction/redact_pieces.ts";
 
 /** How what the caller writes compares with what it wrote when it was recorded. */
-export interface Comparison {
+export interface WrittenComparison {
   /** Where both differ first, in words, with the place as a JSON pointer; absent where they do not. */
   readonly difference?: string;
   /** Why some of it was not compared, in words; absent where all was. */
@@ -25,7 +25,7 @@ export function compareWritten(
   recorded: unknown,
   live: unknown,
   known: Blanked,
-): Comparison {
+): WrittenComparison {
   const reasons = new Set<string>();
   const same = alike(live, recorded, { ...known, reasons });
   const found = firstDifference(JSON.stringify(recorded) ?? "", JSON.stringify(same) ?? "");

@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { UNINITIALIZED } from "../../wire/control.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
-import { comparableMessage, compareWritten, type Comparison } from "./compare_written.ts";
+import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { keysOf, valueAt, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayInput, PlayState, Request } from "./play_state.ts";
 import type { WaitStep } from "./program_step.ts";
 import { replyEarly, speak } from "./speak.ts";
-import { nameOf, take, toldOf } from "./take.ts";
+import { nameOf, takeStep, toldOf } from "./take_step.ts";
 import { readWritten } from "./written.ts";
 
 /**
@@ -86,7 +86,7 @@ function hearRequest(state: PlayState, request: Request): Played {
   const comparison = subtype === "initialize"
     ? {}
     : compareWritten(step.request, request.request, state.program);
-  const { difference }: Comparison = comparison;
+  const { difference }: WrittenComparison = comparison;
   const named = `Request ${index + 1} (${subtype})`;
   const what = `${named}: ${difference}`;
   const effects: readonly PlayEffect[] = difference === undefined
@@ -103,7 +103,7 @@ function goOn(from: PlayState, before: readonly PlayEffect[]): Played {
   for (;;) {
     const step = state.program.steps[state.next];
     if (step === undefined) return atEnd(state, effects);
-    const taken = "frame" in step ? speak(state, step) : take(state, step);
+    const taken = "frame" in step ? speak(state, step) : takeStep(state, step);
     if (taken === undefined) {
       const early = replyEarly(state);
       for (const effect of early.effects) effects.push(effect);

@@ -1,6 +1,6 @@
 import type { TapeEntry } from "../cassette.ts";
 import type { ParsedLine } from "./parse_lines.ts";
-import { parseEntry } from "./parse_tape.ts";
+import { parseTapeEntry } from "./parse_tape.ts";
 import { partLines } from "./part_lines.ts";
 
 /**
@@ -20,7 +20,7 @@ function* entriesIn(
 ): Generator<TapeEntry, undefined> {
   let last = 0;
   for (const line of lines) {
-    const entry = parseEntry(line, { path, last });
+    const entry = parseTapeEntry(line, { path, last });
     last = entry.at;
     yield entry;
   }

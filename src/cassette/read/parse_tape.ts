@@ -16,7 +16,7 @@ export function parseTape(
 ): readonly TapeEntry[] {
   let last = 0;
   return parseLines(text, options).map((line) => {
-    const entry = parseEntry(line, { ...options, last });
+    const entry = parseTapeEntry(line, { ...options, last });
     last = entry.at;
     return entry;
   });
@@ -28,7 +28,7 @@ export function parseTape(
  * @param options.last the time of the entry before
  * @throws {CliError} as `parseTape()` does
  */
-export function parseEntry(
+export function parseTapeEntry(
   { number, value }: ParsedLine,
   { last, path }: { readonly last: number; readonly path: string },
 ): TapeEntry {

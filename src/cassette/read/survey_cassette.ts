@@ -5,7 +5,7 @@ import type { CastHeader } from "../cast.ts";
 import { findCassettes } from "./find_cassettes.ts";
 import { parseEvent, parseHeader } from "./parse_cast.ts";
 import { parseMeta } from "./parse_meta.ts";
-import { parseEntry } from "./parse_tape.ts";
+import { parseTapeEntry } from "./parse_tape.ts";
 import { partLines } from "./part_lines.ts";
 import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
 import { asText, isJsonObject } from "../../transcript/json_object.ts";
@@ -213,7 +213,7 @@ function surveyTape(path: string) {
   const kinds = new Map<string, number>();
   let [read, written, turns, last] = [0, 0, 0, 0];
   for (const line of lines) {
-    const entry = parseEntry(line, { path, last });
+    const entry = parseTapeEntry(line, { path, last });
     last = entry.at;
     if (entry.dir === "write") {
       written++;

@@ -1,5 +1,5 @@
 import type { ParsedLine } from "../read/parse_lines.ts";
-import { parseEntry } from "../read/parse_tape.ts";
+import { parseTapeEntry } from "../read/parse_tape.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { asciiJson } from "../record/encode_cassette.ts";
@@ -23,8 +23,8 @@ export function scrubTape(
 ): void {
   const { queue, add } = scrubStreams(scrubber, take);
   for (const line of lines) {
-    const entry = parseEntry(line, { path, last: 0 });
-    // What parseEntry() has read is an object.
+    const entry = parseTapeEntry(line, { path, last: 0 });
+    // What parseTapeEntry() has read is an object.
     const value = line.value as JsonObject;
     const before = asciiJson(value);
     const lineOf = (scrubbed: JsonObject) => {

@@ -1,10 +1,10 @@
-import type { ConversationStep, StepContent } from "./conversation_steps.ts";
+import type { RecordedStep, StepContent } from "./conversation_steps.ts";
 import { firstDifference } from "../../relay/exchanges/first_difference.ts";
 import { masked } from "../../relay/exchanges/masks.ts";
 import { jsonLine } from "../../wire/json_text.ts";
 
 /** How two conversations compare. */
-export interface Comparison {
+export interface ConversationComparison {
   /** What both have in common at their beginning. */
   readonly common: { readonly turns: number; readonly steps: number };
   /** How many turns each has. */
@@ -39,9 +39,9 @@ export interface StepDifference {
  * and does not count: what another model says is looked at.
  */
 export function compareConversations(
-  one: readonly ConversationStep[],
-  other: readonly ConversationStep[],
-): Comparison {
+  one: readonly RecordedStep[],
+  other: readonly RecordedStep[],
+): ConversationComparison {
   const models = [one, other].map((steps) => [
     ...new Set(steps.flatMap(({ model }) => model ?? [])),
   ]) as [string[], string[]];

@@ -27,10 +27,10 @@ export type StepContent =
   | { readonly kind: "block"; readonly type: string };
 
 /** What was said or done, and by which model. */
-type Said = Pick<ConversationStep, "content" | "model">;
+type Said = Pick<RecordedStep, "content" | "model">;
 
 /** A step of a conversation. */
-export interface ConversationStep {
+export interface RecordedStep {
   /** The number of the turn, counted by prompts from the beginning of the conversation. */
   readonly turn: number;
   readonly content: StepContent;
@@ -43,7 +43,7 @@ export interface ConversationStep {
  *
  * @param children the conversation, a part for each Claude Code that it was held with
  */
-export function conversationSteps(children: readonly RecordedTurns[]): readonly ConversationStep[] {
+export function conversationSteps(children: readonly RecordedTurns[]): readonly RecordedStep[] {
   const earlier = children[0]?.earlier ?? [];
   const turns = children.flatMap((child) => child.turns);
   return numbered([
@@ -58,7 +58,7 @@ export function conversationSteps(children: readonly RecordedTurns[]): readonly 
  * What a tape alone says of a conversation, which is nothing of what was before it. What is said while a turn is under way
  * stands before the next one, whenever that was.
  */
-export function stepsOnTape(tape: readonly TapeEntry[]): readonly ConversationStep[] {
+export function stepsOnTape(tape: readonly TapeEntry[]): readonly RecordedStep[] {
   const waiting: Said[] = [];
   const steps: Said[] = [];
   let isBusy = false;
@@ -103,7 +103,7 @@ function contentsIn(
   return line === undefined ? [] : contentsOf(line);
 }
 
-function numbered(said: readonly Said[]): readonly ConversationStep[] {
+function numbered(said: readonly Said[]): readonly RecordedStep[] {
   // What a tape tells of a run begins with an answer.
   let turn = said[0]?.content.kind === "prompt" ? 0 : 1;
   return said.map((each, at) => {

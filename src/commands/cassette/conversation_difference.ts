@@ -1,4 +1,7 @@
-import type { Comparison, Parting } from "../../cassette/turns/compare_conversations.ts";
+import type {
+  ConversationComparison,
+  Parting,
+} from "../../cassette/turns/compare_conversations.ts";
 import type { StepContent } from "../../cassette/turns/conversation_steps.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { count } from "../report/count.ts";
@@ -15,7 +18,7 @@ type Sides = readonly [one: string, other: string];
  * @param names what they are called
  */
 export function conversationDifference(
-  { common, turns, models, parting }: Comparison,
+  { common, turns, models, parting }: ConversationComparison,
   names: Sides,
 ): string {
   const shared = `${count(common.turns, "turn")} and ${count(common.steps, "step")}`;

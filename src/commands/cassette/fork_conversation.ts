@@ -2,7 +2,7 @@ import { listenToSignals } from "../../../ffi/processes/own_signals.ts";
 import { CliError } from "../../cli_error.ts";
 import type { ForkOptions } from "../../cli/parsed_arguments.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
-import { openConversation } from "../../cassette/read/open_conversation.ts";
+import { openRecorded } from "../../cassette/read/open_recorded.ts";
 import { rebuildTranscript } from "../../cassette/turns/rebuild_transcript.ts";
 import { type RecordedTurns, recordedTurns } from "../../cassette/turns/recorded_turns.ts";
 import type { ForkOrigin } from "../../cassette/cassette_meta.ts";
@@ -29,7 +29,7 @@ import { createOutputWriter } from "../../wire/output_writer.ts";
  */
 export async function forkConversation(options: ForkOptions): Promise<number> {
   const { dir, at } = options;
-  const { meta, children } = openConversation(dir);
+  const { meta, children } = openRecorded(dir);
   const { request: wanted, ...flags } = await forkRequest(options, meta);
   const sessionId = crypto.randomUUID();
   const recorded = children.map((child, index) => {

@@ -4,7 +4,7 @@ import { hasOpenRequests } from "../../cassette/program/speak.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 
 /** What a play has to do with the world. */
-export interface Caller {
+export interface PlayWorld {
   /** Lines that the caller writes, and undefined at the end of its input. */
   readonly next: () => Promise<string | undefined>;
   /** Says a frame; it may be kept for a while. */
@@ -45,7 +45,7 @@ const LONGEST_PAUSE = 2 ** 31 - 1;
 export async function playToCaller(
   start: PlayState,
   { caller, speed, patienceMs }: {
-    readonly caller: Caller;
+    readonly caller: PlayWorld;
     readonly speed: number;
     readonly patienceMs: number;
   },

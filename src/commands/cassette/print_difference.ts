@@ -1,12 +1,12 @@
 import { CliError } from "../../cli_error.ts";
-import { openConversation } from "../../cassette/read/open_conversation.ts";
+import { openRecorded } from "../../cassette/read/open_recorded.ts";
 import {
   compareConversations,
-  type Comparison,
+  type ConversationComparison,
 } from "../../cassette/turns/compare_conversations.ts";
 import {
-  type ConversationStep,
   conversationSteps,
+  type RecordedStep,
   stepsOnTape,
 } from "../../cassette/turns/conversation_steps.ts";
 import { type RecordedTurns, recordedTurns } from "../../cassette/turns/recorded_turns.ts";
@@ -29,7 +29,7 @@ export function printDifference(
   const [one, another] = byTape
     ? [tapeStepsOf(dir), tapeStepsOf(other)]
     : casts.map((each = []) => conversationSteps(each));
-  const comparison: Comparison = compareConversations(one ?? [], another ?? []);
+  const comparison: ConversationComparison = compareConversations(one ?? [], another ?? []);
   const text = json
     ? reportJson({ same: comparison.parting === undefined, ...comparison })
     : conversationDifference(comparison, [dir, other]);
@@ -40,14 +40,14 @@ export function printDifference(
 
 /** What each Claude Code of a conversation had part in; undefined where that cannot be told of all of them. */
 function castsOf(folder: string): readonly RecordedTurns[] | undefined {
-  const { children } = openConversation(folder);
+  const { children } = openRecorded(folder);
   const casts = children.flatMap((child) => "cast" in child ? [recordedTurns(child.cast)] : []);
   return casts.length === children.length ? casts : undefined;
 }
 
 /** What tapes tell of a conversation, which is the same of two of which one has no cast. */
-function tapeStepsOf(folder: string): readonly ConversationStep[] {
-  const { children } = openConversation(folder, { byTape: true });
+function tapeStepsOf(folder: string): readonly RecordedStep[] {
+  const { children } = openRecorded(folder, { byTape: true });
   const tapes = children.flatMap((child) => "tape" in child ? [child.tape] : []);
   if (tapes.length === children.length) return stepsOnTape(tapes.flat());
   throw new CliError(`Cannot compare ${folder}: some of its recordings have no tape.jsonl`, {

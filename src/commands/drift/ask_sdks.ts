@@ -3,7 +3,7 @@ import { TAPE_FILE } from "../../cassette/cassette.ts";
 import { CliError } from "../../cli_error.ts";
 import type { OnFrame } from "../../drift/examine/look_for_drift.ts";
 import type { Findings } from "../../drift/findings.ts";
-import type { Known } from "../../drift/known.ts";
+import type { KnownClaude } from "../../drift/known.ts";
 import { declaredCheck } from "../../drift/sdk/check_declared.ts";
 import { readDeclarations } from "../../drift/sdk/declarations.ts";
 import type { InstalledSdk } from "../../drift/sdk/installed_sdks.ts";
@@ -23,7 +23,7 @@ export interface AskedSdks {
 /** @throws {CliError} when one that was named cannot be asked */
 export function askSdks(
   sdks: readonly InstalledSdk[],
-  { known, findings }: { readonly known: Known; readonly findings: Findings },
+  { known, findings }: { readonly known: KnownClaude; readonly findings: Findings },
 ): AskedSdks {
   const checks = sdks.flatMap((sdk) => {
     if (sdk.kind !== "typescript") return [];

@@ -44,7 +44,7 @@ export function reportFailure(
  *
  * @returns the exit code
  */
-export function refuse(error: unknown, argv: readonly string[]): number {
+export function reportMisuse(error: unknown, argv: readonly string[]): number {
   const writer = createOutputWriter(formatOf(argv), {
     verbose: argv.includes("--verbose"),
     write: (text) => print(Deno.stdout, text),

@@ -1,11 +1,11 @@
 import type { Found } from "../finding.ts";
-import { type Known, needed, shapeKey } from "../known.ts";
+import { type KnownClaude, needed, shapeKey } from "../known.ts";
 import type { Piece } from "../piece.ts";
 
 /** Which fields of a piece no recording has, and which it lacks that it always has had. */
 export function otherFields(
   piece: Piece,
-  { known, version }: { readonly known: Known; readonly version: string | undefined },
+  { known, version }: { readonly known: KnownClaude; readonly version: string | undefined },
 ): readonly Found[] {
   const ever = known.shapes.get(shapeKey(piece))?.ever;
   // Of what is known by its name alone nothing can be said: of some attachments recordings keep no more.

@@ -1,6 +1,6 @@
 import type { TerminalToken } from "../../session/terminal/terminal_scanner.ts";
 import type { Found } from "../finding.ts";
-import type { Known } from "../known.ts";
+import type { KnownClaude } from "../known.ts";
 
 /** Sizes and places that a window is asked for (XTWINOPS). */
 const WINDOW_REPORT = /^(?:1[1345689]|2[01])(?:;|$)/u;
@@ -59,7 +59,7 @@ function stringProbe(
 }
 
 /** Whether the terminal is asked something that no recording has. */
-export function unknownProbe(token: TerminalToken, known: Known): readonly Found[] {
+export function unknownProbe(token: TerminalToken, known: KnownClaude): readonly Found[] {
   const probe = probeIn(token);
   return probe === undefined || known.probes.has(probe)
     ? []

@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { parseEntry } from "../../cassette/read/parse_tape.ts";
+import { parseTapeEntry } from "../../cassette/read/parse_tape.ts";
 import { parseEvent, parseHeader } from "../../cassette/read/parse_cast.ts";
 import type { ParsedLine } from "../../cassette/read/parse_lines.ts";
 import { partLines } from "../../cassette/read/part_lines.ts";
@@ -8,7 +8,7 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 import { examineApi } from "./examine_api.ts";
 import { createExaminer, type Examiner } from "./examiner.ts";
 import type { Findings } from "../findings.ts";
-import type { Known } from "../known.ts";
+import type { KnownClaude } from "../known.ts";
 
 /** The files of a recording. */
 export interface RecordingFiles {
@@ -38,7 +38,7 @@ export interface Examined {
 export function examineRecording(
   { cast, tape, api, version }: RecordingFiles,
   { known, findings, onFrame = () => {} }: {
-    readonly known: Known;
+    readonly known: KnownClaude;
     readonly findings: Findings;
     readonly onFrame?: (frame: JsonObject, line: number) => void;
   },
@@ -65,7 +65,7 @@ function examineTape(
   let frames = 0;
   let last = 0;
   each(path, { findings, part: "tape" }, (line) => {
-    const entry = parseEntry(line, { path, last });
+    const entry = parseTapeEntry(line, { path, last });
     last = entry.at;
     if (entry.dir !== "read") return;
     frames++;

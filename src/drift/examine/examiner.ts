@@ -9,7 +9,7 @@ import { NOTHING_SEEN, seeEnd, type SeenDialogs, seeScreen } from "../checks/unk
 import { unknownProbe } from "../checks/unknown_probe.ts";
 import { unknownType } from "../checks/unknown_type.ts";
 import type { Found } from "../finding.ts";
-import type { Known } from "../known.ts";
+import type { KnownClaude } from "../known.ts";
 import {
   type Piece,
   pieceOfHook,
@@ -43,7 +43,7 @@ export interface Examiner {
 /** @param options.version the version of Claude Code; absent where the recording has yet to say it */
 export function createExaminer(
   { known, version: said, onPiece = () => {} }: {
-    readonly known: Known;
+    readonly known: KnownClaude;
     readonly version?: string | undefined;
     readonly onPiece?: (piece: Piece) => void;
   },

@@ -8,7 +8,7 @@ import type { JsonObject } from "../../transcript/json_object.ts";
 import { examineRecording } from "./examine_recording.ts";
 import type { Place } from "../finding.ts";
 import type { Findings } from "../findings.ts";
-import type { Known } from "../known.ts";
+import type { KnownClaude } from "../known.ts";
 
 /** The largest `meta.json` that is read, in bytes. */
 const LARGEST_META = 1_000_000;
@@ -38,7 +38,7 @@ export type OnFrame = (frame: JsonObject, place: Place) => void;
 export function lookForDrift(
   cassettes: readonly FoundCassette[],
   { known, findings, onFrame = () => {} }: {
-    readonly known: Known;
+    readonly known: KnownClaude;
     readonly findings: Findings;
     readonly onFrame?: OnFrame;
   },

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { Found } from "../finding.ts";
-import { type Known, shapeKey } from "../known.ts";
+import { type KnownClaude, shapeKey } from "../known.ts";
 import { kindOf } from "../piece.ts";
 import { type Declarations, type DeclaredObject, literalsIn } from "./declarations.ts";
 
@@ -34,7 +34,7 @@ const OWN_FRAMES = [
  */
 export function declaredCheck(
   declarations: Declarations,
-  known: Known,
+  known: KnownClaude,
 ): ((frame: JsonObject) => readonly Found[]) | undefined {
   const all = ROOTS.map(declarations.objects).find((objects) => objects.length > 0);
   if (all === undefined) return undefined;

@@ -2,19 +2,19 @@ import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { addNotes, type Noted, notedIn, placeCopy, transcriptIn } from "./twin_transcript.ts";
 import {
-  type Answer,
+  answerIn,
   appliedIn,
   asInJson,
+  askedLine,
   frameOf,
   isAboutSession,
   isInitialize,
-  lineOf,
   messageOf,
   NO_QUESTION,
   outcomeOf,
   partition,
   titleOf,
-  toldBy,
+  type TwinAnswer,
 } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { isThere, removeFolder } from "../../sandbox/on_disk.ts";
@@ -189,7 +189,7 @@ export class HeadlessTwin implements AsyncDisposable {
     const unread = new AbortController();
     let isLate = false;
     let carriedOut: Consulted | undefined;
-    let renamed: Answer | undefined;
+    let renamed: TwinAnswer | undefined;
     let why = "";
     const timer = setTimeout(() => {
       isLate = true;
@@ -207,14 +207,14 @@ export class HeadlessTwin implements AsyncDisposable {
       const needsSession = startsServers || atOnce.some(isInitialize);
       const isTold = plan.agents === undefined || atOnce.some(isInitialize);
       await write([
-        ...(isTold ? [] : [lineOf(TELLING, { subtype: "initialize", body: {} }, plan.agents)]),
+        ...(isTold ? [] : [askedLine(TELLING, { subtype: "initialize", body: {} }, plan.agents)]),
         ...atOnce,
         ...(command === undefined
           ? needsSession ? [NO_QUESTION] : []
-          : [notes ? lineOf(BEFORE, IN_FORCE, undefined) : messageOf(command)]),
+          : [notes ? askedLine(BEFORE, IN_FORCE, undefined) : messageOf(command)]),
       ]);
       const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
-      let initialized: Answer | undefined;
+      let initialized: TwinAnswer | undefined;
       let init: JsonObject | undefined;
       let said: JsonObject | undefined;
       let title: string | undefined;
@@ -230,11 +230,11 @@ export class HeadlessTwin implements AsyncDisposable {
             carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
             // Its transcript is whole once it has ended.
             if (clears) break;
-            if (notes) await write([lineOf(AFTER, IN_FORCE, undefined)]);
+            if (notes) await write([askedLine(AFTER, IN_FORCE, undefined)]);
             else answer("0", carriedOut);
           }
         }
-        const told = frame && toldBy(frame);
+        const told = frame && answerIn(frame);
         if (command !== undefined && told?.place === BEFORE) {
           before = appliedIn(told);
           // What gave the session its title before is none of its doing.

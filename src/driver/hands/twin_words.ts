@@ -27,7 +27,7 @@ export function partition(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
 ): readonly [AskedLine[], AskedLine[]] {
-  const lines = [...open].map(([place, request]) => lineOf(place, request, agents));
+  const lines = [...open].map(([place, request]) => askedLine(place, request, agents));
   const isOnServers = ({ request }: AskedLine) =>
     request.subtype === "mcp_status" || request.subtype === MCP_RESOURCE;
   const others = lines.filter((line) => !isOnServers(line));
@@ -43,7 +43,7 @@ export function partition(
  * @param place its id there
  * @param agents those that it is told of as it is initialized, if it is told of some
  */
-export function lineOf(
+export function askedLine(
   place: string,
   { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
   agents: JsonObject | undefined,
@@ -103,7 +103,7 @@ export function titleOf(frame: JsonObject | undefined): string | undefined {
 }
 
 /** What is in force, by an answer to `get_settings`. */
-export function appliedIn({ said }: Answer): JsonObject | undefined {
+export function appliedIn({ said }: TwinAnswer): JsonObject | undefined {
   const { applied } = "response" in said ? said.response : {};
   return isJsonObject(applied) ? applied : undefined;
 }
@@ -142,13 +142,13 @@ export function frameOf(line: string): JsonObject | undefined {
 }
 
 /** An answer; `place` is the id that its request was given. */
-export interface Answer {
+export interface TwinAnswer {
   readonly place: string;
   readonly said: Consulted;
 }
 
 /** The answer that a line is; undefined for another one. */
-export function toldBy({ type, response: told }: JsonObject): Answer | undefined {
+export function answerIn({ type, response: told }: JsonObject): TwinAnswer | undefined {
   if (type !== "control_response" || !isJsonObject(told)) return undefined;
   const { subtype, request_id: place, response, error, error_code: errorCode } = told;
   if (typeof place !== "string") return undefined;

@@ -64,7 +64,7 @@ export function hookEndIn(entry: Entry): HookEnd | undefined {
 }
 
 /** Whether the end of a hook is told, and whether before `system/init`. */
-export function isTold({ event }: HookEnd, { all }: { readonly all: boolean }): boolean {
+export function isHookTold({ event }: HookEnd, { all }: { readonly all: boolean }): boolean {
   return all || TOLD_ANYWAY.includes(event);
 }
 

@@ -2,7 +2,7 @@ import { blankNotification } from "./blank_notification.ts";
 import { blankPrompt } from "./blank_prompt.ts";
 import { blankSystem } from "./blank_system.ts";
 import { blankText } from "./blank_text.ts";
-import { type Fields, isFields } from "./fields.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { SaidParts } from "./said_parts.ts";
 import { type Changes, subagentChanges } from "./subagent_changes.ts";
 import { createSubagentCalls, type SubagentCalls } from "./subagent_calls.ts";
@@ -52,7 +52,7 @@ function blanked(value: unknown, parts: Blanking, depth: number): unknown {
     const items = value.map((item) => blanked(item, parts, depth + 1));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
-  const fields = value as Fields;
+  const fields = value as JsonObject;
   const inside = (held: unknown) => blanked(held, parts, depth + 1);
   const changes = { ...changesOf(fields, parts, inside), ...subagentChanges(fields, parts) };
   let isSame = true;
@@ -66,7 +66,7 @@ function blanked(value: unknown, parts: Blanking, depth: number): unknown {
 
 /** @param inside blanks what stands in it and is nobody's words by itself */
 function changesOf(
-  fields: Fields,
+  fields: JsonObject,
   { prompts, answers, own, varying }: Blanking,
   inside: (held: unknown) => unknown,
 ): Changes {
@@ -83,10 +83,12 @@ function changesOf(
     blankContent(content, blank, inside);
   if (prompts) {
     if (role === "user") changes["content"] = contentOf(content, prompt);
-    if (type === "message" && isFields(fields["message"]) && role === undefined) {
+    if (type === "message" && isJsonObject(fields["message"]) && role === undefined) {
       changes["message"] = blankMessage(fields["message"], prompt, inside);
     }
-    if (isFields(fields["first"])) changes["first"] = blankMessage(fields["first"], prompt, inside);
+    if (isJsonObject(fields["first"])) {
+      changes["first"] = blankMessage(fields["first"], prompt, inside);
+    }
     if (fields["hook_event_name"] === "UserPromptSubmit" || type === "deliver") {
       change(prompt, ["prompt"]);
     }
@@ -123,10 +125,10 @@ function changesOf(
 }
 
 function blankMessage(
-  message: Fields,
+  message: JsonObject,
   prompt: (value: unknown) => unknown,
   inside: (held: unknown) => unknown,
-): Fields {
+): JsonObject {
   const blankOf = (name: string, blank: (value: unknown) => unknown) =>
     Object.hasOwn(message, name) ? { [name]: blank(message[name]) } : {};
   return {
@@ -145,7 +147,7 @@ function blankContent(
 ): unknown {
   if (!Array.isArray(content)) return blank(content);
   return content.map((block: unknown) =>
-    isFields(block) && (block["type"] === "text" || block["type"] === "thinking")
+    isJsonObject(block) && (block["type"] === "text" || block["type"] === "thinking")
       ? {
         ...block,
         ...(Object.hasOwn(block, "text") ? { text: blank(block["text"]) } : {}),
@@ -167,14 +169,14 @@ function blankAgent(agent: unknown): unknown {
 }
 
 function mapOf(value: unknown, change: (held: unknown, name: string) => unknown): unknown {
-  return isFields(value)
+  return isJsonObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, held]) => [name, change(held, name)]))
     : value;
 }
 
 /** A block of an answer, or a piece of one. */
 function blankBlock(block: unknown): unknown {
-  if (!isFields(block)) return block;
+  if (!isJsonObject(block)) return block;
   return {
     ...block,
     ...(typeof block["text"] === "string" ? { text: blankText(block["text"]) } : {}),
@@ -189,6 +191,6 @@ const OWN =
 function textsIn(content: unknown): readonly string[] {
   if (!Array.isArray(content)) return typeof content === "string" ? [content] : [];
   return content.flatMap((block: unknown) =>
-    isFields(block) && typeof block["text"] === "string" ? [block["text"]] : []
+    isJsonObject(block) && typeof block["text"] === "string" ? [block["text"]] : []
   );
 }

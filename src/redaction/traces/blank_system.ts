@@ -1,5 +1,5 @@
 import { blankBetween } from "./blank_between.ts";
-import { type Fields, isFields } from "./fields.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** The line with which Claude Code says to the API what it is. */
 const BILLING = /^x-anthropic-billing-header:/u;
@@ -16,11 +16,11 @@ export function blankSystem(system: unknown, varying: RegExp = NOTHING): unknown
   }
   if (Array.isArray(system)) return system.map((part) => blankSystem(part, varying));
   // Of a preset of the SDKs, what is appended to it.
-  const named = isFields(system) ? ["text", "append"].filter((name) => name in system) : [];
+  const named = isJsonObject(system) ? ["text", "append"].filter((name) => name in system) : [];
   return named.length === 0 ? system : {
-    ...system as Fields,
+    ...system as JsonObject,
     ...Object.fromEntries(
-      named.map((name) => [name, blankSystem((system as Fields)[name], varying)]),
+      named.map((name) => [name, blankSystem((system as JsonObject)[name], varying)]),
     ),
   };
 }

@@ -1,7 +1,7 @@
 import { blankText } from "./blank_text.ts";
 import { ROOTS, type Trace } from "./find_traces.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
-import { type KnownTraces, NOBODY, projectPaths } from "./known_traces.ts";
+import { type KnownTraces, NEUTRAL_TRACES, projectPaths } from "./known_traces.ts";
 
 /** What stands in the place of a trace. */
 export type Fill = (text: string, kind: Trace["kind"]) => string;
@@ -23,11 +23,13 @@ export function fillAlike(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
   return (text, kind) => {
     if (kind === "id") return text.replace(/[\da-f]/giu, "0");
-    if (kind !== "path") return text === projectSlug(NOBODY.project) ? text : blankText(text);
+    if (kind !== "path") {
+      return text === projectSlug(NEUTRAL_TRACES.project) ? text : blankText(text);
+    }
     const project = projects.find((path) => isBelow(text, path));
     const rest = project === undefined ? "" : text.slice(project.length);
     const path = project === undefined ? text : project;
-    return project === NOBODY.project ? text : blankedPath(path) + rest;
+    return project === NEUTRAL_TRACES.project ? text : blankedPath(path) + rest;
   };
 }
 
@@ -37,29 +39,36 @@ export function fillAlike(known: KnownTraces): Fill {
  */
 export function fillAsNobody(known: KnownTraces): Fill {
   const projects = longestFirst(projectPaths(known));
-  const homes = longestFirst([...known.homes, NOBODY.home]);
+  const homes = longestFirst([...known.homes, NEUTRAL_TRACES.home]);
   const slugs = longestFirst(known.projects.map(projectSlug));
-  const homeSlugs = longestFirst([...known.homes.map(projectSlug), projectSlug(NOBODY.home)]);
+  const homeSlugs = longestFirst([
+    ...known.homes.map(projectSlug),
+    projectSlug(NEUTRAL_TRACES.home),
+  ]);
   const fillSlug = (text: string): string => {
     const project = slugs.find((slug) => isSlugBelow(text, slug));
-    if (project !== undefined) return projectSlug(NOBODY.project) + text.slice(project.length);
-    if (isSlugBelow(text, projectSlug(NOBODY.project))) return text;
+    if (project !== undefined) {
+      return projectSlug(NEUTRAL_TRACES.project) + text.slice(project.length);
+    }
+    if (isSlugBelow(text, projectSlug(NEUTRAL_TRACES.project))) return text;
     const home = homeSlugs.find((slug) => isSlugBelow(text, slug));
-    if (home !== undefined) return projectSlug(NOBODY.home) + blankText(text.slice(home.length));
+    if (home !== undefined) {
+      return projectSlug(NEUTRAL_TRACES.home) + blankText(text.slice(home.length));
+    }
     return blankText(text);
   };
   const fillPath = (text: string): string => {
     const project = projects.find((path) => isBelow(text, path));
     if (project !== undefined) {
       const nobodys = project.startsWith("~")
-        ? NOBODY.project.replace(NOBODY.home, "~")
-        : NOBODY.project;
+        ? NEUTRAL_TRACES.project.replace(NEUTRAL_TRACES.home, "~")
+        : NEUTRAL_TRACES.project;
       return nobodys + text.slice(project.length);
     }
     const home = homes.find((path) => isBelow(text, path)) ??
       /^\/(?:root|(?:home|Users)\/[^/]+)(?=$|\/)/u.exec(text)?.[0];
     if (home === undefined) return blankedPath(text, fillSlug);
-    return NOBODY.home + blankedNames(text.slice(home.length), fillSlug);
+    return NEUTRAL_TRACES.home + blankedNames(text.slice(home.length), fillSlug);
   };
   return (text, kind) => {
     switch (kind) {
@@ -68,7 +77,7 @@ export function fillAsNobody(known: KnownTraces): Fill {
       case "slug":
         return fillSlug(text);
       case "user":
-        return NOBODY.user;
+        return NEUTRAL_TRACES.user;
       case "host":
         return "host";
       case "word":

@@ -14,7 +14,7 @@ export interface KnownTraces {
 
 /** Projects by all the paths by which they are named: that of nobody is among them, and those in a home folder begin with `~` too. */
 export function projectPaths({ projects, homes }: KnownTraces): readonly string[] {
-  return [...projects, NOBODY.project].flatMap((path) => {
+  return [...projects, NEUTRAL_TRACES.project].flatMap((path) => {
     const home = homes.find((home) => path.startsWith(`${home}/`)) ??
       /^\/(?:root|(?:home|Users)\/[^/]+)(?=\/)/u.exec(path)?.[0];
     return home === undefined ? [path] : [path, `~${path.slice(home.length)}`];
@@ -22,4 +22,8 @@ export function projectPaths({ projects, homes }: KnownTraces): readonly string[
 }
 
 /** The home folder and the project of nobody, which stand for those of somebody. */
-export const NOBODY = { home: "/home/user", project: "/home/user/project", user: "user" } as const;
+export const NEUTRAL_TRACES = {
+  home: "/home/user",
+  project: "/home/user/project",
+  user: "user",
+} as const;

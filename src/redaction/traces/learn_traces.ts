@@ -1,4 +1,4 @@
-import { type KnownTraces, NOBODY } from "./known_traces.ts";
+import { type KnownTraces, NEUTRAL_TRACES } from "./known_traces.ts";
 
 /** Collects what a recording says of the machine it was made on, and of who sat at it. */
 export interface TraceCollector {
@@ -129,7 +129,7 @@ export function collectTraces(start: Partial<KnownTraces> = {}): TraceCollector 
 
 function isNamed(name: string): boolean {
   return name.length >= SHORTEST_NAME && !NOBODYS.has(name.toLowerCase()) &&
-    /\p{L}/u.test(name) && !/^x+$/iu.test(name) && name !== NOBODY.user;
+    /\p{L}/u.test(name) && !/^x+$/iu.test(name) && name !== NEUTRAL_TRACES.user;
 }
 
 function isHome(path: string): boolean {

@@ -41,7 +41,7 @@ export function createSubagentCalls(): SubagentCalls {
 }
 
 /** A call of a tool, as an answer, a hook or a question to the caller has it. */
-export interface ToolCall {
+export interface SaidCall {
   readonly tool: string;
   /** The field with what the tool is given. */
   readonly field: "input" | "tool_input";
@@ -50,7 +50,7 @@ export interface ToolCall {
 }
 
 /** The call that an object is, if it is one. */
-export function toolCall(fields: Readonly<Record<string, unknown>>): ToolCall | undefined {
+export function toolCall(fields: Readonly<Record<string, unknown>>): SaidCall | undefined {
   const { type, name, id, tool_name: named, tool_use_id: usedBy } = fields;
   const tool = type === "tool_use" ? name : named;
   if (typeof tool !== "string") return undefined;

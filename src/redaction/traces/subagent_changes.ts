@@ -2,14 +2,14 @@ import { blankCallInput, speaksToSubagent } from "./blank_call_input.ts";
 import { blankPrompt } from "./blank_prompt.ts";
 import { blankReport } from "./blank_report.ts";
 import { blankText } from "./blank_text.ts";
-import { type Fields, isFields } from "./fields.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { SaidParts } from "./said_parts.ts";
 import { type SubagentCalls, toolCall } from "./subagent_calls.ts";
 
 /** What is made of fields of an object. */
 export type Changes = Readonly<Record<string, unknown>>;
 
-/** Fields in which there may be what a subagent is for, in a few words. */
+/** JsonObject in which there may be what a subagent is for, in a few words. */
 const LABELS = ["description", "task_description", "summary"];
 
 /**
@@ -17,7 +17,7 @@ const LABELS = ["description", "task_description", "summary"];
  * Claude Code says of tasks.
  */
 export function subagentChanges(
-  fields: Fields,
+  fields: JsonObject,
   { prompts, answers, subagents }: SaidParts & { readonly subagents: SubagentCalls },
 ): Changes {
   return {
@@ -26,7 +26,7 @@ export function subagentChanges(
   };
 }
 
-function askedChanges(fields: Fields, { labels }: SubagentCalls): Changes {
+function askedChanges(fields: JsonObject, { labels }: SubagentCalls): Changes {
   const changes: Record<string, unknown> = {};
   const call = toolCall(fields);
   if (call !== undefined && speaksToSubagent(call.tool)) {
@@ -34,7 +34,7 @@ function askedChanges(fields: Fields, { labels }: SubagentCalls): Changes {
   }
   const { updatedInput: given, agentId, task_type: kind, prompt, message } = fields;
   // What the caller wants a tool to be given does not say which tool it is.
-  if (isFields(given) && typeof given["prompt"] === "string" && "description" in given) {
+  if (isJsonObject(given) && typeof given["prompt"] === "string" && "description" in given) {
     changes["updatedInput"] = blankCallInput("Agent", given);
   }
   if (typeof prompt === "string" && (typeof agentId === "string" || kind === "local_agent")) {
@@ -61,7 +61,7 @@ function askedChanges(fields: Fields, { labels }: SubagentCalls): Changes {
 /** The same label where Claude Code says what became of the subagent. */
 const NAMED = /(?<=^Agent ")[^]*(?=" [\w ]+)/u;
 
-function reportChanges(fields: Fields, { tools, labels }: SubagentCalls): Changes {
+function reportChanges(fields: JsonObject, { tools, labels }: SubagentCalls): Changes {
   const { type, subtype, content, tool_use_id: id, agentId, summary } = fields;
   const tool = typeof id === "string" ? tools.get(id) : undefined;
   if (type === "tool_result" && tool !== undefined && fields["is_error"] !== true) {
@@ -89,7 +89,7 @@ function reported(content: unknown, blank: (text: string) => string): unknown {
   if (typeof content === "string") return blank(content);
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown) =>
-    isFields(block) && typeof block["text"] === "string"
+    isJsonObject(block) && typeof block["text"] === "string"
       ? { ...block, text: blank(block["text"]) }
       : block
   );

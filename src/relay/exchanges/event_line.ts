@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { TextScrub } from "../../redaction/traces/text_scrub.ts";
 
 /** A line of a stream of the Messages API's events, with its end. */
@@ -9,8 +10,6 @@ export interface EventLine {
   /** What its data was as JSON. */
   readonly json?: string;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** What a line tells of a text that comes in pieces. */
 export type TextPiece =
@@ -46,11 +45,11 @@ export function eventLine(text: string): EventLine {
 }
 
 export function textPiece({ value }: EventLine): TextPiece | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const block = String(value["index"]);
   if (value["type"] === "content_block_stop") return { kind: "end", block };
   if (value["type"] === "content_block_start") {
-    const { type, name } = Object(value["content_block"]) as Fields;
+    const { type, name } = Object(value["content_block"]) as JsonObject;
     const tool = type === "tool_use" && typeof name === "string" ? name : undefined;
     return { kind: "begin", block, tool };
   }
@@ -70,26 +69,22 @@ export function scrubbedLine(
 ): string {
   if (around === undefined) return scrub.text(text);
   const scrubbed = JSON.stringify(
-    piece === undefined || !isFields(value)
+    piece === undefined || !isJsonObject(value)
       ? scrub.value(value)
       : withText(scrub.value(withText(value, "")), piece),
   );
   return scrubbed === json ? text : around[0] + scrubbed + around[1];
 }
 
-function deltaField(value: Fields): (typeof DELTA_FIELDS)[number] | undefined {
+function deltaField(value: JsonObject): (typeof DELTA_FIELDS)[number] | undefined {
   const { type, delta } = value;
-  if (type !== "content_block_delta" || !isFields(delta)) return undefined;
+  if (type !== "content_block_delta" || !isJsonObject(delta)) return undefined;
   return DELTA_FIELDS.find((name) => typeof delta[name] === "string");
 }
 
-function withText(value: Fields, text: string): Fields {
+function withText(value: JsonObject, text: string): JsonObject {
   const field = deltaField(value);
   return field === undefined
     ? value
     : { ...value, delta: { ...Object(value["delta"]), [field]: text } };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

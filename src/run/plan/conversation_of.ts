@@ -8,7 +8,7 @@ import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
 import { mayHaveOtherStopHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
-import { partsOf } from "../../sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { PromptTool } from "../../session/control/question.ts";
 import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits, SessionOptions } from "../../session/session_state.ts";
@@ -47,7 +47,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),
-    ...(order.prompt === undefined ? { imagesDir: partsOf(facts.folder).imagesDir } : {}),
+    ...(order.prompt === undefined ? { imagesDir: folderParts(facts.folder).imagesDir } : {}),
     ...(output === undefined
       ? {}
       : { output: { schema: output.schema, maxTries: outputTries(order.env) } }),
@@ -148,7 +148,7 @@ function framesOptions(
     ...(order.hookEvents ? { hookEvents: true } : {}),
     ...fastMode(order, facts),
     ...(order.persistSession
-      ? { homes: { child: partsOf(facts.folder).configDir, user: facts.userConfig.dir } }
+      ? { homes: { child: folderParts(facts.folder).configDir, user: facts.userConfig.dir } }
       : {}),
     ...(order.sessionMirror
       ? { mirrorPath: `${facts.userConfig.dir}/projects/${projectSlug(cwd)}/${session.id}.jsonl` }

@@ -7,7 +7,7 @@ import { type RunSession, sessionOf } from "./session_of.ts";
 import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
 import { shellOf, type SplitShell } from "../../sandbox/child/split_shell.ts";
 import { settingSources } from "../../sandbox/child/read_settings.ts";
-import { partsOf } from "../../sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import type { WayIn } from "../../session/message.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -49,7 +49,7 @@ export interface Decisions {
 /** What stands in the place of the user's shell, if stdout and stderr of commands are to be told apart. */
 function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
   if (shellOutputOf(order) !== "split") return undefined;
-  const { shellDir, streamsDir } = partsOf(folder);
+  const { shellDir, streamsDir } = folderParts(folder);
   const shell = shellOf(order.env);
   return {
     path: `${shellDir}/${shell.slice(shell.lastIndexOf("/") + 1)}`,
@@ -77,7 +77,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     ? (order.debug ? `${userConfig.dir}/debug/${session.id}.txt` : undefined)
     : absolutePath(order.debugFile, order.cwd);
   const userSettings = settings.find(({ source }) => source === "user")?.values;
-  const { logPath, rendezvousPath } = partsOf(facts.folder);
+  const { logPath, rendezvousPath } = folderParts(facts.folder);
   return {
     session,
     mode,

@@ -20,7 +20,7 @@ import type { HookEvent } from "../../sandbox/child/hooks.ts";
 import { valuesOf } from "../../sandbox/child/read_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { FolderContents, FolderFile } from "../../sandbox/folder/folder_contents.ts";
-import { type FolderParts, partsOf } from "../../sandbox/folder/folder_parts.ts";
+import { type FolderParts, folderParts } from "../../sandbox/folder/folder_parts.ts";
 import { exposedRuns } from "../../sandbox/places/writable_folders.ts";
 import type { Prompt } from "../../session/message.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
@@ -70,7 +70,7 @@ const HIDING_AGENT = "--disallowedTools=Agent(claude-code-guide)";
 export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const decided = decide(order, facts);
   const { session, mode, isGated, log, rendezvous } = decided;
-  const parts = partsOf(facts.folder);
+  const parts = folderParts(facts.folder);
   const { configDir, tempDir } = parts;
   const { variables: asked, betas, warnings } = requestVariables(order, {
     login: facts.login,
@@ -194,7 +194,7 @@ function contentsOf(
 ): FolderContents {
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
   const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
-  const parts = partsOf(folder);
+  const parts = folderParts(folder);
   const shortened = cutOf(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
   return {

@@ -46,7 +46,7 @@ export interface FolderParts {
 }
 
 /** Where the parts of a private folder are. */
-export function partsOf(path: string): FolderParts {
+export function folderParts(path: string): FolderParts {
   const own = `${path}/own`;
   return {
     own,

@@ -1,4 +1,4 @@
-import { partsOf } from "./folder_parts.ts";
+import { folderParts } from "./folder_parts.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
 import { namesIn, removeFolder } from "../on_disk.ts";
@@ -15,7 +15,7 @@ export function keepTranscripts(path: string, owner: Owner): string {
   const random = owner.path.slice(owner.path.lastIndexOf("-") + 1);
   const folder = parentOf(path);
   const kept = `${folder}/${privateFolderName({ ...NOBODY, random })}`;
-  const { own, configDir } = partsOf(path);
+  const { own, configDir } = folderParts(path);
   removeAllBut([own, configDir].map((part) => part.slice(path.length + 1)), path);
   removeAllBut([OWNER_FILE], own);
   removeAllBut(["projects"], configDir);

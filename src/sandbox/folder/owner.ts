@@ -1,6 +1,6 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { readProcFile, readProcLink } from "../../../ffi/processes/proc.ts";
-import { partsOf } from "./folder_parts.ts";
+import { folderParts } from "./folder_parts.ts";
 import type { ForwardOptions } from "../transcripts/forward_transcripts.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { readProcessStat } from "../processes/process_stat.ts";
@@ -53,7 +53,7 @@ export function thisOwner(): Pick<Owner, "pid" | "startTime" | "host" | "bootId"
 
 /** Writes the owner's file, whole or not at all. */
 export function writeOwner(folder: string, owner: Owner): void {
-  const file = `${partsOf(folder).own}/${OWNER_FILE}`;
+  const file = `${folderParts(folder).own}/${OWNER_FILE}`;
   Deno.writeTextFileSync(`${file}.part`, JSON.stringify(owner), { mode: 0o600 });
   Deno.renameSync(`${file}.part`, file);
 }
@@ -61,7 +61,7 @@ export function writeOwner(folder: string, owner: Owner): void {
 /** Reads the owner's file: "missing" before it was written, "broken" if it is none. */
 export function readOwner(folder: string): Owner | "missing" | "broken" {
   try {
-    const bytes = readRegularFile(`${partsOf(folder).own}/${OWNER_FILE}`, { limit: LIMIT });
+    const bytes = readRegularFile(`${folderParts(folder).own}/${OWNER_FILE}`, { limit: LIMIT });
     const owner: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isOwner(owner) ? owner : "broken";
   } catch (error) {

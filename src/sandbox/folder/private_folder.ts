@@ -1,4 +1,4 @@
-import { partsOf } from "./folder_parts.ts";
+import { folderParts } from "./folder_parts.ts";
 import { type OwnedSession, type Owner, thisOwner, writeOwner } from "./owner.ts";
 import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { parentOf } from "../paths.ts";
@@ -63,7 +63,7 @@ export function makePrivateFolder(
     }),
   };
   try {
-    Deno.mkdirSync(partsOf(path).own, { mode: 0o700 });
+    Deno.mkdirSync(folderParts(path).own, { mode: 0o700 });
     writeOwner(path, owner);
   } catch (error) {
     removeFolder(path);

@@ -11,7 +11,7 @@ import {
   USERS_PART,
 } from "./folder_contents.ts";
 import { folderFailure } from "./folder_failure.ts";
-import { partsOf } from "./folder_parts.ts";
+import { folderParts } from "./folder_parts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
@@ -64,7 +64,7 @@ export class Sandbox implements Disposable {
   ) {
     this.#owner = owner;
     this.path = owner.path;
-    const parts = partsOf(owner.path);
+    const parts = folderParts(owner.path);
     this.configDir = parts.configDir;
     this.settingsPath = parts.settingsPath;
     this.tempDir = parts.tempDir;

@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import { partsOf } from "./folder_parts.ts";
+import { folderParts } from "./folder_parts.ts";
 import { judgeOwner, type Owner } from "./owner.ts";
 import { holdsFiles } from "./private_folder.ts";
 import { ownedFoldersIn } from "./run_owners.ts";
@@ -39,7 +39,7 @@ export function findSessionHolder(
     if (!isBefore(owner, before)) continue;
     const state = judgeOwner(owner);
     if (state === "live") return { path, pid: owner.pid };
-    if (state === "dead" && holdsFiles(`${partsOf(path).configDir}/projects`)) return { path };
+    if (state === "dead" && holdsFiles(`${folderParts(path).configDir}/projects`)) return { path };
   }
   return undefined;
 }

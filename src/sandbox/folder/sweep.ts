@@ -1,4 +1,4 @@
-import { partsOf } from "./folder_parts.ts";
+import { folderParts } from "./folder_parts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
 import {
@@ -103,7 +103,7 @@ function sweepFolder(
   if (isLiving(named)) return { verdict: "live", reason: `process ${named.pid} uses it` };
   const owner = ownerOf(path, named.random);
   // Without an owner's file there was no child yet, so nothing is lost with the folder.
-  if (owner === "broken" && holdsFiles(`${partsOf(path).configDir}/projects`)) {
+  if (owner === "broken" && holdsFiles(`${folderParts(path).configDir}/projects`)) {
     return { verdict: "kept", reason: "nothing tells whose transcript it holds" };
   }
   if (typeof owner === "object") {
@@ -124,7 +124,7 @@ function sweepFolder(
   // What a run that ended by itself left running is not to be ended, and of another boot no process is left, whatever
   // the owner's file says.
   if (typeof owner === "object" && !isOver && owner.bootId === thisOwner().bootId) {
-    const [survivor] = endRunProcesses({ configDir: partsOf(owner.path).configDir });
+    const [survivor] = endRunProcesses({ configDir: folderParts(owner.path).configDir });
     if (survivor !== undefined) {
       return { verdict: "kept", reason: `process ${survivor.pid} of its run cannot be killed` };
     }
@@ -143,13 +143,13 @@ function sweepFolder(
   let rescued = 0;
   if (typeof owner === "object" && owner.transcripts !== undefined) {
     const { to } = owner.transcripts;
-    const { configDir } = partsOf(claimed);
+    const { configDir } = folderParts(claimed);
     if (to !== absoluteDir(options.userConfigDir) && holdsFiles(`${configDir}/projects`)) {
       return kept(`its transcript belongs to the config dir ${to}`);
     }
     const { files, left, failures: [failure] } = forwardTranscripts({
       from: configDir,
-      known: partsOf(owner.path).configDir,
+      known: folderParts(owner.path).configDir,
       ...owner.transcripts,
     });
     rescued = files;

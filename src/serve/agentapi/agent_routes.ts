@@ -1,7 +1,7 @@
 import { z } from "zod/mini";
 import { readBody } from "../http/body.ts";
 import { conversationBody } from "../http/conversation_body.ts";
-import { type Problem, PROBLEM_TITLES, ProblemError, problemOf } from "../http/problem.ts";
+import { type HttpProblem, PROBLEM_TITLES, ProblemError, problemOf } from "../http/problem.ts";
 import type { Route } from "../http/route.ts";
 import type { ServeContext } from "../http/serve_context.ts";
 import type { AgentConversation, AgentEvent } from "./agent_conversation.ts";
@@ -102,7 +102,7 @@ function typeRaw({ held }: AgentConversation, keys: string): void {
 }
 
 /** A problem in the members that agentapi has for one. */
-function problemAsTold({ status, detail, suggestion, headers = {} }: Problem): Response {
+function problemAsTold({ status, detail, suggestion, headers = {} }: HttpProblem): Response {
   const body = {
     type: "about:blank",
     title: PROBLEM_TITLES[status],

@@ -3,7 +3,7 @@ import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { Frame, ResultFrame } from "../../wire/frame.ts";
 
 /** What a conversation waits for. */
-export interface Question {
+export interface OpenQuestion {
   readonly kind: "permission" | "question" | "plan" | "dialog";
   /** By what it is answered; a dialog is on the screen, and answered there. */
   readonly requestId?: string;
@@ -15,17 +15,17 @@ export interface Question {
 }
 
 /** What a conversation is at. */
-export type Activity =
+export type Situation =
   | { readonly kind: "starting" }
   | { readonly kind: "idle" }
   | { readonly kind: "working" }
-  | { readonly kind: "waiting"; readonly question: Question }
+  | { readonly kind: "waiting"; readonly question: OpenQuestion }
   | { readonly kind: "ended"; readonly exitCode: number }
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** What is known of a conversation. */
-export interface ConversationState {
-  readonly activity: Activity;
+export interface KnownConversation {
+  readonly activity: Situation;
   /** Since when it is at that, in milliseconds since the epoch. */
   readonly since: number;
   /** The session of its last turn. */
@@ -41,9 +41,9 @@ export interface ConversationState {
   readonly unanswered: number;
   readonly isReady: boolean;
   readonly isInTurn: boolean;
-  readonly questions: readonly Question[];
+  readonly questions: readonly OpenQuestion[];
   readonly dialog?: string;
-  readonly end?: Extract<Activity, { readonly kind: "ended" | "failed" }>;
+  readonly end?: Extract<Situation, { readonly kind: "ended" | "failed" }>;
   /** What earlier Claude Codes have cost, and what the one that lives has. */
   readonly costs: { readonly before: number; readonly now: number };
 }
@@ -58,10 +58,10 @@ export type ConversationNews =
   | { readonly kind: "answered"; readonly requestId: string }
   /** The screen waits for a person, or does no more. */
   | { readonly kind: "dialog"; readonly about: string | undefined }
-  | Extract<Activity, { readonly kind: "ended" | "failed" }>;
+  | Extract<Situation, { readonly kind: "ended" | "failed" }>;
 
 /** A conversation that has just been opened. */
-export function openedState(at: number): ConversationState {
+export function openedState(at: number): KnownConversation {
   return {
     activity: { kind: "starting" },
     since: at,
@@ -77,9 +77,9 @@ export function openedState(at: number): ConversationState {
 
 /** What is known after something has happened, at a time in milliseconds since the epoch. */
 export function advanceState(
-  before: ConversationState,
+  before: KnownConversation,
   { at, ...news }: ConversationNews & { readonly at: number },
-): ConversationState {
+): KnownConversation {
   const next = noted(before, news);
   const activity = activityOf(next);
   return isSame(activity, before.activity)
@@ -87,7 +87,7 @@ export function advanceState(
     : { ...next, activity, since: at };
 }
 
-function noted(state: ConversationState, news: ConversationNews): ConversationState {
+function noted(state: KnownConversation, news: ConversationNews): KnownConversation {
   switch (news.kind) {
     case "ready":
       return { ...state, isReady: true };
@@ -109,7 +109,7 @@ function noted(state: ConversationState, news: ConversationNews): ConversationSt
   }
 }
 
-function withFrame(state: ConversationState, frame: Frame): ConversationState {
+function withFrame(state: KnownConversation, frame: Frame): KnownConversation {
   switch (frame.type) {
     case "system":
       return frame.subtype === "init"
@@ -132,7 +132,7 @@ function withFrame(state: ConversationState, frame: Frame): ConversationState {
   }
 }
 
-function withResult(state: ConversationState, result: ResultFrame): ConversationState {
+function withResult(state: KnownConversation, result: ResultFrame): KnownConversation {
   const { total_cost_usd: cost, claude_limits: limits } = result;
   const { before, now } = state.costs;
   // What a run has cost begins anew with each Claude Code.
@@ -155,13 +155,13 @@ function withResult(state: ConversationState, result: ResultFrame): Conversation
   };
 }
 
-function without(state: ConversationState, requestId: string): ConversationState {
+function without(state: KnownConversation, requestId: string): KnownConversation {
   return { ...state, questions: state.questions.filter((each) => each.requestId !== requestId) };
 }
 
 function questionOf(
   { request_id: requestId, request }: Extract<Frame, { readonly type: "control_request" }>,
-): Question {
+): OpenQuestion {
   if (request.subtype !== "can_use_tool") {
     return { kind: "permission", requestId, cause: request.subtype };
   }
@@ -192,7 +192,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function activityOf(state: ConversationState): Activity {
+function activityOf(state: KnownConversation): Situation {
   const { end, questions: [question], dialog, isReady, isInTurn, unanswered } = state;
   if (end !== undefined) return end;
   if (question !== undefined) return { kind: "waiting", question };
@@ -201,7 +201,7 @@ function activityOf(state: ConversationState): Activity {
   return { kind: isInTurn || unanswered > 0 ? "working" : "idle" };
 }
 
-function isSame(one: Activity, other: Activity): boolean {
+function isSame(one: Situation, other: Situation): boolean {
   if (one.kind === "waiting" && other.kind === "waiting") {
     const [a, b] = [one.question, other.question];
     return a.requestId === b.requestId && a.cause === b.cause;

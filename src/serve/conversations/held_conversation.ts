@@ -6,7 +6,7 @@ import { jsonLine } from "../../wire/json_text.ts";
 import {
   advanceState,
   type ConversationNews,
-  type ConversationState,
+  type KnownConversation,
   openedState,
 } from "./conversation_state.ts";
 import { EventLog, type EventLogLimits } from "./event_log.ts";
@@ -61,7 +61,7 @@ export class HeldConversation implements AsyncDisposable {
   }
 
   /** What is known of it. */
-  get state(): ConversationState {
+  get state(): KnownConversation {
     return this.#state;
   }
 

@@ -1,8 +1,8 @@
 import { z } from "zod/mini";
-import type { Question } from "../conversations/conversation_state.ts";
+import type { OpenQuestion } from "../conversations/conversation_state.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { readBody } from "./body.ts";
-import { conversationOf } from "./conversations.ts";
+import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
 import { ProblemError } from "./problem.ts";
 import type { Call } from "./route.ts";
@@ -32,7 +32,7 @@ type Answer = z.infer<typeof ANSWER>;
 
 /** Answers what Claude Code asks: for a permission, a question of the model's, or about a plan. */
 export async function answerQuestion(call: Call<ServeContext>): Promise<Response> {
-  const held = conversationOf(call);
+  const held = heldConversation(call);
   const answer = await readBody(ANSWER, call);
   notWhenOver(held);
   const question = held.state.questions.find((each) => each.requestId === answer.request_id);
@@ -50,7 +50,7 @@ export async function answerQuestion(call: Call<ServeContext>): Promise<Response
 }
 
 /** What the control protocol of the Agent SDKs calls it. */
-function decision(answer: Answer, { kind, input }: Question): unknown {
+function decision(answer: Answer, { kind, input }: OpenQuestion): unknown {
   if ("answers" in answer) {
     if (kind !== "question" || !isJsonObject(input)) return undefined;
     return { behavior: "allow", updatedInput: { ...input, answers: answer.answers } };

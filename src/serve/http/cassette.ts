@@ -1,4 +1,4 @@
-import { conversationOf } from "./conversations.ts";
+import { heldConversation } from "./conversations.ts";
 import { ProblemError } from "./problem.ts";
 import type { Call } from "./route.ts";
 import type { ServeContext } from "./serve_context.ts";
@@ -6,7 +6,7 @@ import { tarOf } from "./tar.ts";
 
 /** The recording of a conversation, as far as it is, as a tar archive with the folder in it. */
 export function showCassette(call: Call<ServeContext>): Response {
-  const { id, cassette } = conversationOf(call);
+  const { id, cassette } = heldConversation(call);
   if (cassette === undefined) {
     throw new ProblemError({
       status: 409,

@@ -1,4 +1,4 @@
-import type { Question } from "../conversations/conversation_state.ts";
+import type { OpenQuestion } from "../conversations/conversation_state.ts";
 import type { HeldConversation } from "../conversations/held_conversation.ts";
 import { problemBody, problemOf } from "./problem.ts";
 
@@ -37,7 +37,7 @@ export function conversationBody(
 }
 
 function waitingBody(
-  { kind, requestId, cause, toolName, input }: Question,
+  { kind, requestId, cause, toolName, input }: OpenQuestion,
 ): Readonly<Record<string, unknown>> {
   return {
     for: kind,

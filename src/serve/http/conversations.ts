@@ -13,7 +13,7 @@ const OPENING = z.strictObject({
 });
 
 /** Opens a conversation. */
-export async function openConversation(call: Call<ServeContext>): Promise<Response> {
+export async function createConversation(call: Call<ServeContext>): Promise<Response> {
   const { profile, resume } = await readBody(OPENING, call);
   const held = await call.context.registry.open(profile, { resume });
   return Response.json(conversationBody(held), {
@@ -29,12 +29,12 @@ export function listConversations({ context: { registry } }: Call<ServeContext>)
 
 /** One conversation. */
 export function showConversation(call: Call<ServeContext>): Response {
-  return Response.json(conversationBody(conversationOf(call)));
+  return Response.json(conversationBody(heldConversation(call)));
 }
 
 /** Ends a conversation, whatever it does, and forgets it. */
 export async function removeConversation(call: Call<ServeContext>): Promise<Response> {
-  await call.context.registry.remove(conversationOf(call));
+  await call.context.registry.remove(heldConversation(call));
   return new Response(null, { status: 204 });
 }
 
@@ -43,7 +43,7 @@ export async function removeConversation(call: Call<ServeContext>): Promise<Resp
  *
  * @throws {ProblemError} when there is none
  */
-export function conversationOf(
+export function heldConversation(
   { context: { registry }, params }: Pick<Call<ServeContext>, "context" | "params">,
 ): HeldConversation {
   const { id = "" } = params;

@@ -1,4 +1,4 @@
-import { conversationOf } from "./conversations.ts";
+import { heldConversation } from "./conversations.ts";
 import type { EventLog } from "../conversations/event_log.ts";
 import { ProblemError } from "./problem.ts";
 import type { Call } from "./route.ts";
@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 15_000;
  * asks no more.
  */
 export function streamEvents(call: Call<ServeContext>): Response {
-  const { log } = conversationOf(call);
+  const { log } = heldConversation(call);
   const after = firstOf(call);
   if (after > log.last) {
     throw new ProblemError({

@@ -1,5 +1,5 @@
 import { isLoopback } from "../../relay/relay.ts";
-import { type Problem, problemResponse } from "./problem.ts";
+import { type HttpProblem, problemResponse } from "./problem.ts";
 import type { Route } from "./route.ts";
 
 /** How a server on TCP knows whom it may answer. */
@@ -17,7 +17,7 @@ export function guard(
   options: GuardOptions,
 ): (request: Request, route: Pick<Route<never>, "isOpen"> | undefined) => Response | undefined {
   const { token, hostname } = options;
-  const refuse = (problem: Problem) => problemResponse(problem);
+  const refuse = (problem: HttpProblem) => problemResponse(problem);
   return (request, route) => {
     const url = new URL(request.url);
     if (isLoopback(hostname) && !isLoopback(url.hostname)) {

@@ -1,4 +1,4 @@
-import { conversationOf } from "./conversations.ts";
+import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
 import { ProblemError } from "./problem.ts";
 import type { Call } from "./route.ts";
@@ -9,7 +9,7 @@ import type { ServeContext } from "./serve_context.ts";
  * request lasts, and handed back by its end, whatever ends it.
  */
 export async function typeKeys(call: Call<ServeContext>): Promise<Response> {
-  const held = conversationOf(call);
+  const held = heldConversation(call);
   const { request, gone } = call;
   const type = request.headers.get("content-type");
   // A page of the web can send anything else without being asked first.

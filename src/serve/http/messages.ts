@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import { readBody } from "./body.ts";
-import { conversationOf } from "./conversations.ts";
+import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
 import type { Call } from "./route.ts";
 import type { ServeContext } from "./serve_context.ts";
@@ -16,7 +16,7 @@ const MESSAGE = z.strictObject({
 
 /** Sends a message, which waits for the turn under way or ends it. */
 export async function sendMessage(call: Call<ServeContext>): Promise<Response> {
-  const held = conversationOf(call);
+  const held = heldConversation(call);
   const { content, when, uuid = crypto.randomUUID() } = await readBody(MESSAGE, call);
   notWhenOver(held);
   const { last } = held.log;

@@ -1,8 +1,8 @@
-import type { Activity } from "../conversations/conversation_state.ts";
+import type { Situation } from "../conversations/conversation_state.ts";
 import type { Call } from "./route.ts";
 import type { ServeContext } from "./serve_context.ts";
 
-const STATES: readonly Activity["kind"][] = [
+const STATES: readonly Situation["kind"][] = [
   ...["starting", "idle", "working", "waiting", "ended", "failed"] as const,
 ];
 

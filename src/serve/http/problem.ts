@@ -24,7 +24,7 @@ export const PROBLEM_TITLES = {
 export type ProblemStatus = keyof typeof PROBLEM_TITLES;
 
 /** What went wrong, as RFC 9457 has it; `suggestion` says what to do about it. */
-export interface Problem {
+export interface HttpProblem {
   readonly status: ProblemStatus;
   /** The line that the command line would say on stderr. */
   readonly detail: string;
@@ -37,9 +37,9 @@ export interface Problem {
 /** A request that is answered by a problem. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
-  readonly problem: Problem;
+  readonly problem: HttpProblem;
 
-  constructor(problem: Problem) {
+  constructor(problem: HttpProblem) {
     super(problem.detail);
     this.problem = problem;
   }
@@ -47,7 +47,7 @@ export class ProblemError extends Error {
 
 /** The members of a problem, as they stand in an answer. */
 export function problemBody(
-  { status, detail, suggestion, exitCode }: Problem,
+  { status, detail, suggestion, exitCode }: HttpProblem,
 ): Readonly<Record<string, unknown>> {
   return {
     type: "about:blank",
@@ -60,7 +60,7 @@ export function problemBody(
 }
 
 /** A problem as an answer. */
-export function problemResponse(problem: Problem): Response {
+export function problemResponse(problem: HttpProblem): Response {
   return new Response(`${JSON.stringify(problemBody(problem))}\n`, {
     status: problem.status,
     headers: { ...problem.headers, "content-type": "application/problem+json" },
@@ -79,7 +79,7 @@ const RETRY_AFTER_S = "1";
 export function problemOf(
   thrown: unknown,
   { status = 422 }: { readonly status?: ProblemStatus } = {},
-): Problem {
+): HttpProblem {
   if (thrown instanceof ProblemError) return thrown.problem;
   const error = thrown instanceof RunError ? thrown : asCliError(thrown);
   if (!(error instanceof CliError || error instanceof RunError)) {

@@ -21,7 +21,7 @@ export interface Route<Context> {
 }
 
 /** What of the table answers a request. */
-export type Match<Context> =
+export type RouteMatch<Context> =
   | {
     readonly kind: "route";
     readonly route: Route<Context>;
@@ -35,7 +35,7 @@ export type Match<Context> =
 export function matchRoute<Context>(
   routes: readonly Route<Context>[],
   { method, path }: { readonly method: string; readonly path: string },
-): Match<Context> {
+): RouteMatch<Context> {
   const allowed: string[] = [];
   for (const route of routes) {
     const params = paramsOf(route.path, path);

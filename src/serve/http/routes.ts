@@ -1,8 +1,8 @@
 import { answerQuestion } from "./answers.ts";
 import { showCassette } from "./cassette.ts";
 import {
+  createConversation,
   listConversations,
-  openConversation,
   removeConversation,
   showConversation,
 } from "./conversations.ts";
@@ -14,7 +14,7 @@ import { sendMessage } from "./messages.ts";
 import { metrics } from "./metrics.ts";
 import openapi from "./openapi.json" with { type: "json" };
 import type { Route } from "./route.ts";
-import { runPrompt } from "./run.ts";
+import { answerRun } from "./run.ts";
 import { showScreen } from "./screen.ts";
 import type { ServeContext } from "./serve_context.ts";
 
@@ -23,7 +23,7 @@ const ONE = `${ALL}/{id}`;
 
 /** All that the server answers. */
 export const ROUTES: readonly Route<ServeContext>[] = [
-  { method: "POST", path: ALL, handle: openConversation },
+  { method: "POST", path: ALL, handle: createConversation },
   { method: "GET", path: ALL, handle: listConversations },
   { method: "GET", path: ONE, handle: showConversation },
   { method: "DELETE", path: ONE, handle: removeConversation },
@@ -34,7 +34,7 @@ export const ROUTES: readonly Route<ServeContext>[] = [
   { method: "GET", path: `${ONE}/screen`, handle: showScreen },
   { method: "GET", path: `${ONE}/cassette`, handle: showCassette },
   { method: "POST", path: `${ONE}/keys`, handle: typeKeys },
-  { method: "POST", path: "/v1/run", handle: runPrompt },
+  { method: "POST", path: "/v1/run", handle: answerRun },
   { method: "GET", path: "/healthz", isOpen: true, handle: health },
   { method: "GET", path: "/openapi.json", handle: () => Response.json(openapi) },
   { method: "GET", path: "/metrics", handle: metrics },

@@ -11,7 +11,7 @@ import type { ServeContext } from "./serve_context.ts";
  * What keeps it from being run is a problem. Once there is a Claude Code for it the answer begins: Deno tells of a client
  * that goes away only then, and the run ends with it.
  */
-export async function runPrompt(call: Call<ServeContext>): Promise<Response> {
+export async function answerRun(call: Call<ServeContext>): Promise<Response> {
   const { context: { registry }, url } = call;
   const { input, prompt, args } = parseListLine(await readJson(call));
   const problem = checkPrompt(prompt);

@@ -1,7 +1,7 @@
 import { type ControlRequest, UNINITIALIZED } from "../../wire/control.ts";
 import { COMMAND, withCommand } from "./asked_command.ts";
 import type { Effect } from "../effect.ts";
-import { handOver } from "../handing_over.ts";
+import { handToChild } from "../handing_over.ts";
 import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
@@ -73,7 +73,7 @@ export function onConsulted(
       answer: answerOnServers(state, { request, told: said.response }),
     })
     : act(state, [...renamed(state, { request, said }), passedOn(state, { request, said })]);
-  const next = handOver(told.state);
+  const next = handToChild(told.state);
   return act(next.state, [
     ...("failure" in said ? [{ type: "trace", text: said.failure } as const] : []),
     ...told.effects,

@@ -4,7 +4,7 @@ import { enqueuedNotification, parseTaskNotification } from "../../transcript/ta
 import type { ControlRequest } from "../../wire/control.ts";
 import { awaitBackground, backgroundTasksOf } from "../background_wait.ts";
 import type { Effect } from "../effect.ts";
-import { handOver } from "../handing_over.ts";
+import { handToChild } from "../handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -263,7 +263,7 @@ function over(before: SessionState, stopping: Stopping, failure: string | undefi
   const next = begin(state);
   if (failure !== undefined) {
     const error = `Cannot stop the task ${task} on the screen of Claude Code: ${failure}`;
-    const after = handOver(next.state);
+    const after = handToChild(next.state);
     return act(after.state, [refuse(request, { error }), ...next.effects, ...after.effects]);
   }
   const stopped: readonly Effect[] = stopping.answered
@@ -276,9 +276,9 @@ function over(before: SessionState, stopping: Stopping, failure: string | undefi
 /** What is waited for in the background has one task less; nothing follows the end of the last one. */
 function withoutTasks(state: SessionState, task: string): Step {
   const { backgroundStop: stop } = state;
-  if (stop === undefined) return handOver(state);
+  if (stop === undefined) return handToChild(state);
   const left = backgroundTasksOf(stop).filter(({ id }) => id !== task);
-  const next = handOver({ ...state, backgroundStop: { ...stop, background_tasks: left } });
+  const next = handToChild({ ...state, backgroundStop: { ...stop, background_tasks: left } });
   const waiting = left.length === 0 ? awaitBackground(next.state) : stay(next.state);
   return act(waiting.state, [...next.effects, ...waiting.effects]);
 }

@@ -20,10 +20,10 @@ import {
   end,
   finish,
   interrupt,
-  kill,
+  killChild,
   settledEnding,
 } from "../ending.ts";
-import { handOver } from "../handing_over.ts";
+import { handToChild } from "../handing_over.ts";
 import type { Exit, Input } from "../input.ts";
 import { onSpent } from "./on_budget.ts";
 import { onDeadline } from "./on_deadline.ts";
@@ -62,7 +62,7 @@ export function step(state: SessionState, input: Input): Step {
         ? stay(state)
         : interrupt(state, announced(state) ?? { kind: "unheard" });
     case "reachable":
-      return handOver({ ...alive(state, input), reachable: true });
+      return handToChild({ ...alive(state, input), reachable: true });
     case "message":
       return onMessage(alive(state, input), input.message);
     case "control":
@@ -203,12 +203,12 @@ function onSignal(state: SessionState, signal: StopSignal): Step {
     case "interrupting": {
       // A second signal ends the child at once.
       const ending = state.ending ?? { kind: "interrupted", signal };
-      const killed = kill({ ...state, phase: "ending", ending }, "SIGKILL");
+      const killed = killChild({ ...state, phase: "ending", ending }, "SIGKILL");
       return act(killed.state, [...clearedDeadlines(), ...killed.effects]);
     }
     case "ending":
       // Teardown after any other ending is bounded and goes on.
-      return state.ending?.kind === "interrupted" ? kill(state, "SIGKILL") : stay(state);
+      return state.ending?.kind === "interrupted" ? killChild(state, "SIGKILL") : stay(state);
     default:
       return interrupt(state, announced(state) ?? { kind: "interrupted", signal });
   }
@@ -225,7 +225,7 @@ function onMessage(state: SessionState, message: Message): Step {
     : { ...state, queue, isBounded: true };
   const begun = message.priority === "now" && state.phase === "working"
     ? abort(next)
-    : handOver(next);
+    : handToChild(next);
   return timeLeftMs === undefined
     ? begun
     : act(begun.state, [deadline("timeout", timeLeftMs), ...begun.effects]);
@@ -235,7 +235,7 @@ function onMessage(state: SessionState, message: Message): Step {
 function onClosed(state: SessionState): Step {
   const { state: next, effects } = onCallerGone({ ...state, open: false });
   if (state.ending !== undefined) return act(next, effects);
-  const over = (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handOver(next);
+  const over = (state.phase === "settling" ? overAtOnce(next) : undefined) ?? handToChild(next);
   const last = over.state.phase === "working" ? awaitBackground(over.state) : stay(over.state);
   return act(last.state, [...effects, ...over.effects, ...last.effects]);
 }

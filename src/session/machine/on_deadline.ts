@@ -5,7 +5,7 @@ import { backgroundTasksOf } from "../background_wait.ts";
 import { enterAgainUnlessAsked } from "../beginning.ts";
 import { givenUp, isFollowed } from "../child_queue.ts";
 import { abort, announced, end, interrupt, letGo, remind } from "../ending.ts";
-import { handOver } from "../handing_over.ts";
+import { handToChild } from "../handing_over.ts";
 import { onPaid } from "./on_budget.ts";
 import { releaseHeld } from "./on_servers.ts";
 import type { DeadlineName } from "../deadline_names.ts";
@@ -74,7 +74,7 @@ export function onDeadline(
     case "task":
       return onTaskDue(state);
     case "drain":
-      if (state.phase === "resting") return handOver(givenUp(state));
+      if (state.phase === "resting") return handToChild(givenUp(state));
       return isWaitedFor(state)
         ? act(state, [deadline("drain", state.options.drainTimeoutMs)])
         : overInAnyCase(state);

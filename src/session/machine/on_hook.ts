@@ -6,7 +6,7 @@ import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, onSessionEnd, settledEnding } from "../ending.ts";
-import { handOver, restWithTasks } from "../handing_over.ts";
+import { handToChild, restWithTasks } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
@@ -286,6 +286,6 @@ function prompted(state: SessionState): Step {
     waits: false,
     completed: false,
   });
-  const further = handOver(next.state);
+  const further = handToChild(next.state);
   return act(further.state, [...next.effects, deadline("background"), ...further.effects]);
 }

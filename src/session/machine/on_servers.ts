@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
-import { handOver } from "../handing_over.ts";
+import { handToChild } from "../handing_over.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 
@@ -58,13 +58,13 @@ export function releaseHeld(state: SessionState): Step {
   const { held, ...rest } = state;
   // The hook that would wait for them never came: a message does not wait for it any longer.
   if (held === undefined) {
-    return state.wasHeld ? stay(state) : handOver({ ...state, wasHeld: true });
+    return state.wasHeld ? stay(state) : handToChild({ ...state, wasHeld: true });
   }
   if (!held.overdue && isBridging(state)) {
     return act({ ...state, held: { ...held, overdue: true } }, [deadline("servers", BRIDGED_MS)]);
   }
   if (held.pings === undefined && toPing(state) !== undefined) return ping(state);
-  const next = handOver(rest);
+  const next = handToChild(rest);
   return act(next.state, [{ type: "answer", id: held.id }, ...next.effects]);
 }
 

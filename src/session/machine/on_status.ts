@@ -2,7 +2,7 @@ import { isAsking } from "../control/asking.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { end, isToldOf } from "../ending.ts";
-import { handOver } from "../handing_over.ts";
+import { handToChild } from "../handing_over.ts";
 import type { ChildStatus, SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { isStale, overOnRecord, overWhenCarriedOut, overWithoutHooks } from "../turn_end.ts";
@@ -69,7 +69,7 @@ export function onStatus(
       // The input box is there, so no start-up dialog is in the way.
       const usable = ready(next);
       const rests = usable.state.phase === "starting" && usable.state.sent.length === 0;
-      const handed = handOver(rests ? { ...usable.state, phase: "resting" } : usable.state);
+      const handed = handToChild(rests ? { ...usable.state, phase: "resting" } : usable.state);
       return act(handed.state, [
         trace,
         ...usable.effects,

@@ -2,7 +2,7 @@ import { began } from "../beginning.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
 import { awaitRest, end, letGo, settledEnding } from "../ending.ts";
-import { handOver, restWithTasks } from "../handing_over.ts";
+import { handToChild, restWithTasks } from "../handing_over.ts";
 import { claudeCommands } from "../prompt/claude_commands.ts";
 import type { Entry } from "../../transcript/entry.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
@@ -89,7 +89,7 @@ export function onTranscript(before: SessionState, line: Entry): Step {
   const idle = state.status?.status === "idle" ? [overWhenIdle()] : [];
   // The end of a task starts a turn; the first prompt may be written late, by 2.1.168 and 2.1.197.
   const turn = before.recorded ? [deadline("background")] : [];
-  const further = handOver(next.state);
+  const further = handToChild(next.state);
   return act(further.state, [...next.effects, ...idle, ...turn, ...further.effects]);
 }
 

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
 import { compareConversations } from "../../../src/cassette/turns/compare_conversations.ts";
 import {
-  type ConversationStep,
   conversationSteps,
+  type RecordedStep,
   stepsOnTape,
 } from "../../../src/cassette/turns/conversation_steps.ts";
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
@@ -26,13 +26,13 @@ Deno.test("compareConversations() finds the same in a run of two versions, but f
 });
 
 Deno.test("compareConversations() finds where two conversations part, and what is there", () => {
-  const steps: readonly ConversationStep[] = [
+  const steps: readonly RecordedStep[] = [
     { turn: 1, content: { kind: "prompt", content: "Hi" } },
     { turn: 1, content: { kind: "answer", text: "Hello from /tmp/one" }, model: "a" },
     { turn: 2, content: { kind: "prompt", content: "Look" } },
     { turn: 2, content: { kind: "call", tool: "Bash", input: { command: "ls", timeout: 1 } } },
   ];
-  const compared = (...more: readonly ConversationStep["content"][]) =>
+  const compared = (...more: readonly RecordedStep["content"][]) =>
     compareConversations(steps, [
       ...steps.slice(0, 3),
       ...more.map((content) => ({ turn: 2, content })),
@@ -65,7 +65,7 @@ Deno.test("compareConversations() finds where two conversations part, and what i
 Deno.test("a tape alone says the same of a conversation as its cast", () => {
   for (const { name, cassette: { tape, cast } } of RECORDED_RUNS) {
     // A run's prompt is on no tape, nor is what it went on with.
-    const spoken = (steps: readonly ConversationStep[]) =>
+    const spoken = (steps: readonly RecordedStep[]) =>
       steps.map(({ content }) => content).filter(({ kind }) => kind !== "prompt");
     const recorded = recordedTurns(cast);
     const ofCast = spoken(conversationSteps([{ ...recorded, earlier: [] }]));

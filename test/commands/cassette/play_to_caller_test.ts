@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { startPlay } from "../../../src/cassette/program/play_state.ts";
 import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
-import { type Caller, playToCaller } from "../../../src/commands/cassette/play_to_caller.ts";
+import { playToCaller, type PlayWorld } from "../../../src/commands/cassette/play_to_caller.ts";
 import { read, request, RESULT, says, user, wrote } from "../../cassette/program/played_tape.ts";
 
 const TAPE = [
@@ -15,7 +15,7 @@ const TAPE = [
 async function played(
   tape: readonly TapeEntry[],
   lines: readonly (string | undefined)[],
-  { speed = 0, patienceMs = 0, ...more }: Partial<Caller> & {
+  { speed = 0, patienceMs = 0, ...more }: Partial<PlayWorld> & {
     readonly speed?: number;
     readonly patienceMs?: number;
   } = {},
@@ -23,7 +23,7 @@ async function played(
   const done: unknown[] = [];
   const left = [...lines];
   let kept = 0;
-  const caller: Caller = {
+  const caller: PlayWorld = {
     next: () => left.length > 0 ? Promise.resolve(left.shift()) : new Promise(() => {}),
     say: (frame) => {
       kept += JSON.stringify(frame).length;

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { childFiles, type ChildFilesOptions } from "../../../src/sandbox/child/child_files.ts";
-import { partsOf } from "../../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 
-const PARTS = partsOf("/runs/1-2-00000000");
+const PARTS = folderParts("/runs/1-2-00000000");
 
 /** The text of each file, by its path in the private folder. */
 function filesOf(more: Partial<ChildFilesOptions> = {}): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { folderOfRuns } from "../../../src/sandbox/places/folder_of_runs.ts";
-import { partsOf } from "../../../src/sandbox/folder/folder_parts.ts";
+import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 import { keepTranscripts } from "../../../src/sandbox/folder/keep_transcripts.ts";
 import { type Owner, thisOwner, writeOwner } from "../../../src/sandbox/folder/owner.ts";
 import { sweep, type SweptFolder } from "../../../src/sandbox/folder/sweep.ts";
@@ -30,7 +30,7 @@ class Ground implements Disposable {
   ): string {
     const { pid = NOBODY, startTime = "1" } = typeof owner === "object" ? owner : {};
     const path = `${this.runs}/${pid}-${startTime}-0123abcd`;
-    const { own, configDir } = partsOf(path);
+    const { own, configDir } = folderParts(path);
     Deno.mkdirSync(this.runs, { recursive: true, mode: 0o700 });
     Deno.mkdirSync(path, { mode: 0o700 });
     this.write({ [`${own}/prompt`]: "Hello" });
@@ -180,7 +180,7 @@ Deno.test("sweep() follows no link and enters no folder that others may enter", 
     reason: "others may enter it",
     rescued: 0,
   });
-  assertEquals(Deno.readTextFileSync(`${partsOf(path).own}/prompt`), "Hello");
+  assertEquals(Deno.readTextFileSync(`${folderParts(path).own}/prompt`), "Hello");
 });
 
 for (const owner of ["missing", "broken"] as const) {
@@ -264,7 +264,7 @@ Deno.test("sweep() rescues what a run left that is over, wherever that was, and 
   const [mine, its] = [path, kept].map((folder) =>
     new Deno.Command("setsid", {
       args: ["sleep", "1000"],
-      env: { CLAUDE_CONFIG_DIR: partsOf(folder).configDir },
+      env: { CLAUDE_CONFIG_DIR: folderParts(folder).configDir },
     }).spawn()
   );
   assertEquals(ground.sweepOne(), RESCUED);
@@ -297,7 +297,7 @@ Deno.test("sweep() ends what still runs before it rescues what that has written"
   const child = new Deno.Command("setsid", {
     args: ["sh", "-c", script],
     cwd: path,
-    env: { CLAUDE_CONFIG_DIR: partsOf(path).configDir },
+    env: { CLAUDE_CONFIG_DIR: folderParts(path).configDir },
     stdout: "piped",
     stderr: "null",
   }).spawn();
@@ -316,7 +316,7 @@ Deno.test("sweep() ends nothing that an owner's file names of another folder, th
   const run = `${ground.path}/claude-print-${pid}-${startTime}-0123abcd`;
   const other = new Deno.Command("setsid", {
     args: ["sleep", "1000"],
-    env: { CLAUDE_CONFIG_DIR: partsOf(run).configDir },
+    env: { CLAUDE_CONFIG_DIR: folderParts(run).configDir },
   }).spawn();
   try {
     for (const made of [{ path: run }, { path: run, bootId: "another" }]) {

@@ -2,13 +2,13 @@ import { assertEquals } from "@std/assert";
 import {
   advanceState,
   type ConversationNews,
-  type ConversationState,
+  type KnownConversation,
   openedState,
 } from "../../../src/serve/conversations/conversation_state.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
 
 /** What is known after some news, a second after each other. */
-function after(...news: readonly ConversationNews[]): ConversationState {
+function after(...news: readonly ConversationNews[]): KnownConversation {
   return news.reduce(
     (state, one, index) => advanceState(state, { at: 1000 * (index + 1), ...one }),
     openedState(0),
@@ -29,7 +29,7 @@ const asks = (request_id: string, tool_name: string, more: object = {}) =>
     request_id,
     request: { subtype: "can_use_tool", tool_name, input: {}, ...more },
   });
-const told = ({ activity, since }: ConversationState) => [activity.kind, since];
+const told = ({ activity, since }: KnownConversation) => [activity.kind, since];
 
 Deno.test("what a conversation is at, and since when", () => {
   assertEquals(told(after()), ["starting", 0]);

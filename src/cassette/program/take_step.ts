@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { asTold } from "./as_told.ts";
-import { comparableMessage, compareWritten, type Comparison } from "./compare_written.ts";
+import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import { hookNames } from "./hook_names.ts";
 import type { Played, PlayEffect, PlayState } from "./play_state.ts";
 import type { RecordedProgram, WaitStep } from "./program_step.ts";
 
 /** Takes what a step waits for and compares it; undefined where it is not there. */
-export function take(state: PlayState, step: WaitStep): Played | undefined {
+export function takeStep(state: PlayState, step: WaitStep): Played | undefined {
   switch (step.kind) {
     case "message":
       return takeMessage(state, step);
@@ -102,7 +102,7 @@ function compareAnswers(
   recorded: JsonObject,
   live: JsonObject,
   program: RecordedProgram,
-): Comparison {
+): WrittenComparison {
   if (recorded["subtype"] === "error" && live["subtype"] === "error") return {};
   if (recorded["subtype"] !== live["subtype"]) return compareWritten(recorded, live, program);
   return compareWritten(recorded["response"] ?? {}, live["response"] ?? {}, program);
@@ -111,7 +111,7 @@ function compareAnswers(
 /** What is told of something that was compared. */
 export function toldOf(
   name: string,
-  { difference, uncompared }: Comparison,
+  { difference, uncompared }: WrittenComparison,
 ): readonly PlayEffect[] {
   if (difference !== undefined) return [{ type: "divergence", what: `${name}: ${difference}` }];
   return uncompared === undefined

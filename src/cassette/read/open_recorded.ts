@@ -30,7 +30,7 @@ export type OpenedChild =
  * @param options.byTape whether of each Claude Code its tape is read, where there is one, though there is a cast
  * @throws {CliError} when there is none, it is of a later format or damaged; for events by way of what is returned
  */
-export function openConversation(
+export function openRecorded(
   folder: string,
   { byTape = false }: { readonly byTape?: boolean } = {},
 ): OpenedConversation {

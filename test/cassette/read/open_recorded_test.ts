@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { openConversation } from "../../../src/cassette/read/open_conversation.ts";
+import { openRecorded } from "../../../src/cassette/read/open_recorded.ts";
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
 import { CliError } from "../../../src/cli_error.ts";
 
@@ -22,7 +22,7 @@ Deno.test("openConversation() opens the casts of all Claude Codes, and a tape wh
     await Deno.rename(third, `${folder}/3`);
     // A link leads out of the folder.
     await Deno.symlink(elsewhere, `${folder}/4`);
-    const { meta, children } = openConversation(folder);
+    const { meta, children } = openRecorded(folder);
     assertEquals(meta?.claude_code, "2.1.330");
     const found = children.map((child) =>
       "cast" in child ? recordedTurns(child.cast).turns.length : child.tape.length > 0
@@ -34,7 +34,7 @@ Deno.test("openConversation() opens the casts of all Claude Codes, and a tape wh
 });
 
 Deno.test("openConversation() opens a tape alone", () => {
-  const [child, ...more] = openConversation(`${RUNS}conversation/tape.jsonl`).children;
+  const [child, ...more] = openRecorded(`${RUNS}conversation/tape.jsonl`).children;
   assertEquals([child !== undefined && "tape" in child && child.tape.length > 0, more], [true, []]);
 });
 
@@ -42,7 +42,7 @@ Deno.test("openConversation() refuses what is none, and says why", async () => {
   const folder = await folderWith("answer", ["child.cast"]);
   const refused = (what: string, message: string) => {
     const error = assertThrows(() => {
-      for (const child of openConversation(what).children) {
+      for (const child of openRecorded(what).children) {
         if ("cast" in child) recordedTurns(child.cast);
       }
     }, CliError);
