@@ -1,15 +1,19 @@
-import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
+import { closeFd } from "../../ffi/descriptors/fd.ts";
+import { connectUnix, MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
+import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import { CliError } from "../cli_error.ts";
 import { removeEmpty } from "../sandbox/on_disk.ts";
 import { makeFolderIn } from "../sandbox/places/folder_of_runs.ts";
 import { whyForeign } from "../sandbox/places/why_foreign.ts";
 import type { ServerPlaces } from "./places.ts";
+import { holdsToken } from "./token.ts";
 
 /** What has gone wrong, as every error begins. */
 const STARTING = "Cannot start the server";
 
-/** How often a folder is looked for that a server removes as it ends. */
+/** How often a folder is looked for that a server removes as it ends, or a socket that it closes, and the wait between, in milliseconds. */
 const TRIES = 10;
+const RESTING_MS = 50;
 
 /**
  * Makes the private folder of this user's server, and holds it until it is disposed: nobody else's server is there
@@ -34,29 +38,25 @@ export function holdServerFolder(
     });
   }
   const lock = claim(places);
-  const clear = () => {
-    for (const path of [httpSocket, places.token, ...(inherits ? [] : [runSocket])]) {
-      removeOwn(path);
-    }
-  };
+  const sockets = [httpSocket, ...(inherits ? [] : [runSocket])];
   const giveBack = () => {
     Deno.removeSync(places.lock);
     lock.close();
   };
   try {
-    clear();
+    // Nothing is removed where something else is in the way.
+    const dead = sockets.filter((path) => isDeadSocket(path));
+    const tokens = [places.token, `${places.token}.part`].filter((path) => isToken(path));
+    for (const path of [...dead, ...tokens]) Deno.removeSync(path);
   } catch (error) {
     giveBack();
     throw error;
   }
   return {
     [Symbol.dispose]: () => {
-      try {
-        clear();
-        giveBack();
-      } catch {
-        // What somebody has put there meanwhile is theirs.
-      }
+      for (const path of sockets) removeIf(isSocket, path);
+      removeIf(isToken, places.token);
+      giveBack();
       removeEmpty(folder);
       if (places.runs !== undefined) removeEmpty(places.runs);
     },
@@ -76,7 +76,7 @@ function claim(places: ServerPlaces): Deno.FsFile {
           suggestion: "Remove it, or set XDG_RUNTIME_DIR or TMPDIR to a folder of your own",
         });
       }
-      refuseForeign(lock);
+      checkLock(lock);
       file = Deno.openSync(lock, { read: true, write: true, create: true, mode: 0o600 });
       if (!file.tryLockSync(true)) {
         throw new CliError(`${STARTING}: another one is there, in ${folder}`, {
@@ -107,30 +107,88 @@ function makeFolder({ folder, runs }: ServerPlaces): void {
   }
 }
 
-/** Removes what a server of this user has made; nothing if it is not there. */
-function removeOwn(path: string): void {
-  if (refuseForeign(path)) Deno.removeSync(path);
+/** Removes something unless it is not there any more, or somebody has put something else there meanwhile. */
+function removeIf(isOurs: (path: string) => boolean, path: string): void {
+  try {
+    if (isOurs(path)) Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof CliError || error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/**
+ * Whether there is a socket.
+ *
+ * @throws {CliError} when there is something else, or another user's
+ */
+function isSocket(path: string): boolean {
+  return isOurs(path, ({ isSocket }) => isSocket === true);
+}
+
+/**
+ * Whether there is a socket on which nobody listens any more.
+ *
+ * @throws {CliError} when somebody does, or as `isSocket` does
+ */
+function isDeadSocket(path: string): boolean {
+  if (!isSocket(path)) return false;
+  // Of a process that is ending the lock may be given back a moment before the socket.
+  for (let tries = 1;; tries++) {
+    try {
+      closeFd(connectUnix(path));
+    } catch (error) {
+      const errno = error instanceof LibcError ? error.errno : undefined;
+      if (errno === ERRNO.ECONNREFUSED) return true;
+      // Too many wait already for somebody who listens.
+      if (errno !== ERRNO.EAGAIN) {
+        throw inTheWay(path, `nobody can tell whether it is dead (${(error as Error).message})`);
+      }
+    }
+    if (tries === TRIES) throw inTheWay(path, "another process listens on it");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RESTING_MS);
+  }
+}
+
+/**
+ * Whether there is a token of a server's.
+ *
+ * @throws {CliError} when there is something else, or another user's
+ */
+function isToken(path: string): boolean {
+  return isOurs(path, ({ isFile }) => isFile && holdsToken(path));
+}
+
+/**
+ * Whether there is nothing, or the lock of a server.
+ *
+ * @throws {CliError} when there is something else, or another user's
+ */
+function checkLock(path: string): void {
+  isOurs(path, ({ isFile, size }) => isFile && size === 0);
 }
 
 /**
  * Whether there is something.
  *
- * @throws {CliError} when it is another user's, or a folder
+ * @param isKind whether it is what a server of this user would have made
+ * @throws {CliError} when it is something else, or another user's
  */
-function refuseForeign(path: string): boolean {
+function isOurs(path: string, isKind: (found: Deno.FileInfo) => boolean): boolean {
   let found: Deno.FileInfo;
   try {
     found = Deno.lstatSync(path);
   } catch {
     return false;
   }
-  const why = found.uid !== Deno.uid()
-    ? "it is another user's"
-    : found.isDirectory || found.isSymlink
-    ? "no server has made it"
-    : undefined;
-  if (why === undefined) return true;
-  throw new CliError(`${STARTING}: ${path} is in the way: ${why}`, { suggestion: "Remove it" });
+  if (found.uid !== Deno.uid()) throw inTheWay(path, "it is another user's");
+  if (!isKind(found)) throw inTheWay(path, "no server has made it");
+  return true;
+}
+
+function inTheWay(path: string, why: string): CliError {
+  return new CliError(`${STARTING}: ${path} is in the way: ${why}`, {
+    suggestion: "Move it elsewhere or remove it, or set XDG_RUNTIME_DIR to another folder",
+  });
 }
 
 function lengthOf(path: string): number {

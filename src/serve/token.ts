@@ -1,3 +1,5 @@
+import { readRegularFile } from "../../ffi/files/regular_file.ts";
+
 /** Bytes of a token. */
 const LENGTH = 32;
 
@@ -13,4 +15,14 @@ export function writeToken(path: string): string {
   Deno.writeTextFileSync(unfinished, `${token}\n`, { mode: 0o600 });
   Deno.renameSync(unfinished, path);
   return token;
+}
+
+/** Whether a file holds what `writeToken` writes, or a part of it, as on a full disk, and nothing else. */
+export function holdsToken(path: string): boolean {
+  try {
+    const text = new TextDecoder().decode(readRegularFile(path, { limit: 2 * LENGTH + 1 }));
+    return /^[0-9a-f]*\n?$/u.test(text);
+  } catch {
+    return false;
+  }
 }

@@ -14,6 +14,7 @@ import { StandIn } from "../standin/stand_in.ts";
 import { type Program, startProgram } from "../start_program.ts";
 import { concurrently } from "./concurrently.ts";
 import { randomNumbers } from "./random_numbers.ts";
+import { ANSWER, killer, type Outcome, soakCallers } from "./soak_callers.ts";
 
 /** How much is run. */
 export interface ServeSoakOptions {
@@ -37,19 +38,27 @@ export interface ServeSoakReport {
   };
   readonly failures: readonly string[];
   readonly leftovers: readonly string[];
-  /** How much the last server has grown since its first answers, in bytes. */
-  readonly memoryGrowth: number;
+  /** How much the last server has grown from the middle of its work to its end, in bytes; absent where that is too little. */
+  readonly memoryGrowth: number | undefined;
 }
 
-/** After how many answers a server has all that it needs. */
-const WARM_UP = 10;
+/** When the server is killed, as parts of all runs: the last one has most of them, so that one that grows is seen. */
+const RESTARTS = [1 / 8, 1 / 4];
+
+/** How many callers a server has had by the middle of its work, if it is to be known whether it grows. */
+const LEAST_WORK = 150;
+/** Memory of a process goes up and down: V8 and the allocator give back late what they have. */
+const FLUCTUATION = 32_000_000;
 
 const PAGE_BYTES = 4096;
+
+/** How long a caller may wait for an answer or an error, and a server for its end, in milliseconds. */
+const PATIENCE_MS = 120_000;
 
 /** Runs it all. */
 export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakReport> {
   const { runs, profiles, parallel, seed } = options;
-  await using claude = await StandIn.set({ turns: [[{ text: "You said: {prompt}" }]] });
+  await using claude = await StandIn.set({ turns: [[{ text: ANSWER }]] });
   // Its servers are its own, also where one carries out what all tests run.
   const { XDG_RUNTIME_DIR: _, ...env } = claude.home.env;
   const cwd = claude.home.project;
@@ -59,18 +68,14 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
   const prompts: string[] = [];
   let named = 0;
   let server = await started(env, cwd);
-  let first = 0;
-  let answersOfServer = 0;
-  let isRestarting = false;
+  let restarting: Promise<void> = Promise.resolve();
+  using ways = soakCallers(claude, { env, untilThere: () => restarting });
   const restart = async () => {
-    isRestarting = true;
     const { child, ended } = server;
     child.kill("SIGKILL");
     killed.servers++;
-    await ended;
+    failures.push(...mistakesIn((await ended).stderr));
     server = await started(env, cwd);
-    answersOfServer = 0;
-    isRestarting = false;
   };
   const killChild = async () => {
     const pids = processesOf(claude.home.path)
@@ -86,72 +91,96 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
       // It has just ended.
     }
   };
+  const restartsAt = RESTARTS.map((part) => Math.floor(runs * part));
+  const middle = Math.floor((runs + (restartsAt.at(-1) ?? 0)) / 2);
   const plans = Array.from({ length: runs }, (_, index) => ({
+    index,
+    caller: ways.callers[index % ways.callers.length] ?? ways.callers[0],
     prompt: `prompt ${index} of ${seed}`,
     profile: `You are number ${Math.floor(random() * profiles)}.`,
     killAt: index % 5 === 4 ? random() * 1500 : undefined,
     killsChild: index % 50 === 15,
-    restarts: index === Math.floor(runs / 3) || index === Math.floor((2 * runs) / 3),
   }));
-  let restarting: Promise<void> = Promise.resolve();
+  let grown = 0;
   await concurrently(plans, {
     limit: parallel,
-    each: async ({ prompt, profile, killAt, killsChild, restarts }) => {
-      if (restarts) restarting = restarting.then(restart);
-      const command = [...CLAUDE_PRINT, "--claude-binary", claude.binary];
-      const { child, ended } = startProgram(
-        [...command, "--timeout", "60", "--append-system-prompt", profile, "-p", prompt],
-        { env, cwd },
-      );
-      let wasKilled = false;
-      const timer = killAt === undefined ? undefined : setTimeout(() => {
-        try {
-          child.kill("SIGKILL");
-          wasKilled = true;
-        } catch {
-          // It has just ended by itself.
-        }
-      }, killAt);
+    each: async ({ index, caller, killsChild, ...wish }) => {
+      if (restartsAt.includes(index)) restarting = restarting.then(restart);
+      if (index === middle) grown = residentBytes(server.child.pid);
       if (killsChild) await killChild();
-      const { code, stdout, stderr } = await ended;
-      clearTimeout(timer);
-      if (wasKilled && code === 137) killed.callers++;
-      else if (code === 0 && stdout === `You said: ${prompt}\n`) {
-        prompts.push(prompt);
-        answersOfServer++;
-        if (answersOfServer === WARM_UP && !isRestarting) first = residentBytes(server.child.pid);
-      } else if (isOwnOrNothing(stdout, prompt) && /^claude-print: Cannot .+\n/mu.test(stderr)) {
-        named++;
-      } else failures.push(`exit code ${code}: ${stdout}${stderr}`);
+      const outcome = await inTime(caller(wish), wish.prompt);
+      if (outcome.kind === "killed") killed.callers++;
+      else if (outcome.kind === "named") named++;
+      else if (outcome.kind === "failed") failures.push(outcome.why);
+      else prompts.push(...outcome.prompts);
     },
   });
   await restarting;
-  const last = answersOfServer > WARM_UP ? residentBytes(server.child.pid) : first;
+  const memoryGrowth = runs - middle < LEAST_WORK
+    ? undefined
+    : residentBytes(server.child.pid) - grown;
+  if (memoryGrowth !== undefined && memoryGrowth > FLUCTUATION) {
+    failures.push(`the last server has grown by ${memoryGrowth} bytes in ${runs - middle} runs`);
+  }
   server.child.kill("SIGTERM");
+  using drained = killer(PATIENCE_MS);
+  drained.signal.addEventListener("abort", () => {
+    failures.push("the server does not come to its end");
+    server.child.kill("SIGKILL");
+  });
   const { code, stderr } = await server.ended;
+  failures.push(...mistakesIn(stderr));
   if (code !== 0) failures.push(`serve: exit code ${code}: ${stderr}`);
   const most = killed.children + killed.servers * parallel;
   if (named > most) failures.push(`${named} errors for ${most} runs of which something was killed`);
   const swept = await startProgram([...CLAUDE_PRINT, "sweep"], { env, cwd }).ended;
   if (swept.code !== 0) failures.push(`sweep: ${swept.stdout}${swept.stderr}`);
-  const transcripts = [...claude.transcripts().values()];
-  for (const prompt of prompts) {
-    const whole = transcripts.filter((text) => text.includes(`You said: ${prompt}"`));
-    if (whole.length !== 1) failures.push(`${whole.length} transcripts have "${prompt}"`);
-  }
+  failures.push(...incomplete(claude, { prompts, most: killed.children }));
   return {
     answered: prompts.length,
     named,
     killed,
     failures,
     leftovers: await leftovers(claude.home),
-    memoryGrowth: Math.max(0, last - first),
+    memoryGrowth,
   };
 }
 
-/** A server may be killed once the answer is printed, but not yet how the run has ended. */
-function isOwnOrNothing(stdout: string, prompt: string): boolean {
-  return stdout === "" || stdout === `You said: ${prompt}\n`;
+/** What becomes of a caller, also of one that hears nothing any more. */
+async function inTime(outcome: Promise<Outcome>, prompt: string): Promise<Outcome> {
+  using late = killer(PATIENCE_MS);
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  late.signal.addEventListener("abort", () => {
+    resolve({ kind: "failed", why: `nothing is heard of "${prompt}" any more` });
+  });
+  return await Promise.race([outcome, promise]);
+}
+
+/** What a server has said on stderr beside what it is to say of children that were killed. */
+function mistakesIn(stderr: string): readonly string[] {
+  return stderr.split("\n")
+    .filter((line) => line !== "" && !/^claude-print: A Claude Code that waited in /u.test(line))
+    .map((line) => `serve: ${line}`);
+}
+
+/**
+ * Answers that are not in one transcript. A child that is killed right after its answer takes along what it has not
+ * written yet: Claude Code keeps lines for a tenth of a second.
+ */
+function incomplete(
+  claude: StandIn,
+  { prompts, most }: { readonly prompts: readonly string[]; readonly most: number },
+): readonly string[] {
+  const transcripts = [...claude.transcripts().values()];
+  const counts = prompts.map((prompt) =>
+    [
+      prompt,
+      transcripts.filter((text) => text.includes(`${ANSWER.replace("{prompt}", prompt)}"`)).length,
+    ] as const
+  );
+  const missing = counts.filter(([, count]) => count === 0);
+  return counts.filter(([, count]) => count > 1 || (count === 0 && missing.length > most))
+    .map(([prompt, count]) => `${count} transcripts have "${prompt}"`);
 }
 
 /** Starts a server, and waits until it listens. */
@@ -192,7 +221,9 @@ if (import.meta.main) {
   print(`killed             ${callers} callers, ${children} children, ${servers} servers`);
   print(`failures           ${report.failures.length}`);
   print(`leftovers          ${report.leftovers.length}`);
-  print(`memory growth      ${(report.memoryGrowth / 1e6).toFixed(1)} MB of the last server`);
+  const growth = report.memoryGrowth;
+  const grown = growth === undefined ? "not measured" : `${(growth / 1e6).toFixed(1)} MB`;
+  print(`memory growth      ${grown} of the last server`);
   for (const line of [...report.failures, ...report.leftovers].slice(0, 10)) print(`- ${line}`);
   Deno.exit(report.failures.length + report.leftovers.length === 0 ? 0 : 1);
 }

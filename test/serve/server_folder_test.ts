@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { closeFd } from "../../ffi/descriptors/fd.ts";
+import { listenUnix } from "../../ffi/descriptors/unix_socket.ts";
 import { CliError } from "../../src/cli_error.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 import { serverPlaces } from "../../src/serve/places.ts";
 import { holdServerFolder } from "../../src/serve/server_folder.ts";
+import { writeToken } from "../../src/serve/token.ts";
 
 function scene() {
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
@@ -11,6 +15,9 @@ function scene() {
     [Symbol.dispose]: () => Deno.removeSync(folder, { recursive: true }),
   };
 }
+
+/** A socket as a server leaves it that is killed: nobody listens any more. */
+const leaveDead = (path: string) => closeFd(listenUnix(path, { backlog: 1 }));
 
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name);
 
@@ -41,13 +48,16 @@ Deno.test("a server's folder is private, held by one server, rid of what a dead 
         /^Cannot start the server: another one is there, in /u,
       );
       // As a server that is killed leaves it: its lock is given back, and its files stay.
-      for (const path of [places.httpSocket, places.token]) Deno.writeTextFileSync(path, "");
+      leaveDead(places.httpSocket);
+      writeToken(places.token);
     }
     assertEquals(namesIn(there.folder), []);
     Deno.mkdirSync(places.folder, { recursive: true, mode: 0o700 });
-    for (const path of [places.httpSocket, places.token, places.lock]) {
-      Deno.writeTextFileSync(path, "");
-    }
+    for (const path of [places.httpSocket, places.runSocket]) leaveDead(path);
+    writeToken(places.token);
+    // On a full disk not all of it was written.
+    Deno.writeTextFileSync(`${places.token}.part`, "0123ab");
+    Deno.writeTextFileSync(places.lock, "");
     {
       using _held = holdServerFolder(places);
       assertEquals(namesIn(places.folder), ["lock"]);
@@ -95,3 +105,58 @@ Deno.test("a server's folder that is not to be trusted is refused, and nothing i
     /^Cannot start the server: .*(?:No such file|os error 2)/u,
   );
 });
+
+Deno.test("what no server has made is in the way, whatever it is called, and stays where and as it is", () => {
+  using there = scene();
+  const places = serverPlaces({ TMPDIR: there.folder, XDG_RUNTIME_DIR: there.folder });
+  const { folder, runSocket, httpSocket, token, lock } = places;
+  Deno.mkdirSync(folder, { mode: 0o700 });
+  leaveDead(httpSocket);
+  const why = (path: string) => {
+    const error = assertThrows(() => holdServerFolder(places), CliError);
+    assertMatch(error.suggestion ?? "", /^Move it elsewhere or remove it, /u);
+    assertEquals(
+      error.message.startsWith(`Cannot start the server: ${path} is in the way: `),
+      true,
+    );
+    return error.message.slice(error.message.lastIndexOf(": ") + 2);
+  };
+  for (const path of [runSocket, token, `${token}.part`, lock]) {
+    Deno.writeTextFileSync(path, "my notes");
+    assertEquals(why(path), "no server has made it");
+    assertEquals(Deno.readTextFileSync(path), "my notes");
+    Deno.removeSync(path);
+    Deno.mkdirSync(path);
+    assertEquals(why(path), "no server has made it");
+    Deno.removeSync(path);
+  }
+  const listener = listenUnix(runSocket, { backlog: 8 });
+  assertEquals(why(runSocket), "another process listens on it");
+  closeFd(listener);
+  // Nothing was removed as long as something was in the way.
+  assertEquals(namesIn(folder).toSorted(), ["http.sock", "run.sock"]);
+  {
+    using _held = holdServerFolder(places);
+    assertEquals(namesIn(folder), ["lock"]);
+    // What is put there meanwhile is somebody's.
+    Deno.writeTextFileSync(runSocket, "my notes");
+    Deno.writeTextFileSync(token, "my notes");
+  }
+  assertEquals(namesIn(folder).toSorted(), ["run.sock", "token"]);
+});
+
+Deno.test(unlessLacking(Deno.uid() === 0 ? undefined : "root's rights", {
+  name: "what is another user's is in the way, and stays",
+  fn() {
+    using there = scene();
+    const places = serverPlaces({ TMPDIR: there.folder, XDG_RUNTIME_DIR: there.folder });
+    Deno.mkdirSync(places.folder, { mode: 0o700 });
+    leaveDead(places.runSocket);
+    Deno.chownSync(places.runSocket, 65534, 65534);
+    assertMatch(
+      assertThrows(() => holdServerFolder(places), CliError).message,
+      /run\.sock is in the way: it is another user's$/u,
+    );
+    assertEquals(namesIn(places.folder), ["run.sock"]);
+  },
+}));

@@ -5,7 +5,7 @@ import { currentFolder } from "../../run/facts/current_folder.ts";
 import { inTime } from "../../run/in_time.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { connectToServer } from "../../serve/client/connect_to_server.ts";
-import { handOver } from "../../serve/client/hand_over.ts";
+import { type HandedOver, handOver } from "../../serve/client/hand_over.ts";
 import type { ServerPlaces } from "../../serve/places.ts";
 import { createOutputWriter } from "../../wire/output_writer.ts";
 import { denoPromptIo } from "./deno_prompt_io.ts";
@@ -57,7 +57,7 @@ export async function runThere(
     return await here(undefined, Promise.reject(error));
   }
   const { timeoutMs, drainTimeoutMs, exitTimeoutMs, waitForLimitMs } = request;
-  const end = await handOver({
+  const handed = handOver({
     argv,
     env: callerEnvironment(),
     cwd,
@@ -66,6 +66,11 @@ export async function runThere(
       ? {}
       : { longestMs: timeoutMs + drainTimeoutMs + exitTimeoutMs + GRACE_MS }),
   }, { server, signals });
+  // It may have been the server's already: what is told of a run that is lost goes for it too.
+  const end = await handed.catch((error: unknown): HandedOver => ({
+    kind: "lost",
+    why: error instanceof Error ? error.message : `${error}`,
+  }));
   switch (end.kind) {
     case "exited":
       return end.code;

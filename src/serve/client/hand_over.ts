@@ -8,6 +8,7 @@ import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { LineChannel } from "../line_channel.ts";
 import { programIdentity } from "../program_identity.ts";
+import { surviveMistakes } from "../survive_mistakes.ts";
 import type { ServerMessage } from "../server_message.ts";
 import type { ServerConnection } from "./connect_to_server.ts";
 
@@ -58,6 +59,7 @@ const SIGNALLED = 128;
  * then on it is never.
  *
  * @param options.signals those of this program, of which the server is told
+ * @throws what is a mistake of this program; the server ends the run then
  */
 export async function handOver(
   run: RunToHandOver,
@@ -71,6 +73,11 @@ export async function handOver(
     poller.wake();
   };
   stack.defer(() => signals.onArrival = undefined);
+  let mistake: { readonly thrown: unknown } | undefined;
+  stack.use(surviveMistakes((thrown) => {
+    mistake ??= { thrown };
+    poller.wake();
+  }));
   let isQuit = false;
   stack.use(listenToSignals(["SIGQUIT", "SIGWINCH", "SIGTSTP"], (signal) => {
     switch (signal) {
@@ -103,6 +110,8 @@ export async function handOver(
     // Whoever was stopped, as by Ctrl-Z, has not waited meanwhile.
     const lateMs = performance.now() - lookAt;
     if (lateMs > STOPPED_MS && longestMs !== Infinity) longestMs += lateMs;
+    // What nobody has caught would end the program in the words of the runtime.
+    if (mistake !== undefined) throw mistake.thrown;
     for (const said of channel.hear(ready)) {
       const message = messageOf(said);
       switch (message?.type) {

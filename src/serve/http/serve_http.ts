@@ -156,7 +156,8 @@ interface Listening {
 
 function removeSocket(path: string): void {
   try {
-    Deno.removeSync(path);
+    // What somebody else has put there meanwhile is theirs, and in the way.
+    if (Deno.lstatSync(path).isSocket) Deno.removeSync(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }

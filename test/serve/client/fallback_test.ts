@@ -1,7 +1,10 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
+import { StopSignals } from "../../../src/driver/stop_signals.ts";
+import { connectToServer } from "../../../src/serve/client/connect_to_server.ts";
+import { handOver } from "../../../src/serve/client/hand_over.ts";
 import { LineChannel } from "../../../src/serve/line_channel.ts";
 import { isJsonObject } from "../../../src/transcript/json_object.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
@@ -122,4 +125,20 @@ Deno.test("a signal that no server hears any more ends the program all the same"
   run.kill("SIGTERM");
   assertEquals((await run.ended).code, 143);
   assertEquals(server.heard.filter((type) => type === "signal").length, 1);
+});
+
+Deno.test("a mistake while a server has the run ends the wait for it, and is no end of the program", async () => {
+  await using server = await fakeServer({ says: [TAKEN, READY], goes: false });
+  const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
+  const connection = connectToServer({ folder, runSocket: `${folder}/run.sock` });
+  if (typeof connection === "string") throw new Error(connection);
+  const handed = handOver({ argv: [], env: {}, cwd: "/", prompt: "hello" }, {
+    server: connection,
+    signals: new StopSignals({ listen: false }),
+  });
+  await until(() => Promise.resolve(server.heard.includes("go")), "the run is the server's");
+  queueMicrotask(() => {
+    throw new Error("a mistake");
+  });
+  await assertRejects(() => handed, Error, "a mistake");
 });
