@@ -12,7 +12,7 @@ export interface KnownFields {
 export interface KnownClaude {
   /** The versions that were recorded, from the oldest to the newest. */
   readonly versions: readonly string[];
-  /** Questions to the terminal, as `probeIn()` calls them. */
+  /** Questions to the terminal, as `unknownProbe()` calls them. */
   readonly probes: ReadonlySet<string>;
   /** Pieces by sort and name. */
   readonly shapes: ReadonlyMap<string, KnownShape>;

@@ -1,3 +1,4 @@
+import { fileAt } from "../../ffi/files/at_path.ts";
 import { heedChildren } from "../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../ffi/processes/process.ts";
 
@@ -21,7 +22,7 @@ export async function claudeVersion(
     const child = new Deno.Command(binary, {
       args: ["--version"],
       env,
-      ...(cwd === undefined ? {} : { cwd: isFolder(cwd) ? cwd : "/" }),
+      ...(cwd === undefined ? {} : { cwd: fileAt(cwd)?.isDirectory === true ? cwd : "/" }),
       clearEnv: true,
       stdin: "null",
       stdout: "piped",
@@ -35,13 +36,5 @@ export async function claudeVersion(
     return /^(\d+\.\d+\.\d+[\w.+-]*) \(Claude Code\)/u.exec(text)?.[1];
   } catch {
     return undefined;
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
   }
 }

@@ -8,7 +8,7 @@ import { recordedProgram } from "../cassette/program/recorded_program.ts";
 import type { FoundCassette } from "../cassette/read/find_cassettes.ts";
 import { parseMeta } from "../cassette/read/parse_meta.ts";
 import { partLines } from "../cassette/read/part_lines.ts";
-import { openToReplay } from "../cassette/read/read_cassette.ts";
+import { openToReplay } from "../cassette/read/open_cassette.ts";
 import { createPartScrubber } from "../cassette/scrub/part_scrubber.ts";
 import { scrubCast } from "../cassette/scrub/scrub_cast.ts";
 import type { ScrubbedLine } from "../cassette/scrub/scrub_streams.ts";

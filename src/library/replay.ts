@@ -41,7 +41,7 @@ export interface Replay {
 export async function replay(folder: string): Promise<Replay> {
   // Loaded here: a program that only runs prompts does not need it.
   const [{ openToReplay }, { replayCassette }] = await Promise.all([
-    import("../cassette/read/read_cassette.ts"),
+    import("../cassette/read/open_cassette.ts"),
     import("../cassette/replay/replay_cassette.ts"),
   ]);
   let replayed: ReturnType<typeof replayCassette>;

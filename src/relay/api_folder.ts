@@ -1,3 +1,4 @@
+import { entryAt, fileAt } from "../../ffi/files/at_path.ts";
 /** The cassette of a further Claude Code, in the folder of the first one of its conversation. */
 const FURTHER = /^(.*)\/([2-9]|[1-9]\d+)$/u;
 
@@ -7,7 +8,7 @@ const FURTHER = /^(.*)\/([2-9]|[1-9]\d+)$/u;
  */
 export function apiFolder(cassette: string): string {
   const own = `${cassette}/api`;
-  if (isFolder(own)) return own;
+  if (fileAt(own)?.isDirectory === true) return own;
   const first = furtherOf(cassette)?.first;
   return first === undefined ? own : `${first}/api`;
 }
@@ -18,8 +19,8 @@ export function furtherOf(
 ): { readonly first: string; readonly number: number } | undefined {
   const [, first, number] = FURTHER.exec(realPath(cassette) ?? "") ?? [];
   // A folder of that name may be below any folder `api`.
-  const isFurther = first !== undefined && isFolder(`${first}/api`) &&
-    ["child.cast", "tape.jsonl"].some((part) => isThere(`${first}/${part}`));
+  const isFurther = first !== undefined && fileAt(`${first}/api`)?.isDirectory === true &&
+    ["child.cast", "tape.jsonl"].some((part) => entryAt(`${first}/${part}`)?.isFile === true);
   return isFurther ? { first, number: Number(number) } : undefined;
 }
 
@@ -28,21 +29,5 @@ function realPath(path: string): string | undefined {
     return Deno.realPathSync(path);
   } catch {
     return undefined;
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
   }
 }

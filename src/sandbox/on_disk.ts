@@ -39,25 +39,6 @@ function open(path: string): void {
   }
 }
 
-/** Whether there is something at a path, or at the end of the links that it leads to. */
-export function isThere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The names in a folder; none where it cannot be read. */
-export function namesIn(dir: string): readonly string[] {
-  try {
-    return [...Deno.readDirSync(dir)].map(({ name }) => name);
-  } catch {
-    return [];
-  }
-}
-
 /** Removes a folder if it is there and empty: nothing of anybody's is lost. */
 export function removeEmpty(folder: string): void {
   try {

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { encodeEvent, encodeHeader } from "../../src/cassette/record/encode_cassette.ts";
 import { openCast } from "../../src/cassette/read/open_cast.ts";
-import { readCassette } from "../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../cassette/read_cassette.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";

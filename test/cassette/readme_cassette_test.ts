@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { drawCassette } from "../../src/picture/draw_cassette.ts";
-import { readCassette } from "../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "./read_cassette.ts";
 import { replayCassette } from "../../src/cassette/replay/replay_cassette.ts";
 import { foreignNames } from "../../fixtures/foreign_names.ts";
 

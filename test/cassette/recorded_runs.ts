@@ -1,5 +1,5 @@
 import type { Cassette } from "../../src/cassette/cassette.ts";
-import { readCassette } from "../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "./read_cassette.ts";
 
 const RUNS = new URL("../../fixtures/recordings/runs/", import.meta.url).pathname;
 

@@ -7,7 +7,7 @@ import { codeOf, type FixtureRun } from "../../fixtures/record/fixture_run.ts";
 import { FIXTURE_RUNS } from "../../fixtures/record/fixture_runs.ts";
 import { LARGEST_FIXTURE } from "../../fixtures/record/write_fixture.ts";
 import { type Cassette, framesOn } from "../../src/cassette/cassette.ts";
-import { castInputs } from "../../src/cassette/replay/cast_steps.ts";
+import { castInputs } from "./cast_inputs.ts";
 import type { CastEvent } from "../../src/cassette/cast.ts";
 import { compareFrames } from "../../src/cassette/replay/compare_frames.ts";
 import { type CassetteReplay, replayCassette } from "../../src/cassette/replay/replay_cassette.ts";

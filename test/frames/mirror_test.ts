@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { castInputs } from "../../src/cassette/replay/cast_steps.ts";
+import { castInputs } from "../cassette/cast_inputs.ts";
 import { replayCast } from "../../src/cassette/replay/replay_cast.ts";
 import { tellInput } from "../../src/frames/frames.ts";
 import { type FramesOptions, startFrames } from "../../src/frames/telling/frames_state.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { framesOn } from "../../src/cassette/cassette.ts";
-import { readCassette } from "../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../cassette/read_cassette.ts";
 import { type Conversation, type Frame, record, replay, RunError } from "../../src/library/mod.ts";
 import { leftovers } from "../leftovers.ts";
 import { StandIn } from "../standin/stand_in.ts";

@@ -1,5 +1,5 @@
-import { readCassette } from "../../src/cassette/read/read_cassette.ts";
-import { castInputs } from "../../src/cassette/replay/cast_steps.ts";
+import { readCassette } from "../cassette/read_cassette.ts";
+import { castInputs } from "../cassette/cast_inputs.ts";
 import type { Input } from "../../src/session/input.ts";
 
 /** What a recorded run was told, by the version and the name of the run, such as `2.1.330/answer`, but for its message. */

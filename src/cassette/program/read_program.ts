@@ -1,3 +1,4 @@
+import { entryAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
@@ -48,7 +49,7 @@ export function readProgram(path: string): ProgramParts {
   // A conversation that went on with another Claude Code is still one to its caller.
   for (let child = 2;; child++) {
     // A link may lead anywhere.
-    const more = isOwnFolder(`${path}/${child}`)
+    const more = entryAt(`${path}/${child}`)?.isDirectory === true
       ? readTape(`${path}/${child}/${TAPE_FILE}`)
       : undefined;
     if (more === undefined) return whole;
@@ -83,14 +84,6 @@ function isFolder(path: string): boolean {
       suggestion: NAME_A_CASSETTE,
       cause: error,
     });
-  }
-}
-
-function isOwnFolder(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isDirectory;
-  } catch {
-    return false;
   }
 }
 

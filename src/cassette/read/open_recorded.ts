@@ -1,3 +1,4 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
 import type { CassetteMeta } from "../cassette_meta.ts";
@@ -34,7 +35,7 @@ export function openRecorded(
   folder: string,
   { byTape = false }: { readonly byTape?: boolean } = {},
 ): OpenedConversation {
-  if (isFile(folder)) {
+  if (fileAt(folder)?.isFile === true) {
     const tape = openTape(folder);
     if (tape !== undefined) return { children: [{ tape: [...tape] }] };
   }
@@ -55,14 +56,6 @@ export function openRecorded(
     });
   }
   return { ...(meta === undefined ? {} : { meta }), children };
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }
 
 /** What is in a folder of the cassette's own; a link may lead anywhere. */

@@ -1,3 +1,4 @@
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../cassette.ts";
 import type { CassetteMeta } from "../cassette_meta.ts";
@@ -55,7 +56,7 @@ export interface CassetteSurvey {
  * @throws {CliError} when it is none, or a part of it is of a later format or damaged
  */
 export function surveyCassette(folder: string): CassetteSurvey {
-  if (isFile(folder)) {
+  if (fileAt(folder)?.isFile === true) {
     const tape = surveyTape(folder);
     if (tape !== undefined) return surveyOf({ meta: {}, tape });
   }
@@ -133,36 +134,19 @@ function requireFolder(folder: string): void {
   throw new CliError(`Cannot read ${folder}: ${why}`, { suggestion: NAME_A_CASSETTE });
 }
 
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
-
 /** How many exchanges a folder has, by the names of their files; nothing where there is none. */
 function surveyApi(folder: string): CassetteSurvey["parts"]["api"] {
-  const names = namesIn(folder);
-  if (names === undefined) return undefined;
-  const exchanges = names.filter((name) => /^[^.].*\.(?:json|part)$/u.test(name));
+  if (fileAt(folder)?.isDirectory !== true) return undefined;
+  const exchanges = namesIn(folder).filter((name) => /^[^.].*\.(?:json|part)$/u.test(name));
   const broken = exchanges.filter((name) => name.endsWith(".part")).length;
   return { exchanges: exchanges.length, ...(broken === 0 ? {} : { broken }) };
 }
 
 /** The folders of further Claude Codes, in their order. */
 function furtherIn(folder: string): readonly string[] {
-  return (namesIn(folder) ?? []).filter((name) =>
-    /^(?:[2-9]|[1-9]\d+)$/u.test(name) && isFile(`${folder}/${name}/${CAST_FILE}`)
+  return namesIn(folder).filter((name) =>
+    /^(?:[2-9]|[1-9]\d+)$/u.test(name) && fileAt(`${folder}/${name}/${CAST_FILE}`)?.isFile === true
   ).toSorted((one, other) => Number(one) - Number(other));
-}
-
-function namesIn(folder: string): readonly string[] | undefined {
-  try {
-    return Array.from(Deno.readDirSync(folder), ({ name }) => name);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What the header of a cast says of it. */

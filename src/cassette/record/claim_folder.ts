@@ -1,3 +1,4 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { API_FOLDER, CAST_FILE } from "../cassette.ts";
 
@@ -78,7 +79,7 @@ function isStillThere(file: Deno.FsFile, path: string): boolean {
 /** Makes the folder; false where somebody else has made it by now. */
 function isMade(path: string, failed: string): boolean {
   const parent = path.replace(/(?<!\/)\/+$/u, "").replace(/[^/]+$/u, "");
-  if (!isFolder(parent === "" ? "." : parent)) {
+  if (fileAt(parent === "" ? "." : parent)?.isDirectory !== true) {
     throw new CliError(`${failed}: the folder above it does not exist`, {
       suggestion: `Make it first: mkdir -p ${parent}`,
     });
@@ -87,7 +88,9 @@ function isMade(path: string, failed: string): boolean {
     Deno.mkdirSync(path, { mode: 0o700 });
     return true;
   } catch (cause) {
-    if (cause instanceof Deno.errors.AlreadyExists && isFolder(path)) return false;
+    if (cause instanceof Deno.errors.AlreadyExists && fileAt(path)?.isDirectory === true) {
+      return false;
+    }
     throw unwritable(failed, cause);
   }
 }
@@ -144,12 +147,4 @@ function isEmptyFolder(folder: string, failed: string): boolean {
     throw new CliError(`${failed}: there is something in it`, { suggestion: SUGGESTION });
   }
   return true;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }

@@ -31,11 +31,6 @@ export function* castSteps({ header, events }: PlayedCast): Generator<CastStep> 
   if (last !== undefined) yield last;
 }
 
-/** All inputs of a recorded session. */
-export function castInputs(cast: PlayedCast): readonly Input[] {
-  return Array.from(castSteps(cast), ({ input }) => input);
-}
-
 /** The first message of a run. */
 export function firstMessage(cast: PlayedCast): Message | undefined {
   for (const { input } of castSteps(cast)) if (input.type === "message") return input.message;

@@ -24,7 +24,7 @@ export function learnFromTape(lines: Iterable<ParsedLine>, collector: Learner): 
 }
 
 /** Learns from a text of JSON, if it is one. */
-export function learnJson(text: string, collector: Learner): void {
+function learnJson(text: string, collector: Learner): void {
   if (isTooDeep(text)) return;
   try {
     collector.value(JSON.parse(text));

@@ -1,4 +1,4 @@
-import { rereadCassette } from "../../cassette/read/read_cassette.ts";
+import { rereadCassette } from "../../cassette/read/open_cassette.ts";
 import { drawCassette } from "../../picture/draw_cassette.ts";
 import { print } from "../report/print.ts";
 

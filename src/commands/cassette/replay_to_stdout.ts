@@ -1,4 +1,4 @@
-import { openToReplay } from "../../cassette/read/read_cassette.ts";
+import { openToReplay } from "../../cassette/read/open_cassette.ts";
 import { replayCassette } from "../../cassette/replay/replay_cassette.ts";
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
 import type { Frame } from "../../wire/frame.ts";

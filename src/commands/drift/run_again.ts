@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { framesOn } from "../../cassette/cassette.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
-import { openCassette } from "../../cassette/read/read_cassette.ts";
+import { openCassette } from "../../cassette/read/open_cassette.ts";
 import { CliError } from "../../cli_error.ts";
 import { compareTalks } from "../../drift/again/compare_talks.ts";
 import { type RecordedTalk, recordedTalk } from "../../drift/again/recorded_talk.ts";

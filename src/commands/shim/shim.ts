@@ -1,3 +1,4 @@
+import { entryAt } from "../../../ffi/files/at_path.ts";
 import type { ShimOptions } from "../../cli/parsed_arguments.ts";
 import { CliError } from "../../cli_error.ts";
 import { print } from "../report/print.ts";
@@ -37,7 +38,7 @@ function shimPath(dir: string): string {
 }
 
 function install(path: string): number {
-  if (exists(path) && !isShim(path)) {
+  if (entryAt(path) !== undefined && !isShim(path)) {
     throw new CliError(`Cannot install the shim: "${path}" exists and is not a shim`, {
       suggestion: "Name a folder of its own, which comes before that one on PATH",
     });
@@ -62,7 +63,7 @@ function install(path: string): number {
 }
 
 function remove(path: string): number {
-  if (!exists(path)) {
+  if (entryAt(path) === undefined) {
     throw new CliError(`Cannot remove the shim: there is no "${path}"`, {
       suggestion: '"claude-print shim status" says where on PATH there is one',
     });
@@ -79,9 +80,11 @@ function remove(path: string): number {
 
 function status(dir: string | undefined): number {
   const path = dir === undefined
-    ? searchPath().map((folder) => `${folder}/claude`).find((each) => exists(each) && isShim(each))
+    ? searchPath().map((folder) => `${folder}/claude`).find((each) =>
+      entryAt(each) !== undefined && isShim(each)
+    )
     : shimPath(dir);
-  if (path === undefined || !exists(path) || !isShim(path)) {
+  if (path === undefined || entryAt(path) === undefined || !isShim(path)) {
     const where = path === undefined ? "on PATH" : `at ${path}`;
     say(`There is no shim ${where}; install one: claude-print shim install <folder>`);
     return 2;
@@ -142,15 +145,6 @@ function isSameFolder(one: string, other: string): boolean {
     return Deno.realPathSync(one) === Deno.realPathSync(other);
   } catch {
     return one === other;
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -9,7 +9,7 @@ const WINDOW_REPORT = /^(?:1[1345689]|2[01])(?:;|$)/u;
  * What a sequence asks of the terminal, as in `CSI > 0 q`, if it asks for an answer: device attributes, status and
  * modes, the terminal's version, its keyboard protocol and sizes, and colours, settings and pictures by their strings.
  */
-export function probeIn(token: TerminalToken): string | undefined {
+function probeIn(token: TerminalToken): string | undefined {
   switch (token.kind) {
     case "csi": {
       const { parameters, final } = token;

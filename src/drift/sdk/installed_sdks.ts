@@ -1,3 +1,4 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { dirname, join, resolve } from "node:path";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
@@ -24,9 +25,13 @@ export function namedSdk(path: string): InstalledSdk {
   const typescript = absolute && typescriptIn(absolute);
   if (typescript) return typescript;
   const venv = join(path, "bin", "python3");
-  if (isFile(venv)) return { kind: "python", python: resolve(venv), isNamed: true };
+  if (fileAt(venv)?.isFile === true) {
+    return { kind: "python", python: resolve(venv), isNamed: true };
+  }
   // A link leads out of its virtual environment: the interpreter has to be started by it.
-  if (isFile(path)) return { kind: "python", python: resolve(path), isNamed: true };
+  if (fileAt(path)?.isFile === true) {
+    return { kind: "python", python: resolve(path), isNamed: true };
+  }
   throw new CliError(`Cannot find an Agent SDK at ${path}`, {
     suggestion: `Name a python3, a virtual environment, or the folder of ${PACKAGE}`,
   });
@@ -39,7 +44,9 @@ export function foundSdks(
   const { VIRTUAL_ENV, PATH = "" } = env;
   const venv = VIRTUAL_ENV === undefined || VIRTUAL_ENV === "" ? [] : [`${VIRTUAL_ENV}/bin`];
   const folders = [...venv, ...PATH.split(":").filter((folder) => folder.startsWith("/"))];
-  const python = folders.map((folder) => join(folder, "python3")).find(isFile);
+  const python = folders.map((folder) => join(folder, "python3")).find((path) =>
+    fileAt(path)?.isFile
+  );
   const typescript = foldersAbove(cwd).map((folder) =>
     typescriptIn(join(folder, "node_modules", PACKAGE))
   ).find((found) => found !== undefined);
@@ -75,13 +82,5 @@ function realPath(path: string): string | undefined {
     return Deno.realPathSync(path);
   } catch {
     return undefined;
-  }
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
   }
 }

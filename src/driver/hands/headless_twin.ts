@@ -1,3 +1,4 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { addNotes, type Noted, notedIn, placeCopy, transcriptIn } from "./twin_transcript.ts";
@@ -17,7 +18,7 @@ import {
   type TwinAnswer,
 } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
-import { isThere, removeFolder } from "../../sandbox/on_disk.ts";
+import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import { RENAMING } from "../../session/control/consulting.ts";
 import type { Consulted } from "../../session/input.ts";
@@ -314,7 +315,9 @@ export class HeadlessTwin implements AsyncDisposable {
     for (const { name, isSymlink } of Deno.readDirSync(from)) {
       if (name === "projects" && isPlaced) continue;
       const isWhole = isSymlink || SEEN.includes(name);
-      if (!isWhole && !(name === "agents" && isThere(`${from}/${name}/${USERS_PART}`))) continue;
+      if (
+        !isWhole && !(name === "agents" && fileAt(`${from}/${name}/${USERS_PART}`) !== undefined)
+      ) continue;
       Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
   }

@@ -1,6 +1,6 @@
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { basename, dirname } from "node:path";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
-import { isThere, namesIn } from "../../sandbox/on_disk.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../transcript/entry.ts";
 import { asText } from "../../transcript/json_object.ts";
@@ -55,7 +55,9 @@ function isOfSession(line: string): boolean {
 /** The transcript of a session in a config dir; undefined where there is none. */
 export function transcriptIn(configDir: string, sessionId: string): string | undefined {
   return namesIn(`${configDir}/projects`)
-    .map((slug) => `${configDir}/projects/${slug}/${sessionId}.jsonl`).find(isThere);
+    .map((slug) => `${configDir}/projects/${slug}/${sessionId}.jsonl`).find((path) =>
+      fileAt(path) !== undefined
+    );
 }
 
 /** Adds what was noted in a session to what is there of it in the child's config dir. */
@@ -78,7 +80,7 @@ export function addNotes(
  */
 function addTo(path: string, text: string): void {
   Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  if (isThere(path) && !Deno.lstatSync(path).isFile) return;
+  if (fileAt(path) !== undefined && !Deno.lstatSync(path).isFile) return;
   const append = path.endsWith(".jsonl");
   const written = append ? goingOn(textAt(path), text) : text;
   Deno.writeTextFileSync(path, written, { append, mode: 0o600 });

@@ -1,3 +1,4 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { createLineSplitter } from "../../transcript/line_splitter.ts";
@@ -55,12 +56,4 @@ export function followLog(path: string): () => readonly string[] {
   return present === undefined || present.isFile
     ? followLines(() => path, { from: present?.size })
     : () => [];
-}
-
-function fileAt(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch {
-    return undefined;
-  }
 }

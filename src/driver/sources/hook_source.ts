@@ -1,3 +1,4 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { closeFd, readFd, writeFd } from "../../../ffi/descriptors/fd.ts";
 import { openFifo } from "../../../ffi/descriptors/pipe.ts";
 import { LibcError } from "../../../ffi/errno.ts";
@@ -8,7 +9,6 @@ import {
   STATUS_LINE,
   UNHEARD,
 } from "../../sandbox/child/hooks.ts";
-import { namesIn } from "../../sandbox/on_disk.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { HookPayload } from "../../session/input.ts";
 

@@ -1,5 +1,5 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { followLines } from "./follow_lines.ts";
-import { namesIn } from "../../sandbox/on_disk.ts";
 import { readJsonObject } from "../../sandbox/read_json_object.ts";
 import type { Input, Subagent, Untimed } from "../../session/input.ts";
 import { parseEntry } from "../../transcript/entry.ts";

@@ -1,5 +1,5 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { followLines, type LineFollower } from "./follow_lines.ts";
-import { namesIn } from "../../sandbox/on_disk.ts";
 import { type Entry, parseEntry } from "../../transcript/entry.ts";
 
 /** How much is read at once, in bytes: in between there is time for everything else, and memory is little. */

@@ -1,3 +1,4 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 /** A file that is being written, and has no name of its own yet. */
 export interface PartFile extends Disposable {
   readonly path: string;
@@ -74,13 +75,5 @@ export function removeLostParts(folder: string): void {
     } catch {
       // It is gone by now, somebody else's, or cannot be locked.
     }
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return Array.from(Deno.readDirSync(folder), ({ name }) => name);
-  } catch {
-    return [];
   }
 }

@@ -1,8 +1,8 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
 import type { Resumption } from "../plan/run_order.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
-import { namesIn } from "../../sandbox/on_disk.ts";
 import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";

@@ -1,5 +1,5 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import type { InstructionFiles } from "../plan/plan_facts.ts";
-import { isThere } from "../../sandbox/on_disk.ts";
 import { parentOf } from "../../sandbox/paths.ts";
 
 /** Most that is looked at below the root of a project: a larger one takes longer than is gained by it. */
@@ -26,14 +26,16 @@ export function instructionFiles(
     claude,
     agents: isAbove(cwd) || (!claude && mayBeBelow(root)),
     skills: [userDir, `${root}/.claude`, `${cwd}/.claude`].some((dir) =>
-      ["agents", "commands", "skills"].some((name) => isThere(`${dir}/${name}`))
+      ["agents", "commands", "skills"].some((name) => fileAt(`${dir}/${name}`) !== undefined)
     ),
   };
 }
 
 function isAbove(cwd: string): boolean {
   for (let dir = cwd;; dir = parentOf(dir)) {
-    if (isThere(`${dir}/AGENTS.md`) || isThere(`${dir}/.claude/AGENTS.md`)) return true;
+    if (
+      fileAt(`${dir}/AGENTS.md`) !== undefined || fileAt(`${dir}/.claude/AGENTS.md`) !== undefined
+    ) return true;
     if (dir === "") return false;
   }
 }

@@ -1,3 +1,4 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
@@ -6,7 +7,6 @@ import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { DONE, seededClaudeJson } from "../../sandbox/child/seeded_claude_json.ts";
 import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
 import { runGit } from "../../sandbox/child/run_git.ts";
-import { namesIn } from "../../sandbox/on_disk.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";

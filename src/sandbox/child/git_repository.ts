@@ -1,5 +1,5 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { namesIn } from "../on_disk.ts";
 import { absolutePath, parentOf } from "../paths.ts";
 
 /** The files by which git finds a worktree, or the repository of one, hold a path each. */

@@ -1,6 +1,6 @@
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
-import { isThere, namesIn } from "../on_disk.ts";
 import { MALFORMED, type SettingsFault, settingsFaults } from "./settings_faults.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
@@ -76,7 +76,9 @@ export async function readSettings(options: {
     add("local", `${cwd}/.claude/settings.local.json`);
     const main = mainCheckout(cwd, { home });
     const path = `${main}/.claude/settings.local.json`;
-    if (main !== undefined && isThere(path) && await options.sharesLocal()) add("local", path);
+    if (main !== undefined && fileAt(path) !== undefined && await options.sharesLocal()) {
+      add("local", path);
+    }
   }
   if (flags !== undefined) found.push(flags);
   for (const path of managedFiles()) add("managed", path);

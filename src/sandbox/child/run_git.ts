@@ -1,7 +1,7 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import type { Environment } from "../environment.ts";
-import { isThere } from "../on_disk.ts";
 
 /** How long git may take, in milliseconds, as in Claude Code. */
 const LIMIT_MS = 2000;
@@ -25,7 +25,7 @@ export async function runGit(
   { cwd, env }: { readonly cwd: string; readonly env: Environment },
 ): Promise<GitAnswer | undefined> {
   const git = (env["PATH"] ?? "").split(":").filter((dir) => dir.startsWith("/"))
-    .map((dir) => `${dir}/git`).find(isThere);
+    .map((dir) => `${dir}/git`).find((path) => fileAt(path) !== undefined);
   if (git === undefined) return undefined;
   try {
     heedChildren();

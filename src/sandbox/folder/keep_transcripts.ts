@@ -1,7 +1,8 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { folderParts } from "./folder_parts.ts";
 import { NOBODY, type Owner, OWNER_FILE, writeOwner } from "./owner.ts";
 import { privateFolderName } from "./private_folder.ts";
-import { namesIn, removeFolder } from "../on_disk.ts";
+import { removeFolder } from "../on_disk.ts";
 import { parentOf } from "../paths.ts";
 
 /**

@@ -1,9 +1,10 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
 import { folderFailure } from "./folder_failure.ts";
 import type { Owner } from "./owner.ts";
 import { makePrivateFolder } from "./private_folder.ts";
 import { ownedFoldersIn } from "./run_owners.ts";
-import { isThere, removeEmpty, removeFolder } from "../on_disk.ts";
+import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { absoluteDir, parentOf } from "../paths.ts";
 import { ForeignFolderError } from "../places/folder_of_runs.ts";
 import { placesFor } from "../places/places.ts";
@@ -55,7 +56,7 @@ function makeInFirst(
 ): Owner {
   const litter = `${tmp}/claude-${Deno.uid()}`;
   // What another run has made, or will, may be there after its end because of this one.
-  const isOthers = isThere(litter) &&
+  const isOthers = fileAt(litter) !== undefined &&
     !ownedFoldersIn(candidates).some(({ owner }) => owner.litter === litter);
   let failure: unknown;
   for (const place of candidates) {

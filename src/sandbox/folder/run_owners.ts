@@ -1,4 +1,4 @@
-import { namesIn } from "../on_disk.ts";
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { folderOfRuns } from "../places/folder_of_runs.ts";
 import { whyForeign } from "../places/why_foreign.ts";
 import { type Owner, readOwner } from "./owner.ts";

@@ -1,3 +1,4 @@
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
@@ -15,7 +16,7 @@ import { folderParts } from "./folder_parts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
-import { isThere, namesIn, removeEmpty, removeFolder } from "../on_disk.ts";
+import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { parentOf } from "../paths.ts";
 import { makeFolderIn } from "../places/folder_of_runs.ts";
 import { copySession } from "../transcripts/copy_session.ts";
@@ -89,7 +90,7 @@ export class Sandbox implements Disposable {
       }
       for (const { path, text, runs } of contents.files) {
         const folder = parentOf(path);
-        if (!isThere(folder)) Deno.mkdirSync(folder, { mode: 0o700 });
+        if (fileAt(folder) === undefined) Deno.mkdirSync(folder, { mode: 0o700 });
         Deno.writeTextFileSync(path, text, { mode: runs ? 0o700 : 0o600 });
       }
       makeFifo(this.fifoPath);
@@ -212,8 +213,10 @@ function linkUserFiles(
     const linked = hidesUser
       ? name === ALWAYS_READ
       : LINKED_FOLDERS.includes(name) || name.endsWith(".md");
-    if (!linked || !isThere(`${from}/${name}`)) continue;
-    const place = isThere(`${to}/${name}`) ? `${to}/${name}/${USERS_PART}` : `${to}/${name}`;
+    if (!linked || fileAt(`${from}/${name}`) === undefined) continue;
+    const place = fileAt(`${to}/${name}`) !== undefined
+      ? `${to}/${name}/${USERS_PART}`
+      : `${to}/${name}`;
     Deno.symlinkSync(Deno.realPathSync(`${from}/${name}`), place);
   }
 }

@@ -1,3 +1,4 @@
+import { entryAt } from "../../../ffi/files/at_path.ts";
 import { folderParts } from "./folder_parts.ts";
 import { keepTranscripts } from "./keep_transcripts.ts";
 import { isLiving, judgeOwner, NOBODY, readOwner, thisOwner } from "./owner.ts";
@@ -79,7 +80,7 @@ function sweepRuns(options: RunsOptions): readonly SweptFolder[] {
     try {
       swept.push({ path, rescued: 0, ...sweepFolder(path, { ...options, named }) });
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound && !isThere(path)) {
+      if (error instanceof Deno.errors.NotFound && entryAt(path) === undefined) {
         swept.push({ path, verdict: "live", reason: "another sweep has it", rescued: 0 });
       } else {
         const why = error instanceof Error ? error.message : String(error);
@@ -173,13 +174,4 @@ function ownerOf(path: string, random: string): ReturnType<typeof readOwner> {
   const owner = readOwner(path);
   if (typeof owner === "string") return owner;
   return owner.path.endsWith(`/${privateFolderName({ ...owner, random })}`) ? owner : "broken";
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

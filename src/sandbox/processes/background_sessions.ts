@@ -1,5 +1,5 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
-import { namesIn } from "../on_disk.ts";
 import { readProcessStat } from "./process_stat.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 

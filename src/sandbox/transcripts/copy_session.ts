@@ -1,4 +1,4 @@
-import { isThere, namesIn } from "../on_disk.ts";
+import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { placeTranscript } from "./place_transcript.ts";
 import { readTranscript } from "./read_transcript.ts";
 
@@ -22,7 +22,7 @@ export function copySession(
   const copied = new Map<string, number>();
   for (const slug of namesIn(`${from}/projects`)) {
     const path = `${slug}/${session}`;
-    if (!isThere(`${from}/projects/${path}.jsonl`)) continue;
+    if (fileAt(`${from}/projects/${path}.jsonl`) === undefined) continue;
     if (shortened === undefined) {
       copyTree(`${path}.jsonl`, { from, to, copied });
     } else if (shortened.path === `${path}.jsonl`) {
@@ -31,7 +31,7 @@ export function copySession(
     } else {
       continue;
     }
-    if (isThere(`${from}/projects/${path}`)) copyTree(path, { from, to, copied });
+    if (fileAt(`${from}/projects/${path}`) !== undefined) copyTree(path, { from, to, copied });
   }
   return copied;
 }

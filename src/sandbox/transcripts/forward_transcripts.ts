@@ -1,3 +1,4 @@
+import { entryAt } from "../../../ffi/files/at_path.ts";
 import { Buffer } from "node:buffer";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { parentOf } from "../paths.ts";
@@ -89,15 +90,17 @@ function withMoves({ from, to, resumed }: ForwardOptions): ForwardOptions["resum
   for (const path of Object.keys(resumed)) {
     // A project's name has no slash and no dot, so that the path cannot lead elsewhere.
     const [, old = "", session] = /^([A-Za-z0-9-]+)\/([^/]+)\.jsonl$/u.exec(path) ?? [];
-    if (session === undefined || isThere(`${from}/projects/${path}`)) continue;
+    if (session === undefined || entryAt(`${from}/projects/${path}`) !== undefined) continue;
     const slug = slugs.find((each) =>
       resumed[`${each}/${session}.jsonl`] === undefined &&
-      isThere(`${from}/projects/${each}/${session}.jsonl`)
+      entryAt(`${from}/projects/${each}/${session}.jsonl`) !== undefined
     );
     if (slug === undefined) continue;
     for (const name of [`${session}.jsonl`, session]) {
       const target = `${to}/projects/${slug}/${name}`;
-      if (!isThere(`${to}/projects/${old}/${name}`) || isThere(target)) continue;
+      if (entryAt(`${to}/projects/${old}/${name}`) === undefined || entryAt(target) !== undefined) {
+        continue;
+      }
       Deno.mkdirSync(`${to}/projects/${slug}`, { recursive: true, mode: 0o700 });
       Deno.renameSync(`${to}/projects/${old}/${name}`, target);
     }
@@ -329,13 +332,4 @@ function reasonOf(error: unknown): string {
   if (error instanceof UnfitFileError) return error.reason;
   const why = error instanceof Error ? error.message : String(error);
   return why.replace(/ \(os error \d+\).*$/su, "");
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

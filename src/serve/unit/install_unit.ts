@@ -1,8 +1,8 @@
+import { namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { resolve } from "node:path";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { namesIn } from "../../sandbox/on_disk.ts";
 import { parentOf } from "../../sandbox/paths.ts";
 import { isOurUnit, type UnitFile } from "./unit_files.ts";
 

@@ -8,7 +8,7 @@ import type { Limits, SessionOptions } from "../../../src/session/session_state.
 import { CliError } from "../../../src/cli_error.ts";
 import { encodeCast } from "../../../fixtures/encode_whole.ts";
 import { parseCast } from "../../../src/cassette/read/parse_cast.ts";
-import { castInputs } from "../../../src/cassette/replay/cast_steps.ts";
+import { castInputs } from "../cast_inputs.ts";
 import type { Input } from "../../../src/session/input.ts";
 import { recordSession } from "../record_session.ts";
 

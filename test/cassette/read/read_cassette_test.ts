@@ -1,10 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
-import {
-  openToReplay,
-  readCassette,
-  rereadCassette,
-} from "../../../src/cassette/read/read_cassette.ts";
+import { openToReplay, rereadCassette } from "../../../src/cassette/read/open_cassette.ts";
+import { readCassette } from "../read_cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { CliError } from "../../../src/cli_error.ts";
 import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";

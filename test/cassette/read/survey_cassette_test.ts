@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../read_cassette.ts";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
 import { RECORDED_RUNS } from "../recorded_runs.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../read_cassette.ts";
 import { claimFolder } from "../../../src/cassette/record/claim_folder.ts";
 import { writeCassette } from "../../../src/cassette/record/write_cassette.ts";
 import { recordSession } from "../record_session.ts";

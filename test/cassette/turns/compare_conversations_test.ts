@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../read_cassette.ts";
 import { compareConversations } from "../../../src/cassette/turns/compare_conversations.ts";
 import {
   conversationSteps,

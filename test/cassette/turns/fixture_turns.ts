@@ -1,4 +1,4 @@
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../read_cassette.ts";
 import { type RecordedTurns, recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
 
 const RUNS = new URL("../../../fixtures/recordings/runs/", import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";
 import { cassetteInfo } from "../../../src/commands/cassette/cassette_info.ts";
 

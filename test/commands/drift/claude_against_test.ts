@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import { claudeAgainst } from "../../../src/commands/drift/claude_against.ts";
-import { isThere } from "../../../src/sandbox/on_disk.ts";
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import { until } from "../../standin/stand_in.ts";
 
 const says = (version: string) => `#!/bin/sh\necho '${version} (Claude Code)'\n`;
@@ -86,11 +86,14 @@ wait
     const stop = new AbortController();
     const asked = at("5.5.5", stop.signal);
     const pids = `${folder}/download/pids`;
-    await until(() => Promise.resolve(isThere(pids)), "the download begins");
+    await until(() => Promise.resolve(fileAt(pids) !== undefined), "the download begins");
     stop.abort(new Error("enough"));
     await assertRejects(() => asked, Error, "enough");
     for (const pid of Deno.readTextFileSync(pids).trim().split(" ")) {
-      await until(() => Promise.resolve(!isThere(`/proc/${pid}`)), `process ${pid} ends`);
+      await until(
+        () => Promise.resolve(fileAt(`/proc/${pid}`) === undefined),
+        `process ${pid} ends`,
+      );
     }
   });
 });

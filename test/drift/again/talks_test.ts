@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { compareTalks } from "../../../src/drift/again/compare_talks.ts";
 import { recordedTalk } from "../../../src/drift/again/recorded_talk.ts";
 import type { AnyFrame } from "../../../src/wire/frame.ts";

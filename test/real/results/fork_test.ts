@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { recordedTurns } from "../../../src/cassette/turns/recorded_turns.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { isJsonObject } from "../../../src/transcript/json_object.ts";
 import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";

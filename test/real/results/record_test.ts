@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { framesOn } from "../../../src/cassette/cassette.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { joined } from "../../../src/relay/exchanges/exchange.ts";
 import { readExchanges } from "../../../src/relay/exchanges/exchange_folder.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pythonCassette } from "../../../fixtures/programs/agent_cassette.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { framesOn } from "../../../src/cassette/cassette.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { findCassettes } from "../../../src/cassette/read/find_cassettes.ts";
 import { parseTape } from "../../../src/cassette/read/parse_tape.ts";
 import { surveyCassette } from "../../../src/cassette/read/survey_cassette.ts";

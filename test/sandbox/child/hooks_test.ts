@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
-import { isThere } from "../../../src/sandbox/on_disk.ts";
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
 import { Ground } from "../ground.ts";
 
@@ -42,7 +42,7 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
     Deno.chmodSync(`${fakes}/${name}`, 0o755);
   }
   const shells = [["/bin/sh"], ["/bin/bash", "--posix"], ["/bin/busybox", "sh"]]
-    .filter(([path = ""]) => isThere(path));
+    .filter(([path = ""]) => fileAt(path) !== undefined);
   for (const [shell = "", ...flags] of shells) {
     for (const PATH of [undefined, "", `${fakes}:/usr/bin`]) {
       using sandbox = ground.sandbox({ hooks: ["PermissionRequest", "Stop"] });
@@ -61,7 +61,7 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
       assertEquals([...Deno.readDirSync(sandbox.payloadDir)], [], says);
     }
   }
-  assert(!isThere(`${ground.path}/ran`));
+  assert(fileAt(`${ground.path}/ran`) === undefined);
 });
 
 Deno.test("a hook that asks waits for nobody who has been killed, whether anybody knows of that or not", async () => {

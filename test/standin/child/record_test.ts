@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { type Cassette, framesOn } from "../../../src/cassette/cassette.ts";
 import { firstMessage } from "../../../src/cassette/replay/cast_steps.ts";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { concurrently } from "../../faults/concurrently.ts";
 import { leftovers } from "../../leftovers.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { readCassette } from "../../../src/cassette/read/read_cassette.ts";
+import { readCassette } from "../../cassette/read_cassette.ts";
 import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts";
 import { run } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";

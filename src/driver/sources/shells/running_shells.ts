@@ -1,4 +1,4 @@
-import { namesIn } from "../../../sandbox/on_disk.ts";
+import { namesIn } from "../../../../ffi/files/at_path.ts";
 
 /** The shells of a session, as the folder tells in which their output is. */
 export interface RunningShells {

@@ -1,3 +1,4 @@
+import { fileAt } from "../../../ffi/files/at_path.ts";
 import {
   API_FOLDER,
   type Cassette,
@@ -89,29 +90,13 @@ function missing(path: string, suggestion?: string): never {
 
 /** How something is replayed of a folder that has no cast. */
 function wayWithoutCast(folder: string): string | undefined {
-  const isThere = (name: string) => {
-    try {
-      return Deno.statSync(`${folder}/${name}`) !== undefined;
-    } catch {
-      return false;
-    }
-  };
+  const isThere = (name: string) => fileAt(`${folder}/${name}`) !== undefined;
   if (isThere(TAPE_FILE)) {
     return 'It replays in the place of claude: write "--" behind it, and what a caller gives claude';
   }
   return isThere(API_FOLDER)
     ? "It replays as the API: give it to claude-print relay --cache"
     : undefined;
-}
-
-/**
- * Reads a cassette from its folder.
- *
- * @throws {CliError} when a file is missing or damaged
- */
-export function readCassette(folder: string): Cassette {
-  const { cast: { header, events }, ...rest } = openCassette(folder);
-  return { ...rest, cast: { header, events: [...events] } };
 }
 
 function textOf(path: string): string | undefined {

@@ -1,0 +1,26 @@
+/** What is at a path, or at the end of the links that it leads to; undefined where nothing can be seen. */
+export function fileAt(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is at a path itself, be it a link; undefined where nothing can be seen. */
+export function entryAt(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The names in a folder, in no order; none where it cannot be read. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return Array.from(Deno.readDirSync(folder), ({ name }) => name);
+  } catch {
+    return [];
+  }
+}
