@@ -16,7 +16,7 @@ import { print } from "./report/print.ts";
 /**
  * Answers requests to the Messages API until it is told to stop: the first line of stdout is its base URL.
  *
- * @returns the exit code: 1 when something was asked that is not recorded, or could not be written
+ * @returns the exit code: 1 when something was asked that is not recorded, could not be written, or was not answered
  * @throws {CliError} when it cannot listen, an exchange cannot be read, or nobody may be asked
  */
 export async function relay(options: RelayCommandOptions): Promise<number> {
@@ -52,7 +52,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   // From now on a signal ends the program, also while nobody reads what it says.
   undo.dispose();
   if (options.stats) print(Deno.stdout, `${JSON.stringify(stats)}\n`);
-  return stats.misses + stats.unwritten === 0 ? 0 : 1;
+  return stats.misses + stats.unwritten + stats.unanswered === 0 ? 0 : 1;
 }
 
 /** A stderr that nobody reads is told nothing more once it owes so many bytes. */

@@ -5,13 +5,13 @@ import {
   ExchangeFinder,
   type Identified,
   type KnownExchange,
+  type Nearest,
 } from "./exchanges/exchange_finder.ts";
 import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchanges/exchange.ts";
 import { addExchange, readExchange, readExchanges } from "./exchanges/exchange_folder.ts";
 import { removeLostParts } from "./exchanges/part_file.ts";
 import { Remembered } from "./exchanges/remembered.ts";
 import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub_alike.ts";
-import type { Difference } from "./exchanges/first_difference.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
 import { brokenAnswer, type RelayAnswer, type RelayedRequest } from "./relay.ts";
@@ -51,6 +51,8 @@ export interface ApiCassetteStats {
   readonly recorded: number;
   /** Exchanges that could not be written. */
   readonly unwritten: number;
+  /** Those that were passed on, and of which nothing is recorded: nothing came, or nothing yet. */
+  readonly unanswered: number;
   /** Those that have gone wrong on purpose. */
   readonly injected: number;
   /** Exchanges that are known. */
@@ -103,6 +105,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       }),
       {
         ...options,
+        grows: record !== undefined,
         read: (name) => {
           try {
             const exchange = readExchange(`${folder}/${name}`);
@@ -126,6 +129,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   const cleaned = new Remembered<ExchangeRequest>(MOST_CLEANED);
   const played = new Remembered<Exchange["response"]>(MOST_PLAYED);
   let asked = 0;
+  let forwarded = 0;
 
   /** A request as those that are recorded. Of one that has just been made the same is given again, for which nothing is computed. */
   const clean = (request: RelayedRequest): ExchangeRequest => {
@@ -160,11 +164,16 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     },
     ask: RelayAnswer,
   ): Promise<Response> => {
+    forwarded++;
     const { promise, resolve } = Promise.withResolvers<void>();
     underWay.set(known.key, promise);
     const end = () => {
       underWay.delete(known.key);
       resolve();
+    };
+    const lose = ({ message }: Error) => {
+      counts.unwritten++;
+      tell(message);
     };
     const keep = (given: Exchange) => {
       try {
@@ -174,13 +183,12 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
         finder.count(known);
         counts.recorded++;
       } catch (error) {
-        counts.unwritten++;
-        tell((error as Error).message);
+        lose(error as Error);
       }
     };
     try {
       const recorder = () =>
-        recorderOf({ request: known.request, conversation }, { scrub: secrets, keep, end });
+        recorderOf({ request: known.request, conversation }, { scrub: secrets, keep, lose, end });
       return await watched(ask, recorder)(request, gone);
     } catch (error) {
       end();
@@ -234,13 +242,17 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     tell(message);
     return errorAnswer(503, { message, headers: FINAL });
   };
-  return { answer, stats: () => ({ ...counts, exchanges: finder.size }) };
+  const stats = () => {
+    const unanswered = forwarded - counts.recorded - counts.unwritten;
+    return { ...counts, unanswered, exchanges: finder.size };
+  };
+  return { answer, stats };
 }
 
 /** Why there is no answer, and how there would be one. */
 function missMessage(
   { method, path }: ExchangeRequest,
-  nearest: { readonly name: string; readonly difference: Difference | undefined } | undefined,
+  nearest: Nearest | undefined,
 ): string {
   const what = `Nothing is recorded of this ${method} ${path.split("?")[0]}`;
   const how = "to record it, ask with --on-miss record";
@@ -249,8 +261,8 @@ function missMessage(
   if (difference === undefined) {
     return `${what}: that of ${name} has been given, and no other follows it; ${how}`;
   }
-  const { pointer, recorded, asked } = difference;
-  const where = pointer === "" ? "its body" : pointer;
+  const { part, pointer, recorded, asked } = difference;
+  const where = pointer === "" ? `its ${part}` : pointer;
   return `${what}: the nearest, ${name}, differs first at ${where}, where ${
     recorded ?? "nothing"
   } was recorded and ${asked ?? "nothing"} is asked; ${how}`;

@@ -19,18 +19,19 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
  * @throws {CliError} for anything else
  */
 export function parseFaults(text: string): Faults {
-  return new Map(
-    text.split(",").map((part) => {
-      const [, what = "", number = ""] = /^([^@]+)@(\d{1,9})$/u.exec(part) ?? [];
-      const fault = faultOf(what);
-      if (fault === undefined || Number(number) === 0) {
-        throw new CliError(`Cannot read the command line: --inject does not take "${part}"`, {
-          suggestion: HOW,
-        });
-      }
-      return [Number(number), fault];
-    }),
-  );
+  const faults = new Map<number, Fault>();
+  for (const part of text.split(",")) {
+    const [, what = "", digits = ""] = /^([^@]+)@(\d{1,9})$/u.exec(part) ?? [];
+    const [fault, number] = [faultOf(what), Number(digits)];
+    if (fault === undefined || number === 0) throw untaken(`does not take "${part}"`);
+    if (faults.has(number)) throw untaken(`says twice what happens to request ${number}`);
+    faults.set(number, fault);
+  }
+  return faults;
+}
+
+function untaken(why: string): CliError {
+  return new CliError(`Cannot read the command line: --inject ${why}`, { suggestion: HOW });
 }
 
 function faultOf(what: string): Fault | undefined {

@@ -40,6 +40,7 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
     }, {
       scrub,
       ...underWay,
+      lose: ({ message }) => tell(message),
       keep: (exchange) => {
         try {
           addExchange(folder, { exchange, key: keyOf(exchange.request) });

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
@@ -78,6 +78,17 @@ Deno.test("relay records what it is asked, plays it offline, and says at its end
     missed.stderr,
     'at /at, where "2026-11-25" was recorded and "2026-11-26" is asked',
   );
+});
+
+Deno.test("a relay that was not answered by the API ends as one that has not recorded everything", async () => {
+  await using there = scene();
+  const recording = ["--on-miss", "record", "--upstream", "http://127.0.0.1:1", "--stats"];
+  const cache = ["--cache", `${there.folder}/cassette`];
+  const { code, stdout, stderr } = await relay([...cache, ...recording], async (url) => {
+    await assertRejects(() => ask(url, "{}"));
+  });
+  assertEquals([code, JSON.parse(stdout.split("\n")[1] ?? "").unanswered], [1, 1]);
+  assertStringIncludes(stderr, "Cannot reach http://127.0.0.1:1");
 });
 
 Deno.test("relay asks nobody under CI=true, and whoever is elsewhere needs its word", async () => {

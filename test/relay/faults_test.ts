@@ -15,4 +15,9 @@ Deno.test("parseFaults() reads what happens to which request", () => {
   ) {
     assertThrows(() => parseFaults(text), CliError, "--inject does not take", text);
   }
+  assertThrows(
+    () => parseFaults("reset@1,529@01"),
+    CliError,
+    "says twice what happens to request 1",
+  );
 });

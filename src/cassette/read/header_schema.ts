@@ -11,6 +11,9 @@ import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 /** A schema for each field, those too that may be absent: what has none would be gone from a recording that is read. */
 export type Fields<Value> = { readonly [Key in keyof Required<Value>]: z.ZodMiniType };
 
+/** The version of asciicast that a cast is in. */
+export const CAST_VERSION = 2;
+
 /** Rows or columns of a terminal. */
 export const sideSchema: z.ZodMiniType<number> = z.int().check(
   z.positive(),
@@ -154,7 +157,7 @@ const report = z.object(
 );
 
 const cast = {
-  version: z.literal(2),
+  version: z.literal(CAST_VERSION),
   width: sideSchema,
   height: sideSchema,
   timestamp: z.number(),

@@ -2,7 +2,7 @@ import { z } from "zod/mini";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 import type { Cast, CastCode, CastEvent, CastHeader } from "../cast.ts";
 import { damagedLine, type ParsedLine, parseLines } from "./parse_lines.ts";
-import { headerSchema } from "./header_schema.ts";
+import { CAST_VERSION, headerSchema } from "./header_schema.ts";
 import { inputSchema } from "./input_schema.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
@@ -66,13 +66,17 @@ export function parseHeader(
 ): CastHeader {
   const header = headerSchema.safeParse(value);
   if (header.success) return header.data;
-  const isForeign = isJsonObject(value) && !("claude_print" in value);
-  throw damagedLine(number, {
-    path,
-    what: isForeign
-      ? "it was not recorded by claude-print"
-      : `it is no header (${issueOf(header.error)})`,
-  });
+  throw damagedLine(number, { path, what: headerProblem(value, header.error) });
+}
+
+function headerProblem(value: unknown, error: z.core.$ZodError): string {
+  const { version, claude_print } = isJsonObject(value) ? value : {};
+  if (typeof version === "number" && version !== CAST_VERSION) {
+    return `it is of version ${version} of asciicast, and this claude-print reads ${CAST_VERSION}`;
+  }
+  return isJsonObject(value) && claude_print === undefined
+    ? "it was not recorded by claude-print"
+    : `it is no header (${issueOf(error)})`;
 }
 
 /**

@@ -72,7 +72,7 @@ is. normalized looks past ids, dates, ports, temporary folders and the like;
 sequence takes the next exchange of a conversation, whatever is asked.`,
     closing: `Exit codes:
   0    everything that was asked was recorded
-  1    something was not, or could not be written
+  1    something was not, could not be written, or got no answer
   2    the relay cannot listen, or a file of the cassette cannot be read`,
   },
   drift: {

@@ -1,9 +1,9 @@
 import { type Chunk, encodeChunk, encodeHead, type Exchange } from "./exchange.ts";
-import { unwritten } from "./exchange_folder.ts";
+import { MAX_FILE, unwritten } from "./exchange_folder.ts";
 
 /** The file of an exchange that is under way: whoever reads it finds one that has broken off. */
 export interface BegunExchange {
-  /** Adds what has come of the answer. */
+  /** Adds what has come of the answer, as long as the file can be read again. */
   readonly add: (chunk: Chunk) => void;
   /** Nothing more comes. */
   readonly close: () => void;
@@ -33,9 +33,13 @@ export function beginExchange(
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
     return Deno.openSync(path, { append: true, createNew: true, mode: 0o600 });
   });
+  let left = MAX_FILE;
   const write = (text: string) =>
     attempt(() => {
       const bytes = new TextEncoder().encode(text);
+      left -= bytes.length;
+      // What comes behind a piece that is left out is left out as well.
+      if (left < 0) return;
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
     });
   write(encodeHead(exchange));

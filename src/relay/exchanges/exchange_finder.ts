@@ -27,7 +27,12 @@ export interface Nearest {
   /** The name of its file. */
   readonly name: string;
   /** Undefined where they are the same, and all that is recorded of it has been taken. */
-  readonly difference: Difference | undefined;
+  readonly difference: NearestDifference | undefined;
+}
+
+/** Where two requests of the same method differ first: in their bodies, or else in their paths. */
+export interface NearestDifference extends Difference {
+  readonly part: "body" | "path";
 }
 
 /** How many conversations are remembered, with what each has taken. */
@@ -67,6 +72,8 @@ export interface FinderOptions {
   readonly match: Match;
   /** Places of JSON bodies that do not count, as JSON pointers. */
   readonly ignored: readonly string[];
+  /** Whether what is not found will be added: then a new conversation takes the place of none that is taken already. */
+  readonly grows?: boolean;
   /** Reads again what is in the file of that name; undefined where it cannot be. */
   readonly read: (name: string) => Exchange | undefined;
 }
@@ -75,6 +82,7 @@ export interface FinderOptions {
 export class ExchangeFinder {
   readonly #match: Match;
   readonly #ignored: readonly string[];
+  readonly #grows: boolean;
   readonly #read: FinderOptions["read"];
   #size = 0;
   /** By method and path. */
@@ -94,10 +102,11 @@ export class ExchangeFinder {
   /** @param exchanges gone through once, whatever their order */
   constructor(
     exchanges: Iterable<FiledExchange>,
-    { match, ignored, read }: FinderOptions,
+    { match, ignored, grows = false, read }: FinderOptions,
   ) {
     this.#match = match;
     this.#ignored = ignored;
+    this.#grows = grows;
     this.#read = read;
     const known: KnownExchange[] = [];
     for (const filed of exchanges) known.push(this.#known(filed));
@@ -178,7 +187,10 @@ export class ExchangeFinder {
   }
 
   /** What is recorded that comes nearest: of the same method and path, the one with which most is in common at the beginning. */
-  nearest({ request }: Identified): Nearest | undefined {
+  nearest({ key, request }: Identified): Nearest | undefined {
+    const given = this.#match === "sequence" ? this.#byKey.get(key)?.at(-1) : undefined;
+    // What is said does not count there: the conversation goes on longer than the one that is recorded.
+    if (given !== undefined) return { name: given.name, difference: undefined };
     const text = this.#compared(request);
     const target = targetOf(request);
     const candidates = this.#byTarget.get(target)?.slice(-MOST_COMPARED) ?? [];
@@ -198,7 +210,23 @@ export class ExchangeFinder {
       // Of those that have as much in common it is the first.
       if (best === undefined || common >= best.common) best = { name, text: other, common };
     }
-    return best && { name: best.name, difference: firstDifference(best.text, text) };
+    if (best === undefined) return undefined;
+    const difference = firstDifference(best.text, text);
+    return {
+      name: best.name,
+      difference: difference === undefined
+        ? this.#otherPath(best.name, request)
+        : { ...difference, part: "body" },
+    };
+  }
+
+  /** How the path of a request differs from that of a recorded one. */
+  #otherPath(name: string, { path: asked }: ExchangeRequest): NearestDifference | undefined {
+    const recorded = this.#read(name)?.request.path ?? asked;
+    const isSame = this.#match === "exact"
+      ? recorded === asked
+      : masked(recorded) === masked(asked);
+    return isSame ? undefined : { part: "path", pointer: "", recorded, asked };
   }
 
   #takerOf(conversation: string, request: ExchangeRequest): Taker {
@@ -222,8 +250,9 @@ export class ExchangeFinder {
     const alike = this.#begunWith.get(text) ?? [];
     const isFree = (place: string) => !this.#held.has(place);
     // No more than all that are held are passed over.
-    return alike.find(isFree) ?? alike[0] ?? this.#beginnings.keys().find(isFree) ??
-      this.#beginnings.keys().next().value ?? conversation;
+    const place = alike.find(isFree) ?? alike[0] ?? this.#beginnings.keys().find(isFree);
+    return place ?? (this.#grows ? conversation : this.#beginnings.keys().next().value) ??
+      conversation;
   }
 
   #hold({ place }: Taker, more: 1 | -1): void {

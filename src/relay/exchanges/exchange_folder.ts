@@ -11,8 +11,8 @@ export interface FiledExchange {
   readonly exchange: Exchange;
 }
 
-/** The largest file of an exchange that is read, in bytes. */
-const MAX_FILE = 256 * 1024 * 1024;
+/** The largest file of an exchange that is read, and so that is written, in bytes. */
+export const MAX_FILE = 256 * 1024 * 1024;
 
 /** What the file of an exchange is called; others are none of ours. */
 const FILE = /^[\da-f]{16}-\d+\.json$/u;
@@ -108,9 +108,10 @@ export function addExchange(
   { exchange, key }: { readonly exchange: Exchange; readonly key: string },
 ): string {
   try {
+    const bytes = new TextEncoder().encode(encodeExchange(exchange));
+    if (bytes.length > MAX_FILE) throw new Error("it is larger than one that can be read again");
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
     using part = createPart(folder);
-    const bytes = new TextEncoder().encode(encodeExchange(exchange));
     for (let at = 0; at < bytes.length;) at += part.file.writeSync(bytes.subarray(at));
     const nameOf = (number: number) => `${key.slice(0, KEY)}-${number}.json`;
     for (;;) {

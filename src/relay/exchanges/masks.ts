@@ -74,7 +74,7 @@ export const MASKS: readonly Mask[] = [
   },
   {
     what: "what follows the three numbers of a version",
-    words: /(?<=\b\d{1,4}\.\d{1,4}\.\d{1,6})[.-][\da-f]{3,40}\b/gu,
+    words: /(?<=(?<![\d.])\d{1,4}\.\d{1,4}\.\d{1,6})[.-][\da-f]{3,40}\b/gu,
     stands: "",
   },
 ];

@@ -265,6 +265,12 @@ Deno.test("a cast of another program is refused", () => {
     complaint("[]", { first: '{"version": 2, "width": 80, "height": 24}' }),
     "Cannot read line 1 of run/child.cast: it was not recorded by claude-print",
   );
+  for (const other of ['{"version": 3, "term": {}}', JSON.stringify({ ...header, version: 3 })]) {
+    assertEquals(
+      complaint("[]", { first: other }),
+      "Cannot read line 1 of run/child.cast: it is of version 3 of asciicast, and this claude-print reads 2",
+    );
+  }
   assertEquals(
     complaint("[]", { first: JSON.stringify({ ...header, width: 0 }) }).replace(/\(.*/, ""),
     "Cannot read line 1 of run/child.cast: it is no header ",

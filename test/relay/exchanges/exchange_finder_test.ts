@@ -99,6 +99,18 @@ Deno.test("sequence gives the next exchange of a conversation, whatever is asked
   );
   // All places are taken: it begins from the first.
   assertEquals(asked(finder, [opus("anything")], { conversation: "z" }), [201]);
+  // What is said does not count, so that it is no difference.
+  const beyond = finder.identify({ request: request(opus("more")), conversation: "y" });
+  assertEquals(finder.nearest(beyond), { name: "203.json", difference: undefined });
+});
+
+Deno.test("sequence gives a new conversation nothing of one that is just being recorded", () => {
+  const text = (text: string) => `{"model":"opus","text":"${text}"}`;
+  const read = () => undefined;
+  const finder = new ExchangeFinder([], { match: "sequence", ignored: [], grows: true, read });
+  assertEquals(asked(finder, [text("one")], { conversation: "a" }), [undefined]);
+  finder.add(exchange(201, text("one"), "a"));
+  assertEquals(asked(finder, [text("two")], { conversation: "b" }), [undefined]);
 });
 
 Deno.test("the nearest is what has most in common at its beginning, by the same path", () => {
@@ -111,10 +123,15 @@ Deno.test("the nearest is what has most in common at its beginning, by the same 
     finder.nearest(finder.identify({ request: request(body, path), conversation: undefined }));
   assertEquals(nearest('{"a":1,"b":9,"c":4}'), {
     name: "202.json",
-    difference: { pointer: "/c", recorded: "3", asked: "4" },
+    difference: { part: "body", pointer: "/c", recorded: "3", asked: "4" },
   });
   assertEquals(nearest("{}", "/v1/messages/count_tokens"), undefined);
-  assertEquals(nearest('{"a":1,"b":2}', "/v1/messages?beta=true")?.difference, undefined);
+  assertEquals(nearest('{"a":1,"b":2}', "/v1/messages?beta=true")?.difference, {
+    part: "path",
+    pointer: "",
+    recorded: "/v1/messages",
+    asked: "/v1/messages?beta=true",
+  });
 });
 
 Deno.test("the nearest is looked for among the latest, and no more of them is read than is worth it", () => {

@@ -43,6 +43,7 @@ const EXAMPLES: readonly (readonly [string, string, string])[] = [
   ["/home/u/.claude/projects/-a-b/memory", "/home/u/.claude/projects/-c/memory", "/projects/"],
   ["in /tmp/home-1/project", "in /private/tmp/home-2", "in /home/project"],
   ["version 2.1.330.f0d", "version 2.1.330.abc", "version 2.1.331"],
+  ["Claude Code v2.1.330.f0d", "Claude Code v2.1.330.abc", "Claude Code v2.1.331"],
 ];
 
 Deno.test("what is another in each run is the same once it is masked, and nothing else is", () => {

@@ -1,0 +1,30 @@
+import { assertEquals } from "@std/assert";
+import { secretScrub } from "../../src/redaction/secret_scrub.ts";
+import { recorderOf } from "../../src/relay/recorded_answer.ts";
+
+Deno.test("an answer that does not end is not held without end: what has become too large is told, and not kept", () => {
+  const happened: string[] = [];
+  const recorder = (most: number) =>
+    recorderOf({
+      request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
+      conversation: undefined,
+    }, {
+      scrub: secretScrub((text) => text),
+      keep: ({ response: { chunks } }) => void happened.push(`kept ${chunks.length}`),
+      lose: ({ message }) => void happened.push(message),
+      end: () => void happened.push("end"),
+      most,
+    });
+  for (const most of [6, 5]) {
+    const { onHead, onBytes, onEnd } = recorder(most);
+    onHead?.({ status: 200, headers: new Headers() });
+    for (let piece = 0; piece < 3; piece++) onBytes?.(new Uint8Array(2));
+    onEnd?.({ whole: true });
+  }
+  assertEquals(happened, [
+    "kept 3",
+    "end",
+    "Cannot write the exchange: its answer has more than 5 bytes",
+    "end",
+  ]);
+});
