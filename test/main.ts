@@ -39,6 +39,7 @@ const LONGEST: readonly string[] = [
   "test/real/turns/conversation_test.ts",
   "test/real/parity/earlier_test.ts",
   "test/real/parity/newest_test.ts",
+  "test/faults/soak_test.ts",
   "test/standin/prompts/bad_input_test.ts",
   "test/real/live/deterministic_test.ts",
   "test/real/sdk/typescript_sdk_test.ts",
