@@ -16,9 +16,11 @@ import { agentRoutes } from "../serve/agentapi/agent_routes.ts";
 import { type Profile, PROFILE_SCHEMA } from "../serve/conversations/profile.ts";
 import { PAGE_ROUTE } from "../serve/http/page.ts";
 import { BODY_LIMITS } from "../serve/http/body.ts";
+import { FileReserve } from "../serve/http/file_reserve.ts";
 import { guard } from "../serve/http/guard.ts";
 import { ROUTES } from "../serve/http/routes.ts";
-import { type HttpOptions, type HttpServer, serveHttp } from "../serve/http/serve_http.ts";
+import type { HttpServer } from "../serve/http/listen_for_http.ts";
+import { type HttpOptions, serveHttp } from "../serve/http/serve_http.ts";
 import type { ServeContext } from "../serve/http/serve_context.ts";
 import { serverPlaces } from "../serve/places.ts";
 import { Pool } from "../serve/pool/pool.ts";
@@ -94,6 +96,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const shared = {
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
     context: { version: deno.version, registry, pool, limits: BODY_LIMITS, startedAt: Date.now() },
+    reserve: undo.use(new FileReserve()),
     onMistake,
   };
   const servers = [undo.adopt(serveHttp({ ...shared, at: { path: places.httpSocket } }), cut)];

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { StandIn, until } from "../standin/stand_in.ts";
 import { serve } from "./runs/served.ts";
 
@@ -6,12 +6,18 @@ import { serve } from "./runs/served.ts";
 const FEW_FILES = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"];
 
 /** More connections than there may be open files, as far as they can be had. */
-async function crowd(path: string): Promise<Disposable> {
+async function crowd(path: string) {
   const connecting = Array.from({ length: 200 }, () => Deno.connect({ transport: "unix", path }));
-  const connected = await Promise.allSettled(connecting);
+  const connected = (await Promise.allSettled(connecting))
+    .flatMap((each) => each.status === "fulfilled" ? [each.value] : []);
   return {
+    /** Whether the first of them is cut by the other end. */
+    get areCut(): Promise<boolean> {
+      const read = connected[0]?.read(new Uint8Array(1));
+      return read?.then((count) => count === null, () => true) ?? Promise.resolve(false);
+    },
     [Symbol.dispose]: () => {
-      for (const each of connected) if (each.status === "fulfilled") each.value.close();
+      for (const each of connected) each.close();
     },
   };
 }
@@ -49,4 +55,38 @@ Deno.test("a server that has no room for more connections is there again once th
     await until(isThere, `HTTP is answered after a crowd at ${socket}`);
     await until(answersRuns, `runs are taken after a crowd at ${socket}`);
   }
+});
+
+Deno.test("what is under way goes on where connections take all that may be open, and those that ask for nothing are cut", async () => {
+  const waits = { name: "Bash", input: { command: "until [ -e go ]; do sleep 0.05; done" } };
+  await using claude = await StandIn.set({
+    turns: [[{ text: "I wait.", tools: [waits] }, { text: "It is there." }]],
+  });
+  await using server = await serve({
+    env: claude.home.env,
+    cwd: claude.home.project,
+    wrap: (command) => [...FEW_FILES, ...command],
+  });
+  const path = `${server.env.XDG_RUNTIME_DIR}/claude-print/http.sock`;
+  using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
+  const run = fetch("http://localhost/v1/run", {
+    client,
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ prompt: "hello", args: ["--claude-binary", claude.binary] }),
+  });
+  await claude.untilNoted("tool");
+  {
+    using held = await crowd(path);
+    assertEquals(await held.areCut, true);
+    await Deno.writeTextFile(`${claude.home.project}/go`, "");
+    assertEquals((await (await run).json()).result.result, "It is there.");
+  }
+  server.kill("SIGTERM");
+  const { code, stderr } = await server.ended;
+  assertEquals(code, 0);
+  assertMatch(
+    stderr,
+    /^claude-print: Cannot take connections: Too many open files [^\n]*\n {2}Allow more /u,
+  );
 });

@@ -2,6 +2,7 @@ import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { Registry, type RegistryOptions } from "../../../src/serve/conversations/registry.ts";
 import { BODY_LIMITS, type BodyLimits } from "../../../src/serve/http/body.ts";
+import { FileReserve } from "../../../src/serve/http/file_reserve.ts";
 import { ROUTES } from "../../../src/serve/http/routes.ts";
 import type { Route } from "../../../src/serve/http/route.ts";
 import type { ServeContext } from "../../../src/serve/http/serve_context.ts";
@@ -37,10 +38,12 @@ export async function serveHere(
     most: 4,
     ...options,
   });
+  const reserve = new FileReserve();
   const server = serveHttp({
     at: { path: socket },
     routes: [...await routes(registry), ...ROUTES],
     context: { version: "0.0.0", registry, limits, startedAt: 0 },
+    reserve,
     onMistake: (error) => mistakes.push(error),
   });
   const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
@@ -75,6 +78,7 @@ export async function serveHere(
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]();
       server.cut();
+      reserve[Symbol.dispose]();
       client.close();
       await Deno.remove(folder, { recursive: true });
     },
