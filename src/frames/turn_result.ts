@@ -152,22 +152,28 @@ function tellNamed(state: FramesState, settled: SettledMessage["settled"]): Told
 /** Tells what `claude -p` says to a message in the place of an answer. */
 function tellWords(
   state: FramesState,
-  { settled: { text, version, carried }, timestamp }: {
+  { settled: { text, version, blank, carried }, timestamp }: {
     readonly settled: LocalAnswer;
     readonly timestamp: string;
   },
 ): Told {
   const words = carried === undefined ? text : carried.words;
   if (words === undefined) return told(state);
-  const { state: next, made } = withIds(state, (newUuid) =>
-    unavailableFrame(words, {
-      version,
-      sessionId: state.options.sessionId,
-      uuid: newUuid(),
-      messageId: newUuid(),
-      timestamp,
-      ...(carried === undefined ? {} : { carriedOut: carried.fields ?? {} }),
-    }));
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(
+    state,
+    (newUuid): Frame =>
+      blank
+        ? systemFrame("informational", { content: words, level: "warning" }, { sessionId, newUuid })
+        : unavailableFrame(words, {
+          version,
+          sessionId,
+          uuid: newUuid(),
+          messageId: newUuid(),
+          timestamp,
+          ...(carried === undefined ? {} : { carriedOut: carried.fields ?? {} }),
+        }),
+  );
   return told(next, [made]);
 }
 

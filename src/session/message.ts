@@ -77,6 +77,8 @@ export interface SettledMessage extends MessageFields {
       readonly kind: "local";
       readonly text: string;
       readonly version: string;
+      /** Whether the message was blank: what is said to it is no answer. */
+      readonly blank?: true;
       /** Absent for a command that is not available. */
       readonly carried?: CarriedOut;
     }

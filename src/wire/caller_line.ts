@@ -33,8 +33,8 @@ const NO_CONTENT = "(no content)";
 const PRIORITIES = ["now", "next", "later"] as const;
 
 /**
- * Reads a line as `claude -p` 2.1.330 does, which skips empty ones and objects of types that it does not know, and ends
- * at one that is no JSON, or whose message is not the user's. Never throws.
+ * Reads a line as `claude -p` 2.1.330 does, which skips empty ones, a byte order mark and objects of types that it does
+ * not know, and ends at one that is no JSON, or whose message is not the user's. Never throws.
  *
  * @returns undefined for a line that says nothing
  */
@@ -43,7 +43,7 @@ export function readCallerLine(line: string): CallerLine | undefined {
   if (isTooDeep(line)) return unreadable("it is nested too deeply");
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = JSON.parse(line.replace(/^\uFEFF/u, ""));
   } catch (error) {
     return unreadable(`it is no JSON (${(error as Error).message})`);
   }

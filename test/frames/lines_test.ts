@@ -154,6 +154,27 @@ Deno.test("a conversation that was cleared goes on in another session, as claude
   assertEquals(told("2.1.197"), [["init", "new"], ["success", "new"]]);
 });
 
+Deno.test("a blank message is told what it is, which is no answer, and is not printed again", () => {
+  const { frames: usual, report } = conversationOptions();
+  const settled = { kind: "local", text: "Blank", version: "2.1.330", blank: true } as const;
+  const message = { text: " ", uuid: "m", settled };
+  const begun = startFrames({ ...usual, version: "2.1.330", replay: true }, report);
+  const { state } = awaitMessage(begun, message);
+  const { frames } = tellResult(state, { ending: { kind: "settled", message }, at: 0 });
+  assertEquals(
+    frames.map((frame) => [frame.subtype ?? frame.state ?? frame.type, frame.content]),
+    [
+      ["started", undefined],
+      ["init", undefined],
+      ["informational", "Blank"],
+      ["success", undefined],
+      ["completed", undefined],
+    ],
+  );
+  const result = frames.find(({ type }) => type === "result");
+  assertEquals([result?.["result"], result?.["num_turns"]], ["Blank", 0]);
+});
+
 Deno.test("the first answer of a child has its system/init before it, whatever was answered without the child", () => {
   const { frames: usual, report } = conversationOptions();
   const settled = { kind: "local", text: "not here", version: "2.1.197" } as const;

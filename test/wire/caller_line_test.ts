@@ -67,8 +67,19 @@ Deno.test("readCallerLine() names what a message holds that cannot be sent", () 
 });
 
 Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be trusted", () => {
-  const nothing = ["", "  ", "[1]", "5", '"x"', '{"type":"frob"}', '{"type":"keep_alive"}', "{}"];
+  const nothing = [
+    "",
+    "  ",
+    "\uFEFF",
+    "[1]",
+    "5",
+    '"x"',
+    '{"type":"frob"}',
+    '{"type":"keep_alive"}',
+    "{}",
+  ];
   for (const line of nothing) assertEquals(readCallerLine(line), undefined, line);
+  assertEquals(readCallerLine('\uFEFF{"type":"user","message":{"role":"user"}}')?.type, "user");
   const reasons = ["no json", '{"type":"user","mess', "null", '{"type":"user"}'].map((line) => {
     const read = readCallerLine(line);
     return read?.type === "unreadable" ? read.reason.replace(/\(.*/u, "") : read;

@@ -94,6 +94,7 @@ const message = z.union([
         kind: z.literal("local"),
         text: z.string(),
         version: z.string(),
+        blank: z.exactOptional(z.literal(true)),
         carried: z.exactOptional(z.object(
           {
             name: z.exactOptional(z.string()),

@@ -15,6 +15,9 @@ export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>
 /** The first version whose socket takes every text for what it is; before, what looks like a command is one there. */
 const TAKES_ALL = "2.1.330";
 
+/** What `claude -p` 2.1.330 says to a message of white space alone; one that consists of blocks goes to the model. */
+const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
+
 const WITHOUT_IMAGES =
   "Send the text as a message of its own, or put it into a file and name that file";
 
@@ -65,6 +68,9 @@ export function messageJudge(
         `Cannot send the message: it has ${text.length} characters, and Claude Code's socket takes some ${LONGEST_REPLY}`,
         "Put the text into a file and name that file",
       );
+    }
+    if (takesAll && typeof content === "string" && text.trim() === "") {
+      return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
     }
     if (isPlain(text)) return { ...fields, way: "rendezvous" };
     if (text.startsWith("!") && !takesAll) {

@@ -43,6 +43,15 @@ Deno.test("what a version would run is told by name, and is text for the other",
   ]);
 });
 
+Deno.test("a message of white space alone is told that it is blank where claude -p does", () => {
+  const blank = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
+  assertEquals(ways("2.1.330", [" ", "\u00a0\n"]), [blank, blank]);
+  assertEquals(ways("2.1.197", [" "]), ["rendezvous"]);
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const blocks = [{ type: "text", text: " " }];
+  assertEquals(judge({ type: "user", text: " ", content: blocks }).way, "rendezvous");
+});
+
 Deno.test("a command is typed where the socket takes it for text", () => {
   assertEquals(ways("2.1.330", ["/init", "/init a\tb"]), [
     "paste /init",
