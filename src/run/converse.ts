@@ -22,6 +22,7 @@ import { type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { unrecordedProblems } from "./unrecorded_problems.ts";
 import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
+import { unansweredRequests } from "../session/control/consulting.ts";
 import { untakenMessages } from "../session/taking.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */
@@ -124,7 +125,12 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       await onReport({ ...told, ...(screen === undefined ? {} : { screen }) });
     }
     onChildEnded();
-    begin = isDeaf ? [] : untaken.map(asInput);
+    begin = [
+      ...unansweredRequests(state.session).map((
+        request,
+      ) => ({ type: "control", request } as const)),
+      ...isDeaf ? [] : untaken.map(asInput),
+    ];
     const isLast = ENDS_ALL.includes(ending.kind) ||
       (!outlives() && (isDeaf || ending.kind === "timeout"));
     const isOver = caller.isOver || state.session.dismissed === true;

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Message } from "../../src/session/message.ts";
 import { readEntry } from "../../src/transcript/entry.ts";
+import { unansweredRequests } from "../../src/session/control/consulting.ts";
 import { untakenMessages } from "../../src/session/taking.ts";
 import { called, returned } from "../transcript/lines.ts";
 import { simulate, type Simulation } from "./simulation.ts";
@@ -482,7 +483,9 @@ Deno.test("a change that makes no sense is refused, and changes nothing", () => 
       ["set_permission_mode", { mode: "bypassPermissions" }],
       ["set_max_thinking_tokens", { max_thinking_tokens: -1 }],
       ["set_max_thinking_tokens", { max_thinking_tokens: "many" }],
-      ["set_max_thinking_tokens", {}],
+      ["apply_flag_settings", { settings: [] }],
+      ["apply_flag_settings", { settings: { env: { A: "x".repeat(500_000) } } }],
+      ["set_model", { model: {} }],
     ] as const
   ) {
     session.hear({ type: "control", request: { id: subtype, subtype, body } });
@@ -490,7 +493,7 @@ Deno.test("a change that makes no sense is refused, and changes nothing", () => 
   const responses = session.effects.flatMap((effect) =>
     effect.type === "respond" ? [effect.response.subtype] : []
   );
-  assertEquals(responses, Array(8).fill("error"));
+  assertEquals(responses, Array(10).fill("error"));
   say(session, "one");
   assertEquals(delivered(session), ["one"]);
 });
@@ -675,6 +678,20 @@ Deno.test("whoever has asked something is answered before the end, whatever the 
   assertEquals(responses(dying), [
     { subtype: "error", error: "Cannot answer get_settings: Claude Code has ended meanwhile" },
   ]);
+});
+
+Deno.test("what is asked while a child makes way for the next is answered by that one", () => {
+  const session = rested();
+  const ask = (id: string, subtype: string) =>
+    session.hear({ type: "control", request: { id, subtype, body: { model: "m" } } });
+  ask("a", "get_settings");
+  ask("b", "set_model");
+  say(session, "one");
+  ask("c", "mcp_status");
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals(session.ending()?.kind, "renewed");
+  assertEquals(responses(session).map(({ subtype }) => subtype), ["success"]);
+  assertEquals(unansweredRequests(session.state()).map(({ id }) => id), ["a", "c"]);
 });
 
 Deno.test("a message that the child was not given yet can be taken back, and a session be ended", () => {

@@ -1,12 +1,13 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
-import { LONGEST_ARGUMENT } from "../plan/placed_agents.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { absolutePath } from "../../sandbox/paths.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 const FLAG = "--agents=";
+/** The largest file that is read for agents, in bytes. */
+const LARGEST_FILE = 16 * 1024 * 1024;
 
 /** What `--agents` is given that counts, unless it is the beginning of a JSON object, or nothing. */
 export function agentsElsewhere({ forwarded }: Pick<RunOrder, "forwarded">): string | undefined {
@@ -22,7 +23,7 @@ export function agentsElsewhere({ forwarded }: Pick<RunOrder, "forwarded">): str
  *
  * @param given what `--agents` is given in their place
  * @param options.cwd the folder from which a relative path leads to the file
- * @throws {CliError} when it is other JSON, or no file with such an object that has room on a command line
+ * @throws {CliError} when it is other JSON, or no file with such an object
  */
 export function readAgents(given: string, { cwd }: { readonly cwd: string }): string {
   if (parsed(given) !== undefined) throw refusal("it is not a JSON object");
@@ -34,7 +35,7 @@ export function readAgents(given: string, { cwd }: { readonly cwd: string }): st
 
 function textOf(path: string): string {
   try {
-    const bytes = readRegularFile(path, { limit: LONGEST_ARGUMENT });
+    const bytes = readRegularFile(path, { limit: LARGEST_FILE });
     return new TextDecoder().decode(bytes).trim();
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) {
@@ -61,7 +62,7 @@ function refusal(why: string, cause?: unknown): CliError {
   return new CliError(`Cannot honour --agents: ${why}`, {
     suggestion:
       `Give a JSON object such as {"reviewer": {"description": "Reviews code", "prompt": ` +
-      `"You review."}}, or a file of at most 100 kB that holds one`,
+      `"You review."}}, or a file of at most 16 MiB that holds one`,
     cause,
   });
 }

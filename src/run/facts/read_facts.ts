@@ -5,6 +5,7 @@ import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./gate_prompt.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
+import { isLongArgument } from "../plan/placed_agents.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/asked_order.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
@@ -128,14 +129,17 @@ export async function readFacts(
   return {
     binary,
     version: await known,
-    ...(order.initialized?.longAgents === undefined ? {} : {
-      otherAgents: (await import("./other_agents.ts")).otherAgents({
-        cwd,
-        userDir: userConfig.dir,
-        addDirs: addedDirs,
-        sources,
+    ...(order.initialized?.longAgents === undefined &&
+        (agents === undefined || !isLongArgument(agents))
+      ? {}
+      : {
+        otherAgents: (await import("./other_agents.ts")).otherAgents({
+          cwd,
+          userDir: userConfig.dir,
+          addDirs: addedDirs,
+          sources,
+        }),
       }),
-    }),
     userConfig,
     userClaudeJson,
     callerSettings,

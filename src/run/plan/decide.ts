@@ -1,6 +1,7 @@
+import { CliError } from "../../cli_error.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import { modeFacts, permissionMode } from "./permission_mode.ts";
-import { type PlacedAgents, placedAgents } from "./placed_agents.ts";
+import { isLongArgument, type PlacedAgents, placedAgents } from "./placed_agents.ts";
 import type { PlanFacts, RunFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { type RunSession, sessionOf } from "./session_of.ts";
@@ -59,7 +60,11 @@ function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
   };
 }
 
-/** Decides what several parts of a plan hang on. */
+/**
+ * Decides what several parts of a plan hang on.
+ *
+ * @throws {CliError} when what was asked for cannot be had
+ */
 export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   const { userConfig, gated, secret, settings } = facts;
   const session = sessionOf(order, facts);
@@ -98,19 +103,32 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
   };
 }
 
-/** Where the caller's agents are, and that the child reads what is there. */
+/**
+ * Where the caller's agents are, and that the child reads what is there.
+ *
+ * @throws {CliError} when agents of a file are too long for a command line and no files can hold them
+ */
 function agentsOf(
   { initialized, forwarded, settingSources: given }: RunOrder,
   { otherAgents, agents: ofFile }: PlanFacts,
 ): Pick<Decisions, "agents" | "hidesUser"> {
   const long = initialized?.longAgents;
-  if (long === undefined && ofFile !== undefined) {
+  const isOfFile = long === undefined && ofFile !== undefined;
+  if (isOfFile && !isLongArgument(ofFile)) {
     return { agents: { args: [`--agents=${ofFile}`], files: [] }, hidesUser: false };
   }
-  const agents = placedAgents(long ?? {}, {
+  const placed = placedAgents(isOfFile ? JSON.parse(ofFile) : long ?? {}, {
     others: otherAgents,
     readsFiles: !forwarded.includes("--restricted"),
   });
+  if (isOfFile && placed.problem !== undefined) {
+    throw new CliError(`Cannot honour --agents: ${placed.problem}`, {
+      suggestion: "Put that agent into a file of its own below .claude/agents",
+    });
+  }
+  // Whatever else is given, the name of the file would be nothing to the interactive Claude Code.
+  const none = isOfFile && placed.args.length === 0 ? ["--agents={}"] : [];
+  const agents = { ...placed, args: [...placed.args, ...none] };
   const sources = settingSources(given);
   if (agents.files.length === 0 || sources.has("user")) return { agents, hidesUser: false };
   const reading = `--setting-sources=${["user", ...sources].join()}`;

@@ -2,7 +2,7 @@ import { isCallers } from "../../wire/control.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Longest agents on a command line, in bytes: a single argument may have 128 KiB, execve(2). */
-export const LONGEST_ARGUMENT = 100_000;
+const LONGEST_ARGUMENT = 100_000;
 /** The largest file that Claude Code takes for an agent, in bytes (2.1.197 and 2.1.330). */
 export const LARGEST_FILE = 1_048_576;
 
@@ -25,7 +25,12 @@ export interface PlacedAgents {
 /** Agents as an argument; undefined where they are too long for one. */
 export function agentsArgument(agents: JsonObject): string | undefined {
   const text = JSON.stringify(agents);
-  return sizeOf(text) > LONGEST_ARGUMENT ? undefined : `--agents=${text}`;
+  return isLongArgument(text) ? undefined : `--agents=${text}`;
+}
+
+/** Whether agents are too long for a command line. */
+export function isLongArgument(text: string): boolean {
+  return sizeOf(text) > LONGEST_ARGUMENT;
 }
 
 /**

@@ -106,15 +106,19 @@ export function answered(
   ]);
 }
 
-/** Nobody is left who could be asked: whoever asked is answered all the same. */
+/** Nobody is left who could be asked: whoever asked is answered all the same, unless another child follows at once. */
 export function onChildGone(state: SessionState): Step {
+  if (state.ending?.kind === "renewed") return stay(state);
   const said = { failure: "Claude Code has ended meanwhile" };
-  // A command of the caller's is a message, which the next child takes over.
-  const requests = [...state.consulted.values()].filter(({ subtype }) => subtype !== COMMAND);
   return act(
     { ...state, consulted: new Map() },
-    requests.map((request) => passedOn(state, { request, said })),
+    unansweredRequests(state).map((request) => passedOn(state, { request, said })),
   );
+}
+
+/** What the caller has asked and nobody has answered: the next child takes it over, as it does commands, which are messages. */
+export function unansweredRequests({ consulted }: SessionState): readonly ControlRequest[] {
+  return [...consulted.values()].filter(({ subtype }) => subtype !== COMMAND);
 }
 
 /** Passes on to the caller what a headless Claude Code has said. */

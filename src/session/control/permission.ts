@@ -130,15 +130,21 @@ export function decisionOf(
     };
   }
   return isNew
-    ? failedDecision(
-      "The canUseTool callback returned an invalid permission result. " +
-        'Expected {behavior: "allow", updatedInput?: object} or {behavior: "deny", message: string}',
-    )
+    ? invalidResult("canUseTool callback")
     : failedRequest("Error: the answer is no permission result");
 }
 
 function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The refusal of a call because the answer of whoever was asked is none, as 2.1.330 words it. */
+export function invalidResult(asked: string): Decision {
+  return failedDecision(
+    `The ${asked} returned an invalid permission result. Expected ` +
+      "{behavior: 'allow', updatedInput?: object} or {behavior: 'deny', message: string}. " +
+      "updatedPermissions may hold at most 4096 updates, rules and directories in all.",
+  );
 }
 
 /** The refusal of what could not be asked of a caller, as `claude -p` words it. */

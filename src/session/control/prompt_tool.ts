@@ -3,7 +3,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { Effect } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
-import { type Decision, decisionOf, failedDecision, toolFailure } from "./permission.ts";
+import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
 import type { PromptTool, Question, ToolCall } from "./question.ts";
 
 type Permission = Extract<Question, { readonly kind: "permission" }>;
@@ -65,13 +65,8 @@ export function promptDecision(
   const isFit = isNew || decision.outcome !== "accepted" ||
     (isJsonObject(said) && said["updatedInput"] !== undefined);
   if (decision.outcome !== "failed" && isFit) return decision;
-  return isNew ? failedDecision(INVALID) : toolFailure(tool, "Invalid input");
+  return isNew ? invalidResult("permission prompt tool") : toolFailure(tool, "Invalid input");
 }
-
-/** How 2.1.330 says that it does not understand. */
-const INVALID = "The permission prompt tool returned an invalid permission result. Expected " +
-  "{behavior: 'allow', updatedInput?: object} or {behavior: 'deny', message: string}. " +
-  "updatedPermissions may hold at most 4096 updates, rules and directories in all.";
 
 function parsed(text: string): unknown {
   try {

@@ -137,10 +137,12 @@ const LONGEST_MODEL = 10_000;
 /** Another model from the next message on: it goes to a child that is started with it. */
 function onSetModel(state: SessionState, request: ControlRequest): Step {
   const { model } = request.body;
-  if (!isEmpty(model) && (typeof model !== "string" || model.length > LONGEST_MODEL)) {
-    return act(state, [
-      refuse(request, { error: "Cannot set the model: its name has to be text, and not so long" }),
-    ]);
+  const isNone = model === undefined || model === null;
+  if (!isNone && (typeof model !== "string" || model.length > LONGEST_MODEL)) {
+    return act(state, [refuse(request, {
+      error: "Cannot set the model: its name has to be text, and not so long",
+      ...(isNew(state) ? { error_code: "invalid_request" } : {}),
+    })]);
   }
   if (state.options.caller?.watchesModels) {
     return act(state, [
@@ -188,7 +190,7 @@ function onSetMode(state: SessionState, request: ControlRequest): Step {
 }
 
 function onSetThinking(state: SessionState, request: ControlRequest): Step {
-  const { max_thinking_tokens: tokens } = request.body;
+  const { max_thinking_tokens: tokens = null } = request.body;
   if (tokens !== null && !(Number.isSafeInteger(tokens) && Number(tokens) >= 0)) {
     return act(state, [
       refuse(request, {
@@ -201,13 +203,26 @@ function onSetThinking(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
+/** Most characters of settings, as JSON: Claude Code ends at a file of more than 2 MiB, in which are others too (2.1.330). */
+const MOST_SETTINGS = 500_000;
+
 /** Other settings from the next message on, and with them another model. */
 function onFlagSettings(state: SessionState, request: ControlRequest): Step {
   const { settings } = request.body;
   if (!isJsonObject(settings)) {
-    const got = settings === undefined || settings === null ? `${settings}` : typeof settings;
+    const got = Array.isArray(settings)
+      ? "an array"
+      : settings === undefined || settings === null
+      ? `${settings}`
+      : typeof settings;
     return act(state, [refuse(request, {
       error: `apply_flag_settings requires \`settings\` to be an object, got ${got}`,
+    })]);
+  }
+  const all = { ...state.changes?.flagSettings, ...settings };
+  if (JSON.stringify(all).length > MOST_SETTINGS) {
+    return act(state, [refuse(request, {
+      error: `Cannot apply settings: they have more than ${MOST_SETTINGS} characters`,
     })]);
   }
   if (settings["disableAllHooks"] === true) {

@@ -227,6 +227,19 @@ rule("agents that are too long for a command line are files as the user has them
         twin: [["a"], ["--setting-sources=project"]],
       },
     },
+    "those of a file are too, in whose place nothing is given": {
+      order: { forwarded: ["--agents=a.json"] },
+      facts: { agents: JSON.stringify({ a: LONG_AGENT }) },
+      is: {
+        args: ["--agents=a.json", "--agents={}"],
+        files: [["/.claude/agents/0.md", true]],
+        hidesUser: false,
+        servers: undefined,
+        error: undefined,
+        otherStopHooks: true,
+        twin: undefined,
+      },
+    },
     "what has no place is refused": {
       order: { ...askingFor({ a: LONG_AGENT }), forwarded: ["--restricted"] },
       is: {
