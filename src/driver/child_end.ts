@@ -64,14 +64,14 @@ export async function mayBeMeantForAll(exit: Exit): Promise<boolean> {
 
 /** What a child has left; its executable is asked for its version only where no transcript names it. */
 export async function remainsOf(
-  { sandbox, sessionId, binary, env }: RunSessionOptions,
+  { sandbox, sessionId, binary, env, cwd }: RunSessionOptions,
   told: string | undefined,
 ): Promise<ChildRemains> {
   const cost = costOfClaudeJson(
     readJsonObject(`${sandbox.configDir}/.claude.json`),
     sessionId,
   );
-  const version = told === undefined ? await claudeVersion(binary, env) : undefined;
+  const version = told === undefined ? await claudeVersion(binary, env, { cwd }) : undefined;
   return {
     ...(cost === undefined ? {} : { cost }),
     ...(version === undefined ? {} : { version }),

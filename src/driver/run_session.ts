@@ -11,7 +11,6 @@ import {
   type EndEffect,
   startConversation,
 } from "../frames/conversation.ts";
-import { type LateTerms, withTerms } from "../frames/late_terms.ts";
 import type { Input, Untimed } from "../session/input.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 import { tickMs } from "../session/waits.ts";
@@ -60,11 +59,6 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   };
   const onBytes = (bytes: Uint8Array<ArrayBuffer>) => {
     give({ at: now(), type: "terminal", bytes });
-  };
-  const agree = (terms: LateTerms) => {
-    const next = withTerms(state, { terms, at: now() });
-    state = next.state;
-    for (const effect of next.effects) hands.carryOut(effect);
   };
   const readLog = () => {
     // Once the first request is not held back any more, nobody asks.
@@ -116,7 +110,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     readStream();
     const said = caller?.take(ready);
     const terms = options.takeTerms?.();
-    if (terms !== undefined) agree(terms);
+    if (terms !== undefined) give({ at: now(), type: "terms", terms });
     tell(said);
     terminal.proceed(ready, onBytes);
     if (ready.some(({ fd }) => fd === child.hooks.fd)) tell(written.heard());

@@ -8,7 +8,7 @@ import type { Child } from "./start_child.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import type { UserTerminal } from "./user_terminal.ts";
 import type { ConversationEffect, ConversationOptions } from "../frames/conversation.ts";
-import type { LateTerms } from "../frames/late_terms.ts";
+import type { LateTerms } from "../session/late_terms.ts";
 import type { Bridge } from "../sandbox/folder/folder_contents.ts";
 import type { Input, OutputProblem } from "../session/input.ts";
 import type { Entry } from "../transcript/entry.ts";

@@ -26,6 +26,7 @@ import { asOwnTool } from "./structured_output.ts";
 import { tellResult } from "./turn_result.ts";
 import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
+import { type LateTerms, limitsOf } from "../session/late_terms.ts";
 import { atHome } from "../transcript/at_home.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
@@ -84,6 +85,8 @@ function takeInput(state: FramesState, input: Input): FramesStep {
   switch (input.type) {
     case "earlier":
       return quiet({ ...state, earlier: input.entries });
+    case "terms":
+      return quiet(withTerms(state, input.terms));
     case "message":
       return { ...awaitMessage(state, input.message), effects: [] };
     case "cost": {
@@ -198,6 +201,22 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     default:
       return quiet(state);
   }
+}
+
+/** From now on what is told is up to a caller who was not there yet. */
+function withTerms(state: FramesState, terms: LateTerms): FramesState {
+  const { replayMessages, subagentText, hookEvents } = terms;
+  const { replay: _, subagentText: __, hookEvents: ___, ...others } = state.options;
+  return {
+    ...state,
+    options: {
+      ...others,
+      ...(replayMessages ? { replay: true } : {}),
+      ...(subagentText ? { subagentText: true } : {}),
+      ...(hookEvents ? { hookEvents: true } : {}),
+    },
+    reporting: { ...state.reporting, limits: limitsOf(terms) },
+  };
 }
 
 /** What was read in the run's own folder, as it will stand at the user's home, if it goes there. */

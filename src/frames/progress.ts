@@ -63,6 +63,7 @@ export function followProgress(progress: Progress, sign: Input): Progress {
       return sign.name === "timeout" ? enter(progress, "ending") : progress;
     case "spawned":
     case "reachable":
+    case "terms":
     case "message":
     case "control":
     case "answer":

@@ -2,7 +2,7 @@ import { CliError } from "../cli_error.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import type { FirstWords } from "../driver/sources/caller/first_words.ts";
 import type { Report } from "../frames/result/report.ts";
-import type { LateTerms } from "../frames/late_terms.ts";
+import type { LateTerms } from "../session/late_terms.ts";
 import type { ToldBefore } from "../frames/telling/frames_state.ts";
 import { toldBy } from "../frames/told_by.ts";
 import { awaitWords } from "./await_words.ts";

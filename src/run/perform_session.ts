@@ -9,7 +9,7 @@ import { type Child, startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
-import type { LateTerms } from "../frames/late_terms.ts";
+import type { LateTerms } from "../session/late_terms.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { Input } from "../session/input.ts";

@@ -5,6 +5,7 @@ import type { JsonObject } from "../transcript/json_object.ts";
 import type { ControlAnswer, ControlRequest } from "../wire/control.ts";
 import type { StopSignal } from "../wire/stop_signal.ts";
 import type { DeadlineName } from "./deadline_names.ts";
+import type { LateTerms } from "./late_terms.ts";
 import type { Message } from "./message.ts";
 import type { Screen } from "./terminal/screen.ts";
 
@@ -31,6 +32,8 @@ export type Input =
   & (
     /** The child is running. */
     | { readonly type: "spawned" }
+    /** The caller comes, who was not there yet when the child was started, and says how long things may take and what is told. */
+    | { readonly type: "terms"; readonly terms: LateTerms }
     /** The caller sends a message. */
     | { readonly type: "message"; readonly message: Message }
     /** The caller asks for something. */

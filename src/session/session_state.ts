@@ -1,7 +1,8 @@
 import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
 import type { ChildChanges, Ending } from "./effect.ts";
-import type { Exit, HookPayload } from "./input.ts";
+import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
+import type { Limits } from "./limits.ts";
 import type { Message, Prompt, PromptPart } from "./message.ts";
 import { ECHO_START, type EchoState } from "./terminal/paste.ts";
 import type { Screen } from "./terminal/screen.ts";
@@ -115,6 +116,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly dismissed?: true;
   /** Whether all that is asked has one time limit, which runs already. */
   readonly isBounded?: true;
+  /** What Claude Code says to the initialization that a caller who is not there yet will ask for. */
+  readonly foretold?: Extract<Consulted, { readonly response: unknown }>;
   /** What the next message's child is to be started with otherwise. */
   readonly changes?: ChildChanges;
   /** Messages that wait, the next one first. */
@@ -330,22 +333,6 @@ export function startSession(options: SessionOptions): SessionState {
     kills: 0,
     exitLeftMs: 0,
   };
-}
-
-/** How long each stage of a run may take, in milliseconds. */
-export interface Limits {
-  /** The wall clock for the whole run. */
-  readonly timeoutMs: number;
-  /** How long to wait for the child to be ready for the prompt. */
-  readonly startTimeoutMs: number;
-  /** How long from there to the prompt being taken. */
-  readonly deliveryTimeoutMs: number;
-  /** How long there may be no sign of life; absent for as long as the wall clock allows. */
-  readonly idleTimeoutMs?: number;
-  /** How long the child may take to be idle once a hook announced the end. */
-  readonly drainTimeoutMs: number;
-  /** How long the child may take to end once it was told to. */
-  readonly exitTimeoutMs: number;
 }
 
 /** Whether the conversation has cost as much as it may: then no further request is made. */

@@ -7,6 +7,8 @@ export interface ControlRequest {
   readonly subtype: string;
   /** Its other fields, of which nothing is certain. */
   readonly body: JsonObject;
+  /** Whether nobody has asked yet: the answer is kept for who will. */
+  readonly ahead?: true;
 }
 
 /** Whether the value of a field asks for nothing: it is none, or holds none. */

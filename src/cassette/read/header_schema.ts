@@ -5,7 +5,8 @@ import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_stat
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { SubagentStats } from "../../frames/result/subagent_stats.ts";
 import type { CallerOptions } from "../../session/control/question.ts";
-import type { Limits, SessionOptions } from "../../session/session_state.ts";
+import type { Limits } from "../../session/limits.ts";
+import type { SessionOptions } from "../../session/session_state.ts";
 import { LARGEST_SIDE } from "../../session/terminal/screen.ts";
 
 /** A schema for each field, those too that may be absent: what has none would be gone from a recording that is read. */
@@ -22,7 +23,8 @@ export const sideSchema: z.ZodMiniType<number> = z.int().check(
 
 const milliseconds = z.number();
 
-const limits = {
+/** The fields of limits. */
+export const LIMITS = {
   timeoutMs: milliseconds,
   startTimeoutMs: milliseconds,
   deliveryTimeoutMs: milliseconds,
@@ -58,7 +60,7 @@ const session = z.object(
     conversation: z.exactOptional(z.literal(true)),
     version: z.exactOptional(z.string()),
     size: z.object({ rows: sideSchema, cols: sideSchema }),
-    ...limits,
+    ...LIMITS,
     backgroundCeilingMs: z.exactOptional(milliseconds),
     maxTurns: z.exactOptional(z.number()),
     maxBudgetUsd: z.exactOptional(z.number()),
@@ -146,7 +148,7 @@ const frames = z.object(
 
 const report = z.object(
   {
-    limits: z.object(limits),
+    limits: z.object(LIMITS),
     binary: z.string(),
     credential: z.exactOptional(z.string()),
     maxTurns: z.exactOptional(z.number()),

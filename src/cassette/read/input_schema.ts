@@ -1,7 +1,8 @@
 import { z } from "zod/mini";
-import { type Fields, sideSchema } from "./header_schema.ts";
+import { type Fields, LIMITS, sideSchema } from "./header_schema.ts";
 import type { LineSummary, RecordedInput } from "../recorded_input.ts";
 import type { Input, Subagent } from "../../session/input.ts";
+import type { LateTerms } from "../../session/late_terms.ts";
 import type { CarriedOut, NotedChanges, Prompt } from "../../session/message.ts";
 import { DEADLINE_NAMES } from "../../session/deadline_names.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
@@ -125,6 +126,17 @@ const message = z.union([
   }),
 ]);
 
+const terms = z.object(
+  {
+    ...LIMITS,
+    replayMessages: z.exactOptional(z.boolean()),
+    subagentText: z.exactOptional(z.boolean()),
+    hookEvents: z.exactOptional(z.boolean()),
+    trace: z.boolean(),
+    initializedBy: z.exactOptional(z.string()),
+  } satisfies Fields<LateTerms>,
+);
+
 const streamedPart = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("request"),
@@ -146,6 +158,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
   z.object({ type: z.literal("transcript"), entry: z.object(LINE_SUMMARY) }),
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("spawned") }),
+    z.object({ type: z.literal("terms"), terms }),
     z.object({ type: z.literal("message"), message }),
     z.object({
       type: z.literal("control"),
@@ -154,6 +167,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         id: z.string(),
         subtype: z.string(),
         body: z._default(line, {}),
+        ahead: z.exactOptional(z.literal(true)),
       }),
     }),
     z.object(

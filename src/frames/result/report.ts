@@ -1,6 +1,6 @@
 import { isShellsOnly } from "../../session/background_wait.ts";
 import type { HookPayload } from "../../session/input.ts";
-import type { Limits } from "../../session/session_state.ts";
+import type { Limits } from "../../session/limits.ts";
 import type { ResultFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 

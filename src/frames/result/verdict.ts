@@ -1,7 +1,7 @@
 import { remedyFor } from "../../session/terminal/recognise_dialog.ts";
 import type { Ending } from "../../session/effect.ts";
 import type { Exit } from "../../session/input.ts";
-import type { Limits } from "../../session/session_state.ts";
+import type { Limits } from "../../session/limits.ts";
 import type { SettledMessage } from "../../session/message.ts";
 import type { Outcome } from "../../wire/outcome.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";

@@ -8,10 +8,24 @@ import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
 /** Events for which `claude -p` calls none of the caller's hooks. */
-const UNCALLED = ["SessionStart", "SessionEnd", "Setup"];
+export const UNCALLED_EVENTS: readonly string[] = ["SessionStart", "SessionEnd", "Setup"];
 
 /** Fields of an initialization that say something of the program that asks, or of what it takes. */
 const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds", "sdkMcpServerManifests"];
+
+/**
+ * What of an initialization decides how a child is started, and what it says of itself: two with the same can have the
+ * same child. Whether subagents are told of can be said later.
+ */
+export function startingBody(body: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) =>
+      /systemPrompt$/iu.test(name)
+        ? value !== null && value !== undefined
+        : !isEmpty(value) && name !== "forwardSubagentText" && !WITHOUT_EFFECT.includes(name)
+    ),
+  );
+}
 
 /**
  * An order with what the caller's first request of the control protocol adds to it: what the child cannot be told any
@@ -67,14 +81,11 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
  * interactive Claude Code knows none.
  */
 export function bridgedOrder(order: RunOrder): RunOrder {
-  const callerServers: string[] = [];
+  const callerServers = callersServers(order.mcpConfigs);
   const rest = (config: string): string => {
     const { mcpServers, ...others } = parsed(config);
     if (!isJsonObject(mcpServers)) return config;
-    const kept = Object.entries(mcpServers).filter(([name, server]) => {
-      if (isCallers(server)) callerServers.push(name);
-      return !isCallers(server);
-    });
+    const kept = Object.entries(mcpServers).filter(([, server]) => !isCallers(server));
     return JSON.stringify({ ...others, mcpServers: Object.fromEntries(kept) });
   };
   const mcpConfigs = order.mcpConfigs.map(rest);
@@ -90,6 +101,16 @@ export function bridgedOrder(order: RunOrder): RunOrder {
         : argument
     ),
   };
+}
+
+/** The names of the servers of the type `sdk` that values of `--mcp-config` name. */
+export function callersServers(mcpConfigs: readonly string[]): readonly string[] {
+  return mcpConfigs.flatMap((config) => {
+    const { mcpServers } = parsed(config);
+    return isJsonObject(mcpServers)
+      ? Object.keys(mcpServers).filter((name) => isCallers(mcpServers[name]))
+      : [];
+  });
 }
 
 /** Servers that a caller has set, as `--mcp-config` takes them: those in its own process are bridged. */
@@ -174,7 +195,7 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
         problems.push(`"hooks" of ${event} need "hookCallbackIds"`);
         continue;
       }
-      if (UNCALLED.includes(event)) continue;
+      if (UNCALLED_EVENTS.includes(event)) continue;
       callbacks.push(...ids.map((id) => ({
         event,
         id,

@@ -3,7 +3,7 @@ import type { FramesOptions } from "../../frames/telling/frames_state.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
-import type { Limits } from "../../session/session_state.ts";
+import type { Limits } from "../../session/limits.ts";
 
 /** A session to go on with, of which more has to be known than its id. */
 export interface Resumption {

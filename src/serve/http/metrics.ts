@@ -15,6 +15,7 @@ export function metrics({ context: { registry, pool, startedAt } }: Call<ServeCo
     return `claude_print_conversations{state="${state}"} ${length}\n`;
   });
   const entries = pool?.entries ?? [];
+  const { waited, started } = pool?.counts ?? { waited: 0, started: 0 };
   const waiting = entries.reduce((sum, entry) => sum + entry.waiting, 0);
   const ready = entries.reduce((sum, entry) => sum + entry.ready, 0);
   const text = [
@@ -41,6 +42,13 @@ export function metrics({ context: { registry, pool, startedAt } }: Call<ServeCo
     metric("pool_children", "gauge", "Children that wait, and those of them that are ready."),
     `claude_print_pool_children{ready="false"} ${waiting - ready}\n`,
     `claude_print_pool_children{ready="true"} ${ready}\n`,
+    metric(
+      "pool_held_total",
+      "counter",
+      "Runs and conversations by whether their child had waited or was started for them.",
+    ),
+    `claude_print_pool_held_total{child="waited"} ${waited}\n`,
+    `claude_print_pool_held_total{child="started"} ${started}\n`,
     metric("start_time_seconds", "gauge", "When the server was started, since the epoch."),
     `claude_print_start_time_seconds ${startedAt / 1000}\n`,
   ].join("");

@@ -7,7 +7,7 @@ export interface ServeContext {
   readonly version: string;
   readonly registry: Registry;
   /** The children that wait, where some do. */
-  readonly pool?: Pick<Pool, "entries"> | undefined;
+  readonly pool?: Pick<Pool, "entries" | "counts"> | undefined;
   readonly limits: BodyLimits;
   /** When the server was started, in milliseconds since the epoch. */
   readonly startedAt: number;

@@ -1,4 +1,4 @@
-import type { Profile } from "./profile.ts";
+import type { ChildProfile } from "./child_profile.ts";
 
 /** How many children wait, and for how long. */
 export interface Supply {
@@ -12,7 +12,7 @@ export interface Supply {
 
 /** A profile in use. Times are in milliseconds on one clock. */
 export interface Known {
-  readonly profile: Profile;
+  readonly profile: ChildProfile;
   /** How often it was asked for, and when last. */
   readonly asks: number;
   readonly askedAt: number;
@@ -43,7 +43,7 @@ export class Demand {
   }
 
   /** Somebody asks for a profile. */
-  ask(profile: Profile, now: number): void {
+  ask(profile: ChildProfile, now: number): void {
     const { digest } = profile;
     const { asks = 0, failures = 0, pausedUntil = 0 } = this.#known.get(digest) ?? {};
     this.#known.set(digest, {
@@ -57,7 +57,7 @@ export class Demand {
   }
 
   /** A profile is in use for good, whether or not anybody asks for it. */
-  keep(profile: Profile, now: number): void {
+  keep(profile: ChildProfile, now: number): void {
     this.#kept.add(profile.digest);
     this.ask(profile, now);
   }
@@ -117,7 +117,7 @@ export class Demand {
   next(
     waiting: ReadonlyMap<string, number>,
     now: number,
-  ): { readonly start: Profile; readonly letGo?: string } | undefined {
+  ): { readonly start: ChildProfile; readonly letGo?: string } | undefined {
     const { warm, max } = this.#supply;
     const count = [...waiting.values()].reduce((sum, each) => sum + each, 0);
     const has = (known: Known) => waiting.get(known.profile.digest) ?? 0;

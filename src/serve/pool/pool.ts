@@ -1,9 +1,8 @@
 import type { RunRequest } from "../../cli/run_request.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
 import { awaitWords } from "../../run/await_words.ts";
-import { isEmpty } from "../../wire/control.ts";
 import { Demand, type Supply } from "./demand.ts";
-import { type Profile, profileOf, whyCold } from "./profile.ts";
+import { type ChildProfile, profileOf, whyCold, whyOfInitialize } from "./child_profile.ts";
 import { Spare } from "./spare.ts";
 
 /** What a pool is told beside how many children are to wait. */
@@ -20,7 +19,7 @@ export interface PoolOptions extends Supply {
 
 /** How many children of a profile wait. */
 export interface PoolEntry {
-  readonly profile: Profile;
+  readonly profile: ChildProfile;
   readonly waiting: number;
   /** How many of them can take a message now. */
   readonly ready: number;
@@ -59,6 +58,7 @@ export class Pool implements AsyncDisposable {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
+  #counts = { waited: 0, started: 0 };
   #isOver = false;
 
   constructor(options: PoolOptions) {
@@ -79,6 +79,11 @@ export class Pool implements AsyncDisposable {
     });
   }
 
+  /** How many conversations were held with a child that had waited, and how many with one that was started for them. */
+  get counts(): { readonly waited: number; readonly started: number } {
+    return this.#counts;
+  }
+
   /**
    * Holds a conversation as `holdConversation` does, with a child that has waited for it if there is one that fits.
    *
@@ -92,12 +97,13 @@ export class Pool implements AsyncDisposable {
       await awaitWords(options.caller, options);
       if (options.caller.isOver) return 0;
     }
-    const why = cold ?? whyOfWords(options);
+    const { initialize } = options.caller;
+    const why = cold ?? (initialize === undefined ? undefined : whyOfInitialize(initialize));
     if (why !== undefined) options.trace(`starts cold: ${why}`);
     if (why !== undefined || this.#options.warm === 0 || this.#isOver) {
-      return await this.#run(() => this.#hold(request, options));
+      return await this.#run(() => this.#start(request, options));
     }
-    const profile = await profileOf(request, options);
+    const profile = await profileOf(request, { ...options, initialize: initialize?.body });
     const name = nameOf(profile);
     this.#demand.ask(profile, performance.now());
     return await this.#run(async () => {
@@ -106,11 +112,19 @@ export class Pool implements AsyncDisposable {
         if (spare === undefined) break;
         options.trace(`profile ${name}: a child has waited`);
         const served = await spare.serve(request, options);
-        if (served.kind === "served") return served.exitCode;
+        if (served.kind === "served") {
+          this.#counts.waited++;
+          return served.exitCode;
+        }
       }
       options.trace(`profile ${name}: no child waits`);
-      return await this.#hold(request, options);
+      return await this.#start(request, options);
     });
+  }
+
+  #start(request: RunRequest, options: HoldOptions): Promise<number> {
+    this.#counts.started++;
+    return this.#hold(request, options);
   }
 
   /**
@@ -202,7 +216,7 @@ export class Pool implements AsyncDisposable {
       const next = this.#demand.next(new Map(counts), now);
       const [spare] = next?.letGo === undefined ? [] : this.#waitingOf(next.letGo);
       void spare?.end();
-      if (next !== undefined) this.#start(next.start);
+      if (next !== undefined) this.#startAhead(next.start);
     }
     const dueAt = Math.min(quietAt > now ? quietAt : Infinity, this.#demand.dueAt(now));
     if (dueAt === Infinity) return;
@@ -234,7 +248,7 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  #start(profile: Profile): void {
+  #startAhead(profile: ChildProfile): void {
     const { digest, cwd } = profile;
     const goOn = () => {
       for (const wake of [...this.#changed]) wake();
@@ -264,13 +278,6 @@ export class Pool implements AsyncDisposable {
 }
 
 /** As much of a digest as tells it from others. */
-function nameOf({ digest }: Profile): string {
+function nameOf({ digest }: ChildProfile): string {
   return digest.slice(0, 16);
-}
-
-/** Why no child that waits will do for what is said first; undefined where one does. */
-function whyOfWords({ caller: { initialize } }: HoldOptions): string | undefined {
-  return initialize !== undefined && !isEmpty(initialize.body)
-    ? "the caller's first words decide how Claude Code starts"
-    : undefined;
 }

@@ -1,6 +1,6 @@
 import { LateCaller } from "../../driver/sources/caller/late_caller.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
-import type { LateTerms } from "../../frames/late_terms.ts";
+import type { LateTerms } from "../../session/late_terms.ts";
 import type { Child } from "../../driver/start_child.ts";
 import { OWN_TERMINAL } from "../../driver/user_terminal.ts";
 import { StopSignals } from "../../driver/stop_signals.ts";
@@ -11,7 +11,7 @@ import { Teardown } from "../../run/teardown.ts";
 import type { Outlet } from "../../../ffi/descriptors/outlet.ts";
 import type { ShownTerminal } from "../../driver/child_terminal.ts";
 import type { Input } from "../../session/input.ts";
-import { type Profile, termsOf } from "./profile.ts";
+import { type ChildProfile, termsOf } from "./child_profile.ts";
 
 /** How a spare went for somebody who was to have it. */
 export type Served =
@@ -41,8 +41,8 @@ export interface SpareOptions {
  * brought home and removed by a teardown of its own.
  */
 export class Spare {
-  readonly profile: Profile;
-  readonly #caller = new LateCaller();
+  readonly profile: ChildProfile;
+  readonly #caller: LateCaller;
   readonly #signals = new LateSignals({ listen: false });
   readonly #outlets: Outlet[] = [];
   readonly #startedAt = performance.now();
@@ -69,11 +69,13 @@ export class Spare {
   #status: Input | undefined;
   /** What can be seen of its terminal. */
   #shown: ShownTerminal | undefined;
-  #seen = { reachable: false, idle: false };
+  #seen = { reachable: false, idle: false, foretold: true };
   #state: "starting" | "ready" | "taken" | "over" = "starting";
 
-  constructor(profile: Profile, options: SpareOptions) {
+  constructor(profile: ChildProfile, options: SpareOptions) {
     this.profile = profile;
+    this.#caller = new LateCaller(profile);
+    this.#seen = { ...this.#seen, foretold: profile.initialize === undefined };
     this.#options = options;
     this.#ended = this.#hold();
     this.#ended.catch(() => {});
@@ -232,7 +234,8 @@ export class Spare {
     if (this.#state !== "starting") return;
     if (input.type === "reachable") this.#seen = { ...this.#seen, reachable: true };
     if (input.type === "status") this.#seen = { ...this.#seen, idle: input.status === "idle" };
-    if (!this.#seen.reachable || !this.#seen.idle) return;
+    if (input.type === "consulted") this.#seen = { ...this.#seen, foretold: true };
+    if (!this.#seen.reachable || !this.#seen.idle || !this.#seen.foretold) return;
     this.#state = "ready";
     const falling = setTimeout(() => this.#sleep(), this.#options.awakeMs);
     Deno.unrefTimer(falling);
@@ -252,7 +255,7 @@ export class Spare {
 
   /** The child is about to be told somebody's first words: from now on it is theirs. */
   #handOut(request: RunRequest, options: HoldOptions): void {
-    this.#terms = termsOf(request);
+    this.#terms = termsOf(request, options.caller.initialize);
     this.#owner = options;
     this.#options.onTaken();
     this.#teardown?.passTo(options.teardown);

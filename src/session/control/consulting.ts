@@ -65,7 +65,9 @@ export function onConsulted(
   if (request === undefined) return stay(before);
   const consulted = new Map([...before.consulted].filter(([other]) => other !== id));
   const state = { ...before, consulted };
-  const told = request.subtype === COMMAND
+  const told = request.ahead
+    ? stay("response" in said ? { ...state, foretold: said } : state)
+    : request.subtype === COMMAND
     ? stay(withCommand(state, said))
     : asksForServers(request) && "response" in said
     ? answered(state, {
@@ -118,11 +120,11 @@ export function onChildGone(state: SessionState): Step {
 
 /** What the caller has asked and nobody has answered: the next child takes it over, as it does commands, which are messages. */
 export function unansweredRequests({ consulted }: SessionState): readonly ControlRequest[] {
-  return [...consulted.values()].filter(({ subtype }) => subtype !== COMMAND);
+  return [...consulted.values()].filter(({ subtype, ahead }) => subtype !== COMMAND && !ahead);
 }
 
 /** Passes on to the caller what a headless Claude Code has said. */
-function passedOn(
+export function passedOn(
   state: SessionState,
   { request, said }: { readonly request: ControlRequest; readonly said: Consulted },
 ): Effect {

@@ -7,7 +7,7 @@ import { act, stay, type Step } from "../step.ts";
 import { withdraw } from "./asking.ts";
 import { changed, isNew, refuse, respond } from "./answering.ts";
 import { onBackground } from "./backgrounding.ts";
-import { answered, consult, CONSULTED } from "./consulting.ts";
+import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
 import { setServers } from "./servers.ts";
 import { onStopTask } from "./stopping.ts";
 
@@ -103,8 +103,13 @@ function onInitialize(state: SessionState, request: ControlRequest): Step {
       !isEmpty(request.body[name]) && !isWithoutEffect(state, name)
     ),
   );
-  if (missing !== undefined) return act(state, [refuse(request, { error: missing })]);
-  return consult(state, request);
+  if (missing !== undefined) {
+    return request.ahead ? stay(state) : act(state, [refuse(request, { error: missing })]);
+  }
+  const { foretold, ...others } = state;
+  return foretold === undefined || initialized?.id !== request.id
+    ? consult(state, request)
+    : act(others, [passedOn(others, { request, said: foretold })]);
 }
 
 /** Whether a field of an initialization that does not come first is nothing to `claude -p` (2.1.197 and 2.1.330). */

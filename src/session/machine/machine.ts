@@ -32,6 +32,7 @@ import { onScreen } from "./on_screen.ts";
 import { isPong, onPong, onServers } from "./on_servers.ts";
 import { onStatus } from "./on_status.ts";
 import { onTerminal } from "./on_terminal.ts";
+import { onTerms } from "./on_terms.ts";
 import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
@@ -63,6 +64,8 @@ export function step(state: SessionState, input: Input): Step {
         : interrupt(state, announced(state) ?? { kind: "unheard" });
     case "reachable":
       return handToChild({ ...alive(state, input), reachable: true });
+    case "terms":
+      return onTerms(state, input);
     case "message":
       return onMessage(alive(state, input), input.message);
     case "control":

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { Demand } from "../../../src/serve/pool/demand.ts";
-import type { Profile } from "../../../src/serve/pool/profile.ts";
+import type { ChildProfile } from "../../../src/serve/pool/child_profile.ts";
 
-const profile = (digest: string) => ({ digest }) as Profile;
+const profile = (digest: string) => ({ digest }) as ChildProfile;
 const [A, B, C] = [profile("a"), profile("b"), profile("c")];
 const SUPPLY = { warm: 2, max: 3, idleMs: 1000 };
 

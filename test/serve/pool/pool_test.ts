@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Pool, type PoolOptions } from "../../../src/serve/pool/pool.ts";
 import { libraryRequest } from "../../../src/library/library_request.ts";
+import { whyCold, whyOfInitialize } from "../../../src/serve/pool/child_profile.ts";
+import type { ProgramCaller } from "../../../src/driver/sources/caller/program_caller.ts";
+import { isJsonObject, type JsonObject } from "../../../src/transcript/json_object.ts";
+import { messageLine } from "../../../src/wire/caller_line.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
 import { type PoolRunOptions, runInPool } from "./run_in_pool.ts";
@@ -96,6 +100,47 @@ Deno.test("who asks for something else, or for what no other can have, has a Cla
   const volatile = { OLDPWD: "/somewhere", _: "/bin/x", SHLVL: "7", COLUMNS: "100", LINES: "5" };
   const { traces } = await runInPool(pool, claude, { env: { ...claude.home.env, ...volatile } });
   assertStringIncludes(traces.join("\n"), ": a child has waited");
+});
+
+/** Speaks as the Agent SDKs do. */
+const asSdk = (body: JsonObject, id: string) => (caller: ProgramCaller) => {
+  caller.say({ type: "control", request: { id, subtype: "initialize", body } });
+  caller.say(messageLine("Hi", { ticket: "1" }));
+  caller.close();
+};
+
+Deno.test("who initializes with the same has a Claude Code that has waited with it, and an answer to their own request", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const { pool } = poolOf();
+  await using _ = pool;
+  const body = { systemPrompt: ["Be brief."], hooks: { Stop: [{ hookCallbackIds: ["hook_0"] }] } };
+  const run = async (of: JsonObject, id: string) => {
+    const { results, frames, traces } = await runInPool(pool, claude, { speak: asSdk(of, id) });
+    assertEquals(results, ["You said Hi, 1"]);
+    const answers = frames.filter(({ type }) => type === "control_response")
+      .map(({ response }) => isJsonObject(response) ? response["request_id"] : undefined);
+    assertEquals(answers, [id]);
+    return { types: frames.map(({ type }) => type), told: traces.join("\n") };
+  };
+  const cold = await run(body, "one");
+  assertStringIncludes(cold.told, ": no child waits");
+  await untilReady(pool);
+  const warm = await run({ agents: {}, promptSuggestions: true, ...body }, "two");
+  assertStringIncludes(warm.told, ": a child has waited");
+  assertEquals(warm.types, cold.types);
+  const other = await run({ ...body, systemPrompt: [""] }, "three");
+  assertStringIncludes(other.told, ": no child waits");
+});
+
+Deno.test("who would be asked before they are there has a Claude Code of their own", async () => {
+  const why = (body: JsonObject) => whyOfInitialize({ id: "1", subtype: "initialize", body });
+  const hooksOf = (event: string) => ({ hooks: { [event]: [{ hookCallbackIds: ["hook_0"] }] } });
+  assertEquals(why({ ...hooksOf("Stop"), sdkMcpServers: [], agents: {} }), undefined);
+  assertStringIncludes(why(hooksOf("Notification")) ?? "", "hooks of Notification");
+  assertStringIncludes(why({ sdkMcpServers: ["own"] }) ?? "", "MCP servers");
+  const server = '{"mcpServers": {"own": {"type": "sdk", "name": "own"}}}';
+  const request = await libraryRequest(["--mcp-config", server], { caller: "converse()" });
+  assertStringIncludes(whyCold(request) ?? "", "MCP servers");
 });
 
 Deno.test("a Claude Code that dies while it waits is replaced after a pause and told of, and one that is outdated is given to nobody", async () => {

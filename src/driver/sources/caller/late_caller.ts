@@ -1,5 +1,6 @@
 import type { Interest, Ready } from "../../../../ffi/descriptors/poll.ts";
 import type { ControlRequest } from "../../../wire/control.ts";
+import type { JsonObject } from "../../../transcript/json_object.ts";
 import type { Caller, CallerInput, Judge } from "./caller.ts";
 
 /**
@@ -12,6 +13,15 @@ export class LateCaller implements Caller {
   #onLine: ((line: string) => void) | undefined;
   #judge: Judge | undefined;
   #child: "open" | "closed" | "told" = "open";
+  /** The initialization as whoever comes will ask for it, and whether it is still to be taken. */
+  readonly #ahead: ControlRequest | undefined;
+  #isAsked = false;
+
+  /** @param options.initialize what will be asked for first of all, if anything is */
+  constructor({ initialize: body }: { readonly initialize?: JsonObject | undefined } = {}) {
+    if (body === undefined) return;
+    this.#ahead = { id: crypto.randomUUID(), subtype: "initialize", body, ahead: true };
+  }
 
   /**
    * From now on it is this caller that speaks.
@@ -66,7 +76,7 @@ export class LateCaller implements Caller {
   }
 
   get initialize(): ControlRequest | undefined {
-    return this.#caller?.initialize;
+    return this.#caller === undefined ? this.#ahead : this.#caller.initialize;
   }
 
   turnTo(judge: Judge | undefined): void {
@@ -83,6 +93,10 @@ export class LateCaller implements Caller {
       this.#onTaken?.();
       this.#onTaken = undefined;
       return this.#caller.take(ready);
+    }
+    if (this.#child === "open" && this.#ahead !== undefined && !this.#isAsked) {
+      this.#isAsked = true;
+      return [{ type: "control", request: this.#ahead }];
     }
     if (this.#child !== "closed") return [];
     this.#child = "told";

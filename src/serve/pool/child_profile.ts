@@ -1,21 +1,27 @@
-import type { LateTerms } from "../../frames/late_terms.ts";
+import type { LateTerms } from "../../session/late_terms.ts";
 import type { RunRequest } from "../../cli/run_request.ts";
+import { callersServers, startingBody, UNCALLED_EVENTS } from "../../run/plan/asked_order.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 
 /** What a child is started with and cannot be told later: whoever asks for the same can have the same one. */
-export interface Profile {
+export interface ChildProfile {
   /** A digest of all of it, in hexadecimal digits. */
   readonly digest: string;
   /** What a child is asked for that waits for one of them, whoever that will be. */
   readonly request: RunRequest;
   readonly env: Environment;
   readonly cwd: string;
+  /** What the caller asks for in its initialization, if it begins with one. */
+  readonly initialize?: JsonObject;
 }
 
 /** Who asks, and where. */
 interface Asked {
   readonly env: Environment;
   readonly cwd: string;
+  readonly initialize?: JsonObject | undefined;
 }
 
 /** What a shell sets anew with each command, and what tells of its window: nothing that a run is asked for. */
@@ -48,30 +54,46 @@ const TOLD_LATE = {
   trace: false,
 } as const satisfies LateTerms;
 
-/** What of a request a child that waits can be told once it has been made. */
-export function termsOf(request: RunRequest): LateTerms {
+/**
+ * What of a request a child that waits can be told once it has been made.
+ *
+ * @param initialize the caller's first request, if it has made one before it said anything else
+ */
+export function termsOf(request: RunRequest, initialize: ControlRequest | undefined): LateTerms {
   const { timeoutMs, startTimeoutMs, deliveryTimeoutMs, idleTimeoutMs } = request;
   const { drainTimeoutMs, exitTimeoutMs, replayMessages, subagentText, hookEvents } = request;
   return {
     ...{ timeoutMs, startTimeoutMs, deliveryTimeoutMs, drainTimeoutMs, exitTimeoutMs },
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
-    ...{ replayMessages, subagentText, hookEvents, trace: request.trace },
+    ...{ replayMessages, hookEvents, trace: request.trace },
+    subagentText: subagentText || initialize?.body["forwardSubagentText"] === true,
+    ...(initialize === undefined ? {} : { initializedBy: initialize.id }),
   };
 }
 
 /** The digest, the request and its surroundings for children that wait for whoever asks for the same. */
-export async function profileOf(request: RunRequest, { env, cwd }: Asked): Promise<Profile> {
+export async function profileOf(
+  request: RunRequest,
+  { env, cwd, initialize }: Asked,
+): Promise<ChildProfile> {
   const { promptArgument: _, inputFile: __, waitForLimitMs: ___, ...further } = request;
   const { idleTimeoutMs: ____, ...others } = further;
   const asked: RunRequest = { ...others, ...SAID_BY_CALLER, ...TOLD_LATE };
   const kept = Object.fromEntries(
     Object.entries(env).filter(([name]) => !VOLATILE.includes(name)),
   );
-  const profile = { request: asked, env: kept, cwd };
+  const profile = {
+    request: asked,
+    env: kept,
+    cwd,
+    ...(initialize === undefined ? {} : { initialize: startingBody(initialize) }),
+  };
   const bytes = new TextEncoder().encode(stableText(profile));
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   return { ...profile, digest: new Uint8Array(digest).toHex() };
 }
+
+const CALLERS_SERVERS = "Claude Code speaks to MCP servers in the caller's program as it starts";
 
 /**
  * Why a child has to be started for this run alone; undefined where one that waits does as well.
@@ -87,6 +109,7 @@ export function whyCold(
     return "it goes on with a session";
   }
   if (record !== undefined) return "its start is recorded";
+  if (callersServers(request.mcpConfigs).length > 0) return CALLERS_SERVERS;
   if (request.exactStream || request.apiCassette !== undefined || request.deterministic) {
     return "something stands between it and the API";
   }
@@ -94,6 +117,27 @@ export function whyCold(
     return "its debug log begins with its start";
   }
   return undefined;
+}
+
+/** Events of which a child that waits for its first message tells no hook. */
+const WITHIN_TURNS = [
+  ...["PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit"],
+  ...["Stop", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"],
+  ...["PermissionRequest", "PermissionDenied", "TaskCreated", "TaskCompleted"],
+];
+
+/** Why a caller's first request takes a child of its own; undefined where one does that was started with the same. */
+export function whyOfInitialize({ body }: ControlRequest): string | undefined {
+  const { hooks, sdkMcpServers } = body;
+  if (!isEmpty(sdkMcpServers)) return CALLERS_SERVERS;
+  const early = isJsonObject(hooks)
+    ? Object.keys(hooks).filter((event) =>
+      !WITHIN_TURNS.includes(event) && !UNCALLED_EVENTS.includes(event)
+    )
+    : [];
+  return early.length === 0
+    ? undefined
+    : `Claude Code may call the caller's hooks of ${early.join(", ")} before there is a caller`;
 }
 
 /** A text that is the same for the same values, in whatever order they were named. */

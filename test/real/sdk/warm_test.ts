@@ -1,0 +1,84 @@
+import { assertEquals } from "@std/assert";
+import { poolCounts } from "../../serve/runs/pool_counts.ts";
+import { serve } from "../../serve/runs/served.ts";
+import { until } from "../../standin/stand_in.ts";
+import { asRecorded } from "../as_recorded.ts";
+import { REAL_VERSIONS } from "../for_each_version.ts";
+import { maskedRequests } from "../parity/bodies.ts";
+import { RealClaude } from "../real_claude.ts";
+import { masked } from "./masked.ts";
+import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
+import { typescriptUser } from "./sdk_user.ts";
+import { structuredReply } from "./structured_reply.ts";
+
+const version = REAL_VERSIONS.at(-1) ?? "";
+
+/** What an SDK asks for in its first request, so that what waits has to be started with it. */
+const SCENARIOS = ["permissions", "structured output"];
+
+const STREAMS = [
+  "--verbose",
+  ...["--input-format=stream-json", "--output-format=stream-json"],
+  "--allowedTools=Bash",
+];
+
+/** What decides most of how a child is started; whoever does not answer for a hook lets the call be. */
+const HOOKED = {
+  subtype: "initialize",
+  systemPrompt: ["You are terse."],
+  agents: { "my-agent": { description: "Greets", prompt: "You greet." } },
+  hooks: { PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["hook_0"] }] },
+};
+
+Deno.test(`${version}: users of an Agent SDK have a Claude Code that has waited, and are shown the same, and so is the model`, async () => {
+  await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
+  await using server = await serve({
+    args: ["--warm", "1"],
+    env: real.home.env,
+    cwd: real.home.project,
+  });
+  const user = await typescriptUser();
+  const executable = await installClaudePrint(real);
+  const theirs = new Map(
+    await asRecorded<readonly (readonly [string, readonly unknown[]])[]>(
+      real,
+      "sdk_typescript/scenarios",
+      () => Promise.reject(new Error("record-sdk records it")),
+    ),
+  );
+  const play = async () => {
+    const before = real.api.turns.length;
+    const seen = await playScenarios(user, {
+      real,
+      scenarios: SCENARIOS,
+      executable,
+      env: server.env,
+    });
+    for (const scenario of SCENARIOS) assertEquals(seen.get(scenario), theirs.get(scenario));
+    const lines = [
+      { type: "control_request", request_id: crypto.randomUUID(), request: HOOKED },
+      { type: "user", message: { role: "user", content: "One. [[bash echo 1]] [[say first]]" } },
+    ];
+    const hooked = real.start(["-p", ...STREAMS], {
+      env: server.env,
+      stdin: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+    });
+    const { code, stdout, stderr } = await hooked.ended;
+    assertEquals([code, stderr], [0, ""]);
+    const said = { requests: real.api.turns.slice(before), home: real.home.path };
+    return {
+      frames: masked(stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), real.home.path),
+      requests: maskedRequests(said, { row: "sdk" }),
+    };
+  };
+  const cold = await play();
+  const before = await poolCounts(server.env);
+  assertEquals([before.waited, before.started], [0, 3]);
+  await until(
+    async () => (await poolCounts(server.env)).ready === 3,
+    "one waits with what each has asked for",
+  );
+  assertEquals(await play(), cold);
+  const { waited, started } = await poolCounts(server.env);
+  assertEquals([waited, started], [3, 3]);
+});

@@ -1,0 +1,25 @@
+/** What a server's numbers say of the children that wait in it, and of those that it has given away. */
+export interface PoolCounts {
+  /** Children that can take a message now. */
+  readonly ready: number;
+  /** Runs and conversations with a child that had waited, and with one that was started for them. */
+  readonly waited: number;
+  readonly started: number;
+}
+
+/** Asks a server for them. */
+export async function poolCounts(
+  { XDG_RUNTIME_DIR }: { readonly XDG_RUNTIME_DIR: string },
+): Promise<PoolCounts> {
+  using client = Deno.createHttpClient({
+    proxy: { transport: "unix", path: `${XDG_RUNTIME_DIR}/claude-print/http.sock` },
+  });
+  const text = await (await fetch("http://localhost/metrics", { client })).text();
+  const count = (name: string) =>
+    Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ").at(-1));
+  return {
+    ready: count('claude_print_pool_children{ready="true"}'),
+    waited: count('claude_print_pool_held_total{child="waited"}'),
+    started: count('claude_print_pool_held_total{child="started"}'),
+  };
+}
