@@ -14,29 +14,38 @@ export interface Served extends AsyncDisposable {
 
 /** Starts a server and waits until it listens. */
 export async function serve(
-  { args = ["--warm", "0"], env: own = {}, cwd = "/", wrap = (command) => command }: {
+  { args = ["--warm", "0"], env: own = {}, cwd = "/", wrap = (command) => command, ...options }: {
     readonly args?: readonly string[];
     /** What it knows of a home; by default there is nothing in it. */
     readonly env?: Readonly<Record<string, string>>;
     readonly cwd?: string;
     /** Makes another command out of the one that would be run. */
     readonly wrap?: (command: readonly string[]) => readonly string[];
+    /** Where temporary files are, if the server is to be found there, and not in a folder of its own. */
+    readonly inTemp?: string;
+    /** Takes what it says first. */
+    readonly onStdout?: (text: string) => void;
   } = {},
 ): Promise<Served> {
   const runtime = await Deno.makeTempDir({ prefix: "x" });
-  const env = { XDG_RUNTIME_DIR: runtime };
+  const { inTemp, onStdout = () => {} } = options;
+  const env = { XDG_RUNTIME_DIR: inTemp === undefined ? runtime : "" };
   const { promise: listens, resolve } = Promise.withResolvers<void>();
   const { child, ended } = startProgram(wrap([...CLAUDE_PRINT, "serve", ...args]), {
     env: {
       PATH: "/usr/bin:/bin",
       DENO_DIR: await denoDir(),
       HOME: runtime,
-      TMPDIR: runtime,
+      TMPDIR: inTemp ?? runtime,
       ...own,
       ...env,
     },
     cwd,
-    onStdout: (text) => text.endsWith("\n") && resolve(),
+    onStdout: (text) => {
+      if (!text.endsWith("\n")) return;
+      onStdout(text);
+      resolve();
+    },
   });
   const failed = ended.then(({ stderr }) => {
     throw new Error(`The server has ended: ${stderr}`);

@@ -1,0 +1,101 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { lackOf } from "../find_tool.ts";
+import { processesOf } from "../leftovers.ts";
+import { serve } from "../serve/runs/served.ts";
+import { StandIn } from "../standin/stand_in.ts";
+import { unlessLacking } from "../unless_lacking.ts";
+import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
+
+/** All that another user may try at the processes $1, and at the folders $2 and its $3. */
+const SNOOP = `
+for pid in $1; do
+  for file in environ cmdline stack auxv io syscall; do cat "/proc/$pid/$file"; done
+  ls -l "/proc/$pid/fd" "/proc/$pid/cwd" "/proc/$pid/exe" && echo "REACHED what $pid has open"
+  for fd in 0 1 2 20; do timeout 1 head -c 1 "/proc/$pid/fd/$fd" && echo "REACHED fd $fd of $pid"; done
+  kill -0 "$pid" && echo "REACHED $pid by a signal"
+done
+for folder in "$2" "$2/"*/ "$3"; do
+  cd "$folder" && echo "REACHED $folder"
+  ls -la "$folder"
+  touch "$folder/mine" && echo "REACHED $folder"
+  mv "$folder" "$folder.moved" && echo "REACHED the place of $folder"
+done
+for file in token lock run.sock http.sock; do cat "$3/$file" && echo "REACHED $file"; done
+find "$2" "$3" -type f -exec cat {} +
+true
+`;
+
+/** What another user may say on the sockets in $1, and to the origin $2 about the conversation $3. */
+const TALK = `
+for socket in run.sock http.sock; do
+  curl -sS -m 5 --unix-socket "$1/$socket" http://localhost/ && echo "REACHED $socket"
+done
+for path in / /v1/conversations "/v1/conversations/$3" "/v1/conversations/$3/events" /openapi.json /metrics; do
+  for header in 'X: y' 'Authorization: Bearer 0' 'Authorization: Basic OjA=' 'Cookie: token=0'; do
+    curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -H "$header" "$2$path"
+  done
+done
+curl -sS -m 5 -w '\\nstatus %{http_code}\\n' -H 'Content-Type: application/json' -d '{"prompt":"x"}' "$2/v1/run"
+`;
+
+Deno.test(unlessLacking(OTHER_USER_LACK ?? lackOf("curl"), {
+  name: "another user neither sees nor reaches a server, what is said in it, and what waits in it",
+  async fn() {
+    // Not the words of any other program on the machine.
+    const [prompt, key, variable] = ["prompt", "key", "variable"]
+      .map((what) => `${what}-${crypto.randomUUID()}`);
+    await using claude = await StandIn.set({ hang: "answer" });
+    const { path, tmp, project } = claude.home;
+    // As /tmp is: the server's folder is among those of runs.
+    await Deno.chmod(path, 0o755);
+    await Deno.chmod(tmp, 0o1777);
+    const profile = {
+      args: ["--claude-binary", claude.binary],
+      cwd: project,
+      env: { SECRET: variable },
+    };
+    const profiles = `${path}/profiles`;
+    await Deno.writeTextFile(profiles, JSON.stringify(profile), { mode: 0o600 });
+    const told = Promise.withResolvers<string>();
+    await using _server = await serve({
+      args: ["--port", "0", "--profiles", profiles],
+      env: { ...claude.home.env, ANTHROPIC_API_KEY: key ?? "" },
+      cwd: project,
+      inTemp: tmp,
+      onStdout: told.resolve,
+      // A umask hides nothing here, so every mode has to be asked for.
+      wrap: (command) => ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh", ...command],
+    });
+    const [, socket = "", origin = "", tokenFile = ""] =
+      /^(.+)\n(http:\S+) \(its token: (.+)\)\n$/u.exec(await told.promise) ?? [];
+    const folder = socket.replace(/\/http\.sock$/u, "");
+    const token = (await Deno.readTextFile(tokenFile)).trim();
+    using client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
+    const ask = async (method: string, path: string, body: unknown = {}) => {
+      const answer = await fetch(`http://localhost${path}`, {
+        ...{ client, method, body: JSON.stringify(body) },
+        headers: { "content-type": "application/json" },
+      });
+      const text = await answer.text();
+      return text === "" ? {} : JSON.parse(text);
+    };
+    // One waits beside that of the conversation, which is of another profile.
+    await claude.untilNoted("start");
+    const other = { ...profile, args: [...profile.args, "--model", "haiku"] };
+    const { id } = await ask("POST", "/v1/conversations", { profile: other });
+    await ask("POST", `/v1/conversations/${id}/messages`, { content: prompt });
+    await claude.untilNoted("prompt");
+    const pids = processesOf(path).map((each) => /\d+/u.exec(each)?.[0]).join(" ");
+    const tried = [
+      await asAnotherUser(["/bin/sh", "-c", SNOOP, "sh", pids, tmp, folder]),
+      await asAnotherUser(["/bin/sh", "-c", TALK, "sh", folder, origin, id]),
+    ];
+    const output = tried.map(({ output }) => output).join("");
+    assertEquals(output.match(/^REACHED .*$/gmu), [`REACHED ${tmp}`, `REACHED ${tmp}`]);
+    assertEquals([...new Set(output.match(/^status .*$/gmu))], ["status 401"]);
+    const seen = [prompt, key, variable, token, id].filter((word) => output.includes(`${word}`));
+    assertEquals(seen, []);
+    assertMatch(output, /http\.sock: Permission denied/u);
+    await ask("DELETE", `/v1/conversations/${id}`);
+  },
+}));
