@@ -156,7 +156,7 @@ export class RealClaude implements AsyncDisposable {
 
 /** A home on whose PATH the programs stand first that are not asked, and fail at once. */
 async function withoutAsking(home: ThrowawayHome): Promise<ThrowawayHome> {
-  const folder = `${home.path}/b`;
+  const folder = `${home.path}/t/b`;
   await Deno.mkdir(folder);
   for (const name of NOT_ASKED) await Deno.symlink("/bin/false", `${folder}/${name}`);
   return { ...home, env: { ...home.env, PATH: `${folder}:${home.env["PATH"]}` } };

@@ -575,7 +575,8 @@ forEachVersion(
   },
 );
 
-forEachVersion(
+// claude -p calls these in the same order in every version.
+forNewestVersion(
   "hooks of a caller's are called in the order of claude -p's frames",
   async (real) => {
     const events = ["SubagentStart", "SubagentStop", "PostToolUse", "PostToolBatch"];

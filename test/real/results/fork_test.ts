@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../src/transcript/json_object.ts";
 import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
-import { forEachVersion } from "../for_each_version.ts";
+import { forEachVersion, REAL_VERSIONS } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -92,6 +92,8 @@ forEachVersion(
     for (const [name, text] of before) assertEquals(after.get(name), text);
     for (const text of SAID) assert(added?.[1].includes(text), text);
 
+    // What comes of a fork of a fork does not hang on the version.
+    if (real.version !== REAL_VERSIONS.at(-1)) return;
     // A fork is forked, with other words, in a session that is not kept.
     const said = ["--prompt", "Else. [[say otherwise]]", "--record", other];
     const third = await cassette(

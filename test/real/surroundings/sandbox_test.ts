@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { filesBelow } from "../files_below.ts";
-import { forEachVersion, forNewestVersion, REAL_VERSIONS } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { performHere } from "../perform_here.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -104,7 +104,8 @@ async function printForwarded(real: RealClaude): Promise<string> {
   return `${real.home.config}/${transcriptPath(real, report.result.session_id)}`;
 }
 
-forEachVersion(
+// claude -p says the same in every version; what an untrusted project gets in each is in test/security/project_test.ts.
+forNewestVersion(
   "rules of a project that is not trusted do not count, and the run says so as claude -p does",
   async (real) => {
     const { project } = real.home;
@@ -123,9 +124,7 @@ forEachVersion(
       ours.stderr.replaceAll("claude-print: Warning: ", ""),
       theirs.stderr,
     );
-    if (real.version === REAL_VERSIONS.at(-1)) {
-      assertEquals((await real.print(["--quiet", ...args])).stderr, "");
-    }
+    assertEquals((await real.print(["--quiet", ...args])).stderr, "");
     assertEquals([...Deno.readDirSync(project)].map(({ name }) => name), [".claude"]);
   },
 );
