@@ -38,6 +38,39 @@ export function recordedFlags(given: readonly string[]): readonly string[] {
   return [...new Set(written)];
 }
 
+/** Longest system prompt that is written down, in bytes: a fork gives it as an argument, which Linux ends at 128 kB. */
+const LONGEST_PROMPT = 120_000;
+
+/**
+ * The flags of a run with its system prompts as texts, also where it was given them by a file or by its caller: a fork
+ * has neither. What the caller says counts in the place of a flag.
+ *
+ * @param options.read the text of a file; undefined where it cannot be read
+ */
+export function withSystemPrompts(
+  given: readonly string[],
+  { systemPrompt, appendSystemPrompt, read }: {
+    readonly systemPrompt?: string | undefined;
+    readonly appendSystemPrompt?: string | undefined;
+    readonly read: (path: string) => string | undefined;
+  },
+): readonly string[] {
+  const said = { "--system-prompt": systemPrompt, "--append-system-prompt": appendSystemPrompt };
+  const flags = [...given];
+  for (const [name, text] of Object.entries(said)) {
+    const file = `${INSTEAD[name]}=`;
+    const isOf = (flag: string) => flag.startsWith(`${name}=`) || flag.startsWith(file);
+    const own = flags.findLast(isOf);
+    const words = text ?? (own?.startsWith(file) ? read(own.slice(file.length)) : undefined);
+    if (words === undefined) continue;
+    const isLong = new TextEncoder().encode(words).length > LONGEST_PROMPT || words.includes("\0");
+    const others = flags.filter((flag) => !isOf(flag));
+    // Of what no argument can be, the fork is told that it was there.
+    flags.splice(0, flags.length, ...others, isLong ? file : `${name}=${words}`);
+  }
+  return flags;
+}
+
 /** What a fork makes of the flags that are recorded. */
 export interface TakenFlags {
   /** With their values, as they are given to the run. */

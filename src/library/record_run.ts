@@ -3,7 +3,7 @@ import deno from "../../deno.json" with { type: "json" };
 import { readRegularFile } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import { API_FOLDER } from "../cassette/cassette.ts";
-import { recordedFlags } from "../cassette/recorded_flags.ts";
+import { recordedFlags, withSystemPrompts } from "../cassette/recorded_flags.ts";
 import { claimFolder } from "../cassette/record/claim_folder.ts";
 import { createRecording, type Recording } from "../cassette/record/create_recording.ts";
 import type { ForkOrigin } from "../cassette/cassette_meta.ts";
@@ -77,7 +77,7 @@ export function recordRun(
       writer = writeCassette(claimed, {
         version: deno.version,
         platform: `${os}-${arch}`,
-        flags: recordedFlags(flagsOf(options.request)).map(redactor.text),
+        flags: recordedFlags(flagsOf(options.request, prepared.options)).map(redactor.text),
         forkedFrom: options.forkedFrom,
       });
       const { taken } = writer;
@@ -115,15 +115,20 @@ export function recordRun(
   };
 }
 
-/** What the run was given that Claude Code is told, each flag once for each value. */
+/** What the run was given that Claude Code is told, each flag once for each value, system prompts as texts. */
 function flagsOf(
   { forwarded, permissionMode, disallowedTools, betas, settings }: Pick<
     RunRequest,
     "forwarded" | "permissionMode" | "disallowedTools" | "betas" | "settings"
   >,
+  { initialized, cwd }: PreparedRun["options"],
 ): readonly string[] {
   return [
-    ...forwarded,
+    ...withSystemPrompts(forwarded, {
+      systemPrompt: initialized?.systemPrompt,
+      appendSystemPrompt: initialized?.appendSystemPrompt,
+      read: (path) => textOf(absolutePath(path, cwd)) || undefined,
+    }),
     ...(permissionMode === undefined ? [] : [`--permission-mode=${permissionMode}`]),
     ...disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     ...betas.map((beta) => `--betas=${beta}`),

@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { blankedFlags, recordedFlags } from "../../src/cassette/recorded_flags.ts";
+import {
+  blankedFlags,
+  recordedFlags,
+  withSystemPrompts,
+} from "../../src/cassette/recorded_flags.ts";
 import { parseMeta } from "../../src/cassette/read/parse_meta.ts";
 import { encodeMeta } from "../../src/cassette/record/encode_cassette.ts";
 import { filesBelow, inFolder, makeCassette, scrubAt } from "../hygiene/scene.ts";
@@ -45,4 +49,26 @@ Deno.test("what the user wrote in flags is blanked with prompts", () => {
       "--allowedTools",
     ]);
   });
+});
+
+Deno.test("system prompts are recorded as texts, whether a flag, its file or the caller says them", () => {
+  const read = (path: string) =>
+    ({ kind: "Be kind", long: "x".repeat(120_001), odd: "a\0b" })[path];
+  const recorded = (given: readonly string[], said = {}) =>
+    recordedFlags(withSystemPrompts(given, { ...said, read }));
+  assertEquals(recorded(["--append-system-prompt-file=kind", "--model=haiku"]), [
+    "--model=haiku",
+    "--append-system-prompt=Be kind",
+  ]);
+  assertEquals(recorded(["--system-prompt=Be", "--system-prompt-file=kind"]), [
+    "--system-prompt=Be kind",
+  ]);
+  assertEquals(
+    recorded(["--system-prompt-file=kind"], { systemPrompt: "Be", appendSystemPrompt: "brief" }),
+    ["--system-prompt=Be", "--append-system-prompt=brief"],
+  );
+  for (const other of ["long", "odd", "gone"]) {
+    assertEquals(recorded([`--system-prompt-file=${other}`]), ["--system-prompt-file"]);
+  }
+  assertEquals(recorded(["--system-prompt=Be"]), ["--system-prompt=Be"]);
 });
