@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";
-import { openTape } from "../read/open_tape.ts";
+import { readTape } from "../read/read_tape.ts";
 import { parseMeta } from "../read/parse_meta.ts";
 import { partLines } from "../read/part_lines.ts";
 import { NAME_A_CASSETTE, readPart } from "../read/read_part.ts";
@@ -91,11 +91,6 @@ function missing(path: string): never {
   throw new CliError(`Cannot read ${path}: it does not exist`, {
     suggestion: `${NAME_A_CASSETTE}, or a tape`,
   });
-}
-
-function readTape(path: string): readonly TapeEntry[] | undefined {
-  const tape = openTape(path);
-  return tape && [...tape];
 }
 
 /** What a run was asked, and how it ended. */

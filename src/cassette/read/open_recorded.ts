@@ -4,7 +4,7 @@ import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts"
 import type { CassetteMeta } from "../cassette_meta.ts";
 import type { PlayedCast } from "../cast.ts";
 import { openCast } from "./open_cast.ts";
-import { openTape } from "./open_tape.ts";
+import { readTape } from "./read_tape.ts";
 import { parseMeta } from "./parse_meta.ts";
 import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
 
@@ -36,8 +36,8 @@ export function openRecorded(
   { byTape = false }: { readonly byTape?: boolean } = {},
 ): OpenedConversation {
   if (fileAt(folder)?.isFile === true) {
-    const tape = openTape(folder);
-    if (tape !== undefined) return { children: [{ tape: [...tape] }] };
+    const tape = readTape(folder);
+    if (tape !== undefined) return { children: [{ tape }] };
   }
   const metaPath = `${folder}/${META_FILE}`;
   const bytes = readPart(metaPath, { limit: LARGEST_META });
@@ -70,8 +70,8 @@ function openFurther(folder: string, byTape: boolean): OpenedChild | undefined {
 
 function openChild(folder: string, byTape: boolean): OpenedChild | undefined {
   const taped = (): OpenedChild | undefined => {
-    const tape = openTape(`${folder}/${TAPE_FILE}`);
-    return tape && { tape: [...tape] };
+    const tape = readTape(`${folder}/${TAPE_FILE}`);
+    return tape && { tape };
   };
   const cast = openCast(`${folder}/${CAST_FILE}`);
   const played = cast && { cast };

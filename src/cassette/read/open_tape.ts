@@ -6,11 +6,15 @@ import { partLines } from "./part_lines.ts";
 /**
  * Opens a tape's file, whose entries are read as they are gone through.
  *
+ * @param options.limit the largest file that is read, in bytes
  * @returns nothing where there is no such file
  * @throws {CliError} when it is damaged, by way of what is returned
  */
-export function openTape(path: string): Generator<TapeEntry, undefined> | undefined {
-  const lines = partLines(path);
+export function openTape(
+  path: string,
+  options: { readonly limit?: number } = {},
+): Generator<TapeEntry, undefined> | undefined {
+  const lines = partLines(path, options);
   return lines && entriesIn(lines, path);
 }
 

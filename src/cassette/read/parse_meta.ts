@@ -1,5 +1,6 @@
 import { z } from "zod/mini";
 import { CASSETTE_FORMAT, type CassetteMeta } from "../cassette_meta.ts";
+import { sideSchema } from "./header_schema.ts";
 import { CliError } from "../../cli_error.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
@@ -9,7 +10,7 @@ const metaSchema: z.ZodMiniType<CassetteMeta> = z.object({
   claude_print: z.string(),
   claude_code: z.exactOptional(z.string()),
   platform: z.string(),
-  size: z.object({ cols: z.number(), rows: z.number() }),
+  size: z.object({ cols: sideSchema, rows: sideSchema }),
   when: z.string(),
   scrubbed: z.record(z.string(), z.number()),
   blanked: z.exactOptional(z.array(z.string())),

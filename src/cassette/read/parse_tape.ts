@@ -40,7 +40,8 @@ export function parseTapeEntry(
 /** What an object on a tape is: the one that was parsed, however its fields are called. */
 function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
   const { dir, frame, data } = value;
-  const at = typeof value["at"] === "number" ? value["at"] : last;
+  // Of a time at which there can be nothing no more is made than of one that is missing.
+  const at = isTime(value["at"]) ? value["at"] : last;
   switch (dir) {
     case "read":
       return isFrame(frame) ? { at, dir, frame } : undefined;
@@ -53,6 +54,11 @@ function entryOf(value: JsonObject, last: number): TapeEntry | undefined {
     default:
       return undefined;
   }
+}
+
+/** Up to the latest in milliseconds since the epoch that is not hundreds of years away. */
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= 1e13;
 }
 
 /** What the caller wrote; a last line may say how the program ended. */

@@ -7,8 +7,10 @@ import { readPart } from "./read_part.ts";
 /** Bytes that are read at once. */
 const CHUNK = 1024 * 1024;
 
-/** Who is told what of the lines. */
+/** What is read, and who is told what of the lines. */
 interface LineOptions {
+  /** The largest file that is read, in bytes; any by default. */
+  readonly limit?: number;
   readonly onBytes?: (count: number) => void;
   /** Takes what is wrong with a line, and the next one is read; without it that is the end. */
   readonly onDamage?: (error: CliError, line: number) => void;
@@ -26,13 +28,17 @@ export function partLines(
   path: string,
   options: LineOptions = {},
 ): Generator<ParsedLine, undefined> | undefined {
-  const first = readPart(path, { limit: Infinity, most: CHUNK });
-  return first && linesBehind(first, { ...options, path });
+  const { limit = Infinity } = options;
+  const first = readPart(path, { limit, most: CHUNK });
+  return first && linesBehind(first, { ...options, limit, path });
 }
 
 function* linesBehind(
   first: Uint8Array<ArrayBuffer>,
-  { path, onBytes = () => {}, onDamage }: LineOptions & { readonly path: string },
+  { path, limit, onBytes = () => {}, onDamage }: LineOptions & {
+    readonly path: string;
+    readonly limit: number;
+  },
 ): Generator<ParsedLine, undefined> {
   const splitter = createLineSplitter();
   const read = (line: string, number: number, isLast: boolean): ParsedLine | undefined => {
@@ -57,7 +63,7 @@ function* linesBehind(
     if (splitter.pending() > LONGEST_LINE) {
       throw damagedLine(number + 1, { path, what: "it is longer than any run writes" });
     }
-    chunk = readPart(path, { limit: Infinity, from, most: CHUNK }) ?? new Uint8Array();
+    chunk = readPart(path, { limit, from, most: CHUNK }) ?? new Uint8Array();
   }
   const last = read(splitter.remainder(), number + 1, true);
   if (last !== undefined) yield last;

@@ -18,11 +18,7 @@ export function readPart(
   path: string,
   options: { readonly limit: number; readonly from?: number; readonly most?: number },
 ): Uint8Array<ArrayBuffer> | undefined {
-  if (PART.test(path) && leadsOut(path)) {
-    throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
-      suggestion: "Name the cassette that it leads to, or put the file itself in its place",
-    });
-  }
+  if (PART.test(path)) refuseLeadingOut(path);
   try {
     return readRegularFile(path, options);
   } catch (cause) {
@@ -33,6 +29,18 @@ export function readPart(
       cause,
     });
   }
+}
+
+/**
+ * Makes sure that what is at a path is in the cassette.
+ *
+ * @throws {CliError} for a link that leads out of it
+ */
+export function refuseLeadingOut(path: string): void {
+  if (!leadsOut(path)) return;
+  throw new CliError(`Cannot read ${path}: the link leads out of the cassette`, {
+    suggestion: "Name the cassette that it leads to, or put in its place what it leads to",
+  });
 }
 
 /** What helps where there is no cassette. */

@@ -8,7 +8,7 @@ import { parseEvent, parseHeader } from "./parse_cast.ts";
 import { parseMeta } from "./parse_meta.ts";
 import { parseTapeEntry } from "./parse_tape.ts";
 import { partLines } from "./part_lines.ts";
-import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
+import { NAME_A_CASSETTE, readPart, refuseLeadingOut } from "./read_part.ts";
 import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 
@@ -137,6 +137,7 @@ function requireFolder(folder: string): void {
 /** How many exchanges a folder has, by the names of their files; nothing where there is none. */
 function surveyApi(folder: string): CassetteSurvey["parts"]["api"] {
   if (fileAt(folder)?.isDirectory !== true) return undefined;
+  refuseLeadingOut(folder);
   const exchanges = namesIn(folder).filter((name) => /^[^.].*\.(?:json|part)$/u.test(name));
   const broken = exchanges.filter((name) => name.endsWith(".part")).length;
   return { exchanges: exchanges.length, ...(broken === 0 ? {} : { broken }) };

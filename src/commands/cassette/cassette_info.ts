@@ -35,7 +35,7 @@ export function cassetteInfo(
   const ways = [
     ...(cast === undefined ? [] : ["as the world"]),
     ...(tape === undefined ? [] : ["as the program"]),
-    ...((api ?? of) === undefined ? [] : ["as the API"]),
+    ...(api?.exchanges === 0 || (api ?? of) === undefined ? [] : ["as the API"]),
   ];
   // Answers of the API alone are no run.
   const isRun = (cast ?? tape ?? file) !== undefined;

@@ -72,3 +72,9 @@ Deno.test("a damaged tape is refused by the line", () => {
     assertEquals(error.message, `Cannot read ${what}`);
   }
 });
+
+Deno.test("of a time at which there can be nothing no more is made than of one that is missing", () => {
+  const lines = ["5", "1e999", "-1", "1e300", "6"]
+    .map((at) => `{"dir":"write","data":"","at":${at}}\n`);
+  assertEquals(parseTape(lines.join(""), options).map(({ at }) => at), [5, 5, 5, 5, 6]);
+});

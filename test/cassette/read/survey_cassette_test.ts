@@ -93,6 +93,16 @@ Deno.test("surveyCassette() tells of a tape alone, of exchanges that have broken
   });
 });
 
+Deno.test("surveyCassette() counts no exchanges behind a link that leads out of the cassette", () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    Deno.symlinkSync("/etc", `${folder}/api`);
+    assertThrows(() => surveyCassette(folder), CliError, "the link leads out of the cassette");
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
 Deno.test("surveyCassette() refuses what is no cassette, a later format and damaged parts", () => {
   const { message } = assertThrows(() => surveyCassette("/dev/null"), CliError);
   assertEquals(message, "Cannot read /dev/null: it is no folder");
