@@ -144,4 +144,6 @@ export type RunRequest = {
    * session to go on with) is left out, and of a flag that counts once only the last use is kept.
    */
   readonly forwarded: readonly string[];
+  /** Whether the answer to the one message is printed as a text alone. */
+  readonly answerAlone?: boolean;
 };

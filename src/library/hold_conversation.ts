@@ -78,7 +78,7 @@ export async function holdConversation(
     cwd,
     env,
     frames: true,
-    limitsTold: true,
+    limitsTold: request.answerAlone !== true,
     retries: true,
     ...(fork === undefined || fork.history === "" ? {} : {
       history: fork.history,

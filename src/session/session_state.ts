@@ -228,6 +228,8 @@ export interface TurnMemory {
   readonly priced: boolean;
   /** The Stop hook that keeps the child from going on with what it has in its queue, until it is answered. */
   readonly stopHook?: string | undefined;
+  /** Whether the Stop hook that announced its end waits for an answer, or did so. */
+  readonly isStopAsking: boolean;
   /** How often Escape was pressed to end it. */
   readonly escapes: number;
   /** Whether lines of the turn before it are still to be written: until its own prompt's line, none is its own. */
@@ -282,6 +284,7 @@ export const NO_TURN: TurnMemory = {
   output: { tries: 0, reminded: false },
   priced: false,
   stopHook: undefined,
+  isStopAsking: false,
   escapes: 0,
   late: false,
   stop: undefined,

@@ -171,12 +171,12 @@ function lastAnnounced(state: SessionState): Ending | undefined {
 }
 
 /**
- * Whether the Stop hook is over: one that waits for an answer, as that of a conversation does, has not ended when it is
- * given one, and would be noted to have failed. A child that has been idle since has seen its end.
+ * Whether the Stop hook is over: one that waits for an answer, as that of most conversations does, has not ended when it
+ * is given one, and would be noted to have failed. A child that has been idle since has seen its end.
  */
 function hasEndedStop(state: SessionState): boolean {
-  const { options, announcedAt, status } = state;
-  return options.conversation !== true ||
+  const { isStopAsking, announcedAt, status } = state;
+  return !isStopAsking ||
     (announcedAt !== undefined && status?.status === "idle" && !isStale(state, status));
 }
 

@@ -19,6 +19,7 @@ import { measurePty } from "./pty.ts";
 import { measureRelay } from "./relay.ts";
 import { measureReplay } from "./replay.ts";
 import { formatHeading, formatRow } from "./row.ts";
+import { measureServed } from "./served.ts";
 import { measureShellOutput } from "./shell_output.ts";
 import { measureTurns } from "./turns.ts";
 import { measureWall } from "./wall.ts";
@@ -29,13 +30,14 @@ const HELP = `deno task bench [--runs N] [--version V] [--only PART]
 
   --runs N      rounds of single runs, at least 1; default 10. The other parts take 3 rounds, or N if less
   --version V   Claude Code 2.1.330 or 2.1.197; default 2.1.330
-  --only PART   wall, warm, idle, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
+  --only PART   wall, warm, served, idle, turns, live, shell, parallel, memory, flood, pty, cost, relay, replay, cast or executable; may be given several times
 `;
 
 const VERSIONS: readonly ClaudeVersion[] = ["2.1.330", "2.1.197"];
 const PARTS = {
   wall: measureWall,
   warm: measureWarm,
+  served: measureServed,
   idle: measureIdle,
   turns: measureTurns,
   live: measureLive,

@@ -147,10 +147,18 @@ Deno.test("the last turn ends once the child is idle, and its cost comes at the 
   assertEquals([turns(session), session.signals()], [[], ["SIGTERM"]]);
 });
 
+Deno.test("the last turn ends at its Stop where nobody answers that", () => {
+  const session = rested();
+  say(session, "one");
+  session.hear({ type: "closed" });
+  answered(session, "one");
+  assertEquals([answers(session), turns(session), session.signals()], [[], [], ["SIGTERM"]]);
+});
+
 Deno.test("the end of input while a Stop is settled ends the run as soon as the child is idle", () => {
   const session = rested();
   say(session, "one");
-  answered(session, "one");
+  answered(session, "one", { asks: "stop-1" });
   assertEquals(session.signals(), []);
   session.hear({ type: "closed" });
   assertEquals(session.signals(), []);

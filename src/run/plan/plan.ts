@@ -184,6 +184,11 @@ function logLevel(
   return log !== callerLog ? "warn" : undefined;
 }
 
+/** Whether there may be more than one message: where a text alone is printed there is one. */
+function isLongConversation({ prompt, answerAlone }: RunOrder): boolean {
+  return prompt === undefined && answerAlone !== true;
+}
+
 function contentsOf(
   order: RunOrder,
   { facts, decided, variables }: {
@@ -206,7 +211,7 @@ function contentsOf(
         ...(isGated ? ["SessionStart" as const] : []),
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
         // structured answer that it owes, no turn is over.
-        ...(order.prompt === undefined || facts.output !== undefined ? ["Stop" as const] : []),
+        ...(isLongConversation(order) || facts.output !== undefined ? ["Stop" as const] : []),
       ],
       ...callerOf(order),
       servers: decided.servers,
@@ -233,7 +238,7 @@ function contentsOf(
       exposed,
       apiKey: order.env["ANTHROPIC_API_KEY"],
       ...(inject === "stdin" && order.prompt !== undefined ? { stdin: order.prompt } : {}),
-      asksCost: order.prompt === undefined || order.limitsTold === true ||
+      asksCost: isLongConversation(order) || order.limitsTold === true ||
         order.maxBudgetUsd !== undefined,
       ...(decided.splitShell === undefined ? {} : { splitShell: decided.splitShell }),
     }),

@@ -45,13 +45,13 @@ function answer(state: SessionState, call: HookCall): Step {
   }
   const { event, payload, id, at } = call;
   if (id !== undefined && isHeld(state, event)) {
-    const next = takeHook(state, { event, payload });
+    const next = takeHook(state, { event, payload, id });
     const held = holdForServers(next.state, id);
     return act(held.state, [...next.effects, ...held.effects]);
   }
   if (event === "SessionEnd" && id !== undefined) return onSessionEnd(state, id);
   if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
-    const next = takeHook(state, { event, payload });
+    const next = takeHook(state, { event, payload, id });
     const waiting = onToolUse(next.state, { id, payload });
     return act(waiting.state, [...next.effects, ...waiting.effects]);
   }
@@ -63,7 +63,7 @@ function answer(state: SessionState, call: HookCall): Step {
   const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
   const counted = event === "PostToolBatch" ? countRequest(returned, payload) : state;
   const limited = counted === returned ? undefined : limitReached(counted);
-  const next = takeHook(counted, { event, payload, limited });
+  const next = takeHook(counted, { event, payload, limited, id });
   if (id === undefined) return next;
   if (event === "Stop" && goesOn(next.state)) {
     // A turn that is settling asks by itself.
@@ -152,7 +152,8 @@ function limitReached(state: SessionState): SessionState["limited"] {
 /** What a hook says of the turn; `limited` says why there may be no further request after the tools that it tells of. */
 function takeHook(
   state: SessionState,
-  { event, payload, limited }: Pick<HookCall, "event" | "payload"> & {
+  { event, payload, limited, id }: Pick<HookCall, "event" | "payload"> & {
+    readonly id: string | undefined;
     readonly limited?: SessionState["limited"];
   },
 ): Step {
@@ -196,6 +197,7 @@ function takeHook(
         ...takeFirst(state),
         phase: "settling",
         stop: payload,
+        isStopAsking: id !== undefined,
         background: false,
         priced: false,
         late,

@@ -276,6 +276,24 @@ rule("a hook that has a say in another model is known, and of the user's only th
 
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
+rule("the Stop of a conversation waits for an answer, unless it has one message", {
+  see: (planned) => settingsOf(planned).hooks.Stop[0].hooks[0].command.endsWith("asks"),
+  rows: {
+    "one prompt": { is: false },
+    "a conversation": { order: { prompt: undefined }, is: true },
+    "one prompt, out as a text": { order: { answerAlone: true }, is: false },
+    "a conversation of which a text alone is printed": {
+      order: { prompt: undefined, answerAlone: true },
+      is: false,
+    },
+    "the same, and a structured answer": {
+      order: { prompt: undefined, answerAlone: true },
+      facts: { output: OUTPUT },
+      is: true,
+    },
+  },
+});
+
 rule(
   "structured answers are a tool of ours, which needs no permission and stands in the first request",
   {
