@@ -13,8 +13,8 @@ import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 
-/** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters. */
-export const LONGEST_REPLY = 1_000_000;
+/** Longest prompt as JSON for the rendezvous socket: 2.1.330 gives up a line of more than 1,048,576 characters, with some around it. */
+export const LONGEST_REPLY = 1_048_500;
 
 /** A version above all: of a program that does not name its own, nothing is known. */
 const UNKNOWN_VERSION = "9999.0.0";

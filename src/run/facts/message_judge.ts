@@ -63,9 +63,10 @@ export function messageJudge(
         ? { ...fields, way: "paste", images }
         : refused(`Cannot send the message with its images: ${obstacle}`, WITHOUT_IMAGES);
     }
-    if (JSON.stringify(text).length > LONGEST_REPLY) {
+    const { length } = JSON.stringify(text);
+    if (length > LONGEST_REPLY) {
       return refused(
-        `Cannot send the message: it has ${text.length} characters, and Claude Code's socket takes some ${LONGEST_REPLY}`,
+        `Cannot send the message: as JSON it has ${length} characters, and Claude Code's socket takes ${LONGEST_REPLY}`,
         "Put the text into a file and name that file",
       );
     }

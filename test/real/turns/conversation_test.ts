@@ -225,7 +225,7 @@ const AWKWARD = [
 forEachVersion(
   "later messages reach the API byte for byte, or fail their own turns by name",
   async (real) => {
-    const texts = [...AWKWARD, `long ${"x".repeat(998_000)} end`];
+    const texts = [...AWKWARD, `long ${"x".repeat(1_048_480)} end`];
     if (real.version === "2.1.330") texts.push("!ls", "/unknown command", "/ hi", " /help");
     const { code, stdout, stderr } = await hold(real, async ({ say, send, heard }) => {
       await say("/logout");

@@ -66,8 +66,9 @@ Deno.test("a command is typed where the socket takes it for text", () => {
 });
 
 Deno.test("a message that is too long for the socket is told so", () => {
-  assertEquals(ways("2.1.330", ["x\n".repeat(500_000)]), [
-    "Cannot send the message: it has 1000000 characters, and Claude Code's socket takes some 1000000",
+  assertEquals(ways("2.1.330", ["x\n".repeat(500_000), "x".repeat(1_000_000)]), [
+    "Cannot send the message: as JSON it has 1500002 characters, and Claude Code's socket takes 1048500",
+    "rendezvous",
   ]);
 });
 
