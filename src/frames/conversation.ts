@@ -7,7 +7,7 @@ import { lastMessages } from "../session/taking.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
-import { tellCancelled, tellCompleted } from "./messages.ts";
+import { tellCancelled, tellOver } from "./messages.ts";
 import { noteDecision, tellMode, tellModel, tellStopped, tellTitle } from "./decisions.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import {
@@ -292,17 +292,18 @@ function conclude(
   if (end.ending.kind === "closed" || isRenewed) {
     return { ...told, effects: [...told.effects, { ...end, frames: [] }] };
   }
-  const { state: reported, frames: results, report } = reportTurns(told.state.frames, {
+  const { ahead, behind } = tellOver(told.state.frames, { stopped: end.ending.kind === "aborted" });
+  const { state: reported, frames: results, report } = reportTurns(ahead.state, {
     ending: end.ending,
     at: state.endingAt ?? state.exit?.at ?? at,
     tickets: ticketsOf(lastMessages(state.session)),
   }, { exit: end.exit, remains });
-  const completed = tellCompleted(reported, told.state.frames.taken);
+  const over = behind(reported);
   return {
-    state: { ...told.state, frames: completed.state },
+    state: { ...told.state, frames: over.state },
     effects: [
       ...told.effects,
-      { ...end, frames: [...results, ...completed.frames], report },
+      { ...end, frames: [...ahead.frames, ...results, ...over.frames], report },
     ],
   };
 }

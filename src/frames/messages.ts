@@ -9,7 +9,10 @@ import { type FramesState, type Told, told, withIds } from "./telling/frames_sta
 export function awaitMessage(state: FramesState, message: Message): Told {
   if (!message.repeated) {
     const next = { ...state, awaited: [...state.awaited, message] };
-    return tellLifecycle(next, { messages: [message], states: ["queued"] });
+    // One that the child before has not taken was told of there.
+    const isTold = message.uuid !== undefined &&
+      state.options.before?.queued?.includes(message.uuid);
+    return isTold ? told(next) : tellLifecycle(next, { messages: [message], states: ["queued"] });
   }
   if (!state.options.replay) return told(state);
   const { state: next, made } = withIds(
@@ -42,16 +45,19 @@ export function tellMessage(
   const message = state.awaited[at];
   if (message === undefined) return told(state);
   const { timestamp, text } = line;
-  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => [
-    ...lifecycle(message, { states: ["started"], state, newUuid }),
-    ...state.options.replay
+  const isJoined = state.begun && state.spoken && !state.rested;
+  const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
+    const started = lifecycle(message, { states: ["started"], state, newUuid });
+    const again = state.options.replay
       ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp, text })]
-      : [],
-  ]);
+      : [];
+    return isJoined ? [...again, ...started] : [...started, ...again];
+  });
   return told({
     ...next,
     awaited: next.awaited.toSpliced(at, 1),
     taken: [...next.taken, message],
+    joined: isJoined ? [...next.joined, message] : next.joined,
   }, made);
 }
 
@@ -71,9 +77,21 @@ export function tellCancelled(state: FramesState, { uuid }: Message): Told {
   return tellLifecycle({ ...state, awaited }, { messages, states: ["cancelled"] });
 }
 
-/** Tells that the messages of a turn have been answered. */
-export function tellCompleted(state: FramesState, messages: readonly Message[]): Told {
-  return tellLifecycle(state, { messages, states: ["completed"] });
+/**
+ * Tells that the messages of a turn have been answered, or that the caller has stopped it: `ahead` of its result those
+ * that have become a part of it, and `behind` that the others.
+ */
+export function tellOver(
+  before: FramesState,
+  { stopped = false }: { readonly stopped?: boolean } = {},
+): { readonly ahead: Told; readonly behind: (state: FramesState) => Told } {
+  const { taken, joined } = before;
+  const states = [stopped ? "cancelled" : "completed"] as const;
+  const messages = taken.filter((message) => !joined.includes(message));
+  return {
+    ahead: tellLifecycle(before, { messages: joined, states }),
+    behind: (state) => tellLifecycle(state, { messages, states }),
+  };
 }
 
 function tellLifecycle(

@@ -174,6 +174,7 @@ export function reportTurns(
       ...(state.exact === undefined ? {} : { exact: { ...state.exact, times: undefined } }),
       ...(state.heard === undefined ? {} : { heard: forgetFirsts(state.heard, at) }),
       taken: [],
+      joined: [],
       endedAt: at,
       paidBefore: facts.cost?.totalUsd ?? state.paidBefore,
     },

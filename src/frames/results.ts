@@ -16,7 +16,7 @@ import {
   type TurnStop,
   withIds,
 } from "./telling/frames_state.ts";
-import { tellCompleted } from "./messages.ts";
+import { tellOver } from "./messages.ts";
 import { resultFrame } from "./result/result_frame.ts";
 import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";
 
@@ -69,9 +69,11 @@ export function isPriced(
 }
 
 /** Tells the results of the turns that have ended while the run goes on. */
-export function tellEarly({ unpriced, ...rest }: FramesState): Told {
-  const { version } = rest;
-  if (version === undefined) return told(rest);
+export function tellEarly({ unpriced, ...before }: FramesState): Told {
+  const { version } = before;
+  if (version === undefined) return told(before);
+  const { ahead, behind } = tellOver(before);
+  const rest = ahead.state;
   const turns = runTurns(rest).slice(0, unpriced?.turns);
   // What was told before it is the cost of something else.
   const { cost, ...priceless } = rest;
@@ -98,16 +100,16 @@ export function tellEarly({ unpriced, ...rest }: FramesState): Told {
         });
       }),
   );
-  const messages = rest.taken;
-  const results = printedResults(made, version);
+  const results = [...ahead.frames, ...printedResults(made, version)];
   return and(
     told({
       ...next,
       results: next.results + made.length,
       taken: [],
+      joined: [],
       rested: next.options.conversation === true,
     }, results),
-    (state) => tellCompleted(state, messages),
+    behind,
   );
 }
 

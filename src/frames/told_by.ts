@@ -1,9 +1,15 @@
+import type { Message } from "../session/message.ts";
 import { runTurns, subagentsOf } from "./results.ts";
 import type { FramesState, ToldBefore } from "./telling/frames_state.ts";
 
-/** What a child that is gone leaves to the next one of the conversation. */
-export function toldBy(state: FramesState): ToldBefore {
+/**
+ * What a child that is gone leaves to the next one of the conversation.
+ *
+ * @param untaken messages that it has not taken
+ */
+export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
   const { results, locals, cost, described } = state;
+  const queued = untaken.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
   return {
     results: results + locals,
     totalUsd: 0,
@@ -11,5 +17,6 @@ export function toldBy(state: FramesState): ToldBefore {
     ...cost,
     subagents: subagentsOf(state, runTurns(state)),
     ...(described === undefined ? {} : { described }),
+    ...(queued.length === 0 ? {} : { queued }),
   };
 }

@@ -11,7 +11,7 @@ import {
   withIds,
 } from "./telling/frames_state.ts";
 import { tellTitle } from "./decisions.ts";
-import { awaitMessage, parted, tellCompleted, tellMessage } from "./messages.ts";
+import { awaitMessage, parted, tellMessage, tellOver } from "./messages.ts";
 import { endAnswers } from "./live/live_answers.ts";
 import { reportTurns } from "./report_turns.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
@@ -27,13 +27,15 @@ export function tellResult(state: FramesState, end: TurnEnd): Told {
   const begun = end.ending.kind === "settled"
     ? tellSettled(state, { message: end.ending.message, at: end.at })
     : and(beginTurn(end.ending.kind === "blocked" ? withTaken(state) : state), begin);
-  const { taken } = begun.state;
-  const next = and(and(begun, endAnswers), (state) => {
+  const result = (state: FramesState) => {
     const { report, ...reported } = reportTurns(state, end);
     const { typed: _, ...rest } = reported.state;
     return told({ ...rest, rested: true, reports: [...rest.reports, report] }, reported.frames);
+  };
+  return and(and(begun, endAnswers), (state) => {
+    const { ahead, behind } = tellOver(state, { stopped: end.ending.kind === "aborted" });
+    return and(and(ahead, result), behind);
   });
-  return and(next, (state) => tellCompleted(state, taken));
 }
 
 /** The turn of a prompt that was blocked is about a message, though no line says that the child has taken it. */

@@ -136,7 +136,12 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const isOver = caller.isOver || state.session.dismissed === true;
     if (isLast || (isOver && begin.length === 0)) return exitCode;
     const wasOutdated = held?.isDismissed === true;
-    last = { prepared, told: toldBy(state.frames), ending, wasOutdated };
+    last = {
+      prepared,
+      told: toldBy(state.frames, begin.length === 0 ? [] : untaken),
+      ending,
+      wasOutdated,
+    };
     if (ending.kind === "renewed") wanted = changedOrder(wanted, ending.changes);
   }
 

@@ -67,7 +67,7 @@ Deno.test("subagents are counted for the whole conversation, also by the next ch
   const [second, local] = command(first, "/goal");
   assertEquals(countsIn(local), [1, 1, { looker: 1 }]);
 
-  const next = { ...OPTIONS, conversation: true, before: toldBy(second) } as const;
+  const next = { ...OPTIONS, conversation: true, before: toldBy(second, []) } as const;
   const [third, again] = command(startFrames(next, REPORT), "/goal");
   assertEquals(countsIn(again), [1, 1, { looker: 1 }]);
   const [fourth, two] = turn(third, "Two");
@@ -75,5 +75,16 @@ Deno.test("subagents are counted for the whole conversation, also by the next ch
 
   const [cleared, reset] = command(fourth, "/clear", "another");
   assertEquals(countsIn(reset), [0, 0, {}]);
-  assertEquals(toldBy(cleared).subagents?.spawned, 0);
+  assertEquals(toldBy(cleared, []).subagents?.spawned, 0);
+});
+
+Deno.test("a message that a child has not taken is told once to wait, though it goes to the next one", () => {
+  const told = { text: "Hi", uuid: "m", way: "rendezvous" } as const;
+  const first = startFrames({ ...OPTIONS, version: VERSION }, REPORT);
+  const before = toldBy(first, [told]);
+  const next = startFrames({ ...OPTIONS, version: VERSION, before }, REPORT);
+  const states = [{ ...told }, { ...told, uuid: "other" }].map((message) =>
+    awaitMessage(next, message).frames.map(({ state }) => state)
+  );
+  assertEquals(states, [[], ["queued"]]);
 });

@@ -122,6 +122,7 @@ const frames = z.object(
           apiDurationMs: z.number(),
           subagents: z.exactOptional(subagents),
           described: z.exactOptional(z.record(z.string(), z.unknown())),
+          queued: z.exactOptional(z.array(z.string())),
         } satisfies Fields<ToldBefore>,
       ),
     ),

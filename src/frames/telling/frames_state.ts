@@ -115,6 +115,8 @@ export interface ToldBefore {
   readonly subagents?: SubagentStats;
   /** What a headless Claude Code has said of the session. */
   readonly described?: JsonObject;
+  /** Ids of the messages that it has not taken: whoever sent them has heard that they wait. */
+  readonly queued?: readonly string[];
 }
 
 /** A call of the tool Bash that has not been told to be over. */
@@ -277,6 +279,8 @@ export interface FramesState {
   /** Messages that the child is not known to have taken, and those of the turn. */
   readonly awaited: readonly Message[];
   readonly taken: readonly Message[];
+  /** Those of them that have become a part of the turn when it had begun. */
+  readonly joined: readonly Message[];
   /** Ids of the prompts that followed a turn whose end was told. */
   readonly begins: ReadonlySet<string>;
   /** Whether anything was said since the last prompt. */
@@ -370,6 +374,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     locals: options.before?.results ?? 0,
     awaited: [],
     taken: [],
+    joined: [],
     begins: new Set(),
     stops: [],
     spoken: false,

@@ -39,6 +39,8 @@ interface Held {
   readonly stderr: string;
   readonly outline: readonly string[];
   readonly results: readonly JsonObject[];
+  /** What became of messages with an id, by its first digit, and when there was a result. */
+  readonly lives: readonly string[];
   readonly asked: readonly unknown[];
 }
 
@@ -66,6 +68,9 @@ async function both(
       // An answer to the caller is no part of a turn, and may come before what begins one.
       outline: outlineOfFrames(frames).filter((frame) => frame !== "control_response"),
       results: frames.filter(({ type }) => type === "result").map(factsOfResult),
+      lives: frames.flatMap(({ type, command_uuid: id, state }) =>
+        type === "command_lifecycle" ? `${`${id}`[0]} ${state}` : type === "result" ? type : []
+      ),
       asked: real.api.turns.map(({ body }) => wordsOf(body)),
     };
   };
@@ -166,14 +171,14 @@ forEachVersion(
       args: ["--allowedTools", "Bash"],
       script: async ({ say, send, asked, heard, folder }) => {
         await Deno.writeTextFile(`${folder}/wait.sh`, "until [ -e go ]; do sleep 0.05; done");
-        await say("Work. [[bash sh wait.sh]] [[say done]]");
+        await say("Work. [[bash sh wait.sh]] [[say done]]", uuid(1));
         await heard("tool_use");
-        await say("Besides, hello.");
+        await say("Besides, hello.", uuid(2));
         // Half a second is far more than either needs to hear it.
         await new Promise((over) => setTimeout(over, 500));
         await Deno.writeTextFile(`${folder}/go`, "");
         await heard(RESULT, 1);
-        await say("Two. [[hang]]");
+        await say("Two. [[hang]]", uuid(3));
         await asked("Two.");
         await heard(INIT, 2);
         await say("Three. [[say third]]");
@@ -204,6 +209,7 @@ forEachVersion(
       "sixth",
       "bad_input",
     ]);
+    assertEquals(ours.lives.slice(0, -1), theirs.lives);
     const last = real.api.turns.at(-1)?.text ?? "";
     assertStringIncludes(last, "Five. [[hang]]", "the model knows what it was stopped at");
     assertStringIncludes(last, "[Request interrupted by user]");
