@@ -1,6 +1,7 @@
 import { RULE_LISTS, ruleProblem } from "./permission_rule.ts";
 import type { SettingsDocument } from "../../sandbox/child/read_settings.ts";
-import { type SettingsFault, typeOf } from "../../sandbox/child/settings_faults.ts";
+import { skippedHooks } from "../../sandbox/child/hook_faults.ts";
+import type { SettingsFault } from "../../sandbox/child/settings_faults.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** How much of one document is told, and of one fault: in lines, and in characters of the place and of what is said. */
@@ -11,22 +12,9 @@ const MEND =
   "Fix each problem listed, then start Claude Code again. For settings sent with applyFlagSettings, shown as " +
   "SDK inline settings, send them again instead.";
 
-/** The events of hooks, in Claude Code's order (2.1.330). */
-const EVENTS = "PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, Notification, " +
-  "UserPromptSubmit, UserPromptExpansion, SessionStart, SessionEnd, Stop, StopFailure, " +
-  "SubagentStart, SubagentStop, PreCompact, PostCompact, PreModelSwitch, PostModelSwitch, " +
-  "PermissionRequest, PermissionDenied, Setup, TeammateIdle, TaskCreated, TaskCompleted, " +
-  "Elicitation, ElicitationResult, ConfigChange, WorktreeCreate, WorktreeRemove, " +
-  "InstructionsLoaded, CwdChanged, FileChanged, DirectoryAdded, MessageDisplay";
-/** The same, one by one. */
-export const HOOK_EVENTS: readonly string[] = EVENTS.split(", ");
-
-/** Hooks that may forbid something: 2.1.330 leaves all settings out where it cannot load one of them. */
-const GUARDS = ["PreToolUse", "PermissionRequest"];
-
 /**
  * What `claude -p` says on stderr of settings that are not in effect, as a text of some lines (2.1.330): of documents
- * that it has left out, and of entries that it has skipped. Of hooks only what is wrong with the event is told here.
+ * that it has left out, and of entries that it has skipped.
  */
 export function untakenSettings(documents: readonly SettingsDocument[]): readonly string[] {
   const left = documents.flatMap((document) => linesOf(document, document.faults));
@@ -77,27 +65,4 @@ function skippedIn({ permissions, hooks }: JsonObject): readonly SettingsFault[]
     }),
     ...skippedHooks(hooks),
   ];
-}
-
-function skippedHooks(hooks: unknown): readonly SettingsFault[] {
-  if (hooks === undefined) return [];
-  if (!isJsonObject(hooks)) {
-    const message = `"hooks" must be an object mapping event names to matcher arrays; received ${
-      typeOf(hooks)
-    }. This field was ignored.`;
-    return [{ path: "hooks", message }];
-  }
-  const known = new Set(HOOK_EVENTS);
-  return Object.entries(hooks).flatMap(([event, matchers]) => {
-    const path = `hooks.${event}`;
-    if (!known.has(event)) {
-      const message = `Unknown hook event "${event}" was ignored. Valid events: ${EVENTS}`;
-      return [{ path, message }];
-    }
-    if (Array.isArray(matchers) || GUARDS.includes(event)) return [];
-    const message = `Hook event "${event}" must be an array of matchers; received ${
-      typeOf(matchers)
-    }. This entry was ignored.`;
-    return [{ path, message }];
-  });
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { guardFaults, typeOf } from "./hook_faults.ts";
 
 /** Something in settings that Claude Code does not take. */
 export interface SettingsFault {
@@ -54,8 +55,8 @@ const DEEP: Readonly<Partial<Record<Expected, string>>> = {
   string: "attribution.commit attribution.pr",
   boolean: "sandbox.enabled sandbox.autoAllowBashIfSandboxed sandbox.allowUnsandboxedCommands " +
     "sandbox.enableWeakerNestedSandbox sandbox.network.allowLocalBinding " +
-    "sandbox.network.allowAllUnixSockets",
-  number: "sandbox.network.httpProxyPort sandbox.network.socksProxyPort",
+    "sandbox.network.allowAllUnixSockets voice.enabled",
+  number: "sandbox.network.httpProxyPort sandbox.network.socksProxyPort statusLine.padding",
 };
 const DEEP_LISTS: Readonly<Partial<Record<Expected, string>>> = {
   string: "sandbox.excludedCommands sandbox.network.allowUnixSockets " +
@@ -81,7 +82,7 @@ const DEEP_ITEM_OF = BY_KEY(DEEP_LISTS);
 
 /**
  * What keeps Claude Code from loading settings: with one such fault it drops all that stands beside it too (2.1.197 and
- * 2.1.330). Nothing is known here of what stands deeper, but for permissions and a few others; faults come in an order of their own.
+ * 2.1.330). Not all is known here of what stands deeper; faults come in an order of their own.
  *
  * @param settings what a file or a flag holds, as JSON
  */
@@ -93,6 +94,9 @@ export function settingsFaults(settings: unknown): readonly SettingsFault[] {
     ...ITEM_OF.flatMap(([key, expected]) => listFaults(key, { list: settings[key], expected })),
     ...permissionFaults(settings),
     ...deepFaults(settings),
+    ...commandFaults(settings),
+    ...valueFaults(settings),
+    ...guardFaults(settings["hooks"]),
   ];
 }
 
@@ -138,6 +142,58 @@ function deepFaults(settings: JsonObject): readonly SettingsFault[] {
   ];
 }
 
+/** What is wrong with settings that are a command, or verbs: some of what they hold has to be there. */
+function commandFaults(settings: JsonObject): readonly SettingsFault[] {
+  const commands = ["statusLine", "fileSuggestion"].flatMap((key) => {
+    const held = settings[key];
+    if (!isJsonObject(held)) return [];
+    const { type, command } = held;
+    return [
+      ...(type === "command" ? [] : choiceFaults(`${key}.type`, {
+        value: type ?? null,
+        choices: ["command"],
+      })),
+      ...(typeof command === "string"
+        ? []
+        : wrongType(`${key}.command`, { value: command, expected: "string" })),
+    ];
+  });
+  const { spinnerVerbs } = settings;
+  if (!isJsonObject(spinnerVerbs)) return commands;
+  const { mode = null, verbs } = spinnerVerbs;
+  return [
+    ...commands,
+    ...choiceFaults("spinnerVerbs.mode", { value: mode, choices: ["append", "replace"] }),
+    ...(verbs === undefined
+      ? wrongType("spinnerVerbs.verbs", { value: verbs, expected: "array" })
+      : []),
+  ];
+}
+
+/** What a skill may be set to. */
+const SKILL_STATES = ["on", "name-only", "user-invocable-only", "off"];
+
+/** What is wrong with what is set by names. */
+function valueFaults(
+  { enabledPlugins, modelOverrides, skillOverrides }: JsonObject,
+): readonly SettingsFault[] {
+  const entries = (of: unknown) => isJsonObject(of) ? Object.entries(of) : [];
+  const isPluginState = (value: unknown) =>
+    typeof value === "boolean" ||
+    (Array.isArray(value) && value.every((each) => typeof each === "string"));
+  return [
+    ...entries(modelOverrides).flatMap(([name, value]) =>
+      faultsOf(`modelOverrides.${name}`, { value, expected: "string" })
+    ),
+    ...entries(skillOverrides).flatMap(([name, value]) =>
+      choiceFaults(`skillOverrides.${name}`, { value, choices: SKILL_STATES })
+    ),
+    ...entries(enabledPlugins).flatMap(([name, value]) =>
+      isPluginState(value) ? [] : [{ path: `enabledPlugins.${name}`, message: "Invalid input" }]
+    ),
+  ];
+}
+
 function faultsOf(
   path: string,
   { value, expected }: { readonly value: unknown; readonly expected: Expected },
@@ -173,10 +229,4 @@ function wrongType(
   { value, expected }: { readonly value: unknown; readonly expected: Expected },
 ): readonly SettingsFault[] {
   return [{ path, message: `Expected ${expected}, but received ${typeOf(value)}` }];
-}
-
-/** What a value of JSON is, in Claude Code's word for it. */
-export function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "array" : typeof value;
 }

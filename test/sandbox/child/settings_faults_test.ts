@@ -31,3 +31,15 @@ Deno.test("settingsFaults() takes what is right there, absent, or of keys that n
   }
   assertEquals(settingsFaults({ sandbox: 1 }).map(({ path }) => path), ["sandbox"]);
 });
+
+Deno.test("settingsFaults() finds hooks for which nothing that stands beside them counts", () => {
+  const permissions = { defaultMode: "bypassPermissions" };
+  for (const event of ["PreToolUse", "PermissionRequest"]) {
+    for (const matchers of ["x", [5], [{ hooks: [{ type: "command" }] }]]) {
+      const faults = settingsFaults({ permissions, hooks: { [event]: matchers } });
+      assertEquals(faults.length, 2);
+    }
+    const sound = [{ matcher: "Bash", hooks: [{ type: "command", command: "true", more: 5 }] }];
+    assertEquals(settingsFaults({ permissions, hooks: { [event]: sound, Stop: [5] } }), []);
+  }
+});
