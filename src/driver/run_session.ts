@@ -1,5 +1,5 @@
 import { exitOf, hearRest, mayBeMeantForAll, remainsOf, toldLog } from "./child_end.ts";
-import { Hands } from "./hands.ts";
+import { Performer } from "./performer.ts";
 import { openResources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import type { McpBridge } from "./sources/mcp_bridge.ts";
@@ -42,7 +42,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const resources = await openResources(stack, options, { now, model: () => state.frames.model });
   const { terminal, written, rendezvous, bridges, retries, servers, shells, stream, twin } =
     resources;
-  const hands = new Hands({ ...resources, child, now });
+  const performer = new Performer({ ...resources, child, now });
 
   const give = (input: Input) => {
     options.onInput?.(input);
@@ -50,7 +50,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     state = next.state;
     for (const effect of next.effects) {
       options.onEffect?.(effect);
-      hands.carryOut(effect);
+      performer.carryOut(effect);
     }
   };
   /** Hands on what is heard now. */
@@ -85,11 +85,11 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     };
   }
   let lastTick = now();
-  while (hands.end === undefined) {
+  while (performer.end === undefined) {
     const nextTick = lastTick + tickMs(state.session);
     // What is said once this child has been told to go is left for the next one.
     const caller = state.session.ending === undefined ? options.caller : undefined;
-    const until = Math.min(nextTick, hands.deadlines.next);
+    const until = Math.min(nextTick, performer.deadlines.next);
     const waited = await waitOnce(options, resources, { until, caller, now });
     const { ready, isPaused, isBehind, isAwaited } = waited;
     if (waited.stoppedMs !== undefined) {
@@ -136,15 +136,15 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       const retry = await retries.announced({ at: now(), look: () => terminal.render() });
       if (retry !== undefined) give({ at: now(), type: "retry", retry });
     }
-    if (hands.takeLook()) {
+    if (performer.takeLook()) {
       const screen = await terminal.render();
       give({ at: now(), type: "screen", screen });
     }
-    if (hands.takeListing()) {
+    if (performer.takeListing()) {
       const running = runningShells(sandbox.tempDir, options.sessionId);
       give({ at: now(), type: "shells", ...running });
     }
-    for (const name of hands.deadlines.take(now)) give({ at: now(), type: "deadline", name });
+    for (const name of performer.deadlines.take(now)) give({ at: now(), type: "deadline", name });
     if (!child.exited && ready.some(({ fd }) => fd === child.pidfd)) {
       const status = child.reap();
       if (status === undefined) continue;
@@ -156,12 +156,12 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       const remains = await remainsOf(options, state.frames.version);
       give({ at: exitedAt, type: "exit", exit, remains });
       // A child that ended by itself had no time to end its tools.
-      hands.endTools({ inAnyCase: endedByItself });
+      performer.endTools({ inAnyCase: endedByItself });
     }
   }
-  if (!child.exited) hands.endTools();
+  if (!child.exited) performer.endTools();
   twin?.bringNotes();
-  return { end: hands.end, state, lastScreen: () => terminal.render() };
+  return { end: performer.end, state, lastScreen: () => terminal.render() };
 }
 
 /** What is wrong with a structured answer, if a message is one. */

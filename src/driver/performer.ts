@@ -10,7 +10,7 @@ import {
 } from "../sandbox/processes/run_processes.ts";
 
 /** What effects are carried out on. */
-export interface HandsOptions
+export interface PerformerOptions
   extends Pick<Resources, "terminal" | "bridges" | "rendezvous" | "shells" | "twin"> {
   readonly child: Child;
   /** The time, in milliseconds on the clock of inputs. */
@@ -18,16 +18,16 @@ export interface HandsOptions
 }
 
 /** Carries out what the machines decide. What they ask for is noted: the loop answers it with an input. */
-export class Hands {
+export class Performer {
   readonly deadlines = new Deadlines();
-  readonly #options: HandsOptions;
+  readonly #options: PerformerOptions;
   #end: EndEffect | undefined;
   /** What a stopped turn's tools left running, once it has to be ended too. */
   #tree: RunProcesses | undefined;
   #looking = false;
   #listing = false;
 
-  constructor(options: HandsOptions) {
+  constructor(options: PerformerOptions) {
     this.#options = options;
   }
 
