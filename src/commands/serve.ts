@@ -93,9 +93,17 @@ export async function serve(options: ServeOptions): Promise<number> {
   const agent = options.agentArgs === undefined
     ? undefined
     : undo.use(await AgentConversation.open(registry, agentProfile(options.agentArgs)));
+  let handedOver = 0;
   const shared = {
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
-    context: { version: deno.version, registry, pool, limits: BODY_LIMITS, startedAt: Date.now() },
+    context: {
+      version: deno.version,
+      registry,
+      pool,
+      limits: BODY_LIMITS,
+      startedAt: Date.now(),
+      handedOver: () => handedOver,
+    },
     reserve: undo.use(new FileReserve()),
     onMistake,
   };
@@ -120,7 +128,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   undo.use(listenToSignals(UNHEARD, () => {}));
   const runs = undo.use(listenForRuns({
     at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
-    perform: (run) => performHanded(run, { hold }),
+    perform: (run) => {
+      handedOver++;
+      return performHanded(run, { hold });
+    },
     onMistake,
   }));
   undo.use(surviveMistakes(onMistake));

@@ -35,28 +35,37 @@ const CONVERSES = "2.1.197";
 const LONGEST_NAME = 40;
 
 /**
- * Whether a prompt comes out as the one message of a conversation as it does by itself: what Claude Code could take for
- * something else than words goes the way of a run, and so does what no child could wait for, or none of that version.
+ * Why a prompt does not come out as the one message of a conversation as it does by itself, if it does not: what Claude
+ * Code could take for something else than words goes the way of a run, and so does what no child could wait for, or none
+ * of that version.
  */
-export async function fitsConversation(
+export async function whyNoConversation(
   request: RunRequest,
   { prompt, env, cwd, altered }: Fitting,
-): Promise<boolean> {
-  const isPlain = request.inject === "stdin" && request.record === undefined &&
-    request.waitForLimitMs === undefined && hooklessFlag({ ...request, env }) === undefined &&
-    altered === undefined && !/^\s*(?:[/!]|$)/u.test(prompt) &&
-    !QUIT_WORDS.includes(prompt.trim()) && !prompt.includes("<pasted_content") &&
-    JSON.stringify(prompt).length <= LONGEST_REPLY;
-  if (!isPlain || !hasShortPlaces(env)) return false;
+): Promise<string | undefined> {
+  if (request.record !== undefined) return "its start is recorded";
+  if (request.inject !== "stdin") return "its prompt is pasted";
+  if (request.waitForLimitMs !== undefined) return "it waits for limits to be reset";
+  if (hooklessFlag({ ...request, env }) !== undefined) return "no hook tells anything of it";
+  if (/^\s*$/u.test(prompt)) return "its prompt is blank";
+  if (/^\s*[/!]/u.test(prompt)) return "its prompt may be a command, or a shell's";
+  if (altered !== undefined || QUIT_WORDS.includes(prompt.trim())) {
+    return "its prompt may be taken for another one";
+  }
+  if (prompt.includes("<pasted_content")) return "its prompt has a tag of Claude Code's own";
+  if (JSON.stringify(prompt).length > LONGEST_REPLY) return "its prompt is too long for the socket";
+  if (!hasShortPlaces(env)) return "the private folder's path may be too long for a socket";
   try {
     const version = await versionOf(findClaude({ named: request.claudeBinary, env, cwd }), {
       env,
       cwd,
     });
-    return version !== undefined && isVersionAtLeast(version, CONVERSES);
+    return version !== undefined && isVersionAtLeast(version, CONVERSES)
+      ? undefined
+      : `Claude Code before ${CONVERSES} holds no conversation`;
   } catch {
     // What is wrong with it is told as by every run.
-    return false;
+    return "there is no Claude Code to ask for its version";
   }
 }
 

@@ -118,8 +118,10 @@ async function carryOut(
     altered,
   };
   if (handedOver !== undefined) {
-    const { fitsConversation, holdPrompt } = await import("./hold_prompt.ts");
-    if (await fitsConversation(request, { prompt, env, cwd, altered })) {
+    const { holdPrompt, whyNoConversation } = await import("./hold_prompt.ts");
+    const why = await whyNoConversation(request, { prompt, env, cwd, altered });
+    if (why !== undefined) trace(`starts cold: ${why}`);
+    else {
       return await holdPrompt(request, {
         ...options,
         prompt,

@@ -1,4 +1,5 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
+import { claudeVersion } from "../../driver/claude_version.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
@@ -91,6 +92,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     git: repository?.stdout,
     folder: idOf(cwd),
     program: programOf(facts),
+    version: isScript(facts.binary) ? await claudeVersion(facts.binary, env, { cwd }) : undefined,
     files: statesOf(filesOf(order, facts), { home: env["HOME"] ?? "" }),
   });
 }
@@ -178,6 +180,17 @@ function idOf(path: string): string {
 function programOf({ binary }: RunFacts): string {
   const { size, mtime } = infoOf(binary) ?? {};
   return `${idOf(binary)}:${size}:${mtime?.getTime()}`;
+}
+
+/** Whether a program is a script, which may start another Claude Code tomorrow and stay as it is. */
+function isScript(path: string): boolean {
+  try {
+    using file = Deno.openSync(path);
+    const begin = new Uint8Array(2);
+    return file.readSync(begin) === 2 && new TextDecoder().decode(begin) === "#!";
+  } catch {
+    return false;
+  }
 }
 
 /** A folder and those above it. */

@@ -7,7 +7,9 @@ const STATES: readonly Situation["kind"][] = [
 ];
 
 /** What the server does, in the text format of Prometheus. */
-export function metrics({ context: { registry, pool, startedAt } }: Call<ServeContext>): Response {
+export function metrics(
+  { context: { registry, pool, startedAt, handedOver } }: Call<ServeContext>,
+): Response {
   const { opened, runs, refused, turns, costUsd } = registry.counts;
   const held = registry.list();
   const states = STATES.map((state) => {
@@ -42,6 +44,8 @@ export function metrics({ context: { registry, pool, startedAt } }: Call<ServeCo
     metric("pool_children", "gauge", "Children that wait, and those of them that are ready."),
     `claude_print_pool_children{ready="false"} ${waiting - ready}\n`,
     `claude_print_pool_children{ready="true"} ${ready}\n`,
+    metric("handed_over_total", "counter", "Runs of the command line that were handed over."),
+    `claude_print_handed_over_total ${handedOver()}\n`,
     metric(
       "pool_held_total",
       "counter",

@@ -3,6 +3,9 @@ import { dirname } from "node:path";
 import type { ProgramOutput } from "../../start_program.ts";
 import { RealClaude } from "../real_claude.ts";
 import type { Row } from "./rows.ts";
+import { canWait, IS_WARM, warmServer } from "./warm_server.ts";
+
+type RowEnv = Readonly<Record<string, string>>;
 
 /** Which program runs a row. */
 export type Who = "claude-print" | "claude -p";
@@ -13,6 +16,8 @@ export interface RowRun extends ProgramOutput {
   readonly requests: readonly LoggedRequest[];
   /** What is in the project afterwards. */
   readonly files: readonly string[];
+  /** Whether a Claude Code carried it out that had waited for it. */
+  readonly isWarm: boolean;
   /** The home in which it ran, which is gone. */
   readonly home: string;
 }
@@ -34,10 +39,12 @@ export async function runRow(
     await Deno.mkdir(dirname(path), { recursive: true });
     await Deno.writeTextFile(path, text);
   }
-  const run = async (words: readonly string[], who: Who) => {
-    const args = words.map((word) => word.replaceAll("HOME/", `${home.path}/`));
+  const placed = (words: readonly string[]) =>
+    words.map((word) => word.replaceAll("HOME/", `${home.path}/`));
+  const run = async (words: readonly string[], who: Who, env: RowEnv = {}) => {
+    const args = placed(words);
     const options = {
-      env: row.env ?? {},
+      env: { ...row.env, ...env },
       ...(row.stdin === undefined ? {} : { stdin: row.stdin }),
     };
     return who === "claude -p"
@@ -46,9 +53,13 @@ export async function runRow(
   };
   for (const args of row.before ?? []) await run(args, "claude -p");
   const before = real.api.turns.length;
-  const output = await run(row.args, who);
+  await using server = IS_WARM && who === "claude-print" && canWait(row)
+    ? await warmServer(real, { args: placed(row.args), env: row.env ?? {} })
+    : undefined;
+  const output = await run(row.args, who, server?.env);
   return {
     ...output,
+    isWarm: await server?.hasGiven() ?? false,
     requests: real.api.turns.slice(before),
     files: [...Deno.readDirSync(home.project)].map(({ name }) => name).toSorted(),
     home: home.path,

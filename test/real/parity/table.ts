@@ -6,6 +6,13 @@ import { masked } from "./mask.ts";
 import { readRecording } from "./recording.ts";
 import { rowsOf } from "./rows.ts";
 import { runRow } from "./run_row.ts";
+import { canWait, IS_WARM } from "./warm_server.ts";
+
+/** Rows that go on with a session or name one, whose prompt may be a command or a shell's, and that say nothing. */
+const COLD = [
+  ...["json-verbose", "skill-typed", "fork", "slash-shell", "slash-asked"],
+  ...["input-empty", "input-type"],
+];
 
 /**
  * Registers the test that `claude-print` does what `claude -p` of that version does, in every row of the table: what is
@@ -25,6 +32,7 @@ export function testTable(version: string): void {
       const isSame = recorded !== undefined &&
         differences(row.name, [masked(ours, options), recorded]).length === 0;
       const about = {
+        cold: IS_WARM && canWait(row) && !ours.isWarm ? [row.name] : [],
         outdated: [],
         printed: [],
         asked: [],
@@ -51,6 +59,7 @@ export function testTable(version: string): void {
     });
     const all = <Key extends keyof typeof rows[number]>(key: Key) =>
       rows.flatMap((row) => row[key]);
+    if (IS_WARM) assertEquals(all("cold"), COLD, "rows for which no Claude Code has waited");
     assertEquals(
       all("outdated"),
       [],

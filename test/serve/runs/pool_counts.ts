@@ -5,6 +5,8 @@ export interface PoolCounts {
   /** Runs and conversations with a child that had waited, and with one that was started for them. */
   readonly waited: number;
   readonly started: number;
+  /** Runs of the command line that were handed over. */
+  readonly handedOver: number;
 }
 
 /** Asks a server for them. */
@@ -20,6 +22,7 @@ export async function poolCounts(
   return {
     ready: count('claude_print_pool_children{ready="true"}'),
     waited: count('claude_print_pool_held_total{child="waited"}'),
+    handedOver: count("claude_print_handed_over_total"),
     started: count('claude_print_pool_held_total{child="started"}'),
   };
 }
