@@ -8,6 +8,9 @@ interface Mask {
 /** Where a word begins, in JSON too, where a line feed ends in a letter. */
 const WORD = String.raw`(?:\b|(?<=\\[bfnrt]))`;
 
+/** A hexadecimal digit; V8 takes twice as long where it is to look past their case by itself. */
+const HEX = String.raw`[\da-fA-F]`;
+
 const DATE_IN_WORDS = new RegExp(
   String.raw`${WORD}(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?` +
     String
@@ -25,12 +28,12 @@ export const MASKS: readonly Mask[] = [
   },
   {
     what: "ids of sessions and of anything else that is a UUID",
-    words: new RegExp(String.raw`${WORD}[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b`, "giu"),
+    words: new RegExp(String.raw`${WORD}${HEX}{8}(?:-${HEX}{4}){3}-${HEX}{12}\b`, "gu"),
     stands: "<id>",
   },
   {
     what: "ids of machines and other hashes of 64 digits",
-    words: new RegExp(String.raw`${WORD}[\da-f]{64}\b`, "giu"),
+    words: new RegExp(String.raw`${WORD}${HEX}{64}\b`, "gu"),
     stands: "<hash>",
   },
   {
