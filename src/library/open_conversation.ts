@@ -88,8 +88,8 @@ export function openConversation(options: OpenOptions = {}): OpenConversation {
   const emit = (frame: Frame) => {
     if (frame.type !== "control_response") return frames.push(frame);
     const { request_id: id } = frame.response;
-    const answered = asked.get(id);
-    if (answered === undefined) return frames.push(frame);
+    const answered = typeof id === "string" ? asked.get(id) : undefined;
+    if (typeof id !== "string" || answered === undefined) return frames.push(frame);
     asked.delete(id);
     answered(frame.response);
   };

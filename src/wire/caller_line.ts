@@ -112,10 +112,10 @@ export type SpokenLine = Exclude<CallerLine, { readonly type: "unreadable" }>;
 /** The line that says the same on stdin. */
 export function lineText(line: SpokenLine): string {
   if (line.type === "control") {
-    const { id, subtype, body } = line.request;
+    const { id, given = { request_id: id }, subtype, body } = line.request;
     return JSON.stringify({
       type: "control_request",
-      request_id: id,
+      ...given,
       request: { subtype, ...body },
     });
   }
@@ -179,13 +179,19 @@ function isBase64(data: string): boolean {
 }
 
 /** Without a request 2.1.330 takes what it reads for the work of a stranger, and ends. */
-function requestLine({ request_id: id, request }: JsonObject): CallerLine | undefined {
+function requestLine({ request_id: id, request }: JsonObject): CallerLine {
   if (!isJsonObject(request)) return unreadable("a control_request has no request");
-  if (typeof id !== "string") return undefined;
   const { subtype, ...body } = request;
   return {
     type: "control",
-    request: { id, subtype: typeof subtype === "string" ? subtype : "", body },
+    request: {
+      ...(typeof id === "string" ? { id } : {
+        id: `request_id ${JSON.stringify(id)}`,
+        given: id === undefined ? {} : { request_id: id },
+      }),
+      subtype: typeof subtype === "string" ? subtype : "",
+      body,
+    },
   };
 }
 

@@ -2,7 +2,10 @@ import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 
 /** A request of the caller in the control protocol of the Agent SDKs. */
 export interface ControlRequest {
+  /** By what it is known here: the id that the caller gave it, if that is text. */
   readonly id: string;
+  /** Where it is none: the id that the answer has to name, or none if there is none (2.1.197 and 2.1.330). */
+  readonly given?: { readonly request_id?: unknown };
   /** Such as `interrupt`. */
   readonly subtype: string;
   /** Its other fields, of which nothing is certain. */
@@ -68,8 +71,8 @@ export type ControlResponse =
   | {
     /** It was carried out. */
     readonly subtype: "success";
-    /** The id that the caller gave the request. */
-    readonly request_id: string;
+    /** The id that the caller gave the request, whatever it is. */
+    readonly request_id?: unknown;
     /** What came of it, where something did. */
     readonly response?: Readonly<Record<string, unknown>>;
     /** What the caller has yet to answer, where it was asked before it initialized; since 2.1.330. */
@@ -80,8 +83,8 @@ export type ControlResponse =
   | {
     /** It was not carried out. */
     readonly subtype: "error";
-    /** The id that the caller gave the request. */
-    readonly request_id: string;
+    /** The id that the caller gave the request, whatever it is. */
+    readonly request_id?: unknown;
     /** Why not. */
     readonly error: string;
     /** What sort of reason that is; since 2.1.330. */

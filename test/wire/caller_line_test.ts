@@ -112,7 +112,15 @@ Deno.test("readCallerLine() takes a request with what it asks for", () => {
     nothing?.type === "unreadable" && nothing.reason,
     "Cannot read a line of stdin: a control_request has no request",
   );
-  assertEquals(read({ type: "control_request", request: { subtype: "interrupt" } }), undefined);
+});
+
+Deno.test("a request keeps an id that is no text, and lacks one that it lacks", () => {
+  const request = { subtype: "interrupt" };
+  for (const request_id of [7, 1.5, true, null, { a: 1 }, [1, "x"], undefined]) {
+    const line = JSON.stringify({ type: "control_request", request_id, request });
+    const read = readCallerLine(line);
+    assertEquals(read?.type === "control" && lineText(read), line);
+  }
 });
 
 Deno.test("readCallerLine() takes an answer, or the error in its place", () => {

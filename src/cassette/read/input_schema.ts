@@ -165,6 +165,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
       // The first recordings hold no more than the names of the other fields.
       request: z.object({
         id: z.string(),
+        given: z.exactOptional(z.object({ request_id: z.exactOptional(z.unknown()) })),
         subtype: z.string(),
         body: z._default(line, {}),
         ahead: z.exactOptional(z.literal(true)),

@@ -8,18 +8,18 @@ type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
 
 /** A request was carried out. */
 export function respond(
-  { id }: Pick<ControlRequest, "id">,
+  { id, given = { request_id: id } }: Pick<ControlRequest, "id" | "given">,
   answer: Omit<Success, "subtype" | "request_id"> = {},
 ): Effect {
-  return { type: "respond", response: { subtype: "success", request_id: id, ...answer } };
+  return { type: "respond", response: { subtype: "success", ...given, ...answer } };
 }
 
 /** A request was not carried out. */
 export function refuse(
-  { id }: Pick<ControlRequest, "id">,
+  { id, given = { request_id: id } }: Pick<ControlRequest, "id" | "given">,
   why: Omit<Failure, "subtype" | "request_id">,
 ): Effect {
-  return { type: "respond", response: { subtype: "error", request_id: id, ...why } };
+  return { type: "respond", response: { subtype: "error", ...given, ...why } };
 }
 
 /** The session with what the caller wants to be otherwise from the next message on. */

@@ -44,8 +44,19 @@ export const CONSULTED: readonly string[] = [
 export function consult(state: SessionState, request: ControlRequest): Step {
   const error = serversError(state, request);
   if (error !== undefined) return act(state, [refuse(request, { error })]);
-  const consulted = new Map([...state.consulted, [request.id, request]]);
-  return act({ ...state, consulted }, [{ type: "consult", request: asIsAsked(state, request) }]);
+  const id = freeId(state, request);
+  const consulted = new Map([...state.consulted, [id, request]]);
+  return act({ ...state, consulted }, [
+    { type: "consult", request: { ...asIsAsked(state, request), id } },
+  ]);
+}
+
+/** By what the answer to a request is known: callers may give several the same id, or none. */
+function freeId({ consulted }: SessionState, { id }: ControlRequest): string {
+  for (let count = 1;; count++) {
+    const free = count === 1 ? id : `${id} ${count}`;
+    if (!consulted.has(free)) return free;
+  }
 }
 
 /** What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript. */

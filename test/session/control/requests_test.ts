@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { readCallerLine } from "../../../src/wire/caller_line.ts";
 import { simulate } from "../simulation.ts";
 
 const SUBTYPES = [
@@ -60,4 +61,28 @@ Deno.test("whatever a request holds, it is answered once", () => {
     ),
     { numRuns: 500 },
   );
+});
+
+Deno.test("requests are answered by the ids that they have, whatever those are and whoever else has them", () => {
+  const ids = ["8", 8, 8, 1.5, null, true, { a: 1 }, undefined, undefined, "8"];
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  for (const subtype of ["set_model", "nonesuch", "get_settings"]) {
+    for (const request_id of ids) {
+      const read = readCallerLine(
+        JSON.stringify({ type: "control_request", request_id, request: { subtype } }),
+      );
+      if (read?.type === "control") session.hear(read);
+    }
+  }
+  for (const effect of session.effects) {
+    if (effect.type === "consult") {
+      session.hear({ type: "consulted", id: effect.request.id, said: { response: {} } });
+    }
+  }
+  const answers = session.effects.flatMap((effect) =>
+    effect.type === "respond" ? [JSON.stringify(effect.response, ["request_id", "a"])] : []
+  );
+  const expected = ids.map((request_id) => JSON.stringify({ request_id }));
+  assertEquals(answers, [...expected, ...expected, ...expected]);
 });
