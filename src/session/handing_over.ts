@@ -3,6 +3,7 @@ import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
 import { changed } from "./control/answering.ts";
 import { askCommand, COMMAND } from "./control/asked_command.ts";
+import { changesServers } from "./control/servers.ts";
 import { end } from "./ending.ts";
 import {
   type CarriedOut,
@@ -88,14 +89,17 @@ export function handToChild(state: SessionState): Step {
 
 /**
  * Whether what the caller has asked for comes before any further turn: it is told of the Claude Code that it has
- * initialized, files that it wants back are back, and tasks that it wants stopped have been.
+ * initialized, files that it wants back are back, MCP servers are those that it wants, and tasks that it wants stopped
+ * have been.
  */
 function isPreparing({ consulted, stops }: SessionState): boolean {
   return stops.length > 0 ||
-    [...consulted.values()].some(({ subtype }) =>
-      subtype === "initialize" || subtype === "rewind_files" || subtype === COMMAND
+    [...consulted.values()].some((request) =>
+      PREPARING.includes(request.subtype) || changesServers(request)
     );
 }
+
+const PREPARING = ["initialize", "rewind_files", COMMAND];
 
 /** What a headless Claude Code has made of a message, if it has carried that out. */
 function carriedOutBy({ settled }: SettledMessage): CarriedOut {

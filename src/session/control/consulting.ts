@@ -12,6 +12,7 @@ import {
   MCP_RESOURCE,
   type ServersAnswer,
   serversError,
+  SET_SERVERS,
 } from "./servers.ts";
 import { asText } from "../../transcript/json_object.ts";
 
@@ -80,10 +81,10 @@ export function onConsulted(
     ? stay("response" in said ? { ...state, foretold: said } : state)
     : request.subtype === COMMAND
     ? stay(withCommand(state, said))
-    : asksForServers(request) && "response" in said
+    : asksForServers(request) && ("response" in said || request.subtype === SET_SERVERS)
     ? answered(state, {
       request,
-      answer: answerOnServers(state, { request, told: said.response }),
+      answer: answerOnServers(state, { request, told: "response" in said ? said.response : {} }),
     })
     : act(state, [...renamed(state, { request, said }), passedOn(state, { request, said })]);
   const next = handToChild(told.state);

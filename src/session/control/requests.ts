@@ -8,7 +8,7 @@ import { withdraw } from "./asking.ts";
 import { changed, isNew, refuse, respond } from "./answering.ts";
 import { onBackground } from "./backgrounding.ts";
 import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
-import { setServers } from "./servers.ts";
+import { asksForServers, SET_SERVERS, setServers } from "./servers.ts";
 import { onStopTask } from "./stopping.ts";
 
 /** Why a request that `claude -p` answers cannot be answered here. */
@@ -55,9 +55,10 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onSetMode(state, request);
     case "set_max_thinking_tokens":
       return onSetThinking(state, request);
-    case "mcp_set_servers": {
-      return answered(state, { request, answer: setServers(state, request) });
-    }
+    case SET_SERVERS:
+      return [...state.consulted.values()].some(asksForServers)
+        ? consult(state, request)
+        : answered(state, { request, answer: setServers(state, request) });
     case "apply_flag_settings":
       return onFlagSettings(state, request);
     case "cancel_async_message":

@@ -13,9 +13,20 @@ export type ServersAnswer =
 /** Requests about one MCP server. */
 const OF_ONE = ["mcp_toggle", "mcp_reconnect"];
 
-/** Whether a headless Claude Code has to be asked which MCP servers there are before a request can be answered. */
+/** The request that sets the caller's MCP servers. */
+export const SET_SERVERS = "mcp_set_servers";
+
+/**
+ * Whether a headless Claude Code is asked which MCP servers there are before a request is answered: to set others that is
+ * only so while an earlier request about them waits for its answer.
+ */
 export function asksForServers({ subtype }: ControlRequest): boolean {
-  return subtype === "mcp_status" || OF_ONE.includes(subtype);
+  return subtype === "mcp_status" || changesServers({ subtype });
+}
+
+/** Whether a request decides which MCP servers there are for the next message. */
+export function changesServers({ subtype }: Pick<ControlRequest, "subtype">): boolean {
+  return subtype === SET_SERVERS || OF_ONE.includes(subtype);
 }
 
 /** The request that reads a page of an MCP server's. */
@@ -44,11 +55,10 @@ export function serversError(
  */
 export function answerOnServers(
   state: SessionState,
-  { request: { subtype, body }, told }: {
-    readonly request: ControlRequest;
-    readonly told: JsonObject;
-  },
+  { request, told }: { readonly request: ControlRequest; readonly told: JsonObject },
 ): ServersAnswer {
+  const { subtype, body } = request;
+  if (subtype === SET_SERVERS) return setServers(state, request);
   const servers = serversOf(state, told);
   if (subtype === "mcp_status") return { response: { mcpServers: servers } };
   const { serverName: name, enabled } = body;

@@ -114,3 +114,31 @@ Deno.test("servers that are set take the place of those that were", () => {
     });
   }
 });
+
+Deno.test("requests about servers are answered in their order, and hold for the next message", () => {
+  const caller = { idPrefix: "q", callbacks: [], setServers: {} };
+  const session = simulate({ conversation: true, version: "2.1.330", caller });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "status", status: "idle" });
+  const ask = (subtype: string, body: JsonObject = {}) =>
+    session.hear({ type: "control", request: { id: subtype, subtype, body } });
+  const seen = () =>
+    session.effects.flatMap((effect) =>
+      effect.type === "respond"
+        ? [effect.response.request_id]
+        : effect.type === "deliver" || (effect.type === "end")
+        ? [effect.type]
+        : []
+    );
+  ask("mcp_status");
+  ask("mcp_set_servers", { servers: { new: { command: "x" } } });
+  session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
+  assertEquals(seen(), []);
+  session.hear({ type: "consulted", id: "mcp_status", said: { response: TOLD } });
+  assertEquals(seen(), ["mcp_status"]);
+  const [status] = session.effects.flatMap((each) => each.type === "respond" ? [each] : []);
+  assertEquals(JSON.stringify(status).includes('"new"'), false);
+  session.hear({ type: "consulted", id: "mcp_set_servers", said: { failure: "gone" } });
+  assertEquals(seen()[1], "mcp_set_servers");
+  assertEquals(session.state().changes?.setServers, { new: { command: "x" } });
+});
