@@ -60,6 +60,7 @@ Documentation=man:claude-print(1)
 [Service]
 ExecStart=${command}
 ${variables.map((line) => `${line}\n`).join("")}UMask=${umask.toString(8).padStart(4, "0")}
+NonBlocking=yes
 KillMode=mixed
 TimeoutStopSec=${DRAIN_SECONDS}
 

@@ -20,6 +20,8 @@ Deno.test("the service is started as it was asked for", () => {
   assert(lines.includes('ExecStart="/bin/true" "serve" "--warm" "2"'));
   assert(lines.includes('Environment="PATH=/usr/bin:/bin"'));
   assert(lines.includes("UMask=0022"));
+  // The socket is passed on as one that waits, where whoever takes a connection would wait for the next one.
+  assert(lines.includes("NonBlocking=yes"));
   // A signal to all would end Claude Code in the midst of its turns.
   assert(lines.includes("KillMode=mixed"));
 });
