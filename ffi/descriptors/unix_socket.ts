@@ -63,6 +63,17 @@ export function acceptUnix(listener: number): number | undefined {
   return checked(fd, { call: "accept4", action: "take a connection" });
 }
 
+/** FIONBIO of ioctl(2). */
+const FIONBIO = 0x5421n;
+
+/** Has a socket that another program has made wait for nobody. */
+export function waitForNobody(fd: number): void {
+  checked(libc().ioctl(fd, FIONBIO, Int32Array.of(1)), {
+    call: "ioctl",
+    action: "have a socket wait for nobody",
+  });
+}
+
 /** Who is at the other end of a connection: the one who connected, or who listened, as it was then. */
 export interface Peer {
   readonly pid: number;

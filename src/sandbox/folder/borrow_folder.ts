@@ -3,6 +3,7 @@ import { removeEmpty, removeFolder } from "../on_disk.ts";
 import { parentOf } from "../paths.ts";
 import { places } from "../places/places.ts";
 import { locateUserConfig } from "../user_config.ts";
+import { privateFolderFailure } from "./folder_failure.ts";
 import { makePrivateFolder } from "./private_folder.ts";
 import { sweep } from "./sweep.ts";
 
@@ -10,12 +11,12 @@ import { sweep } from "./sweep.ts";
  * A folder for what a command needs while it works, which is gone with it: where the command is killed, it is swept as a
  * run's folder is. What others have left that were killed goes first.
  *
- * @throws {Error} when it cannot be made
+ * @throws {CliError} when it cannot be made
  */
 export function borrowFolder(env: Environment): Disposable & { readonly path: string } {
   const all = places(env);
   sweep({ places: all, userConfigDir: locateUserConfig(env).dir });
-  const { path } = makePrivateFolder(all[0]);
+  const path = made(all[0]);
   return {
     path,
     [Symbol.dispose]: () => {
@@ -23,4 +24,12 @@ export function borrowFolder(env: Environment): Disposable & { readonly path: st
       removeEmpty(parentOf(path));
     },
   };
+}
+
+function made(tmp: string): string {
+  try {
+    return makePrivateFolder(tmp).path;
+  } catch (cause) {
+    throw privateFolderFailure(tmp, cause);
+  }
 }

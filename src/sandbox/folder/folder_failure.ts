@@ -17,6 +17,16 @@ export function folderFailure(
   });
 }
 
+/** What is told where no private folder could be made; what is told of it already stays. */
+export function privateFolderFailure(tmp: string, cause: unknown): CliError {
+  return cause instanceof CliError
+    ? cause
+    : folderFailure(`Cannot create a private folder in ${tmp}`, {
+      suggestion: "Set TMPDIR to a folder you can write to",
+      cause,
+    });
+}
+
 /** What to do where another place would not help: a file may not be as large as it would have to be, anywhere. */
 function remedy(cause: unknown): string | undefined {
   return cause instanceof Error && cause.message.includes(`(os error ${ERRNO.EFBIG})`)

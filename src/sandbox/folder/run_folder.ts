@@ -1,6 +1,6 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { CliError } from "../../cli_error.ts";
-import { folderFailure } from "./folder_failure.ts";
+import { privateFolderFailure } from "./folder_failure.ts";
 import type { Owner } from "./owner.ts";
 import { makePrivateFolder } from "./private_folder.ts";
 import { ownedFoldersIn } from "./run_owners.ts";
@@ -37,11 +37,7 @@ export function makeRunFolder({ places, session, ...reach }: RunFolderOptions): 
         : { session: { ...session, configDir: absoluteDir(session.configDir) } }),
     });
   } catch (cause) {
-    if (cause instanceof CliError) throw cause;
-    throw folderFailure(`Cannot create a private folder in ${tmp}`, {
-      suggestion: "Set TMPDIR to a folder you can write to",
-      cause,
-    });
+    throw privateFolderFailure(tmp, cause);
   }
 }
 

@@ -1,6 +1,6 @@
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
-import { acceptUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
+import { acceptUnix, listenUnix, waitForNobody } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
 import { readProcFile } from "../../../ffi/processes/proc.ts";
 import { processTraits } from "../pool/process_traits.ts";
@@ -47,6 +47,8 @@ export function listenForRuns(options: RunListenerOptions): RunListener {
     closing: closing.signal,
   };
   const listener = "fd" in at ? at.fd : listenUnix(at.path, { backlog: BACKLOG });
+  // Whoever hands a socket over need not know that nothing may wait here.
+  waitForNobody(listener);
   const poller = new Poller();
   const connections = new Set<Promise<void>>();
   let isOpen = true;

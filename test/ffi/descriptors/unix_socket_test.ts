@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { LibcError } from "../../../ffi/errno.ts";
+import { libc } from "../../../ffi/libc.ts";
 import { closeFd, readFd, sendFd } from "../../../ffi/descriptors/fd.ts";
 import {
   acceptUnix,
@@ -7,7 +8,11 @@ import {
   listenUnix,
   MAX_SOCKET_PATH,
   peerOf,
+  waitForNobody,
 } from "../../../ffi/descriptors/unix_socket.ts";
+
+/** Of ioctl(2): whether a descriptor waits for nobody. */
+const FIONBIO = 0x5421n;
 
 Deno.test("connectUnix() gives a stream in both directions, and waits for nobody", async () => {
   const folder = await Deno.makeTempDir();
@@ -57,6 +62,10 @@ Deno.test("listenUnix() and acceptUnix() take who connects, and wait for nobody"
   const folder = await Deno.makeTempDir();
   const path = `${folder}/socket`;
   const listener = listenUnix(path, { backlog: 4 });
+  assertEquals(acceptUnix(listener), undefined);
+  // As systemd hands one over, unless it is told otherwise.
+  libc().ioctl(listener, FIONBIO, Int32Array.of(0));
+  waitForNobody(listener);
   assertEquals(acceptUnix(listener), undefined);
   const here = connectUnix(path);
   const there = acceptUnix(listener) ?? -1;

@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { borrowFolder } from "../../../src/sandbox/folder/borrow_folder.ts";
+import { CliError } from "../../../src/cli_error.ts";
 import { sweep } from "../../../src/sandbox/folder/sweep.ts";
 
 Deno.test("a borrowed folder is one that a sweep knows, and gone when it is given back", () => {
@@ -16,4 +17,14 @@ Deno.test("a borrowed folder is one that a sweep knows, and gone when it is give
   }
   assertEquals([...Deno.readDirSync(tmp)], []);
   Deno.removeSync(tmp);
+});
+
+Deno.test("whoever gets no folder is told so in the words of a run", () => {
+  const tmp = Deno.makeTempDirSync();
+  Deno.writeTextFileSync(`${tmp}/file`, "");
+  const env = { TMPDIR: `${tmp}/file/none`, HOME: `${tmp}/home`, PATH: "/usr/bin" };
+  const { message, suggestion } = assertThrows(() => borrowFolder(env), CliError);
+  assertEquals(message.startsWith(`Cannot create a private folder in ${tmp}/file/none: `), true);
+  assertEquals(suggestion, "Set TMPDIR to a folder you can write to");
+  Deno.removeSync(tmp, { recursive: true });
 });
