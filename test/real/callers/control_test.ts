@@ -368,9 +368,19 @@ forNewestVersion(
             'Two. [[bash touch x]] [[tool mcp__more__shout {"text":"hello"}]] [[say second]]',
           );
           await heard(RESULT, 2);
+          // With the message comes another child, which takes over what the one before it was asked last.
+          const text = "Three. [[say third]]";
+          const lines = [
+            request("model", { subtype: "set_model", model: "claude-opus-4-6" }),
+            { type: "user", message: { role: "user", content: [{ type: "text", text }] } },
+            request("handed-over", { subtype: "mcp_status" }),
+          ];
+          await send(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+          await heard('"request_id":"handed-over"');
+          await heard(RESULT, 3);
           await send(request("end", { subtype: "end_session" }));
           await heard('"request_id":"end"');
-          await say("Three. [[say never]]");
+          await say("Four. [[say never]]");
         },
         [
           "--mcp-config",
@@ -381,9 +391,15 @@ forNewestVersion(
       const frames = parseFrames(stdout);
       const answers = frames.filter(({ type }) => type === "control_response")
         .map(({ response }) => sorted(response) as JsonObject);
+      for (const { response } of answers) {
+        // Those that were set stand first here, and last there.
+        const { mcpServers = [] } = (response ?? {}) as { readonly mcpServers?: JsonObject[] };
+        mcpServers.sort((one, other) => `${one["name"]}` < `${other["name"]}` ? -1 : 1);
+      }
       return {
         code,
-        told: steps.map(([id]) => answers.find((each) => each.request_id === id)),
+        told: [...steps.map(([id]) => id), "model", "handed-over"]
+          .map((id) => answers.filter((each) => each.request_id === id)),
         results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
         returned: JSON.parse(
           JSON.stringify(frames.filter(({ type }) => type === "user").map(({ message }) => message))
@@ -395,6 +411,7 @@ forNewestVersion(
     const [first, second] = real.api.turns;
     assertStringIncludes(first?.text.replace("[[tool mcp__", "") ?? "", "mcp__works__shout");
     assertStringIncludes(second?.text ?? "", '"ONE"');
+    assertStringIncludes(JSON.stringify(real.api.turns.at(-1)?.body), "claude-opus-4-6");
     assertEquals(JSON.stringify(ours.told).includes('"shout"'), true);
     assertEquals(ours.code, 0);
     assertEquals(
