@@ -88,6 +88,28 @@ export function handToChild(state: SessionState): Step {
 }
 
 /**
+ * Hands over what shall come after everything else, once nothing else is left of a turn than the answer to its Stop
+ * hook: as with `claude -p`, several such messages make one turn, and the child takes together what is in its queue.
+ * One alone goes to a child that rests.
+ */
+export function handTogether(state: SessionState): Step {
+  if (
+    state.phase !== "settling" || state.ending !== undefined || state.sent.length > 0 ||
+    isFollowed(state) || isPreparing(state) || state.changes !== undefined ||
+    state.options.maxBudgetUsd !== undefined
+  ) return stay(state);
+  const together = state.queue.filter(mayWait);
+  return together.length < Math.max(2, state.queue.length)
+    ? stay(state)
+    : act({ ...state, queue: [], sent: together }, together.map(deliver));
+}
+
+function mayWait(message: Message): message is Prompt {
+  return message.way === "rendezvous" && message.command === undefined &&
+    message.priority === "later";
+}
+
+/**
  * Whether what the caller has asked for comes before any further turn: it is told of the Claude Code that it has
  * initialized, files that it wants back are back, MCP servers are those that it wants, and tasks that it wants stopped
  * have been.

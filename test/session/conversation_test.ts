@@ -203,6 +203,46 @@ Deno.test("a child that goes on with its own queue waits until the turn before i
   assertEquals([turns(session), phase(session)], [["answered, unrecorded", "answered"], "resting"]);
 });
 
+Deno.test("several messages that can wait are handed over together before a Stop is answered", () => {
+  const session = rested();
+  say(session, "one");
+  submit(session, "one");
+  status(session, "busy");
+  say(session, "two", { priority: "later" });
+  say(session, "three", { priority: "later" });
+  promptLine(session, "one");
+  answerLine(session, "one!");
+  assertEquals(delivered(session), ["one"]);
+  hook(session, "Stop", { last_assistant_message: "one!" }, "stop-1");
+  assertEquals([delivered(session), answers(session)], [["one", "two", "three"], []]);
+  cost(session);
+  assertEquals(answers(session), ["stop-1"]);
+  submit(session, "two");
+  submit(session, "three");
+  status(session, "busy");
+  promptLine(session, "two");
+  promptLine(session, "three");
+  answerLine(session, "both!");
+  hook(session, "Stop", { last_assistant_message: "both!" }, "stop-2");
+  status(session, "idle");
+  cost(session);
+  assertEquals([turns(session), phase(session)], [["answered, unrecorded", "answered"], "resting"]);
+});
+
+Deno.test("a message that can wait is handed over to a child that rests if it is alone, or not all that wait are text", () => {
+  for (const second of [undefined, { way: "paste", command: "/init" }] as const) {
+    const session = rested();
+    say(session, "one");
+    submit(session, "one");
+    say(session, "two", { priority: "later" });
+    if (second !== undefined) say(session, "/init", { priority: "later", ...second });
+    promptLine(session, "one");
+    answerLine(session, "one!");
+    hook(session, "Stop", { last_assistant_message: "one!" }, "stop-1");
+    assertEquals([delivered(session), answers(session)], [["one"], ["stop-1"]]);
+  }
+});
+
 Deno.test("a Stop that waits for a price is answered in any case", () => {
   const session = rested();
   say(session, "one");

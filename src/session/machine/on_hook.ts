@@ -6,7 +6,7 @@ import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, onSessionEnd, settledEnding } from "../ending.ts";
-import { handToChild, restWithTasks } from "../handing_over.ts";
+import { handToChild, handTogether, restWithTasks } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
@@ -63,8 +63,9 @@ function answer(state: SessionState, call: HookCall): Step {
   const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
   const counted = event === "PostToolBatch" ? countRequest(returned, payload) : state;
   const limited = counted === returned ? undefined : limitReached(counted);
-  const next = takeHook(counted, { event, payload, limited, id });
-  if (id === undefined) return next;
+  const taken = takeHook(counted, { event, payload, limited, id });
+  if (id === undefined) return taken;
+  const next = event === "Stop" ? withAllThatWaits(taken) : taken;
   if (event === "Stop" && goesOn(next.state)) {
     // A turn that is settling asks by itself.
     const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
@@ -132,6 +133,12 @@ function goesOn(state: SessionState): boolean {
 function isHeld({ ending, options, wasHeld }: SessionState, event: string): boolean {
   return event === "SessionStart" && options.mcpServers !== undefined && ending === undefined &&
     !wasHeld;
+}
+
+/** A Stop that was just heard, with what could wait until then. */
+function withAllThatWaits({ state, effects }: Step): Step {
+  const next = handTogether(state);
+  return act(next.state, [...effects, ...next.effects]);
 }
 
 /** Counts the requests of the turn; subagents make requests of their own. */

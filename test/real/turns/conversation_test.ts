@@ -145,6 +145,7 @@ forEachVersion(
         await asked("Seven.");
         await say("Eight. [[say eighth]]");
         await say("Nine. [[say ninth]]");
+        await say("Ten. [[say tenth]]", { priority: "later" });
         await say("Last. [[say last]]", { priority: "later" });
         await letGo("seven");
       },
