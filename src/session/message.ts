@@ -91,7 +91,13 @@ export interface SettledMessage extends MessageFields {
       /** Whether it is noted in the session, which goes on otherwise in another child. */
       readonly notes?: true;
     }
-    | { readonly kind: "refused"; readonly message: string; readonly suggestion: string }
+    | {
+      readonly kind: "refused";
+      readonly message: string;
+      readonly suggestion: string;
+      /** Whether it is no message that anybody could send. */
+      readonly malformed?: true;
+    }
     /** The conversation has cost as much as it may. */
     | { readonly kind: "unaffordable" };
 }

@@ -20,6 +20,8 @@ export type CallerLine =
     readonly images?: true;
     /** Why it cannot be sent. */
     readonly obstacle?: string;
+    /** Whether that is so because it is no message that anybody could send. */
+    readonly malformed?: true;
   }
   | { readonly type: "control"; readonly request: ControlRequest }
   /** What was asked is answered. */
@@ -134,43 +136,54 @@ export function lineText(line: SpokenLine): string {
   });
 }
 
+/** The text of a message, and what there is beside it or stands in its way. */
+type MessageText = Pick<
+  Extract<CallerLine, { readonly type: "user" }>,
+  "text" | "images" | "obstacle" | "malformed"
+>;
+
 /** The text of a message; blocks of text are paragraphs of it. */
-function textOf(
-  content: unknown,
-): { readonly text: string; readonly images?: true; readonly obstacle?: string } {
+function textOf(content: unknown): MessageText {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
-  if (!Array.isArray(content)) {
-    return { text: "", obstacle: "its content is neither text nor blocks" };
-  }
+  if (!Array.isArray(content)) return malformed("its content is neither text nor blocks");
   const texts: string[] = [];
   for (const block of content) {
-    if (!isJsonObject(block)) return { text: "", obstacle: "one of its blocks is no object" };
+    if (!isJsonObject(block)) return malformed("one of its blocks is no object");
     if (block.type === "image") {
       const obstacle = imageObstacle(block.source);
-      if (obstacle !== undefined) return { text: "", obstacle };
-    } else if (block.type === "text" && typeof block.text === "string") {
-      texts.push(block.text);
-    } else {
+      if (obstacle !== undefined) return { text: "", ...obstacle };
+    } else if (block.type !== "text") {
       return {
         text: "",
         obstacle: `claude-print passes no ${JSON.stringify(block.type)} blocks on`,
       };
+    } else if (typeof block.text === "string") {
+      texts.push(block.text);
+    } else {
+      return malformed("a text block in it has no text");
     }
   }
   const text = texts.join("\n");
   return texts.length < content.length ? { text, images: true } : { text: text || NO_CONTENT };
 }
 
+function malformed(obstacle: string): MessageText & { readonly obstacle: string } {
+  return { text: "", obstacle, malformed: true };
+}
+
 /** Why an image cannot be passed on, if it cannot. */
-function imageObstacle(source: unknown): string | undefined {
+function imageObstacle(source: unknown): Omit<MessageText, "text"> | undefined {
   const { type, data } = isJsonObject(source) ? source : {};
   if (type !== "base64") {
-    return `claude-print passes images on as base64 data, not as ${JSON.stringify(type)}`;
+    const given = JSON.stringify(type);
+    return { obstacle: `claude-print passes images on as base64 data, not as ${given}` };
   }
-  if (typeof data !== "string" || !isBase64(data)) return "an image in it is no base64 data";
+  if (typeof data !== "string" || !isBase64(data)) {
+    return malformed("an image in it is no base64 data");
+  }
   return imageSuffix(data) === undefined
-    ? "an image in it is no PNG, JPEG, GIF or WebP"
+    ? { obstacle: "an image in it is no PNG, JPEG, GIF or WebP" }
     : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { lineText, messageLine, readCallerLine } from "../../src/wire/caller_line.ts";
 
 const read = (value: unknown) => readCallerLine(JSON.stringify(value));
@@ -58,12 +58,21 @@ Deno.test("readCallerLine() names what a message holds that cannot be sent", () 
     obstacle([{ type: "document", source: {} }]),
     'claude-print passes no "document" blocks on',
   );
+  assertEquals(obstacle([{ type: "text" }]), "a text block in it has no text");
   assertEquals(obstacle([5]), "one of its blocks is no object");
   assertEquals(obstacle(5), "its content is neither text nor blocks");
   assertEquals(
     obstacle("x", { shouldQuery: false }),
     "one that asks nothing of the model has no place in the interactive Claude Code",
   );
+  const isMalformed = (content: unknown) => {
+    const line = user(content);
+    return line?.type === "user" && line.malformed === true;
+  };
+  for (const content of [5, {}, [5], [{ type: "text" }], [{ type: "text", text: 5 }]]) {
+    assert(isMalformed(content), JSON.stringify(content));
+  }
+  assert(!isMalformed([{ type: "document", source: {} }]));
 });
 
 Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be trusted", () => {

@@ -120,7 +120,12 @@ const message = z.union([
         clears: z.exactOptional(z.literal(true)),
         notes: z.exactOptional(z.literal(true)),
       }),
-      z.object({ kind: z.literal("refused"), message: z.string(), suggestion: z.string() }),
+      z.object({
+        kind: z.literal("refused"),
+        message: z.string(),
+        suggestion: z.string(),
+        malformed: z.exactOptional(z.literal(true)),
+      }),
       z.object({ kind: z.literal("unaffordable") }),
     ]),
   }),

@@ -296,8 +296,9 @@ function settledVerdict(
       false,
     );
   }
-  const { message, suggestion } = settled;
-  return { outcome: { kind: "internal_error", message }, suggestion, showScreen: false };
+  const { message, suggestion, malformed } = settled;
+  const kind = malformed === true ? "bad_input" : "internal_error";
+  return { outcome: { kind, message }, suggestion, showScreen: false };
 }
 
 function failedVerdict(

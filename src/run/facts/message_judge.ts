@@ -39,7 +39,7 @@ export function messageJudge(
   const seen = new Set<string>();
   const { version = "" } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
-  return ({ text, content, uuid, ticket, priority, human, images, obstacle }) => {
+  return ({ text, content, uuid, ticket, priority, human, images, obstacle, malformed }) => {
     const fields = {
       text,
       content,
@@ -55,7 +55,15 @@ export function messageJudge(
       settled: { kind: "refused", message, suggestion },
     });
     if (obstacle !== undefined) {
-      return refused(`Cannot send the message: ${obstacle}`, "Send text, or the path of a file");
+      return {
+        ...fields,
+        settled: {
+          kind: "refused",
+          message: `Cannot send the message: ${obstacle}`,
+          suggestion: "Send text, or the path of a file",
+          ...(malformed === undefined ? {} : { malformed }),
+        },
+      };
     }
     if (images === true) {
       const obstacle = besideImages(text);

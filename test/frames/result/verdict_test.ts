@@ -28,6 +28,14 @@ function verdict(ending: Ending, more: VerdictFacts = {}): Verdict {
 
 const message = ({ outcome }: Verdict) => "message" in outcome ? outcome.message : "";
 
+Deno.test("verdictOf() blames a message that nobody could send on its sender", () => {
+  const refused = { kind: "refused", message: "Cannot send it", suggestion: "Send text" } as const;
+  const kindOf = (settled: typeof refused & { readonly malformed?: true }) =>
+    verdict({ kind: "settled", message: { text: "", settled } }).outcome.kind;
+  assertEquals(kindOf(refused), "internal_error");
+  assertEquals(kindOf({ ...refused, malformed: true }), "bad_input");
+});
+
 const FAILURES: readonly Ending[] = [
   { kind: "timeout" },
   { kind: "idle", prompted: true },

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { messageJudge } from "../../../src/run/facts/message_judge.ts";
+import { messageLine } from "../../../src/wire/caller_line.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 const FACTS = {
@@ -50,6 +51,18 @@ Deno.test("a message of white space alone is told that it is blank where claude 
   const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
   const blocks = [{ type: "text", text: " " }];
   assertEquals(judge({ type: "user", text: " ", content: blocks }).way, "rendezvous");
+});
+
+Deno.test("a message that nobody could send is told from one that only this program does not pass on", () => {
+  const judge = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" });
+  const judged = [5, [{ type: "text" }], [{ type: "document" }]].map((content) => {
+    const { way, settled } = {
+      settled: undefined,
+      ...judge(messageLine(content, { ticket: "t" })),
+    };
+    return way ?? (settled?.kind === "refused" && settled.malformed === true);
+  });
+  assertEquals(judged, [true, true, false]);
 });
 
 Deno.test("a command is typed where the socket takes it for text", () => {
