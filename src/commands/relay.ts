@@ -6,6 +6,7 @@ import { openApiCassette } from "../relay/api_cassette.ts";
 import { apiFolder } from "../relay/api_folder.ts";
 import { parseFaults } from "../relay/faults.ts";
 import { isLoopback, type Relay, startRelay } from "../relay/relay.ts";
+import { createSlices } from "../relay/sliced_work.ts";
 import { recordingAnswer } from "../run/api_relay.ts";
 import { FIRST_PARTY } from "../run/plan/upstream_of.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
@@ -32,6 +33,8 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
       tell,
     }))
     : undefined;
+  const { text: redact, openFrom } = createRedactor({ env });
+  const slices = createSlices();
   const api = openApiCassette({
     folder: apiFolder(options.cache),
     match: options.match,
@@ -39,7 +42,9 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     ...(record === undefined ? {} : { record: record.answer }),
     speed: options.speed,
     faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
-    redact: createRedactor({ env }).text,
+    redact,
+    openFrom,
+    slices,
     known: ownTraces({ env }),
     tell,
   });
@@ -48,6 +53,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
   const server = undo.use(listen(options, { answer: api.answer }));
   print(Deno.stdout, `${server.url}\n`);
   await stopped;
+  slices.finish();
   const stats = api.stats();
   // From now on a signal ends the program, also while nobody reads what it says.
   undo.dispose();

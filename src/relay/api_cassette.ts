@@ -1,4 +1,3 @@
-import { secretScrub } from "../redaction/secret_scrub.ts";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { SESSION_HEADER } from "./conversation_header.ts";
 import {
@@ -8,19 +7,20 @@ import {
   type Nearest,
 } from "./exchanges/exchange_finder.ts";
 import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchanges/exchange.ts";
-import { addExchange, readExchange, readExchanges } from "./exchanges/exchange_folder.ts";
+import { addInSteps, readExchange, readExchanges } from "./exchanges/exchange_folder.ts";
 import { removeLostParts } from "./exchanges/part_file.ts";
 import { Remembered } from "./exchanges/remembered.ts";
 import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub_alike.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
 import { brokenAnswer, type RelayAnswer, type RelayedRequest } from "./relay.ts";
-import { recorderOf, withoutSecrets } from "./recorded_answer.ts";
+import { type Hiding, recorderOf, withoutSecrets } from "./recorded_answer.ts";
 import { replayedAnswer, type ReplayOptions, sleep } from "./replayed_answer.ts";
+import { createSlices, type Slices } from "./sliced_work.ts";
 import { watched } from "./watched.ts";
 
 /** How requests are answered from a folder of exchanges. */
-export interface ApiCassetteOptions {
+export interface ApiCassetteOptions extends Hiding {
   /** The folder of the exchanges. */
   readonly folder: string;
   readonly match: Match;
@@ -31,8 +31,8 @@ export interface ApiCassetteOptions {
   /** How much faster than they came answers are given; 0 for at once. */
   readonly speed: number;
   readonly faults: Faults;
-  /** Takes the secrets out of a text, on both sides before they are compared. */
-  readonly redact: (text: string) => string;
+  /** Does what takes long of that which is recorded. */
+  readonly slices?: Slices;
   /** What is known of whoever makes the requests: it is taken out of them where it was of those that are recorded. */
   readonly known?: Partial<KnownTraces>;
   /** When they were asked that count, in milliseconds since the epoch; all of them count by default. */
@@ -83,7 +83,7 @@ const FINAL = { "x-should-retry": "false" };
  * @throws {CliError} when an exchange of the folder cannot be read
  */
 export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
-  const { folder, record, redact, tell } = options;
+  const { folder, record, redact, tell, slices = createSlices() } = options;
   const { from, until } = options.asked ?? { from: 0, until: Infinity };
   if (record !== undefined) removeLostParts(folder);
   /** Takes out of requests what was taken out of those that are recorded, if something was. */
@@ -123,7 +123,6 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     scrubber = createExchangeScrubber({ parts: [...parts], known: options.known ?? {} });
     finder = findAll();
   }
-  const secrets = secretScrub(redact);
   const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
   const underWay = new Map<string, Promise<void>>();
   const cleaned = new Remembered<ExchangeRequest>(MOST_CLEANED);
@@ -175,10 +174,10 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       counts.unwritten++;
       tell(message);
     };
-    const keep = (given: Exchange) => {
+    const keep = function* (given: Exchange) {
       try {
         const exchange = scrubber?.exchange(given) ?? given;
-        const name = addExchange(folder, { exchange, key: keyOf(exchange.request) });
+        const name = yield* addInSteps(folder, { exchange, key: keyOf(exchange.request) });
         finder.add({ name, exchange });
         finder.count(known);
         counts.recorded++;
@@ -188,7 +187,13 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     };
     try {
       const recorder = () =>
-        recorderOf({ request: known.request, conversation }, { scrub: secrets, keep, lose, end });
+        recorderOf({ request: known.request, conversation }, {
+          ...options,
+          slices,
+          keep,
+          lose,
+          end,
+        });
       return await watched(ask, recorder)(request, gone);
     } catch (error) {
       end();

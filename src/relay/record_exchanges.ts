@@ -1,23 +1,20 @@
 import { REDACTED } from "../redaction/redact_pieces.ts";
-import { secretScrub } from "../redaction/secret_scrub.ts";
 import { SESSION_HEADER } from "./conversation_header.ts";
 import { beginExchange, type BegunExchange } from "./exchanges/begin_exchange.ts";
-import { type Chunk, encodeExchange, type Exchange } from "./exchanges/exchange.ts";
-import { addExchange } from "./exchanges/exchange_folder.ts";
+import { type Chunk, encodePieces, type Exchange } from "./exchanges/exchange.ts";
+import { addInSteps } from "./exchanges/exchange_folder.ts";
+import { joinedBytes } from "./exchanges/joined_bytes.ts";
 import { keyOf } from "./exchanges/request_key.ts";
-import { isEventStream } from "./exchanges/scrub_exchange.ts";
 import { createLiveEvents } from "./live_events.ts";
 import type { RelayAnswer } from "./relay.ts";
-import { recorderOf, withoutSecrets } from "./recorded_answer.ts";
+import { type Hiding, recorderOf, withoutSecrets } from "./recorded_answer.ts";
+import type { Slices } from "./sliced_work.ts";
 import { watched } from "./watched.ts";
 
 /** Where exchanges are recorded, and what is kept out of them. */
-export interface RecordingOptions {
+export interface RecordingOptions extends Hiding {
   readonly folder: string;
-  /** Takes the secrets out of a text. */
-  readonly redact: (text: string) => string;
-  /** Where in a text something begins that may be a secret with what follows. */
-  readonly openFrom: (text: string) => number;
+  readonly slices: Slices;
   /** Takes how many secrets were taken out of an exchange. */
   readonly taken: (secrets: number) => void;
   /** Takes a sentence on what could not be written; the asker is answered all the same. */
@@ -31,21 +28,25 @@ export interface RecordingOptions {
  */
 export function recordExchanges(answer: RelayAnswer, options: RecordingOptions): RelayAnswer {
   const { folder, redact, taken, tell } = options;
-  const scrub = secretScrub(redact);
   return watched(answer, (asked) => {
     const underWay = followExchange(options);
     return recorderOf({
       request: withoutSecrets(asked, redact),
       conversation: asked.headers.get(SESSION_HEADER) ?? undefined,
     }, {
-      scrub,
+      ...options,
       ...underWay,
       lose: ({ message }) => tell(message),
-      keep: (exchange) => {
+      keep: function* (exchange) {
         try {
-          addExchange(folder, { exchange, key: keyOf(exchange.request) });
+          yield* addInSteps(folder, { exchange, key: keyOf(exchange.request) });
           underWay.written();
-          taken(encodeExchange(exchange).split(REDACTED).length - 1);
+          let secrets = 0;
+          for (const piece of encodePieces(exchange)) {
+            secrets += piece.split(REDACTED).length - 1;
+            yield piece.length;
+          }
+          taken(secrets);
         } catch (error) {
           tell((error as Error).message);
         }
@@ -55,30 +56,27 @@ export function recordExchanges(answer: RelayAnswer, options: RecordingOptions):
 }
 
 /** Writes down what comes of an exchange, as long as it is under way. Where that cannot be, it is told once it is over. */
-function followExchange({ folder, redact, openFrom }: Omit<RecordingOptions, "taken" | "tell">) {
+function followExchange({ folder, redact, openFrom }: Hiding & { readonly folder: string }) {
   let begun: BegunExchange | undefined;
-  let push: ((bytes: Uint8Array) => void) | undefined;
-  let known = "";
+  let known: Uint8Array<ArrayBuffer>[] = [];
+  const { push } = createLiveEvents({ redact, openFrom, take: (_, after) => known.push(after) });
+  let isLost = false;
   return {
     begin: (exchange: Exchange) => {
-      const { headers } = exchange.response;
-      // What else is answered comes at once; in what is compressed no secret would be found.
-      const isEncoded = headers.some(([name]) => name === "content-encoding");
-      if (!isEventStream(headers) || isEncoded) return;
       try {
         begun = beginExchange(folder, { exchange, key: keyOf(exchange.request) });
-        push = createLiveEvents({ redact, openFrom, take: (line) => known += line });
       } catch {
         // Nothing of it is there until it is over.
       }
     },
     follow: ({ ms, bytes }: Chunk) => {
+      if (begun === undefined || isLost) return;
       try {
-        push?.(bytes);
-        if (known !== "") begun?.add({ ms, bytes: new TextEncoder().encode(known) });
-        known = "";
+        push(bytes);
+        if (known.length > 0) begun.add({ ms, bytes: joinedBytes(known) });
+        known = [];
       } catch {
-        push = undefined;
+        isLost = true;
       }
     },
     written: () => begun?.remove(),

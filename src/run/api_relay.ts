@@ -8,6 +8,7 @@ import { apiFolder } from "../relay/api_folder.ts";
 import { passOn } from "../relay/pass_on.ts";
 import { recordExchanges } from "../relay/record_exchanges.ts";
 import { type RelayAnswer, startRelay } from "../relay/relay.ts";
+import { createSlices } from "../relay/sliced_work.ts";
 import { steadyRequest } from "../relay/steady_request.ts";
 import { upstreamClient } from "../relay/upstream_client.ts";
 import { watched } from "../relay/watched.ts";
@@ -34,6 +35,8 @@ export interface ApiRelay extends Disposable {
   readonly variables: Readonly<Record<string, string>>;
   /** What went wrong with what is recorded of the API, in a sentence each. */
   readonly troubles: () => readonly string[];
+  /** Writes down now what is still to be written of the API: the run is over. */
+  readonly finish: () => void;
   /** From now on this takes secrets out of what is recorded of the run too, and hears how many there were. */
   readonly hide: (hiding: Hiding) => void;
 }
@@ -72,6 +75,7 @@ export function startApiRelay(
     return {
       variables: {},
       troubles: () => [error.message],
+      finish: () => {},
       hide: () => {},
       [Symbol.dispose]: () => {},
     };
@@ -84,6 +88,7 @@ export function startApiRelay(
     ? undo.use(recordingAnswer({ ...apiCassette, upstream: upstream.url, env: upstream.env }))
     : undefined;
   const { text: redact, openFrom } = createRedactor({ env: upstream.env });
+  const slices = createSlices();
   const answer = own?.answer ?? openApiCassette({
     folder: apiFolder(apiCassette?.folder ?? ""),
     match: "normalized",
@@ -92,6 +97,8 @@ export function startApiRelay(
     speed: 0,
     faults: new Map(),
     redact,
+    openFrom,
+    slices,
     known: ownTraces({ env, cwd }),
     tell,
   }).answer;
@@ -99,6 +106,7 @@ export function startApiRelay(
   let hiding: Hiding = { redact: (text) => text, openFrom: () => Infinity, taken: () => {} };
   const kept = folder === undefined ? answer : recordExchanges(answer, {
     folder,
+    slices,
     redact: (text) => hiding.redact(redact(text)),
     openFrom: (text) => Math.min(openFrom(text), hiding.openFrom(text)),
     taken: (secrets) => hiding.taken(secrets),
@@ -117,6 +125,7 @@ export function startApiRelay(
     ...(source === undefined ? {} : { source }),
     variables: relayVariables(upstream, relay.url),
     troubles: () => troubles,
+    finish: slices.finish,
     hide: (more) => {
       hiding = more;
     },

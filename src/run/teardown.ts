@@ -5,9 +5,12 @@ import type { Sandbox } from "../sandbox/folder/sandbox.ts";
 /** Exit code of a program that SIGQUIT ends. */
 const QUIT = 131;
 
-/** What stands between a child and the API, and what went wrong with it in a sentence each. */
+/** What stands between a child and the API. */
 interface OwnedRelay extends Disposable {
+  /** What went wrong with it, in a sentence each. */
   readonly troubles: () => readonly string[];
+  /** Writes down now what is still to be written. */
+  readonly finish: () => void;
 }
 
 /**
@@ -90,6 +93,7 @@ export class Teardown implements Disposable {
   run(): void {
     const save = this.#save;
     this.#save = undefined;
+    this.#relay?.finish();
     const unsaved = save?.();
     if (unsaved !== undefined) this.#warn(unsaved);
     this.#tearDown();

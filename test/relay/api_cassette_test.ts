@@ -52,6 +52,7 @@ class Stage implements AsyncDisposable {
       speed: 0,
       faults: new Map(),
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+      openFrom: () => Infinity,
       tell: (line) => void this.told.push(line),
       ...more,
     });
@@ -265,6 +266,7 @@ Deno.test("who gives up an answer that is recorded leaves what has come, and an 
     speed: 0,
     faults: new Map(),
     redact: (text) => text,
+    openFrom: () => Infinity,
     tell: () => {},
   });
   using relay = startRelay({ answer: down.answer });

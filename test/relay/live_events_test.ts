@@ -25,14 +25,45 @@ const STREAM = [
 ].join("");
 
 for (const size of [1, 7, 64, 10_000]) {
+  Deno.test(`what waits for more of a stream in pieces of ${size} bytes shows nothing of a secret that begins in it`, () => {
+    const redact = (text: string) => text.replaceAll("sk-secret", "[redacted]");
+    const stream = delta(0, "text", "It is s") + delta(0, "text", "k-sec") +
+      delta(0, "text", "ret, and ") + delta(0, "text", "so on. ".repeat(100)) +
+      delta(0, "text", "Not s") + delta(0, "text", "k-") +
+      'data: {"type":"content_block_stop","index":0}\n\ndata: it is cut off, sk-secret';
+    let [before, after] = ["", ""];
+    const decoder = new TextDecoder();
+    const { push, end } = createLiveEvents({
+      redact,
+      openFrom: () => Infinity,
+      take: (one, other) => {
+        before += decoder.decode(one);
+        after += decoder.decode(other);
+      },
+      waits: 64,
+    });
+    const bytes = new TextEncoder().encode(stream);
+    for (let at = 0; at < bytes.length; at += size) push(bytes.subarray(at, at + size));
+    end();
+    assertEquals(before, stream);
+    const whole = scrubEventStream(stream, secretScrub(redact)).map(([, after]) => after);
+    assertEquals(after, whole.join(""));
+  });
+
   Deno.test(`a stream of events in pieces of ${size} bytes is as it is without secrets, and never holds one`, () => {
     let known = "";
-    const push = createLiveEvents({ redact, openFrom, take: (line) => known += line });
+    const decoder = new TextDecoder();
+    const { push, end } = createLiveEvents({
+      redact,
+      openFrom,
+      take: (_, after) => known += decoder.decode(after),
+    });
     const bytes = new TextEncoder().encode(STREAM);
     for (let at = 0; at < bytes.length; at += size) {
       push(bytes.subarray(at, at + size));
       assert(!known.includes("swor"), known);
     }
+    end();
     const whole = scrubEventStream(STREAM, secretScrub(redact)).map(([, after]) => after);
     assertEquals(known, whole.join(""));
   });

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createRedactor } from "../../src/redaction/redact.ts";
 import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
 import { recordExchanges } from "../../src/relay/record_exchanges.ts";
+import { createSlices } from "../../src/relay/sliced_work.ts";
 import type { RelayedRequest } from "../../src/relay/relay.ts";
 
 const asked: RelayedRequest = {
@@ -28,6 +29,7 @@ async function recorded(folder: string) {
       Promise.resolve(new Response(`${++count}: sk-secret`, { status: count === 1 ? 529 : 200 })),
     {
       folder,
+      slices: createSlices(),
       redact,
       openFrom: () => Infinity,
       taken: (secrets) => void taken.push(secrets),
@@ -74,6 +76,7 @@ Deno.test("of a stream of events there is at each moment what has come of it, as
   const headers = { "content-type": "text/event-stream" };
   const answer = recordExchanges(() => Promise.resolve(new Response(body, { headers })), {
     folder,
+    slices: createSlices(),
     ...createRedactorOf("swordfish-42"),
     taken: () => {},
     tell: (line) => assertEquals(line, ""),

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { secretScrub } from "../../src/redaction/secret_scrub.ts";
 import { recorderOf } from "../../src/relay/recorded_answer.ts";
+import { createSlices } from "../../src/relay/sliced_work.ts";
 
 Deno.test("an answer that does not end is not held without end: what has become too large is told, and not kept", () => {
   const happened: string[] = [];
@@ -9,8 +9,13 @@ Deno.test("an answer that does not end is not held without end: what has become 
       request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
       conversation: undefined,
     }, {
-      scrub: secretScrub((text) => text),
-      keep: ({ response: { chunks } }) => void happened.push(`kept ${chunks.length}`),
+      redact: (text) => text,
+      openFrom: () => Infinity,
+      slices: createSlices(),
+      keep: ({ response: { chunks } }) => {
+        happened.push(`kept ${chunks.length}`);
+        return [];
+      },
       lose: ({ message }) => void happened.push(message),
       end: () => void happened.push("end"),
       most,

@@ -55,6 +55,7 @@ async function scene(
         speed: 0,
         faults: new Map(),
         redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+        openFrom: () => Infinity,
         known: { homes: [home], ...(cwd === undefined ? {} : { projects: [cwd] }) },
         tell: () => {},
         ...(record === undefined ? {} : { record }),

@@ -84,6 +84,7 @@ async function again(
       speed: 0,
       faults: new Map(),
       redact: (text) => text,
+      openFrom: () => Infinity,
       tell: (line) => missed ??= line,
     });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { z } from "zod/mini";
 import { CliError } from "../../cli_error.ts";
+import { joinedBytes } from "./joined_bytes.ts";
 
 /** A piece of an answer as it came. */
 export interface Chunk {
@@ -41,13 +42,7 @@ const SCRUBBED_PARTS = ["traces", "prompts", "answers"] as const;
 
 /** All pieces of an answer together. */
 export function joined(chunks: readonly Chunk[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(chunks.reduce((size, { bytes }) => size + bytes.length, 0));
-  let at = 0;
-  for (const { bytes } of chunks) {
-    whole.set(bytes, at);
-    at += bytes.length;
-  }
-  return whole;
+  return joinedBytes(chunks.map(({ bytes }) => bytes));
 }
 
 /** The format of an exchange's file. */
@@ -77,8 +72,27 @@ const exchangeShape = z.object({
 
 /** An exchange as the text of a file, ended by a line feed. */
 export function encodeExchange(exchange: Exchange): string {
-  return `${written(exchange, (file) => JSON.stringify(file, null, 1))}\n`;
+  return [...encodePieces(exchange)].join("");
 }
+
+/** That text piece by piece, for exchanges of which it is long. */
+export function* encodePieces(exchange: Exchange): Generator<string, void> {
+  const { chunks, ...response } = exchange.response;
+  const around = written(
+    { ...exchange, response: { ...response, chunks: [] } },
+    (file) => JSON.stringify(file, null, 1),
+  );
+  // In a string there is no such word, and whatever else bears it stands before.
+  const at = around.lastIndexOf(NO_CHUNKS) + NO_CHUNKS.length - 1;
+  yield around.slice(0, at);
+  for (const [index, chunk] of chunks.entries()) {
+    const text = JSON.stringify(chunkOf(chunk), null, 1).replaceAll("\n", "\n   ");
+    yield `${index === 0 ? "" : ","}\n   ${text}`;
+  }
+  yield `${chunks.length === 0 ? "" : "\n  "}${around.slice(at)}\n`;
+}
+
+const NO_CHUNKS = '"chunks": []';
 
 /** What is made of an exchange: with its request as JSON, or as text where that is nested more deeply than can be written. */
 function written(
@@ -105,9 +119,10 @@ function fileOf(
     ...(scrubbed === undefined ? {} : { scrubbed: [...scrubbed] }),
     request: { method, path, ...(body.length === 0 ? {} : { body: contentOf(body) }) },
     response: {
-      ...response,
+      status: response.status,
       headers: response.headers.map(([name, value]) => [name, value]),
       chunks: response.chunks.map(chunkOf),
+      whole: response.whole,
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
-import { encodeExchange, type Exchange, parseExchange, parsePart } from "./exchange.ts";
+import { encodePieces, type Exchange, parseExchange, parsePart } from "./exchange.ts";
 import { isLinked } from "./is_linked.ts";
 import { createPart } from "./part_file.ts";
 
@@ -105,14 +105,43 @@ const decoder = new TextDecoder();
  */
 export function addExchange(
   folder: string,
-  { exchange, key }: { readonly exchange: Exchange; readonly key: string },
+  options: { readonly exchange: Exchange; readonly key: string },
 ): string {
+  const adding = addInSteps(folder, options);
+  for (;;) {
+    const step = adding.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Does the same a little at a time.
+ *
+ * @returns yields how many bytes it has written
+ */
+export function* addInSteps(
+  folder: string,
+  { exchange, key }: { readonly exchange: Exchange; readonly key: string },
+): Generator<number, string> {
   try {
-    const bytes = new TextEncoder().encode(encodeExchange(exchange));
-    if (bytes.length > MAX_FILE) throw new Error("it is larger than one that can be read again");
     Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
     using part = createPart(folder);
-    for (let at = 0; at < bytes.length;) at += part.file.writeSync(bytes.subarray(at));
+    let size = 0;
+    const write = (text: string) => {
+      const bytes = encoder.encode(text);
+      size += bytes.length;
+      if (size > MAX_FILE) throw new Error("it is larger than one that can be read again");
+      for (let at = 0; at < bytes.length;) at += part.file.writeSync(bytes.subarray(at));
+      return bytes.length;
+    };
+    let text = "";
+    for (const piece of encodePieces(exchange)) {
+      text += piece;
+      if (text.length < STEP) continue;
+      yield write(text);
+      text = "";
+    }
+    write(text);
     const nameOf = (number: number) => `${key.slice(0, KEY)}-${number}.json`;
     for (;;) {
       const name = nameOf(freeNumber((number) => isThere(`${folder}/${nameOf(number)}`)));
@@ -123,6 +152,11 @@ export function addExchange(
     throw unwritten(cause);
   }
 }
+
+const encoder = new TextEncoder();
+
+/** So many characters are written at once. */
+const STEP = 64 * 1024;
 
 /** A number that is not taken, mostly the first: there may be very many exchanges of one key. */
 function freeNumber(isTaken: (number: number) => boolean): number {

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
 import type { TextScrub } from "../../redaction/traces/text_scrub.ts";
+import { createCutter } from "./cut_as_it_came.ts";
 import { type Chunk, type Exchange, type ExchangeRequest, joined } from "./exchange.ts";
 import { scrubEventStream } from "./scrub_event_stream.ts";
 
@@ -98,27 +99,14 @@ export function scrubChunks(
     ? scrubEventStream(text, scrub)
     : [[text, scrubText(text, scrub)] as const];
   if (parts.every(([before, after]) => before === after)) return chunks;
-  const sizes = parts.map(([before, after]) => [encoder.encode(before).length, after] as const);
-  const whole = encoder.encode(parts.map(([, after]) => after).join(""));
-  let index = 0;
-  let [start, place, end] = [0, 0, 0];
-  let from = 0;
-  return chunks.map(({ ms, bytes }, chunk) => {
-    end += bytes.length;
-    for (;;) {
-      const [size, after] = sizes[index] ?? [Infinity, ""];
-      if (start + size > end) break;
-      start += size;
-      place += encoder.encode(after).length;
-      index++;
-    }
-    const [, after = ""] = sizes[index] ?? [];
-    const isLast = chunk === chunks.length - 1;
-    const to = isLast ? whole.length : place + Math.min(end - start, encoder.encode(after).length);
-    const piece = whole.slice(from, to);
-    from = to;
-    return { ms, bytes: piece };
-  });
+  const cut: Chunk[] = [];
+  const cutter = createCutter((chunk) => cut.push(chunk));
+  for (const { ms, bytes } of chunks) cutter.piece({ ms, size: bytes.length });
+  for (const [before, after] of parts) {
+    const bytes = encoder.encode(before);
+    cutter.part(bytes, before === after ? bytes : encoder.encode(after));
+  }
+  return cut;
 }
 
 const encoder = new TextEncoder();

@@ -31,6 +31,7 @@ forEachVersion(`${RUNS} deterministic runs send the same bytes`, async (real) =>
     speed: 0,
     faults: new Map(),
     redact: (text) => text,
+    openFrom: () => Infinity,
     tell: () => {},
   });
   using relay = startRelay({

@@ -22,6 +22,7 @@ forEachVersion("Claude Code runs offline from the answers of a fixture", async (
     speed: 0,
     faults: new Map(),
     redact: (text) => text,
+    openFrom: () => Infinity,
     tell: (line) => misses.push(line),
   });
   using relay = startRelay({ answer });
