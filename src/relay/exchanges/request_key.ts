@@ -13,7 +13,7 @@ export function keyOf({ method, path, body }: ExchangeRequest): string {
 /**
  * The body of a request as a text without what is another in each run.
  *
- * @param ignored places of the JSON that do not count, as JSON pointers (RFC 6901)
+ * @param ignored places of the JSON that do not count, as JSON pointers (RFC 6901); nor does what holds nothing else
  */
 export function normalizedBody(body: Uint8Array, ignored: readonly string[]): string {
   const text = new TextDecoder().decode(body);
@@ -36,12 +36,18 @@ function namesOf(pointer: string): readonly string[] {
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** Removes a place, and of whatever holds it and nothing else that too: where it is absent, so may be what would hold it. */
 function remove(value: unknown, names: readonly string[]): void {
-  let holder = value;
-  for (const name of names.slice(0, -1)) holder = own(holder, name);
-  const last = names.at(-1);
-  if (last === undefined || own(holder, last) === undefined) return;
-  delete (holder as Record<string, unknown>)[last];
+  const holders = [value];
+  for (const name of names.slice(0, -1)) holders.push(own(holders.at(-1), name));
+  for (const [index, holder] of [...holders.entries()].toReversed()) {
+    const name = names[index];
+    if (name === undefined) return;
+    if (own(holder, name) !== undefined) delete (holder as Record<string, unknown>)[name];
+    const isNothing = index > 0 && typeof holder === "object" && holder !== null &&
+      !Array.isArray(holder) && Object.keys(holder).length === 0;
+    if (!isNothing) return;
+  }
 }
 
 function own(holder: unknown, name: string): unknown {

@@ -101,3 +101,16 @@ Deno.test("firstDifference() names the first place in the order of what was reco
   const deep = (end: string) => "[".repeat(5000) + end + "]".repeat(5000);
   assertEquals(firstDifference(deep("1"), deep("2"))?.pointer, "/0".repeat(100));
 });
+
+Deno.test("a place that does not count may be absent with what would hold nothing else", () => {
+  const known = (body: string, ignored = "/metadata/user_id") =>
+    normalizedBody(bytes(body), [ignored]);
+  assertEquals(known('{"a":1,"metadata":{"user_id":"u"}}'), known('{"a":1}'));
+  assertEquals(known('{"a":1,"metadata":{}}'), known('{"a":1}'));
+  assertEquals(known('{"a":{"b":{"c":1}}}', "/a/b/c"), known("{}", "/a/b/c"));
+  // What else is in there counts, and so does what holds no more than other texts do.
+  assertNotEquals(known('{"metadata":{"user_id":"u","more":1}}'), known("{}"));
+  assertNotEquals(known('{"metadata":"u"}'), known("{}"));
+  assertNotEquals(known('{"a":[1]}', "/a/0"), known("{}", "/a/0"));
+  assertEquals(known("[]"), "[]");
+});
