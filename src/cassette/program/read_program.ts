@@ -5,16 +5,14 @@ import { isTooDeep } from "../../wire/json_text.ts";
 import { CAST_FILE, META_FILE, TAPE_FILE, type TapeEntry } from "../cassette.ts";
 import { parseEvent, parseHeader } from "../read/parse_cast.ts";
 import { readTape } from "../read/read_tape.ts";
-import { parseMeta } from "../read/parse_meta.ts";
+import { readMeta } from "../read/read_meta.ts";
 import { partLines } from "../read/part_lines.ts";
-import { NAME_A_CASSETTE, readPart } from "../read/read_part.ts";
+import { NAME_A_CASSETTE } from "../read/read_part.ts";
 import type { CastHeader } from "../cast.ts";
 import type { ProgramOptions } from "./recorded_program.ts";
 
 /** The tape of a cassette in the nested layout of `claude-agent-cassette`. */
 const NESTED_TAPE = "input.jsonl";
-/** The largest `meta.json` that is read, in bytes. */
-const LARGEST_META = 1_000_000;
 
 /** A tape, and what else is known of the program that it was recorded of. */
 export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
@@ -29,10 +27,7 @@ export interface ProgramParts extends Omit<ProgramOptions, "mode" | "plain"> {
  */
 export function readProgram(path: string): ProgramParts {
   if (!isFolder(path)) return { tape: readTape(path) ?? missing(path), path };
-  const meta = readPart(`${path}/${META_FILE}`, { limit: LARGEST_META });
-  const { claude_code: version, blanked = [] } = meta === undefined
-    ? {}
-    : parseMeta(new TextDecoder().decode(meta), { path: `${path}/${META_FILE}` });
+  const { claude_code: version, blanked = [] } = readMeta(`${path}/${META_FILE}`) ?? {};
   const told = { ...(version === undefined ? {} : { version }), blanked };
   const nested = readTape(`${path}/${NESTED_TAPE}`);
   const tape = readTape(`${path}/${TAPE_FILE}`);

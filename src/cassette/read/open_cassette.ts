@@ -10,7 +10,7 @@ import {
 import type { PlayedCast } from "../cast.ts";
 import { openCast } from "./open_cast.ts";
 import { openTape } from "./open_tape.ts";
-import { parseMeta } from "./parse_meta.ts";
+import { readMeta } from "./read_meta.ts";
 import { parseTape } from "./parse_tape.ts";
 import { missingPart, readPart } from "./read_part.ts";
 
@@ -44,8 +44,7 @@ export function openToReplay(
   const [metaPath, castPath, tapePath] = [META_FILE, CAST_FILE, TAPE_FILE].map((name) =>
     `${folder}/${name}`
   ) as [string, string, string];
-  const text = textOf(metaPath);
-  const meta = text === undefined ? undefined : parseMeta(text, { path: metaPath });
+  const meta = readMeta(metaPath);
   const cast = openCast(castPath);
   if (cast === undefined) throw missingPart(castPath, wayWithoutCast(folder));
   const taped = textOf(tapePath);
@@ -69,9 +68,7 @@ export interface RereadCassette {
  */
 export function rereadCassette(folder: string): RereadCassette {
   const [castPath, tapePath] = [`${folder}/${CAST_FILE}`, `${folder}/${TAPE_FILE}`];
-  const metaPath = `${folder}/${META_FILE}`;
-  const text = textOf(metaPath);
-  if (text !== undefined) parseMeta(text, { path: metaPath });
+  readMeta(`${folder}/${META_FILE}`);
   const open = () => openCast(castPath) ?? missing(castPath, wayWithoutCast(folder));
   const tape = () => openTape(tapePath) ?? missing(tapePath);
   tape();

@@ -5,11 +5,8 @@ import type { CassetteMeta } from "../cassette_meta.ts";
 import type { PlayedCast } from "../cast.ts";
 import { openCast } from "./open_cast.ts";
 import { readTape } from "./read_tape.ts";
-import { parseMeta } from "./parse_meta.ts";
-import { NAME_A_CASSETTE, readPart } from "./read_part.ts";
-
-/** The largest `meta.json` that is read, in bytes. */
-const LARGEST_META = 1_000_000;
+import { readMeta } from "./read_meta.ts";
+import { NAME_A_CASSETTE } from "./read_part.ts";
 
 /** A recorded conversation. */
 export interface OpenedConversation {
@@ -39,9 +36,7 @@ export function openRecorded(
     const tape = readTape(folder);
     if (tape !== undefined) return { children: [{ tape }] };
   }
-  const metaPath = `${folder}/${META_FILE}`;
-  const bytes = readPart(metaPath, { limit: LARGEST_META });
-  const meta = bytes && parseMeta(new TextDecoder().decode(bytes), { path: metaPath });
+  const meta = readMeta(`${folder}/${META_FILE}`);
   const children: OpenedChild[] = [];
   for (let number = 1;; number++) {
     const child = number === 1

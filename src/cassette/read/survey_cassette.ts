@@ -5,15 +5,13 @@ import type { CassetteMeta } from "../cassette_meta.ts";
 import type { CastHeader } from "../cast.ts";
 import { findCassettes } from "./find_cassettes.ts";
 import { parseEvent, parseHeader } from "./parse_cast.ts";
-import { parseMeta } from "./parse_meta.ts";
+import { metaBytes, readMeta } from "./read_meta.ts";
 import { parseTapeEntry } from "./parse_tape.ts";
 import { partLines } from "./part_lines.ts";
-import { NAME_A_CASSETTE, readPart, refuseLeadingOut } from "./read_part.ts";
+import { NAME_A_CASSETTE, refuseLeadingOut } from "./read_part.ts";
 import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import { jsonObjectIn } from "../../wire/json_object_in.ts";
 
-/** The largest `meta.json` that is read, in bytes. */
-const LARGEST_META = 1_000_000;
 /** Kinds of frame that are told apart: more than there are. */
 const MOST_KINDS = 200;
 
@@ -62,8 +60,7 @@ export function surveyCassette(folder: string): CassetteSurvey {
   }
   requireFolder(folder);
   const metaPath = `${folder}/${META_FILE}`;
-  const metaBytes = readPart(metaPath, { limit: LARGEST_META });
-  const meta = metaBytes && parseMeta(new TextDecoder().decode(metaBytes), { path: metaPath });
+  const meta = readMeta(metaPath);
   const cast = surveyCast(`${folder}/${CAST_FILE}`);
   const tape = surveyTape(`${folder}/${TAPE_FILE}`);
   const api = surveyApi(`${folder}/${API_FOLDER}`);
@@ -71,7 +68,7 @@ export function surveyCassette(folder: string): CassetteSurvey {
   const further = furtherIn(folder);
   return surveyOf({
     meta: meta ?? metaOf(cast?.header),
-    metaBytes,
+    metaSize: metaBytes(metaPath)?.length,
     cast,
     tape,
     api,
@@ -96,9 +93,9 @@ function noCassette(folder: string): CliError {
 }
 
 function surveyOf(
-  { meta, metaBytes, cast, tape, api, further }: {
+  { meta, metaSize, cast, tape, api, further }: {
     readonly meta: CassetteSurvey["meta"];
-    readonly metaBytes?: Uint8Array | undefined;
+    readonly metaSize?: number | undefined;
     readonly cast?: ReturnType<typeof surveyCast>;
     readonly tape?: ReturnType<typeof surveyTape>;
     readonly api?: CassetteSurvey["parts"]["api"];
@@ -112,7 +109,7 @@ function surveyOf(
       ...(tape === undefined
         ? {}
         : { [TAPE_FILE]: { bytes: tape.bytes, frames: tape.read, lines: tape.written } }),
-      ...(metaBytes === undefined ? {} : { [META_FILE]: { bytes: metaBytes.length } }),
+      ...(metaSize === undefined ? {} : { [META_FILE]: { bytes: metaSize } }),
       ...(api === undefined ? {} : { [API_FOLDER]: api }),
     },
     ...(further === undefined ? {} : { further }),

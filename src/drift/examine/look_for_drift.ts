@@ -1,17 +1,13 @@
 import { API_FOLDER, CAST_FILE, META_FILE, TAPE_FILE } from "../../cassette/cassette.ts";
 import type { CassetteMeta } from "../../cassette/cassette_meta.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
-import { parseMeta } from "../../cassette/read/parse_meta.ts";
-import { readPart } from "../../cassette/read/read_part.ts";
+import { readMeta } from "../../cassette/read/read_meta.ts";
 import { CliError } from "../../cli_error.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { examineRecording } from "./examine_recording.ts";
 import type { Place } from "../finding.ts";
 import type { Findings } from "../findings.ts";
 import type { KnownClaude } from "../known.ts";
-
-/** The largest `meta.json` that is read, in bytes. */
-const LARGEST_META = 1_000_000;
 
 /** Most characters of a version that is told. */
 const LONGEST_VERSION = 40;
@@ -78,10 +74,7 @@ export function lookForDrift(
 function filesOf({ kind, path }: FoundCassette, findings: Findings) {
   if (kind === "tape") return { tape: path };
   const meta = `${path}/${META_FILE}`;
-  const read = readOrTell<Partial<CassetteMeta>>(meta, findings, () => {
-    const bytes = readPart(meta, { limit: LARGEST_META });
-    return bytes === undefined ? {} : parseMeta(new TextDecoder().decode(bytes), { path: meta });
-  });
+  const read = readOrTell<Partial<CassetteMeta>>(meta, findings, () => readMeta(meta) ?? {});
   return read && {
     cast: `${path}/${CAST_FILE}`,
     tape: `${path}/${TAPE_FILE}`,
