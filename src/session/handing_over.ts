@@ -23,7 +23,7 @@ import { overWhenFollowed } from "./waits.ts";
 /** How long a child with an input box may take to open its rendezvous socket: 2.1.197 and 2.1.330 do so before it. */
 const RENDEZVOUS_MS = 10_000;
 
-/** How long the hook that waits for MCP servers may take to run in a child that can take a message. */
+/** How long the SessionStart hook may take to run in a child that can take a message. */
 const HOLD_MS = 5000;
 
 /**
@@ -59,6 +59,7 @@ export function handToChild(state: SessionState): Step {
           ? askCommand(state, next)
           : end(state, { kind: "renewed", changes });
       }
+      if (!hasIntroduced(state)) return act(state, [deadline("servers", HOLD_MS)]);
       const ending = { kind: "settled", message: next } as const;
       const { begun, changes: noted } = carriedOutBy(next);
       const after = begun === undefined
@@ -122,6 +123,14 @@ function isPreparing({ consulted, stops }: SessionState): boolean {
 }
 
 const PREPARING = ["initialize", "rewind_files", COMMAND];
+
+/**
+ * Whether the child has told what is printed of it at the beginning of a turn that it knows nothing of. Its SessionStart
+ * hook does so, which may be heard after it is idle.
+ */
+function hasIntroduced({ introduced, turns, options }: SessionState): boolean {
+  return introduced || turns > 0 || options.hookless === true;
+}
 
 /** What a headless Claude Code has made of a message, if it has carried that out. */
 function carriedOutBy({ settled }: SettledMessage): CarriedOut {
@@ -210,7 +219,7 @@ function send(state: OpenSession): Step {
   if (!state.reachable) return act(state, [deadline("rendezvous", RENDEZVOUS_MS)]);
   // The socket takes it at once, whatever a hook waits for (2.1.197).
   if (state.held !== undefined) return stay(state);
-  if (state.options.mcpServers !== undefined && !state.wasHeld) {
+  if (state.options.mcpServers !== undefined && !state.introduced) {
     return act(state, [deadline("servers", HOLD_MS)]);
   }
   return act({ ...state, queue, sent: [...state.sent, next], phase: "entered", waits: false }, [

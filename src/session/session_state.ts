@@ -145,8 +145,11 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
    * whether it has run its timers, if it was.
    */
   readonly held?: { readonly id: string; readonly overdue: boolean; readonly pings?: number };
-  /** Whether there was one: what a compaction or a session after it starts is not held. */
-  readonly wasHeld: boolean;
+  /**
+   * Whether the first SessionStart hook has told what the child is started with, or is not waited for any longer: what a
+   * compaction or a session after it starts is not held.
+   */
+  readonly introduced: boolean;
   /** The MCP servers that the child has done with connecting to, by their names. */
   readonly settled: Readonly<Record<string, "connected" | "failed">>;
   /** Whether the child has shown that it can take a prompt. */
@@ -311,7 +314,7 @@ export function startSession(options: SessionOptions): SessionState {
     sent: [],
     unwritten: [],
     lineIds: new Map(),
-    wasHeld: false,
+    introduced: false,
     settled: {},
     ...(options.version === undefined ? {} : { version: options.version }),
     phase: "starting",

@@ -383,7 +383,20 @@ Deno.test("a conversation whose only message needs no child ends with it", () =>
   session.hear({ type: "message", message: { text: "/x", settled } });
   session.hear({ type: "closed" });
   status(session, "idle");
-  assertEquals([turns(session), session.signals()], [["settled"], ["SIGTERM"]]);
+  // By that hook the child tells its model.
+  assertEquals(turns(session), []);
+  hook(session, "SessionStart", {}, "start");
+  assertEquals([turns(session), answers(session)], [["settled"], ["start"]]);
+  assertEquals(session.signals(), ["SIGTERM"]);
+});
+
+Deno.test("a message that needs no child does not wait for ever for a hook that does not come", () => {
+  const session = rested();
+  const settled = { kind: "local", text: "x", version: "2.1.330" } as const;
+  session.hear({ type: "message", message: { text: "/x", settled } });
+  assertEquals(turns(session), []);
+  session.wait(5000);
+  assertEquals(turns(session), ["settled"]);
 });
 
 Deno.test("a message while tasks run in the background is a turn of its own", () => {
@@ -636,6 +649,20 @@ Deno.test("a message waits for MCP servers, as the hook does that the socket doe
   assertEquals(delivered(unheard), []);
   unheard.wait(1);
   assertEquals(delivered(unheard), ["one"]);
+});
+
+Deno.test("a message behind one that needs no child waits for MCP servers all the same", () => {
+  const session = simulate({ conversation: true, mcpServers: 1 });
+  session.hear({ type: "reachable" });
+  status(session, "idle");
+  const settled = { kind: "local", text: "x", version: "2.1.330" } as const;
+  session.hear({ type: "message", message: { text: "/x", settled } });
+  say(session, "one");
+  hook(session, "SessionStart", {}, "7");
+  assertEquals([turns(session), delivered(session), answers(session)], [["settled"], [], []]);
+  session.hear({ type: "mcp", begun: 1, done: 1 });
+  session.wait(200);
+  assertEquals([delivered(session), answers(session)], [["one"], ["7"]]);
 });
 
 Deno.test("calls are put into the background by Ctrl+B, and one alone only where there is no other", () => {

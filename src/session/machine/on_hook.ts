@@ -45,9 +45,9 @@ function answer(state: SessionState, call: HookCall): Step {
   }
   const { event, payload, id, at } = call;
   if (id !== undefined && isHeld(state, event)) {
-    const next = takeHook(state, { event, payload, id });
-    const held = holdForServers(next.state, id);
-    return act(held.state, [...next.effects, ...held.effects]);
+    const held = holdForServers(state, id);
+    const next = takeHook(held.state, { event, payload, id });
+    return act(next.state, [...next.effects, ...held.effects]);
   }
   if (event === "SessionEnd" && id !== undefined) return onSessionEnd(state, id);
   if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
@@ -130,9 +130,19 @@ function goesOn(state: SessionState): boolean {
  * Whether the child may have yet to connect to its MCP servers. Whether it is ready or busy says nothing: on a busy
  * machine its status is read before the hook.
  */
-function isHeld({ ending, options, wasHeld }: SessionState, event: string): boolean {
+function isHeld({ ending, options, introduced }: SessionState, event: string): boolean {
   return event === "SessionStart" && options.mcpServers !== undefined && ending === undefined &&
-    !wasHeld;
+    !introduced;
+}
+
+/** The child has told what it is started with, for which a message may wait that it need not take. */
+function introduced(before: SessionState): Step {
+  const { state, effects } = ready({ ...before, introduced: true });
+  const [waiting] = state.queue;
+  const mayWait = state.phase === "resting" && waiting !== undefined && waiting.way === undefined;
+  if (!mayWait) return act(state, effects);
+  const next = handToChild(state);
+  return act(next.state, [...effects, deadline("servers"), ...next.effects]);
 }
 
 /** A Stop that was just heard, with what could wait until then. */
@@ -235,7 +245,7 @@ function takeHook(
     }
     default: {
       // Any hook of the turn proves that it is under way; SessionStart comes before it.
-      const next = event === "SessionStart" ? ready(state) : began(state);
+      const next = event === "SessionStart" ? introduced(state) : began(state);
       return act(next.state, [trace, ...next.effects]);
     }
   }

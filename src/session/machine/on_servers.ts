@@ -29,7 +29,7 @@ const PING_ID = "claude-print-ping";
  * sends it without them.
  */
 export function holdForServers(state: SessionState, id: string): Step {
-  return act({ ...state, held: { id, overdue: false }, wasHeld: true }, [
+  return act({ ...state, held: { id, overdue: false }, introduced: true }, [
     deadline("servers", CONNECT_MS),
   ]);
 }
@@ -58,7 +58,7 @@ export function releaseHeld(state: SessionState): Step {
   const { held, ...rest } = state;
   // The hook that would wait for them never came: a message does not wait for it any longer.
   if (held === undefined) {
-    return state.wasHeld ? stay(state) : handToChild({ ...state, wasHeld: true });
+    return state.introduced ? stay(state) : handToChild({ ...state, introduced: true });
   }
   if (!held.overdue && isBridging(state)) {
     return act({ ...state, held: { ...held, overdue: true } }, [deadline("servers", BRIDGED_MS)]);

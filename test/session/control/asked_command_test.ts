@@ -6,6 +6,7 @@ import { simulate } from "../simulation.ts";
 function asking() {
   const session = simulate({ conversation: true, version: "2.1.330" });
   session.hear({ type: "reachable" });
+  session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
   const settled = { kind: "asked", version: "2.1.330" } as const;
   session.hear({ type: "message", message: { text: "/context", ticket: "c", settled } });
@@ -61,6 +62,7 @@ Deno.test("a command that could not be carried out fails its turn alone", () => 
 Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {
   const session = simulate({ conversation: true, version: "2.1.330" });
   session.hear({ type: "reachable" });
+  session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
   const settled = { kind: "asked", version: "2.1.330", clears: true } as const;
   session.hear({ type: "message", message: { text: "/clear", settled } });
@@ -93,6 +95,7 @@ Deno.test("a child that is gone answers no command, which its message keeps for 
 function noting(text: string, { before, after }: Readonly<Record<"before" | "after", unknown>>) {
   const session = simulate({ conversation: true, version: "2.1.330" });
   session.hear({ type: "reachable" });
+  session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
   const settled = { kind: "asked", version: "2.1.330", notes: true } as const;
   session.hear({ type: "message", message: { text, settled } });
@@ -152,6 +155,7 @@ Deno.test("how a session goes on because of a command is told to the child of th
 Deno.test("a command behind what a child has yet to be told waits for the next child", () => {
   const session = simulate({ conversation: true, version: "2.1.330" });
   session.hear({ type: "reachable" });
+  session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
   session.hear({
     type: "control",
