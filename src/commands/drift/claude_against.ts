@@ -35,7 +35,7 @@ export async function claudeAgainst(
   const isVersion = VERSION.test(against);
   const binary = isVersion
     ? installed(against, env) ?? await download(against, { env, folder, signal })
-    : findClaude({ named: against, env, cwd });
+    : findClaude({ named: against, env, cwd, flag: "--against" });
   const version = await claudeVersion(binary, env);
   if (version === undefined || (isVersion && against !== "latest" && version !== against)) {
     throw new CliError(

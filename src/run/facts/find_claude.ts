@@ -5,6 +5,7 @@ import { absolutePath } from "../../sandbox/paths.ts";
  * The claude executable: the path the caller named, else the first `claude` on the caller's PATH that is not our
  * own shim.
  *
+ * @param options.flag by which it is named
  * @throws {CliError} when there is none or it cannot be executed
  */
 export function findClaude(
@@ -12,9 +13,10 @@ export function findClaude(
     readonly named: string | undefined;
     readonly env: Readonly<Record<string, string>>;
     readonly cwd: string;
+    readonly flag?: string;
   },
 ): string {
-  const { named, env, cwd } = options;
+  const { named, env, cwd, flag = "--claude-binary" } = options;
   if (named !== undefined && named.includes("/")) {
     const path = absolutePath(named, cwd);
     switch (executability(path)) {
@@ -26,7 +28,7 @@ export function findClaude(
         });
       case "missing":
         throw new CliError(`Cannot start claude: "${named}" does not exist`, {
-          suggestion: "Give --claude-binary the path of Claude Code's executable",
+          suggestion: `Give ${flag} the path of Claude Code's executable`,
         });
     }
   }
@@ -45,7 +47,7 @@ export function findClaude(
   }
   throw new CliError(`Cannot start claude: "${name}" is not on PATH`, {
     suggestion:
-      "Install Claude Code (npm install -g @anthropic-ai/claude-code) or name it with --claude-binary",
+      `Install Claude Code (npm install -g @anthropic-ai/claude-code) or name it with ${flag}`,
   });
 }
 

@@ -50,6 +50,10 @@ Deno.test("a version that is installed is taken, and so is an executable", async
     assertEquals(await at(binary), { binary, version: "1.2.3" });
     assertStringIncludes(await why(at("1.2.4")), "is version 9.9.9");
     assertStringIncludes(await why(at("bin/other")), "is no Claude Code");
+    for (const named of ["bin/none", "none"]) {
+      const { suggestion } = await assertRejects(() => at(named), CliError);
+      assertStringIncludes(suggestion ?? "", "--against");
+    }
     assertStringIncludes(await why(at("bin/none")), "does not exist");
     assertStringIncludes(await why(at("5.5.5")), "npm is not on PATH");
   });
