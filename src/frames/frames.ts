@@ -89,6 +89,8 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       return quiet(withTerms(state, input.terms));
     case "message":
       return { ...awaitMessage(state, input.message), effects: [] };
+    case "closed":
+      return quiet({ ...state, heardOut: true });
     case "cost": {
       const { totalUsd, apiDurationMs } = input;
       // Since 2.1.330 a child that resumes a session may go on with its costs.

@@ -30,8 +30,7 @@ export function stopTurn(
   { payload, ranAt }: { readonly payload: HookPayload; readonly ranAt: number | undefined },
 ): FramesState {
   const tasks = backgroundTasksOf(payload);
-  const isPrintable = state.options.conversation === true || isShellsOnly(tasks);
-  const result = tasks.length === 0 ? "last" : isPrintable ? "printable" : "held";
+  const result = tasks.length === 0 ? "last" : isShellsOnly(tasks) ? "printable" : "held";
   return { ...state, stops: [...state.stops, { at: ranAt, result }] };
 }
 
@@ -53,11 +52,17 @@ function stopBefore(
 export function endTurn(state: FramesState, entry: SystemEntry): Told {
   const { stop, later } = stopBefore(state, entry);
   const rest = { ...state, stops: later };
-  if (stop?.result !== "printable") return told(rest);
+  const isPrintable = stop?.result === "printable" || (stop?.result === "held" && mayGoOn(state));
+  if (!isPrintable) return told(rest);
   const { at } = stop;
   return at === undefined || isPriced(state, at)
     ? tellEarly(rest)
     : told({ ...rest, unpriced: { at, turns: runTurns(rest).length } });
+}
+
+/** Whether the caller may say more, or has said what the child has not taken yet. */
+function mayGoOn({ options, heardOut, awaited }: FramesState): boolean {
+  return options.conversation === true && !(heardOut && awaited.length === 0);
 }
 
 /** Whether the status line has run since a turn ended, or nothing is heard of it then. */

@@ -227,6 +227,8 @@ export interface FramesState {
   readonly connections?: Readonly<Record<string, "connected" | "failed">>;
   /** The version that the child gave in its transcript. */
   readonly version?: string;
+  /** Whether the caller says no more. */
+  readonly heardOut?: true;
   /** Whether the turn's `system/init` has been told, and what has to wait for it. */
   readonly begun: boolean;
   readonly early: readonly Frame[];

@@ -150,13 +150,20 @@ Deno.test("2.1.330: text prints each turn when it ends, with an empty line in be
 forNewestVersion("a subagent in the background is waited for up to the ceiling", async (real) => {
   const args = [...STREAM_FORMAT, "--allowedTools", "Agent", "--", SILENT_SUBAGENT];
   const env = { CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: "500" };
-  const [ours, theirs] = await Promise.all([
+  const message = { type: "user", message: { role: "user", content: SILENT_SUBAGENT } };
+  const [ours, said, theirs] = await Promise.all([
     real.print(args, { env }),
+    // Nothing more can come on a stdin that is at its end: its results wait as those of one prompt.
+    real.print([...args.slice(0, -2), "--input-format", "stream-json"], {
+      env,
+      stdin: `${JSON.stringify(message)}\n`,
+    }),
     real.claudeP(args, { env, recorded: "background/ceiling" }),
   ]);
-  assertEquals([ours.code, theirs.code], [0, 0]);
+  assertEquals([ours.code, said.code, theirs.code], [0, 0, 0]);
   const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
   assertEquals(outlineOf(frames), outlineOf(expected));
+  assertEquals(outlineOf(parseFrames(said.stdout)), outlineOf(expected));
   assertEquals(frames.at(-1)?.result, "started");
   assertStringIncludes(ours.stderr, 'subagent "Look around"');
 });
