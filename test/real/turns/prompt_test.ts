@@ -92,7 +92,7 @@ forNewestVersion(
 );
 
 forNewestVersion("a prompt that is too long for its one exact way in is refused", async (real) => {
-  const prompt = `${"x".repeat(1_000_000)}${ALTERED[0]}`;
+  const prompt = `${"x".repeat(1_048_576)}${ALTERED[0]}`;
   const run = await real.print(["--output-format", "json"], { stdin: prompt });
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, "U+200B");
