@@ -23,9 +23,10 @@ async function asked(
     readonly below?: string;
     /** What happens to the transcript before notes are brought. */
     readonly meanwhile?: (transcript: string) => void;
+    readonly serversMs?: number;
   } = {},
 ) {
-  const { agents, lines, below = "config", meanwhile = () => {}, resumed } = others;
+  const { agents, lines, below = "config", meanwhile = () => {}, resumed, serversMs } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -69,6 +70,7 @@ async function asked(
     isResumed: written,
     transcript: () => transcript,
     model: () => "model[1m]",
+    ...(serversMs === undefined ? {} : { serversMs }),
     onArrival: () => {
       for (const { id, said: one } of twin.take()) said.set(id, one);
       if (said.size === subtypes.length) all.resolve();
@@ -103,6 +105,16 @@ Deno.test("HeadlessTwin heeds nothing in the child's config dir that is gone onc
     { below },
   );
   assertEquals(said, [{ response: { a: 1 } }]);
+});
+
+Deno.test("HeadlessTwin asks about MCP servers in time that Claude Code waits for", async () => {
+  const told = { mcpServers: [{ name: "mute", status: "pending" }] };
+  const { said, heard } = await asked(
+    `read line; read line; echo "$line" > $FOLDER/heard; echo '${SUCCESS(told)}'; exec sleep 60`,
+    { subtypes: ["mcp_status"], serversMs: 0 },
+  );
+  assertEquals(said, [{ response: told }]);
+  assertStringIncludes(heard.join(), "mcp_status");
 });
 
 Deno.test("HeadlessTwin goes on with what a fork is of until the fork has a transcript", async () => {

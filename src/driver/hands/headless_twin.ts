@@ -56,10 +56,14 @@ export interface TwinOptions {
   readonly model: () => string | undefined;
   /** Called when something was said. */
   readonly onArrival: () => void;
+  /** How long it may wait for its MCP servers, in milliseconds, if not as long as usual. */
+  readonly serversMs?: number;
 }
 
 /** How long answers may take, in milliseconds: 0.4 s were measured, and a count of tokens asks the API some 30 times. */
 const LIMIT_MS = 30_000;
+/** How long it may wait for its MCP servers before it is asked about them all the same: for one that is mute it waits 30 s. */
+const SERVERS_MS = 15_000;
 /** How long one with MCP servers may take to end by itself, in milliseconds. */
 const LEAVE_MS = 1000;
 /** How long its last words may take once it has ended, in milliseconds. */
@@ -154,7 +158,7 @@ export class HeadlessTwin implements AsyncDisposable {
     open: ReadonlyMap<string, ControlRequest>,
     answer: (place: string, said: Consulted) => void,
   ): Promise<string | undefined> {
-    const { plan, binary, cwd } = this.#options;
+    const { plan, binary, cwd, serversMs = SERVERS_MS } = this.#options;
     const [command] = [...open.values()].filter(({ subtype }) => subtype === COMMAND);
     const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
@@ -197,6 +201,7 @@ export class HeadlessTwin implements AsyncDisposable {
       killGroup(child.pid, "SIGKILL");
     }, LIMIT_MS);
     let rest: ReturnType<typeof setTimeout> | undefined;
+    let waiting: ReturnType<typeof setTimeout> | undefined;
     const ended = child.status.then(() => rest = setTimeout(() => unread.abort(), REST_MS));
     const complaints = lastOf(child.stderr, unread.signal);
     try {
@@ -205,6 +210,7 @@ export class HeadlessTwin implements AsyncDisposable {
         const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
         await stdin.write(new TextEncoder().encode(text)).catch(() => {});
       };
+      waiting = setTimeout(() => void write(onServers.splice(0)), serversMs);
       const needsSession = startsServers || atOnce.some(isInitialize);
       const isTold = plan.agents === undefined || atOnce.some(isInitialize);
       await write([
@@ -268,6 +274,7 @@ export class HeadlessTwin implements AsyncDisposable {
       if (initialized !== undefined) answer(initialized.place, initialized.said);
       await stdin.close().catch(() => {});
     } finally {
+      clearTimeout(waiting);
       // Its servers end with it where it ends by itself.
       const leave = setTimeout(
         () => killGroup(child.pid, "SIGKILL"),
