@@ -1,6 +1,5 @@
-import { findCassettes } from "../../cassette/read/find_cassettes.ts";
+import { cassettesAt } from "./cassettes_at.ts";
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
-import { CliError } from "../../cli_error.ts";
 import { lintCassette, type Way } from "../../hygiene/lint_cassette.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { ownTraces } from "../../redaction/own_traces.ts";
@@ -23,13 +22,7 @@ const WAYS: Readonly<Record<Way, string>> = {
 export function lintCassettes(
   { paths, inputName }: Extract<CassetteOptions, { readonly action: "lint" }>,
 ): number {
-  const found = findCassettes(paths, inputName === undefined ? {} : { inputName });
-  if (found.length === 0) {
-    throw new CliError(`Cannot check ${paths.join(", ")}: there is no cassette, and no tape`, {
-      suggestion: "Name a cassette, a tape (*.jsonl), or a folder of them",
-      exitCode: 1,
-    });
-  }
+  const found = cassettesAt({ paths, inputName }, { to: "check", exitCode: 1 });
   const env = callerEnvironment();
   const options = { redactor: createRedactor({ env }), known: ownTraces({ env }) };
   let wrong = 0;

@@ -1,12 +1,11 @@
-import { findCassettes } from "../../cassette/read/find_cassettes.ts";
 import type { CassetteOptions } from "../../cli/parsed_arguments.ts";
-import { CliError } from "../../cli_error.ts";
 import { scrubCassette, type ScrubReport } from "../../hygiene/scrub_cassette.ts";
 import { scrubInto } from "../../hygiene/scrub_into.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { ownTraces } from "../../redaction/own_traces.ts";
 import { createRedactor } from "../../redaction/redact.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
+import { cassettesAt } from "./cassettes_at.ts";
 import { print, printLines } from "../report/print.ts";
 import { problemText } from "../report/report_error.ts";
 
@@ -21,12 +20,7 @@ export function scrubCassettes(
     { readonly action: "scrub" }
   >,
 ): number {
-  const found = findCassettes(paths, inputName === undefined ? {} : { inputName });
-  if (found.length === 0) {
-    throw new CliError(`Cannot scrub ${paths.join(", ")}: there is no cassette, and no tape`, {
-      suggestion: "Name a cassette, a tape (*.jsonl), or a folder of them",
-    });
-  }
+  const found = cassettesAt({ paths, inputName }, { to: "scrub" });
   const env = callerEnvironment();
   const options = {
     said: { prompts, answers },

@@ -52,6 +52,11 @@ Deno.test("tapes are checked by as many names as a shell makes of a pattern, and
     const { code, stderr } = await cassette(folder, "lint", "empty");
     assertEquals(code, 1);
     assertStringIncludes(stderr, "Cannot check empty: there is no cassette, and no tape\n  Name ");
+    Deno.mkdirSync(`${folder}/nested/one`, { recursive: true });
+    Deno.writeTextFileSync(`${folder}/nested/one/input.jsonl`, line("x"));
+    const mistyped = await cassette(folder, "scrub", "nested", "--input-name", "inptu.jsonl");
+    assertEquals(mistyped.code, 2);
+    assertStringIncludes(mistyped.stderr, "nor a folder with inptu.jsonl");
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
