@@ -17,6 +17,11 @@ export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
+/** The last part of a path. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
 /** Whether a path is a folder or lies in it; both absolute and without links. */
 export function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);

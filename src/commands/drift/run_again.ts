@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { framesOn } from "../../cassette/cassette.ts";
 import type { FoundCassette } from "../../cassette/read/find_cassettes.ts";
 import { openCassette } from "../../cassette/read/open_cassette.ts";
@@ -103,9 +102,9 @@ async function again(
       return answer;
     },
   });
-  const home = join(folder, `${recorded.size}`);
-  const target = join(home, "cassette");
-  await Deno.mkdir(join(home, "project"), { recursive: true });
+  const home = `${folder}/${recorded.size}`;
+  const target = `${home}/cassette`;
+  await Deno.mkdir(`${home}/project`, { recursive: true });
   try {
     await say(talk, { ...options, home, target, url: relay.url });
   } catch (error) {
@@ -154,7 +153,7 @@ async function say(
 ): Promise<void> {
   const { PATH = "/usr/bin:/bin", TMPDIR, DENO_DIR } = env;
   const options = {
-    cwd: join(home, "project"),
+    cwd: `${home}/project`,
     signal,
     env: {
       PATH,

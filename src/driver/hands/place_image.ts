@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { parentOf } from "../../sandbox/paths.ts";
 
 /**
  * Puts an image, as base64, into a new file of the run's own. Where that cannot be done, as on a full disk, there is none:
@@ -8,7 +8,7 @@ export function placeImage(
   { path, data }: { readonly path: string; readonly data: string },
 ): void {
   try {
-    Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
     Deno.writeFileSync(path, Uint8Array.fromBase64(data), { createNew: true, mode: 0o600 });
   } catch {
     // See above.

@@ -1,6 +1,6 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
-import { basename, dirname } from "node:path";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { nameOf, parentOf } from "../../sandbox/paths.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { type Entry, lineOf, parseEntry } from "../../transcript/entry.ts";
 import { asText } from "../../transcript/json_object.ts";
@@ -79,7 +79,7 @@ export function addNotes(
  * nothing is written.
  */
 function addTo(path: string, text: string): void {
-  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  Deno.mkdirSync(parentOf(path), { recursive: true, mode: 0o700 });
   if (fileAt(path) !== undefined && !Deno.lstatSync(path).isFile) return;
   const append = path.endsWith(".jsonl");
   const written = append ? goingOn(textAt(path), text) : text;
@@ -128,12 +128,12 @@ export function placeCopy(
   const read = textAt(path);
   const text = straightened(read) ?? (notes ? read : undefined);
   if (text === undefined) return false;
-  const folder = `${configDir}${dirname(path).slice(from.length)}`;
+  const folder = `${configDir}${parentOf(path).slice(from.length)}`;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const name of namesIn(dirname(path))) {
-    if (name !== basename(path)) Deno.symlinkSync(`${dirname(path)}/${name}`, `${folder}/${name}`);
+  for (const name of namesIn(parentOf(path))) {
+    if (name !== nameOf(path)) Deno.symlinkSync(`${parentOf(path)}/${name}`, `${folder}/${name}`);
   }
-  Deno.writeTextFileSync(`${folder}/${basename(path)}`, text, { mode: 0o600 });
+  Deno.writeTextFileSync(`${folder}/${nameOf(path)}`, text, { mode: 0o600 });
   return true;
 }
 

@@ -1,10 +1,10 @@
-import { dirname } from "node:path";
 import type { Interest, Ready } from "../../../ffi/descriptors/poll.ts";
 import { ChildFolders } from "./child_folders.ts";
 import type { RetrySource } from "./retry_source.ts";
 import { StatusSource } from "./status_source.ts";
 import { subagentFolders, SubagentSource } from "./subagent_source.ts";
 import { TranscriptSource } from "./transcript_source.ts";
+import { parentOf } from "../../sandbox/paths.ts";
 import type { Input, Untimed } from "../../session/input.ts";
 
 /** What the child's hooks tell. */
@@ -100,7 +100,7 @@ export class WrittenSource implements Disposable {
     const { path } = this.#transcript;
     this.#isWatched = path !== undefined && this.#folders?.watch([
           `${this.#configDir}/sessions`,
-          dirname(path),
+          parentOf(path),
           ...subagentFolders(path),
         ]) === true;
     const changed = this.#status.read();

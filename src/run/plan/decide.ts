@@ -9,7 +9,7 @@ import { hooklessFlag, modeWithoutHooks } from "./without_hooks.ts";
 import { shellOf, type SplitShell } from "../../sandbox/child/split_shell.ts";
 import { settingSources } from "../../sandbox/child/read_settings.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
+import { absolutePath, nameOf } from "../../sandbox/paths.ts";
 import type { WayIn } from "../../session/message.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
@@ -53,7 +53,7 @@ function splitShellOf(order: RunOrder, folder: string): SplitShell | undefined {
   const { shellDir, streamsDir } = folderParts(folder);
   const shell = shellOf(order.env);
   return {
-    path: `${shellDir}/${shell.slice(shell.lastIndexOf("/") + 1)}`,
+    path: `${shellDir}/${nameOf(shell)}`,
     shell,
     named: order.env["CLAUDE_CODE_SHELL"],
     folder: streamsDir,

@@ -17,7 +17,7 @@ import { keepTranscripts } from "./keep_transcripts.ts";
 import { type Owner, writeOwner } from "./owner.ts";
 import { adviceOn, findSessionHolder, refuseHeldSession } from "./session_holder.ts";
 import { removeEmpty, removeFolder } from "../on_disk.ts";
-import { parentOf } from "../paths.ts";
+import { nameOf, parentOf } from "../paths.ts";
 import { makeFolderIn } from "../places/folder_of_runs.ts";
 import { copySession } from "../transcripts/copy_session.ts";
 import { placeTranscript } from "../transcripts/place_transcript.ts";
@@ -81,7 +81,7 @@ export class Sandbox implements Disposable {
     this.stdinPath = contents.stdinPath;
     this.#footholds = takeFootholds(
       contents.exposed,
-      owner.path.slice(parentOf(owner.path).length + 1),
+      nameOf(owner.path),
     );
     try {
       if (contents.isNewSession) refuseHeldSession(owner, places);
