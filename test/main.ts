@@ -42,6 +42,7 @@ const LONGEST: readonly string[] = [
   "test/real/parity/newest_test.ts",
   "test/real/live/deterministic_test.ts",
   "test/real/sdk/typescript_sdk_test.ts",
+  "test/real/sdk/warm_test.ts",
   "test/real/sdk/testing_recipes_test.ts",
   "test/real/turns/prompt_test.ts",
   "test/real/turns/pool_test.ts",
