@@ -23,7 +23,7 @@ export interface MessageOptions {
   readonly uuid?: string;
   /**
    * When it is Claude's business: `now` ends the turn under way, `next` may become a part of it, which is so by default,
-   * and `later` waits until it is over.
+   * and `later` waits until it is over; several that wait make one turn.
    */
   readonly priority?: "now" | "next" | "later";
 }

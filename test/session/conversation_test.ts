@@ -208,8 +208,8 @@ Deno.test("several messages that can wait are handed over together before a Stop
   say(session, "one");
   submit(session, "one");
   status(session, "busy");
-  say(session, "two", { priority: "later" });
-  say(session, "three", { priority: "later" });
+  say(session, "two", { priority: "later", ticket: "b" });
+  say(session, "three", { priority: "later", ticket: "c" });
   promptLine(session, "one");
   answerLine(session, "one!");
   assertEquals(delivered(session), ["one"]);
@@ -227,6 +227,8 @@ Deno.test("several messages that can wait are handed over together before a Stop
   status(session, "idle");
   cost(session);
   assertEquals([turns(session), phase(session)], [["answered, unrecorded", "answered"], "resting"]);
+  const last = session.effects.findLast((effect) => effect.type === "turn");
+  assertEquals(last?.tickets, ["b", "c"]);
 });
 
 Deno.test("a message that can wait is handed over to a child that rests if it is alone, or not all that wait are text", () => {
