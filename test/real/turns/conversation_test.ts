@@ -251,7 +251,7 @@ forEachVersion(
     assertEquals(code, 0);
     const results = parseFrames(stdout).filter(({ type }) => type === "result");
     assertEquals(results.map(({ subtype }) => subtype).slice(1), [
-      "internal_error",
+      "bad_input",
       ...texts.map(() => "success"),
     ]);
     assertStringIncludes(stderr, "an image in it is no base64 data");
