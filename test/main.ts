@@ -16,7 +16,6 @@ import { denoBundler } from "../fixtures/programs/deno_bundler.ts";
 import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
 import { denoDir } from "../fixtures/programs/deno_dir.ts";
 import { SERVED_IN, sweepHomes } from "../fixtures/throwaway_home.ts";
-import { poolCounts } from "./serve/runs/pool_counts.ts";
 import { claudePrint } from "./claude_print.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "..");
@@ -225,6 +224,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (Deno.env.get("CLAUDE_PRINT_TEST_SERVE") !== "1") return await runTests(all, bundles);
   await using server = await serve(bundles);
   const code = await runTests(all, { ...bundles, [SERVED_IN]: server.folder });
+  const { poolCounts } = await import("./serve/runs/pool_counts.ts");
   const { handedOver } = await poolCounts({ XDG_RUNTIME_DIR: server.folder });
   if (handedOver > 0) return code;
   print(Deno.stderr, "The server has carried nothing out\n");
