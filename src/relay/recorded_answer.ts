@@ -1,4 +1,4 @@
-import type { CliError } from "../cli_error.ts";
+import { CliError } from "../cli_error.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
 import { createCutter } from "./exchanges/cut_as_it_came.ts";
 import type { Chunk, Exchange, ExchangeRequest } from "./exchanges/exchange.ts";
@@ -121,18 +121,24 @@ export function recorderOf(
     },
     onEnd: ({ whole }) => {
       work.add((function* () {
-        if (isLost()) {
-          lose(failure ?? unwritten(new Error(`its answer has more than ${most} bytes`)));
-        } // An upstream that said nothing has not answered.
-        else if (head !== undefined) {
-          events?.end();
-          const kept = events === undefined
-            ? scrubChunks(chunks, {
-              isEvents: isEventStream(head.headers),
-              scrub: secretScrub(redact),
-            })
-            : chunks;
-          yield* keep({ ...exchange, response: { ...head, chunks: kept, whole } });
+        try {
+          if (isLost()) {
+            throw failure ?? unwritten(new Error(`its answer has more than ${most} bytes`));
+          }
+          // An upstream that said nothing has not answered.
+          if (head !== undefined) {
+            events?.end();
+            const kept = events === undefined
+              ? scrubChunks(chunks, {
+                isEvents: isEventStream(head.headers),
+                scrub: secretScrub(redact),
+              })
+              : chunks;
+            yield* keep({ ...exchange, response: { ...head, chunks: kept, whole } });
+          }
+        } catch (error) {
+          // Nobody else would catch it: who was answered is long gone.
+          lose(error instanceof CliError ? error : unwritten(error));
         }
         end();
       })());

@@ -33,3 +33,27 @@ Deno.test("an answer that does not end is not held without end: what has become 
     "end",
   ]);
 });
+
+Deno.test("whatever fails once an answer is over is told, and the recorder comes to its end", () => {
+  const happened: string[] = [];
+  const { onHead, onBytes, onEnd } = recorderOf({
+    request: { method: "POST", path: "/v1/messages", body: new Uint8Array() },
+    conversation: undefined,
+  }, {
+    redact: () => {
+      throw new Error("no such secret");
+    },
+    openFrom: () => Infinity,
+    slices: createSlices(),
+    keep: () => {
+      happened.push("kept");
+      return [];
+    },
+    lose: ({ message }) => void happened.push(message),
+    end: () => void happened.push("end"),
+  });
+  onHead?.({ status: 200, headers: new Headers() });
+  onBytes?.(new TextEncoder().encode("an answer"));
+  onEnd?.({ whole: true });
+  assertEquals(happened, ["Cannot write the exchange: no such secret", "end"]);
+});
