@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { ControlAnswer, ControlRequest } from "./control.ts";
 import { imageSuffix } from "./image.ts";
 import { isTooDeep } from "./json_text.ts";
+import { givenId, requestId } from "./request_id.ts";
 
 /** What a line on stdin says, with `--input-format stream-json`. */
 export type CallerLine =
@@ -114,10 +115,10 @@ export type SpokenLine = Exclude<CallerLine, { readonly type: "unreadable" }>;
 /** The line that says the same on stdin. */
 export function lineText(line: SpokenLine): string {
   if (line.type === "control") {
-    const { id, given = { request_id: id }, subtype, body } = line.request;
+    const { subtype, body } = line.request;
     return JSON.stringify({
       type: "control_request",
-      ...given,
+      ...givenId(line.request),
       request: { subtype, ...body },
     });
   }
@@ -192,16 +193,14 @@ function isBase64(data: string): boolean {
 }
 
 /** Without a request 2.1.330 takes what it reads for the work of a stranger, and ends. */
-function requestLine({ request_id: id, request }: JsonObject): CallerLine {
+function requestLine(line: JsonObject): CallerLine {
+  const { request } = line;
   if (!isJsonObject(request)) return unreadable("a control_request has no request");
   const { subtype, ...body } = request;
   return {
     type: "control",
     request: {
-      ...(typeof id === "string" ? { id } : {
-        id: `request_id ${JSON.stringify(id)}`,
-        given: id === undefined ? {} : { request_id: id },
-      }),
+      ...requestId(line),
       subtype: typeof subtype === "string" ? subtype : "",
       body,
     },

@@ -1,11 +1,8 @@
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
+import type { RequestId } from "./request_id.ts";
 
 /** A request of the caller in the control protocol of the Agent SDKs. */
-export interface ControlRequest {
-  /** By what it is known here: the id that the caller gave it, if that is text. */
-  readonly id: string;
-  /** Where it is none: the id that the answer has to name, or none if there is none (2.1.197 and 2.1.330). */
-  readonly given?: { readonly request_id?: unknown };
+export interface ControlRequest extends RequestId {
   /** Such as `interrupt`. */
   readonly subtype: string;
   /** Its other fields, of which nothing is certain. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { UNINITIALIZED } from "../../wire/control.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
+import { givenId } from "../../wire/request_id.ts";
 import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { keysOf, valueAt, withValue } from "./grown_map.ts";
 import type { Played, PlayEffect, PlayInput, PlayState, Request } from "./play_state.ts";
@@ -69,18 +70,18 @@ function hear(state: PlayState, line: string): Played {
 
 /** A request has to be the next one on the tape; one that is not is answered with an error, and its caller goes on. */
 function hearRequest(state: PlayState, request: Request): Played {
-  const { subtype, id } = request;
+  const { subtype } = request;
   const index = state.requestsTaken + state.requests.size;
   const step = state.plan.requests[index];
   if (subtype === "initialize" && !state.plan.isInitialized) {
-    return { state, effects: [say(success(id, UNINITIALIZED))] };
+    return { state, effects: [say(success(request, UNINITIALIZED))] };
   }
   if (step === undefined || step.subtype !== subtype) {
     const instead = step === undefined
       ? "the tape has no further request"
       : `the tape's next one is "${step.subtype}"`;
     const what = `The caller asks for "${subtype}", and ${instead}`;
-    return { state, effects: [{ type: "divergence", what }, say(failure(id, what))] };
+    return { state, effects: [{ type: "divergence", what }, say(failure(request, what))] };
   }
   // What an SDK is set up with belongs to who uses it; hooks and servers are looked at once they are called.
   const comparison = subtype === "initialize"
@@ -91,7 +92,7 @@ function hearRequest(state: PlayState, request: Request): Played {
   const what = `${named}: ${difference}`;
   const effects: readonly PlayEffect[] = difference === undefined
     ? toldOf(named, comparison)
-    : [{ type: "divergence", what }, say(failure(id, what))];
+    : [{ type: "divergence", what }, say(failure(request, what))];
   const heard = { ...request, isRefused: difference !== undefined };
   return goOn({ ...state, requests: withValue(state.requests, [index, heard]) }, effects);
 }
@@ -165,15 +166,15 @@ function end(state: PlayState, before: readonly PlayEffect[]): Played {
   };
 }
 
-function success(id: string, response: JsonObject): AnyFrame {
+function success(request: Request, response: JsonObject): AnyFrame {
   return {
     type: "control_response",
-    response: { subtype: "success", request_id: id, response },
+    response: { subtype: "success", ...givenId(request), response },
   };
 }
 
-function failure(id: string, error: string): AnyFrame {
-  return { type: "control_response", response: { subtype: "error", request_id: id, error } };
+function failure(request: Request, error: string): AnyFrame {
+  return { type: "control_response", response: { subtype: "error", ...givenId(request), error } };
 }
 
 function say(frame: AnyFrame): PlayEffect {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
+import type { GivenId } from "../../wire/request_id.ts";
 import type { Renamed } from "./as_told.ts";
 import { type GrownMap, grownMap } from "./grown_map.ts";
 import { type ProgramPlan, programPlan } from "./program_plan.ts";
@@ -23,8 +24,8 @@ export interface PlayState {
   /** Messages that were waited for, and requests. */
   readonly messagesTaken: number;
   readonly requestsTaken: number;
-  /** The ids of this run for those requests of the tape whose reply on it has not been given. */
-  readonly open: Renamed;
+  /** Those requests of the tape whose reply on it has not been given, and the ids that they have in this run. */
+  readonly open: GrownMap<string, GivenId>;
   /** How much had been said, and how many requests were taken, when last it was looked what can be replied early. */
   readonly looked: { readonly said: number; readonly requests: number };
   /** Ids of the tape in those of this run, and the other way round. */

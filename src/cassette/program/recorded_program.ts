@@ -2,6 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
 import { framesOn, type TapeEntry } from "../cassette.ts";
+import { requestId } from "../../wire/request_id.ts";
 import type { LiveRedaction } from "./live_redaction.ts";
 import type { ProgramExit, ProgramStep, RecordedProgram, ReplayMode } from "./program_step.ts";
 import { readWritten } from "./written.ts";
@@ -73,8 +74,8 @@ function stepsOf(
   options: ProgramOptions,
 ): readonly ProgramStep[] {
   const steps: ProgramStep[] = [];
-  // What was asked, either way, by its id.
-  const requests = new Set<string>();
+  const requests = openRequests();
+  /** What the program asked, by its id. */
   const questions = new Map<string, string>();
   const isWritten = tape.some(({ dir }) => dir === "write");
   for (const [index, entry] of tape.entries()) {
@@ -93,9 +94,7 @@ function stepsOf(
             steps.push({ at, ...written });
             break;
           case "request":
-            if (requests.has(written.id)) throw refuse("a request with the id of another one");
-            requests.add(written.id);
-            steps.push({ at, ...written });
+            steps.push({ at, ...written, id: requests.open(written.id) });
             break;
           case "answer": {
             const subtype = questions.get(written.id);
@@ -125,9 +124,9 @@ function stepsOf(
       }
       case "control_response": {
         const { response } = frame;
-        const id = isJsonObject(response) ? response["request_id"] : undefined;
-        if (typeof id !== "string") throw refuse("a control response to nothing");
-        if (requests.has(id)) steps.push({ kind: "reply", at, id, frame });
+        if (!isJsonObject(response)) throw refuse("a control response to nothing");
+        const id = requests.answer(requestId(response).id);
+        if (id !== undefined) steps.push({ kind: "reply", at, id, frame });
         // A tape of frames alone has the answers, but not what they answer.
         else if (isWritten) {
           throw refuse("a control response to a request that is not on the tape");
@@ -139,6 +138,31 @@ function stepsOf(
     }
   }
   return steps;
+}
+
+/** The requests of a caller, who may give several the same id, or none: those that were made first are answered first. */
+function openRequests() {
+  /** By their ids: those that wait, the one that was answered last, and how many there were. */
+  const known = new Map<string, { waiting: string[]; last: string; count: number }>();
+  const taken = new Set<string>();
+  return {
+    /** By what a further request is known. */
+    open: (id: string): string => {
+      const same = known.get(id) ?? { waiting: [], last: id, count: 0 };
+      known.set(id, same);
+      let free: string;
+      do free = ++same.count === 1 ? id : `${id} ${same.count}`; while (taken.has(free));
+      taken.add(free);
+      same.waiting.push(free);
+      return free;
+    },
+    /** By what the request is known that is answered by its id; undefined where there is none. */
+    answer: (id: string): string | undefined => {
+      const same = known.get(id);
+      if (same !== undefined) same.last = same.waiting.shift() ?? same.last;
+      return same?.last;
+    },
+  };
 }
 
 /** A tape that holds nothing of its caller: each of its turns waits for a message. */

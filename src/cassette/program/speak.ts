@@ -64,10 +64,8 @@ function reply(
 ): Played {
   const live = valueAt(state.open, id);
   if (live === undefined) return { state, effects: [] };
-  const response = {
-    ...isJsonObject(frame["response"]) ? frame["response"] : {},
-    request_id: live,
-  };
+  const { request_id: _, ...said } = isJsonObject(frame["response"]) ? frame["response"] : {};
+  const response = { ...said, ...live };
   return {
     state: { ...state, open: withoutValue(state.open, id) },
     effects: [{ type: "say", frame: asTold({ ...frame, response }, state.renamed), pauseMs }],

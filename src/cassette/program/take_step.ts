@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../transcript/json_object.ts";
+import { givenId } from "../../wire/request_id.ts";
 import { asTold } from "./as_told.ts";
 import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";
@@ -71,7 +72,7 @@ function takeRequest(
       requestsTaken: state.requestsTaken + 1,
       open: live.isRefused || !state.plan.replies.has(step.id)
         ? state.open
-        : withValue(state.open, [step.id, live.id]),
+        : withValue(state.open, [step.id, givenId(live)]),
       ...(step.subtype === "initialize" ? { hooks: hookNames(step.request, live.request) } : {}),
     },
     effects: [],

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
+import { type RequestId, requestId } from "../../wire/request_id.ts";
 
 /** A line that the caller of a conversation writes, as far as a replay has to know it; the same for a tape and live. */
 export type Written =
   /** Somebody's words; `uuid` where the caller names them. */
   | { readonly kind: "message"; readonly message: JsonObject; readonly uuid?: string }
   /** A request of the control protocol; `request` has its subtype. */
-  | {
+  | (RequestId & {
     readonly kind: "request";
-    readonly id: string;
     readonly subtype: string;
     readonly request: JsonObject;
-  }
+  })
   /** The answer to a question; `response` is the whole envelope, which says whether it is one. */
   | { readonly kind: "answer"; readonly id: string; readonly response: JsonObject }
   /** What asks for nothing and is asked for by nothing. */
@@ -34,12 +34,12 @@ export function readWritten(line: string): Written | undefined {
   if (isTooDeep(line)) return { kind: "unknown", what: "a line that is nested too deeply" };
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = JSON.parse(line.replace(/^\uFEFF/u, ""));
   } catch {
     return { kind: "unknown", what: "a line that is not JSON" };
   }
   if (!isJsonObject(value)) return { kind: "unknown", what: "a line that is no object" };
-  const { type, message, uuid, request, response, request_id: id } = value;
+  const { type, message, uuid, request, response } = value;
   switch (type) {
     case "user":
       if (!isJsonObject(message)) return { kind: "unknown", what: "a message without any content" };
@@ -48,10 +48,7 @@ export function readWritten(line: string): Written | undefined {
       if (!isJsonObject(request) || typeof request["subtype"] !== "string") {
         return { kind: "unknown", what: "a control request without a subtype" };
       }
-      if (typeof id !== "string") {
-        return { kind: "unknown", what: `a control request ${request["subtype"]} without an id` };
-      }
-      return { kind: "request", id, subtype: request["subtype"], request };
+      return { kind: "request", ...requestId(value), subtype: request["subtype"], request };
     case "control_response":
       if (!isJsonObject(response) || typeof response["request_id"] !== "string") {
         return { kind: "unknown", what: "a control response to nothing" };

@@ -40,8 +40,9 @@ const SCHEMAS: Readonly<Record<string, z.ZodMiniType>> = {
   rate_limit_event: z.looseObject({ rate_limit_info: z.looseObject({}), ...session }),
   control_response: z.looseObject({
     response: z.discriminatedUnion("subtype", [
-      z.looseObject({ subtype: z.literal("success"), request_id: z.string() }),
-      z.looseObject({ subtype: z.literal("error"), request_id: z.string(), error: z.string() }),
+      // It has the id of its request, whatever that is.
+      z.looseObject({ subtype: z.literal("success") }),
+      z.looseObject({ subtype: z.literal("error"), error: z.string() }),
     ]),
   }),
   control_request: z.looseObject({

@@ -1,4 +1,5 @@
-import type { ControlRequest, ControlResponse } from "../../wire/control.ts";
+import type { ControlResponse } from "../../wire/control.ts";
+import { givenId, type RequestId } from "../../wire/request_id.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { ChildChanges, Effect } from "../effect.ts";
 import type { SessionState } from "../session_state.ts";
@@ -8,18 +9,18 @@ type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
 
 /** A request was carried out. */
 export function respond(
-  { id, given = { request_id: id } }: Pick<ControlRequest, "id" | "given">,
+  request: RequestId,
   answer: Omit<Success, "subtype" | "request_id"> = {},
 ): Effect {
-  return { type: "respond", response: { subtype: "success", ...given, ...answer } };
+  return { type: "respond", response: { subtype: "success", ...givenId(request), ...answer } };
 }
 
 /** A request was not carried out. */
 export function refuse(
-  { id, given = { request_id: id } }: Pick<ControlRequest, "id" | "given">,
+  request: RequestId,
   why: Omit<Failure, "subtype" | "request_id">,
 ): Effect {
-  return { type: "respond", response: { subtype: "error", ...given, ...why } };
+  return { type: "respond", response: { subtype: "error", ...givenId(request), ...why } };
 }
 
 /** The session with what the caller wants to be otherwise from the next message on. */

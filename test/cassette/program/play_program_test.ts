@@ -1,5 +1,6 @@
 import { createLiveRedaction } from "../../../src/cassette/program/live_redaction.ts";
 import { assertEquals } from "@std/assert";
+import type { AnyFrame } from "../../../src/wire/frame.ts";
 import {
   answer,
   ask,
@@ -441,3 +442,40 @@ Deno.test("a program that a signal ended waits for one, also behind the end of i
   // Who gives a prompt and reads is told how that went.
   assertEquals(playedTape(tape, [user("hello")], { plain: true }).said.length, 3);
 });
+
+Deno.test("requests are answered by the ids that their caller gives them, whatever those are and were", () => {
+  const ids = (given: readonly unknown[]) =>
+    given.map((id) => id === NONE ? {} : { request_id: id });
+  const asked = (given: readonly unknown[]) =>
+    ids(given).map((id, index) => ({
+      type: "control_request",
+      ...id,
+      request: { subtype: "set_model", model: `${index}` },
+    }));
+  const answered = (given: readonly unknown[]) =>
+    ids(given).map((id, index): AnyFrame => ({
+      type: "control_response",
+      response: { subtype: "success", ...id, response: { index } },
+    }));
+  const recorded = [7, NONE, null, "same", "same", "same 2", { "__proto__": 1 }];
+  const tape = [
+    ...asked(recorded).map((line) => wrote(line)),
+    ...answered(recorded).map((frame) => read(frame)),
+    wrote(user("One")),
+    read(RESULT),
+  ];
+  for (const live of [recorded, ["a", "b", 3, NONE, "e", "e", "g"]]) {
+    const { said, divergences } = playedTape(tape, [...asked(live), user("One")]);
+    assertEquals(divergences, []);
+    assertEquals(said, [...answered(live), RESULT]);
+  }
+  const { said, divergences } = playedTape(tape, asked([1]).concat(asked([NONE])));
+  assertEquals(divergences.length > 0, true);
+  assertEquals(said.map(({ response }) => Object.keys(Object(response)).includes("request_id")), [
+    true,
+    false,
+  ]);
+});
+
+/** Stands for a request that has no id. */
+const NONE = Symbol("none");

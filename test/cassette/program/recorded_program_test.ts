@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import type { TapeEntry } from "../../../src/cassette/cassette.ts";
 import { recordedProgram } from "../../../src/cassette/program/recorded_program.ts";
-import { answer, ask, read, reply, request, RESULT, SESSION, user, wrote } from "./played_tape.ts";
+import { answer, ask, read, reply, RESULT, SESSION, user, wrote } from "./played_tape.ts";
 
 const OPTIONS = { mode: "verify", path: "tape.jsonl" } as const;
 const QUESTION = ask("q1", { subtype: "can_use_tool" });
@@ -23,10 +23,6 @@ Deno.test("what a replay does not know is refused by name before anything is pla
       [wrote(user("One")), read(reply("req_1"))],
     ],
     ["a question with the id of another one", [read(QUESTION), read(QUESTION)]],
-    [
-      "a request with the id of another one",
-      [wrote(request("r", { subtype: "interrupt" })), wrote(request("r", { subtype: "x" }))],
-    ],
   ];
   for (const [what, tape] of rows) {
     const { message } = assertThrows(() => recordedProgram(tape, OPTIONS), CliError);
