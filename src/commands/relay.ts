@@ -48,12 +48,18 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     known: ownTraces({ env }),
     tell,
   });
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop()));
+  const stopped = Promise.withResolvers<void>();
+  const hurried = Promise.withResolvers<void>();
+  let signals = 0;
+  undo.use(listenToSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => {
+    (signals++ === 0 ? stopped : hurried).resolve();
+  }));
   const server = undo.use(listen(options, { answer: api.answer }));
   print(Deno.stdout, `${server.url}\n`);
-  await stopped;
-  slices.finish();
+  await stopped.promise;
+  // What is still to be written is, unless another signal says that it has not to be.
+  server[Symbol.dispose]();
+  await Promise.race([api.settled(), hurried.promise]);
   const stats = api.stats();
   // From now on a signal ends the program, also while nobody reads what it says.
   undo.dispose();

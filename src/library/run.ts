@@ -162,6 +162,7 @@ async function carryOut(
   });
   teardown.childEnded();
   for (const frame of report.unprinted) emit(frame);
+  await teardown.settle();
   teardown.run();
   const warnings = [
     ...earlyWarnings(prepared),

@@ -63,6 +63,8 @@ export interface ApiCassetteStats {
 export interface ApiCassette {
   readonly answer: RelayAnswer;
   readonly stats: () => ApiCassetteStats;
+  /** Waits until all that was asked of the upstream so far is answered, and written down. */
+  readonly settled: () => Promise<void>;
 }
 
 /** A request of the model itself, which faults count. */
@@ -176,7 +178,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     };
     const keep = function* (given: Exchange) {
       try {
-        const exchange = scrubber?.exchange(given) ?? given;
+        const exchange = scrubber === undefined ? given : yield* scrubber.inSteps(given);
         const name = yield* addInSteps(folder, { exchange, key: keyOf(exchange.request) });
         finder.add({ name, exchange });
         finder.count(known);
@@ -251,7 +253,11 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     const unanswered = forwarded - counts.recorded - counts.unwritten;
     return { ...counts, unanswered, exchanges: finder.size };
   };
-  return { answer, stats };
+  return {
+    answer,
+    stats,
+    settled: async () => void await Promise.all(underWay.values()),
+  };
 }
 
 /** Why there is no answer, and how there would be one. */

@@ -129,7 +129,7 @@ export function recorderOf(
           if (head !== undefined) {
             events?.end();
             const kept = events === undefined
-              ? scrubChunks(chunks, {
+              ? yield* scrubChunks(chunks, {
                 isEvents: isEventStream(head.headers),
                 scrub: secretScrub(redact),
               })

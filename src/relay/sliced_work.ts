@@ -12,6 +12,8 @@ export interface SlicedWork {
 export interface Slices {
   /** Begins work: the first of it is done at once, as almost all answers are short. */
   readonly begin: () => SlicedWork;
+  /** Waits until nothing is left of what was added. */
+  readonly settled: () => Promise<void>;
   /** Does whatever is left now, and from now on all at once: it is about to be over. */
   readonly finish: () => void;
 }
@@ -25,6 +27,13 @@ const SLICE = 32 * 1024;
 export function createSlices(): Slices {
   const unfinished = new Set<{ readonly goOn: (most: number) => void }>();
   let isOver = false;
+  let onSettled: (() => void)[] = [];
+  const end = (work: Parameters<typeof unfinished.delete>[0]) => {
+    unfinished.delete(work);
+    if (unfinished.size > 0) return;
+    for (const settle of onSettled) settle();
+    onSettled = [];
+  };
   return {
     begin: () => {
       const waiting: Iterator<number, void>[] = [];
@@ -43,7 +52,7 @@ export function createSlices(): Slices {
               left -= step.value;
             }
           }
-          if (waiting.length === 0) unfinished.delete(work);
+          if (waiting.length === 0) end(work);
           else {
             unfinished.add(work);
             timer = setTimeout(() => work.goOn(SLICE), 0);
@@ -58,6 +67,10 @@ export function createSlices(): Slices {
         },
       };
     },
+    settled: () =>
+      unfinished.size === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => void onSettled.push(resolve)),
     finish: () => {
       isOver = true;
       for (const work of [...unfinished]) work.goOn(Infinity);

@@ -35,6 +35,8 @@ export interface ApiRelay extends Disposable {
   readonly variables: Readonly<Record<string, string>>;
   /** What went wrong with what is recorded of the API, in a sentence each. */
   readonly troubles: () => readonly string[];
+  /** Waits until all that has come of the API is written down. */
+  readonly settled: () => Promise<void>;
   /** Writes down now what is still to be written of the API: the run is over. */
   readonly finish: () => void;
   /** From now on this takes secrets out of what is recorded of the run too, and hears how many there were. */
@@ -75,6 +77,7 @@ export function startApiRelay(
     return {
       variables: {},
       troubles: () => [error.message],
+      settled: () => Promise.resolve(),
       finish: () => {},
       hide: () => {},
       [Symbol.dispose]: () => {},
@@ -125,6 +128,7 @@ export function startApiRelay(
     ...(source === undefined ? {} : { source }),
     variables: relayVariables(upstream, relay.url),
     troubles: () => troubles,
+    settled: slices.settled,
     finish: slices.finish,
     hide: (more) => {
       hiding = more;

@@ -124,6 +124,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       const told = { ...report, ...unrecorded(report), tickets };
       await onReport({ ...told, ...(screen === undefined ? {} : { screen }) });
     }
+    await prepared.relay?.settled();
     onChildEnded();
     begin = [
       ...unansweredRequests(state.session).map((

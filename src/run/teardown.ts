@@ -9,6 +9,8 @@ const QUIT = 131;
 interface OwnedRelay extends Disposable {
   /** What went wrong with it, in a sentence each. */
   readonly troubles: () => readonly string[];
+  /** Waits until all that has come is written down. */
+  readonly settled: () => Promise<void>;
   /** Writes down now what is still to be written. */
   readonly finish: () => void;
 }
@@ -84,6 +86,11 @@ export class Teardown implements Disposable {
   /** The child is gone, and so is what has to go with it: what else it left running stays, as with `claude -p`. */
   childEnded(): void {
     this.#childEnded = true;
+  }
+
+  /** Waits until nothing is left to be written but at the end itself: meanwhile others of this program are served. */
+  async settle(): Promise<void> {
+    await this.#relay?.settled();
   }
 
   /**

@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../claude_print.ts";
+import { readExchanges } from "../../src/relay/exchanges/exchange_folder.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
 
@@ -89,6 +90,40 @@ Deno.test("a relay that was not answered by the API ends as one that has not rec
   });
   assertEquals([code, JSON.parse(stdout.split("\n")[1] ?? "").unanswered], [1, 1]);
   assertStringIncludes(stderr, "Cannot reach http://127.0.0.1:1");
+});
+
+Deno.test("what was being said when a relay is told to end is recorded as an answer that breaks off", async () => {
+  const folder = Deno.makeTempDirSync();
+  const release = Promise.withResolvers<void>();
+  const api = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => {
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode("data: 1\n\n"));
+        await release.promise;
+        controller.close();
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  const upstream = `http://127.0.0.1:${api.addr.port}`;
+  const args = ["--cache", folder, "--on-miss", "record", "--upstream", upstream];
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const { code, stderr } = await relay(args, async (url) => {
+    const { body } = await fetch(`${url}/v1/messages`, { method: "POST", body: "{}" });
+    reader = body?.getReader();
+    await reader?.read();
+  });
+  assertEquals([code, stderr], [0, ""]);
+  await assertRejects(async () => await reader?.read());
+  const [exchange, ...others] = [...readExchanges(`${folder}/api`)].map(({ exchange }) => exchange);
+  assertEquals([exchange?.response.whole, exchange?.response.chunks.length, others], [
+    false,
+    1,
+    [],
+  ]);
+  release.resolve();
+  await api.shutdown();
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("relay asks nobody under CI=true, and whoever is elsewhere needs its word", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createRedactor } from "../../src/redaction/redact.ts";
 import { secretScrub } from "../../src/redaction/secret_scrub.ts";
+import { atOnce } from "../../src/relay/exchanges/at_once.ts";
 import { scrubEventStream } from "../../src/relay/exchanges/scrub_event_stream.ts";
 import { createLiveEvents } from "../../src/relay/live_events.ts";
 
@@ -46,7 +47,7 @@ for (const size of [1, 7, 64, 10_000]) {
     for (let at = 0; at < bytes.length; at += size) push(bytes.subarray(at, at + size));
     end();
     assertEquals(before, stream);
-    const whole = scrubEventStream(stream, secretScrub(redact)).map(([, after]) => after);
+    const whole = atOnce(scrubEventStream(stream, secretScrub(redact))).map(([, after]) => after);
     assertEquals(after, whole.join(""));
   });
 
@@ -64,7 +65,7 @@ for (const size of [1, 7, 64, 10_000]) {
       assert(!known.includes("swor"), known);
     }
     end();
-    const whole = scrubEventStream(STREAM, secretScrub(redact)).map(([, after]) => after);
+    const whole = atOnce(scrubEventStream(STREAM, secretScrub(redact))).map(([, after]) => after);
     assertEquals(known, whole.join(""));
   });
 }

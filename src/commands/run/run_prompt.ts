@@ -180,6 +180,7 @@ async function carryOut(
   writer.end();
   await tellProblem(report, { label, quiet: request.quiet, outlets, loadRedactor });
   if (report.warning !== undefined) warn(report.warning);
+  await teardown.settle();
   teardown.run();
   trace(`exit code ${report.exitCode}`);
   return report.exitCode;

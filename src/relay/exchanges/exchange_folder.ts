@@ -1,6 +1,7 @@
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { leadsOut } from "../../../ffi/files/leads_out.ts";
 import { CliError } from "../../cli_error.ts";
+import { atOnce } from "./at_once.ts";
 import { encodePieces, type Exchange, parseExchange, parsePart } from "./exchange.ts";
 import { isLinked } from "./is_linked.ts";
 import { createPart } from "./part_file.ts";
@@ -107,11 +108,7 @@ export function addExchange(
   folder: string,
   options: { readonly exchange: Exchange; readonly key: string },
 ): string {
-  const adding = addInSteps(folder, options);
-  for (;;) {
-    const step = adding.next();
-    if (step.done === true) return step.value;
-  }
+  return atOnce(addInSteps(folder, options));
 }
 
 /**

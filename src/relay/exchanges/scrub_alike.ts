@@ -6,6 +6,7 @@ import { collectTraces, type TraceCollector } from "../../redaction/traces/learn
 import { saidScrub } from "../../redaction/traces/said_scrub.ts";
 import { createTraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { inTurn, type TextScrub } from "../../redaction/traces/text_scrub.ts";
+import { atOnce } from "./at_once.ts";
 import type { Exchange, ExchangeRequest, ScrubbedPart } from "./exchange.ts";
 import { VARYING } from "./masks.ts";
 import { scrubRequest, scrubResponse, textOf } from "./scrub_exchange.ts";
@@ -17,6 +18,8 @@ export interface ExchangeScrubber {
   readonly request: (request: ExchangeRequest) => ExchangeRequest;
   /** An exchange, and what was taken out of it. */
   readonly exchange: (exchange: Exchange) => Exchange;
+  /** The same a little at a time; yields how much it has looked at. */
+  readonly inSteps: (exchange: Exchange) => Generator<number, Exchange>;
 }
 
 /** An exchange, or a request alone. */
@@ -62,22 +65,24 @@ export function createExchangeScrubber(
     made = { of, scrub };
     return scrub;
   };
+  const inSteps = function* (exchange: Exchange): Generator<number, Exchange> {
+    const scrub = scrubNow();
+    const scrubbed = new Set([...exchange.scrubbed ?? [], ...parts]);
+    return {
+      ...exchange,
+      request: scrubRequest(exchange.request, scrub),
+      response: yield* scrubResponse(exchange.response, scrub),
+      ...(scrubbed.size === 0 ? {} : { scrubbed: [...scrubbed] }),
+    };
+  };
   return {
     learn: ({ request, response }) => {
       const bodies = [request.body, ...(response?.chunks ?? []).map(({ bytes }) => bytes)];
       for (const body of bodies) learnFromBody(body, collector);
     },
     request: (request) => scrubRequest(request, scrubNow()),
-    exchange: (exchange) => {
-      const scrub = scrubNow();
-      const scrubbed = new Set([...exchange.scrubbed ?? [], ...parts]);
-      return {
-        ...exchange,
-        request: scrubRequest(exchange.request, scrub),
-        response: scrubResponse(exchange.response, scrub),
-        ...(scrubbed.size === 0 ? {} : { scrubbed: [...scrubbed] }),
-      };
-    },
+    exchange: (exchange) => atOnce(inSteps(exchange)),
+    inSteps,
   };
 }
 

@@ -17,14 +17,16 @@ export function scrubRequest(
 /**
  * Scrubs an answer: its headers, and its body piece by piece, cut where it was. What was compressed is so no more: in
  * there nobody would find anything.
+ *
+ * @returns yields how much it has looked at
  */
-export function scrubResponse(
+export function* scrubResponse(
   response: Exchange["response"],
   scrub: TextScrub,
-): Exchange["response"] {
+): Generator<number, Exchange["response"]> {
   const { headers, chunks } = response;
   const plain = withoutCompression({ headers, chunks });
-  const scrubbed = scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
+  const scrubbed = yield* scrubChunks(plain.chunks, { isEvents: isEventStream(headers), scrub });
   // Where nothing is in it, it stays as it came.
   const kept = scrubbed === plain.chunks ? { headers, chunks } : { ...plain, chunks: scrubbed };
   return {
@@ -88,15 +90,19 @@ export function isEventStream(headers: Exchange["response"]["headers"]): boolean
   );
 }
 
-/** The pieces of a body, scrubbed and cut where they were; those of what is no text stay as they are. */
-export function scrubChunks(
+/**
+ * The pieces of a body, scrubbed and cut where they were; those of what is no text stay as they are.
+ *
+ * @returns yields how much it has looked at
+ */
+export function* scrubChunks(
   chunks: readonly Chunk[],
   { isEvents, scrub }: { readonly isEvents: boolean; readonly scrub: TextScrub },
-): readonly Chunk[] {
+): Generator<number, readonly Chunk[]> {
   const text = textOf(joined(chunks));
   if (text === undefined) return chunks;
   const parts = isEvents
-    ? scrubEventStream(text, scrub)
+    ? yield* scrubEventStream(text, scrub)
     : [[text, scrubText(text, scrub)] as const];
   if (parts.every(([before, after]) => before === after)) return chunks;
   const cut: Chunk[] = [];
@@ -105,6 +111,7 @@ export function scrubChunks(
   for (const [before, after] of parts) {
     const bytes = encoder.encode(before);
     cutter.part(bytes, before === after ? bytes : encoder.encode(after));
+    yield bytes.length;
   }
   return cut;
 }
