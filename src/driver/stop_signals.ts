@@ -36,6 +36,11 @@ export class StopSignals implements Disposable {
     this.onArrival?.();
   }
 
+  /** Gives back one that was taken and had no effect: it is the first that is taken next. */
+  giveBack(signal: StopSignal): void {
+    this.#arrived.unshift(signal);
+  }
+
   /** The signals that have arrived since the last call, in order. */
   take(): readonly StopSignal[] {
     return this.#arrived.splice(0);

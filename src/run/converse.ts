@@ -24,6 +24,7 @@ import type { Ending } from "../session/effect.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
 import { unansweredRequests } from "../session/control/consulting.ts";
 import { untakenMessages } from "../session/taking.ts";
+import type { StopSignal } from "../wire/stop_signal.ts";
 
 /** What became of a turn, and what the screen showed if the child did not outlive it. */
 export interface TurnReport extends Report {
@@ -95,6 +96,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     onPrepared(prepared);
     speaker.turnTo(prepared.judge);
     const unrecorded = unrecordedProblems(prepared);
+    let toldToStop: StopSignal | undefined;
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
       ...options,
       begin: [...begin, ...speaker.take([])],
@@ -103,6 +105,10 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         const terms = isAgreed ? undefined : options.terms?.();
         isAgreed ||= terms !== undefined;
         return terms;
+      },
+      onInput: (input) => {
+        if (input.type === "signal") toldToStop = input.signal;
+        options.onInput?.(input);
       },
       onReport: (report) => {
         exitCode = report.exitCode;
@@ -136,6 +142,8 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       (!outlives() && (isDeaf || ending.kind === "timeout"));
     const isOver = caller.isOver || state.session.dismissed === true;
     if (isLast || (isOver && begin.length === 0)) return exitCode;
+    // It came when this child had its end already, and is meant for all that would come after it.
+    if (toldToStop !== undefined) options.signals.giveBack(toldToStop);
     const wasOutdated = held?.isDismissed === true;
     last = {
       prepared,

@@ -3,7 +3,8 @@
  * server itself are killed: every caller gets its own answer or a named error, its transcript is whole, the server does
  * not grow, and nothing is left.
  *
- * Flags: `--runs`, `--profiles`, `--parallel`, and `--seed`, which makes the same plan again.
+ * Flags: `--runs`, `--profiles`, `--parallel`, `--http` for callers that all speak HTTP, and `--seed`, which makes the
+ * same plan again.
  *
  * @module
  */
@@ -24,6 +25,8 @@ export interface ServeSoakOptions {
   readonly parallel: number;
   /** A whole number from which everything random follows. */
   readonly seed: number;
+  /** Whether all callers speak HTTP; half of them do by default. */
+  readonly overHttpAlone?: boolean;
 }
 
 /** What came of it. */
@@ -57,7 +60,7 @@ const PATIENCE_MS = 120_000;
 
 /** Runs it all. */
 export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakReport> {
-  const { runs, profiles, parallel, seed } = options;
+  const { runs, profiles, parallel, seed, overHttpAlone = false } = options;
   await using claude = await StandIn.set({ turns: [[{ text: ANSWER }]] });
   // Its servers are its own, also where one carries out what all tests run.
   const { XDG_RUNTIME_DIR: _, ...env } = claude.home.env;
@@ -69,7 +72,7 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
   let named = 0;
   let server = await started(env, cwd);
   let restarting: Promise<void> = Promise.resolve();
-  using ways = soakCallers(claude, { env, untilThere: () => restarting });
+  using ways = soakCallers(claude, { env, overHttpAlone, untilThere: () => restarting });
   const restart = async () => {
     const { child, ended } = server;
     child.kill("SIGKILL");
@@ -204,12 +207,16 @@ function residentBytes(pid: number): number {
 }
 
 if (import.meta.main) {
-  const args = parseArgs(Deno.args, { string: ["runs", "profiles", "parallel", "seed"] });
+  const args = parseArgs(Deno.args, {
+    string: ["runs", "profiles", "parallel", "seed"],
+    boolean: ["http"],
+  });
   const options = {
     runs: Number(args.runs ?? 1000),
     profiles: Number(args.profiles ?? 20),
     parallel: Number(args.parallel ?? 16),
     seed: Number(args.seed ?? Date.now() % 2 ** 31),
+    overHttpAlone: args.http,
   };
   const print = (line: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
   print(`seed               ${options.seed}`);

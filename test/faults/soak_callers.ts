@@ -30,8 +30,10 @@ export const ANSWER = "You said: {prompt}";
 /** The ways to a server: the command line, a run over HTTP, and a conversation over HTTP. */
 export function soakCallers(
   claude: StandIn,
-  { env, untilThere }: {
+  { env, untilThere, overHttpAlone }: {
     readonly env: Readonly<Record<string, string>>;
+    /** Whether nobody uses the command line. */
+    readonly overHttpAlone: boolean;
     /** Resolves as soon as there is a server: who speaks HTTP has no other way. */
     readonly untilThere: () => Promise<void>;
   },
@@ -132,7 +134,9 @@ export function soakCallers(
   };
 
   return {
-    callers: [commandLine, commandLine, run, conversation] as const,
+    callers: overHttpAlone
+      ? [run, conversation] as const
+      : [commandLine, commandLine, run, conversation] as const,
     [Symbol.dispose]: () => client.close(),
   };
 }

@@ -1,6 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
+import { holdConversation } from "../../src/library/hold_conversation.ts";
 import { openConversation } from "../../src/library/open_conversation.ts";
 import type { Frame } from "../../src/library/mod.ts";
+import { StoppedError } from "../../src/run/stopped_error.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
 Deno.test("a conversation is warm, asks for permissions, takes answers and requests, and shows its terminal", async () => {
@@ -50,4 +52,33 @@ Deno.test("a conversation knows the last 1000 messages that had an id, and sends
   const sent = Array.from({ length: 1001 }, (_, index) => send(index));
   assertEquals([1000, 1, 0].map((index) => send(index) === sent[index]), [true, true, false]);
   over.resolve(0);
+});
+
+Deno.test("a conversation that is told to end while its turn ends anyway is over with it", async () => {
+  await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
+  const gone = new AbortController();
+  const ended = Promise.withResolvers<number>();
+  await using conversation = openConversation({
+    cwd: claude.home.project,
+    env: claude.home.env,
+    args: ["--claude-binary", claude.binary],
+    signal: gone.signal,
+    hold: async (request, options) => {
+      let child: Parameters<NonNullable<typeof options.onChild>>[0] | undefined;
+      const holding = holdConversation(request, {
+        ...options,
+        onChild: (started) => child = started,
+        onInput: (input) => {
+          if (input.type !== "hook" || input.event !== "Stop") return;
+          // It tells of its turn's end, and is not idle before the signal is heard.
+          child?.signal("SIGSTOP");
+          gone.abort();
+        },
+      });
+      holding.then(ended.resolve, ended.reject);
+      return await holding;
+    },
+  });
+  assertEquals((await conversation.send("go").result).text, "You said go");
+  await assertRejects(() => ended.promise, StoppedError, "interrupted by SIGINT");
 });
