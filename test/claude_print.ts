@@ -30,7 +30,9 @@ export async function writeClaudePrint(
 
 function bundle(path: string | undefined): readonly string[] | undefined {
   if (path === undefined) return undefined;
-  return [Deno.execPath(), "run", "-A", "--quiet", "--no-config", path];
+  // As deno.json has it, which the bundle is not read with.
+  const late = "--unstable-lazy-dynamic-imports";
+  return [Deno.execPath(), "run", "-A", "--quiet", "--no-config", late, path];
 }
 
 function executable(named: string | undefined): readonly string[] | undefined {

@@ -2,7 +2,7 @@ import { createHeldQueue } from "../redaction/held_queue.ts";
 import { redactPieces } from "../redaction/redact_pieces.ts";
 import { createStreamRedactor, type StreamPiece } from "../redaction/redact_stream.ts";
 import { secretScrub } from "../redaction/secret_scrub.ts";
-import { joinedBytes } from "./exchanges/joined_bytes.ts";
+import { joinedBytes } from "../joined_bytes.ts";
 import { eventLine, scrubbedLine, textPiece } from "./exchanges/event_line.ts";
 import { textOf } from "./exchanges/scrub_exchange.ts";
 

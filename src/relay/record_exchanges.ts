@@ -3,7 +3,7 @@ import { SESSION_HEADER } from "./conversation_header.ts";
 import { beginExchange, type BegunExchange } from "./exchanges/begin_exchange.ts";
 import { type Chunk, encodePieces, type Exchange } from "./exchanges/exchange.ts";
 import { addInSteps } from "./exchanges/exchange_folder.ts";
-import { joinedBytes } from "./exchanges/joined_bytes.ts";
+import { joinedBytes } from "../joined_bytes.ts";
 import { keyOf } from "./exchanges/request_key.ts";
 import { createLiveEvents } from "./live_events.ts";
 import type { RelayAnswer } from "./relay.ts";

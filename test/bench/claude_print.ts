@@ -6,12 +6,16 @@ import type { World } from "./world.ts";
 export interface ClaudePrintRun {
   /** From its start to its end, in milliseconds. */
   readonly wallMs: number;
+  /** The most memory its own process held, in MB of 1 000 000 bytes; its children do not count. */
+  readonly peakMb: number;
+}
+
+/** What such a run tells of itself. */
+export interface TracedRun {
   /** From its start to the Stop hook's news, in milliseconds. */
   readonly stopMs: number;
   /** From that news to the order to go, in milliseconds. */
   readonly endingMs: number;
-  /** The most memory its own process held, in MB of 1 000 000 bytes; its children do not count. */
-  readonly peakMb: number;
 }
 
 /** How often the process is asked for its peak; the kernel's high-water mark forgets nothing in between. */
@@ -27,14 +31,46 @@ export async function runClaudePrint(
   world: World,
   options: { readonly args?: readonly string[]; readonly watchMemory?: boolean } = {},
 ): Promise<ClaudePrintRun> {
-  const { env, project } = world.homes.claudePrint;
   const startedAt = performance.now();
+  const child = start(world, options.args);
+  let peakMb = 0;
+  const memory = options.watchMemory === true
+    ? setInterval(() => peakMb = peakOf(child.pid) ?? peakMb, MEMORY_TICK_MS)
+    : undefined;
+  const [stdout, stderr, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.status,
+  ]);
+  const wallMs = performance.now() - startedAt;
+  clearInterval(memory);
+  requireAnswer(status, stdout, stderr);
+  return { wallMs, peakMb };
+}
+
+/**
+ * Runs it under `--trace`, for which it loads more than its user has it load.
+ *
+ * @throws {Error} when the run fails
+ */
+export async function traceClaudePrint(world: World): Promise<TracedRun> {
+  const startedAt = performance.now();
+  const child = start(world, ["--trace"]);
+  const [stdout, { stopMs, text }, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    readTrace(child.stderr, startedAt),
+    child.status,
+  ]);
+  requireAnswer(status, stdout, text);
+  if (stopMs === undefined) throw new Error(`claude-print has told of no Stop hook:\n${text}`);
+  return { stopMs, endingMs: tracedAt(text, "ending:") - tracedAt(text, "hook Stop") };
+}
+
+function start(world: World, args: readonly string[] = []): Deno.ChildProcess {
+  const { env, project } = world.homes.claudePrint;
   const [program = "", ...own] = CLAUDE_PRINT;
-  const child = new Deno.Command(program, {
-    args: [
-      ...[...own, "--trace", "--claude-binary", world.claude],
-      ...["-p", ...options.args ?? [], PROMPT],
-    ],
+  return new Deno.Command(program, {
+    args: [...own, "--claude-binary", world.claude, "-p", ...args, PROMPT],
     cwd: project,
     clearEnv: true,
     env: { ...env },
@@ -42,27 +78,11 @@ export async function runClaudePrint(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  let peakMb = 0;
-  const memory = options.watchMemory === true
-    ? setInterval(() => peakMb = peakOf(child.pid) ?? peakMb, MEMORY_TICK_MS)
-    : undefined;
-  const [stdout, stderr, status] = await Promise.all([
-    new Response(child.stdout).text(),
-    readTrace(child.stderr, startedAt),
-    child.status,
-  ]);
-  const wallMs = performance.now() - startedAt;
-  clearInterval(memory);
-  if (!status.success || stdout === "" || stderr.stopMs === undefined) {
-    throw new Error(`claude-print failed with exit code ${status.code}:\n${stderr.text}${stdout}`);
-  }
-  const { stopMs, text } = stderr;
-  return {
-    wallMs,
-    stopMs,
-    endingMs: tracedAt(text, "ending:") - tracedAt(text, "hook Stop"),
-    peakMb,
-  };
+}
+
+function requireAnswer({ success, code }: Deno.CommandStatus, stdout: string, stderr: string) {
+  if (success && stdout !== "") return;
+  throw new Error(`claude-print failed with exit code ${code}:\n${stderr}${stdout}`);
 }
 
 /** Reads what `--trace` says, and when it told of Stop. */

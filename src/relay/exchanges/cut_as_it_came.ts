@@ -1,5 +1,5 @@
 import type { Chunk } from "./exchange.ts";
-import { joinedBytes } from "./joined_bytes.ts";
+import { joinedBytes } from "../../joined_bytes.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

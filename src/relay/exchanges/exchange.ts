@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import { CliError } from "../../cli_error.ts";
-import { joinedBytes } from "./joined_bytes.ts";
+import { joinedBytes } from "../../joined_bytes.ts";
 
 /** A piece of an answer as it came. */
 export interface Chunk {

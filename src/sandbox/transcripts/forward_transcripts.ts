@@ -1,7 +1,8 @@
 import { entryAt } from "../../../ffi/files/at_path.ts";
-import { Buffer } from "node:buffer";
 import { UnfitFileError } from "../../../ffi/files/regular_file.ts";
+import { joinedBytes } from "../../joined_bytes.ts";
 import { parentOf } from "../paths.ts";
+import { indexOfBytes } from "./index_of_bytes.ts";
 import { readTranscript } from "./read_transcript.ts";
 
 /** What is forwarded from where to where. */
@@ -145,37 +146,45 @@ function forward(path: string, { from, known = from, to, resumed }: ForwardOptio
 /** How much of a file is in memory at a time that need not be compared, in bytes. */
 const PORTION = 128_000;
 
-/** What is named in another way at home, in JSON, as strings of bytes. */
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** What is named in another way at home, as it stands in JSON. */
 interface MovedPath {
-  readonly from: string;
-  readonly to: string;
+  readonly from: Bytes;
+  readonly to: Bytes;
 }
 
-function* portionsOf(
-  path: string,
-  moved: MovedPath | undefined,
-): Generator<Uint8Array<ArrayBuffer>> {
-  let rest = "";
+function* portionsOf(path: string, moved: MovedPath | undefined): Generator<Bytes> {
+  let rest: Bytes = new Uint8Array();
   for (let from = 0;; from += PORTION) {
     const bytes = readTranscript(path, { from, most: PORTION });
     const isLast = bytes.length < PORTION;
     if (moved === undefined) {
       yield bytes;
     } else {
-      const read = rest + text(bytes);
+      const read = rest.length === 0 ? bytes : joinedBytes([rest, bytes]);
+      const { pieces, end } = named(read, moved);
       // The beginning of one may be at the end.
-      const last = read.lastIndexOf(moved.from);
-      const whole = last < 0 ? 0 : last + moved.from.length;
-      const end = isLast ? read.length : Math.max(0, whole, read.length - moved.from.length + 1);
-      rest = read.slice(end);
-      yield bytesOf(named(read.slice(0, end), moved));
+      const kept = isLast ? read.length : Math.max(end, read.length - moved.from.length + 1);
+      yield joinedBytes([...pieces, read.subarray(end, kept)]);
+      rest = read.subarray(kept);
     }
     if (isLast) return;
   }
 }
 
-function named(lines: string, { from, to }: MovedPath): string {
-  return lines.replaceAll(from, () => to);
+/** Bytes up to the end of the last path that is named in another way, in pieces, and where that end is. */
+function named(
+  bytes: Bytes,
+  { from, to }: MovedPath,
+): { readonly pieces: readonly Bytes[]; readonly end: number } {
+  const pieces: Bytes[] = [];
+  let end = 0;
+  for (let at = indexOfBytes(bytes, from); at >= 0; at = indexOfBytes(bytes, from, end)) {
+    pieces.push(bytes.subarray(end, at), to);
+    end = at + from.length;
+  }
+  return { pieces, end };
 }
 
 /** What follows the bytes of a file that had come from home. */
@@ -185,15 +194,17 @@ function restOf(
     readonly known: number | undefined;
     readonly moved: MovedPath | undefined;
   },
-): Uint8Array<ArrayBuffer> {
+): Bytes {
   const bytes = readTranscript(path, { from: known });
-  return moved === undefined ? bytes : bytesOf(named(text(bytes), moved));
+  if (moved === undefined) return bytes;
+  const { pieces, end } = named(bytes, moved);
+  return joinedBytes([...pieces, bytes.subarray(end)]);
 }
 
 function movedPath(options: Pick<ForwardOptions, "from" | "to">): MovedPath {
-  const named = (dir: string) =>
-    text(new TextEncoder().encode(JSON.stringify(`${dir}/projects/`).slice(1, -1)));
-  return { from: named(options.from), to: named(options.to) };
+  const inJson = (dir: string) =>
+    new TextEncoder().encode(JSON.stringify(`${dir}/projects/`).slice(1, -1));
+  return { from: inJson(options.from), to: inJson(options.to) };
 }
 
 /**
@@ -207,7 +218,7 @@ function replace(
   const bytes = readTranscript(source);
   // A link may be the user's own where a session came from.
   const place = Deno.realPathSync(target);
-  if (bytes.length === known || text(bytes) === text(readTranscript(place))) return false;
+  if (bytes.length === known || areSame(bytes, readTranscript(place))) return false;
   const part = `${place}.part`;
   remove(part);
   try {
@@ -240,16 +251,15 @@ function create(target: string): boolean {
  * @param options.known how many bytes those are
  */
 function missingOf(
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: Bytes,
   { target, known }: { readonly target: string; readonly known: number | undefined },
-): Uint8Array<ArrayBuffer> {
+): Bytes {
   // A link may be the user's own where a session came from, but is not ours to write through.
   const { isFile } = known === undefined ? Deno.lstatSync(target) : Deno.statSync(target);
   if (!isFile) throw new Error("there is something else than a file");
-  const wanted = text(bytes);
-  const there = text(readTranscript(target, { from: known ?? 0 }));
-  if (there.includes(wanted)) return bytes.subarray(bytes.length);
-  const begun = begunIn(there, wanted);
+  const there = readTranscript(target, { from: known ?? 0 });
+  if (indexOfBytes(there, bytes) >= 0) return bytes.subarray(bytes.length);
+  const begun = begunIn(there, bytes);
   if (known === undefined && !target.endsWith(".jsonl") && begun !== there.length) {
     throw new Error("there is another file of this name");
   }
@@ -258,28 +268,25 @@ function missingOf(
 }
 
 /**
- * How much of a text is at the end of another one, as a call leaves it that is killed, perhaps behind what others have
- * added; undefined when that ends in the middle of a line of somebody else's.
+ * How much of some bytes is at the end of others, as a call leaves it that is killed, perhaps behind what others have
+ * added; undefined when those end in the middle of a line of somebody else's.
  */
-function begunIn(there: string, wanted: string): number | undefined {
+function begunIn(there: Bytes, wanted: Bytes): number | undefined {
   let line = 0;
   do {
-    if (wanted.startsWith(there.slice(line))) return there.length - line;
-    line = there.indexOf("\n", line) + 1;
+    const count = there.length - line;
+    if (count <= wanted.length && areSame(there.subarray(line), wanted.subarray(0, count))) {
+      return count;
+    }
+    line = there.indexOf(NEWLINE, line) + 1;
   } while (line > 0);
   return undefined;
 }
 
 const NEWLINE = 0x0a;
 
-/** Bytes as a string of as many characters, each the byte's own number. */
-function text(bytes: Uint8Array<ArrayBuffer>): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-}
-
-/** The bytes of such a string. */
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(text, "latin1"));
+function areSame(one: Bytes, other: Bytes): boolean {
+  return one.length === other.length && indexOfBytes(one, other) === 0;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { RegularFile } from "../../../ffi/files/regular_file.ts";
+import { joinedBytes } from "../../joined_bytes.ts";
 
 /** An event of a conversation. */
 export interface LoggedEvent {
@@ -113,7 +114,7 @@ export class EventLog implements Disposable {
         const count = file.read(piece, at);
         if (count === 0) throw new Error("The events of the conversation are gone");
         at += count;
-        const bytes = joined(rest, piece.subarray(0, count));
+        const bytes = joinedBytes([rest, piece.subarray(0, count)]);
         let begin = 0;
         for (let end = bytes.indexOf(LINE_FEED); end !== -1;) {
           id++;
@@ -190,15 +191,4 @@ export class EventLog implements Disposable {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
-}
-
-function joined(
-  one: Uint8Array<ArrayBuffer>,
-  other: Uint8Array<ArrayBuffer>,
-): Uint8Array<ArrayBuffer> {
-  if (one.length === 0) return other;
-  const both = new Uint8Array(one.length + other.length);
-  both.set(one);
-  both.set(other, one.length);
-  return both;
 }

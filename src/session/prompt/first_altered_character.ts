@@ -51,9 +51,9 @@ const VARIED = /^[\p{Emoji}\p{Extended_Pictographic}]$/u;
 const VARIED_OPERATOR = /^(?=[\u2200-\u2BFF])\p{Sm}$/u;
 const KEYCAP = /^[0-9#*]$/;
 const EMOJI_PART = /^[\uFE0F\u{1F3FB}-\u{1F3FF}]$/u;
-const RIGHT_TO_LEFT = scripts("Arab Hebr Syrc Thaa Nkoo Samr Mand Adlm Rohg Yezi").own;
-const ARABIC_LIKE = scripts("Arab Syrc Thaa Rohg").own;
-const JOINED_AHEAD = scripts("Arab Syrc Mong Nkoo").own;
+const RIGHT_TO_LEFT = scripts("Arab Hebr Syrc Thaa Nkoo Samr Mand Adlm Rohg Yezi");
+const ARABIC_LIKE = scripts("Arab Syrc Thaa Rohg");
+const JOINED_AHEAD = scripts("Arab Syrc Mong Nkoo");
 const WITHOUT_SPACES = scripts("Khmr Thai Laoo Mymr");
 const NON_JOINED = scripts(
   "Arab Syrc Nkoo Mong Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Mymr Khmr Tibt",
@@ -67,11 +67,22 @@ const FLAGS_WITH_TAGS: readonly string[] = ["gbeng", "gbsct", "gbwls"];
 /** How far back neighbours are looked at, in characters. */
 const LOOK_BACK = 16;
 
-/** Patterns of the characters, and of the characters and shared marks, of some scripts. */
+/**
+ * Patterns of the characters, and of the characters and shared marks, of some scripts. They take milliseconds to make,
+ * and few prompts need them.
+ */
 function scripts(codes: string): { readonly own: RegExp; readonly shared: RegExp } {
   const set = (property: string) =>
     new RegExp(`^[${codes.split(" ").map((code) => `\\p{${property}=${code}}`).join("")}]$`, "u");
-  return { own: set("sc"), shared: set("scx") };
+  let [own, shared]: (RegExp | undefined)[] = [];
+  return {
+    get own() {
+      return own ??= set("sc");
+    },
+    get shared() {
+      return shared ??= set("scx");
+    },
+  };
 }
 
 /** Whether Claude Code leaves a suspect where it is, given that all text before it is unchanged. */
@@ -101,7 +112,7 @@ function staysInPlace(
     case 0x200d:
       return followsLetterOf(JOINED, before) || joinsPictures(before, visibleNext) ||
         (visiblePrevious !== undefined && !precedes(LETTER) && !precedes(DIGIT) &&
-          !precedes(MARK) && follows(LETTER) && follows(JOINED_AHEAD));
+          !precedes(MARK) && follows(LETTER) && follows(JOINED_AHEAD.own));
     case 0x200b: {
       const ahead = follows(WITHOUT_SPACES.own) && !follows(MARK);
       return (followsCharacterOf(WITHOUT_SPACES, before) && (ahead || follows(ASCII_DIGIT))) ||
@@ -122,7 +133,7 @@ function staysInPlace(
     case 0x200e:
     case 0x200f:
       return !afterHidden &&
-        lines(codePoint === 0x061c ? ARABIC_LIKE : RIGHT_TO_LEFT, offset) &&
+        lines(codePoint === 0x061c ? ARABIC_LIKE.own : RIGHT_TO_LEFT.own, offset) &&
         (next === undefined || isLineBreak(next) ||
           (visibleNext !== undefined && !follows(MARK))) &&
         !standsBetweenAlikes(before, next);
@@ -196,7 +207,7 @@ function standsBetweenAlikes(before: readonly string[], next: string | undefined
 }
 
 function runsLeft(letter: string): boolean {
-  return letter === "\u0640" || RIGHT_TO_LEFT.test(letter);
+  return letter === "\u0640" || RIGHT_TO_LEFT.own.test(letter);
 }
 
 /** Whether a tag belongs to a whole flag of England, Scotland or Wales. */
