@@ -1,7 +1,16 @@
 import { namedClaude } from "./named_claude.ts";
 import { RealClaude, type RealClaudeOptions } from "./real_claude.ts";
 
-/** The versions of Claude Code that the real layer runs: those that are pinned, or the one that CLAUDE_CODE names. */
+/**
+ * The versions of Claude Code that the real layer runs: those that are pinned, or the one that CLAUDE_CODE names, of which
+ * then everything is asked.
+ *
+ * Of an earlier one is asked what a version decides and only a child that lives can show: the ways in (fd 0, a paste, what
+ * is said later), dialogs, ends, what the model is asked, the control protocol once. What is made of its bytes, hooks and
+ * lines is seen where recorded runs are replayed, which all versions have (`test/cassette/recorded_runs_test.ts`); what is
+ * done before a child starts and once it has ended (plans, sessions, forks, recordings, the relay, a server) is the same
+ * code for all. Both are asked of the newest alone.
+ */
 export const REAL_VERSIONS: readonly string[] = namedClaude === undefined
   ? ["2.1.197", "2.1.330"]
   : [namedClaude.version];
@@ -28,7 +37,7 @@ export function forEarlierVersions(
   for (const version of earlier) register(version, { name, test, options });
 }
 
-/** The same with the newest version alone, for what does not depend on it: each start of Claude Code takes a second. */
+/** The same with the newest version alone: each start of Claude Code takes a second. */
 export function forNewestVersion(
   name: string,
   test: (real: RealClaude) => Promise<void>,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
@@ -210,7 +210,7 @@ function orderOf(stdout: string): readonly string[] {
   });
 }
 
-forEachVersion(
+forNewestVersion(
   "a caller is asked after the frames of what it is asked about, as by claude -p, though a rule says to ask",
   async (real) => {
     const rules = { permissions: { ask: ["Bash(touch:*)"] } };
@@ -262,64 +262,67 @@ function givenTo(agent: keyof typeof LARGE_AGENTS, requests: readonly LoggedRequ
   return { model, isTold, tools: tools.map(({ name }) => name).toSorted() };
 }
 
-forEachVersion("what a caller asks about Claude Code is answered as by claude -p", async (real) => {
-  const asked = [
-    ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
-    ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills"],
-  ];
-  await Deno.mkdir(`${real.home.project}/.claude/agents`, { recursive: true });
-  await Deno.writeTextFile(
-    `${real.home.project}/.claude/agents/mine.md`,
-    "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
-  );
-  await Deno.writeTextFile(`${real.home.project}/note.txt`, "a note");
-  const names = ["looker", "not/a file", "of:many"] as const;
-  const calls = names.map((name) =>
-    `[[tool Agent ${
-      JSON.stringify({
-        description: "look",
-        prompt: `Be ${name}. [[say seen]]`,
-        subagent_type: name,
-        run_in_background: false,
-      })
-    }]]`
-  );
-  const told = async (holding: typeof hold) => {
-    const begun = real.api.turns.length;
-    const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
-      await send(
-        request("initialize", { subtype: "initialize", hooks: null, agents: LARGE_AGENTS }),
-      );
-      await heard('"request_id":"initialize"');
-      await say("One. [[say first]]");
-      await heard(RESULT, 1);
-      for (const subtype of asked.slice(1)) {
-        await send(request(subtype, { subtype, path: `${real.home.project}/note.txt` }));
-      }
-      await heard('"type":"control_response"', asked.length);
-      await say(`Two. ${calls.join(" ")} [[say second]]`);
-      await heard(RESULT, 2);
-      await say("/goal");
-      await heard(RESULT, 3);
-    });
-    const frames = parseFrames(stdout);
-    const answers = frames.filter(({ type }) => type === "control_response")
-      .map(({ response }) => response as JsonObject);
-    return {
-      code,
-      told: asked.map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
-      init: aboutClaude(frames.find(({ subtype }) => subtype === "init")),
-      agents: names.map((name) => givenTo(name, real.api.turns.slice(begun))),
-      results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
+forNewestVersion(
+  "what a caller asks about Claude Code is answered as by claude -p",
+  async (real) => {
+    const asked = [
+      ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
+      ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills"],
+    ];
+    await Deno.mkdir(`${real.home.project}/.claude/agents`, { recursive: true });
+    await Deno.writeTextFile(
+      `${real.home.project}/.claude/agents/mine.md`,
+      "---\nname: mine\ndescription: Of the project's own\n---\nHelp.",
+    );
+    await Deno.writeTextFile(`${real.home.project}/note.txt`, "a note");
+    const names = ["looker", "not/a file", "of:many"] as const;
+    const calls = names.map((name) =>
+      `[[tool Agent ${
+        JSON.stringify({
+          description: "look",
+          prompt: `Be ${name}. [[say seen]]`,
+          subagent_type: name,
+          run_in_background: false,
+        })
+      }]]`
+    );
+    const told = async (holding: typeof hold) => {
+      const begun = real.api.turns.length;
+      const { code, stdout } = await holding(real, async ({ say, send, heard }) => {
+        await send(
+          request("initialize", { subtype: "initialize", hooks: null, agents: LARGE_AGENTS }),
+        );
+        await heard('"request_id":"initialize"');
+        await say("One. [[say first]]");
+        await heard(RESULT, 1);
+        for (const subtype of asked.slice(1)) {
+          await send(request(subtype, { subtype, path: `${real.home.project}/note.txt` }));
+        }
+        await heard('"type":"control_response"', asked.length);
+        await say(`Two. ${calls.join(" ")} [[say second]]`);
+        await heard(RESULT, 2);
+        await say("/goal");
+        await heard(RESULT, 3);
+      });
+      const frames = parseFrames(stdout);
+      const answers = frames.filter(({ type }) => type === "control_response")
+        .map(({ response }) => response as JsonObject);
+      return {
+        code,
+        told: asked.map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
+        init: aboutClaude(frames.find(({ subtype }) => subtype === "init")),
+        agents: names.map((name) => givenTo(name, real.api.turns.slice(begun))),
+        results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
+      };
     };
-  };
-  const ours = JSON.parse(JSON.stringify(await told(hold)));
-  const theirs = await asRecorded(real, "control/asked", () => told(holdWithClaude));
-  assertEquals(ours, theirs);
-  assertStringIncludes(JSON.stringify(ours), "Of the project's own");
-  assertStringIncludes(JSON.stringify(ours), "a note");
-  assertEquals(ours.agents.map(({ isTold }: { isTold: unknown }) => isTold), [true, true, true]);
-});
+    const ours = JSON.parse(JSON.stringify(await told(hold)));
+    const theirs = await asRecorded(real, "control/asked", () => told(holdWithClaude));
+    assertEquals(ours, theirs);
+    assertStringIncludes(JSON.stringify(ours), "Of the project's own");
+    assertStringIncludes(JSON.stringify(ours), "a note");
+    assertEquals(ours.agents.map(({ isTold }: { isTold: unknown }) => isTold), [true, true, true]);
+  },
+);
 
 forNewestVersion(
   "a conversation's servers have tools for its first request, and are told of, switched and set as by claude -p",
@@ -543,7 +546,7 @@ forNewestVersion(
   },
 );
 
-forEachVersion(
+forNewestVersion(
   "a caller names the session, and initializes again, as with claude -p",
   async (real) => {
     const script = async ({ say, send, heard }: Caller) => {
@@ -662,7 +665,7 @@ forNewestVersion("a call is put into the background as by claude -p", async (rea
   assertEquals(ours, await asRecorded(real, "control/background", () => run(holdWithClaude)));
 });
 
-forEachVersion(
+forNewestVersion(
   "tasks in the background are stopped as by claude -p, and nothing else is",
   async (real) => {
     const called = (tool: string, input: JsonObject) =>

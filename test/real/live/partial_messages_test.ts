@@ -138,7 +138,7 @@ forEachVersion("answers are told as they are written, in the frames of claude -p
   }
 });
 
-forEachVersion(
+forNewestVersion(
   "a request that is made again, and one that goes on with an answer",
   async (real) => {
     // Hooks of two answers that follow one another at once may be heard in any order.

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
 const SHELL_OUTPUT = [
@@ -32,7 +32,7 @@ const background = (command: string) =>
 const subagent = (prompt: string) =>
   `tool Agent ${JSON.stringify({ description: "Look", prompt, subagent_type: "general-purpose" })}`;
 
-forEachVersion("--shell-output tells what commands write, byte for byte", async (real) => {
+forNewestVersion("--shell-output tells what commands write, byte for byte", async (real) => {
   const lines = Array.from({ length: 1000 }, (_, number) => `${number + 1}\n`).join("");
   const names = ["own", "inner"];
   const [own = "", inner = ""] = names.map((name) => `[[bash ${patient(name)}]]`);

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../../fixtures/api/reply_script.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -108,7 +108,7 @@ function letting(folder: string, words: Readonly<Record<string, readonly string[
   };
 }
 
-forEachVersion("--shell-output=split tells stdout from stderr", async (real) => {
+forNewestVersion("--shell-output=split tells stdout from stderr", async (real) => {
   // What both write in several turns at once may be of either; each turn waits until those before it have been told.
   const commands = [
     `echo out 1; echo err 1 >&2; ${toldOf("first")}`,

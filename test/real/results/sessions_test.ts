@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../../src/transcript/json_obje
 import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -43,7 +43,7 @@ function lastConversation({ api }: RealClaude): readonly string[] {
     .filter((text) => !text.startsWith("<system-reminder>"));
 }
 
-forEachVersion(
+forNewestVersion(
   "sessions are named, gone on with from either program, shortened and forked as by claude -p",
   async (real) => {
     /** Runs a prompt and gives its session. */

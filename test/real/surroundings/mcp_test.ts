@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { forEachVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -26,7 +26,7 @@ function assertCalled({ api }: RealClaude, tool: string): void {
   assertEquals(others, []);
 }
 
-forEachVersion(
+forNewestVersion(
   "the first request knows the tools of MCP servers, which are called, and listed as by claude -p, wherever they are configured",
   async (real) => {
     const { loud, broken } = JSON.parse(CONFIG).mcpServers;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { projectSlug } from "../../../src/transcript/project_slug.ts";
 import { filesBelow } from "../files_below.ts";
-import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { performHere } from "../perform_here.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -18,7 +18,7 @@ function transcriptPath(real: RealClaude, session: unknown): string {
   return `projects/${projectSlug(real.home.project)}/${session}.jsonl`;
 }
 
-forEachVersion(
+forNewestVersion(
   "a run reads the user's settings and memory, and a directory of --add-dir, but changes nothing of theirs",
   async (real) => {
     const { config, path, project } = real.home;

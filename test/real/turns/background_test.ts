@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import { RealClaude } from "../real_claude.ts";
 
@@ -118,7 +118,7 @@ forEarlierVersions(
   },
 );
 
-forEachVersion(
+forNewestVersion(
   "a shell that ends while the last answer is written starts a turn, as in claude -p",
   async (real) => {
     const { ours, theirs } = await printBoth(real, {

@@ -144,7 +144,7 @@ forNewestVersion("a session is compacted before its next turn as by claude -p", 
 /** As many rounds as make a conversation worth a summary. */
 const ROUNDS = "First. [[bash echo 1]] [[bash echo 2]] [[bash echo 3]] [[say one]]";
 
-forEachVersion("a typed /compact does and tells what it does in claude -p", async (real) => {
+forNewestVersion("a typed /compact does and tells what it does in claude -p", async (real) => {
   const all = await both(real, {
     recorded: "compaction/typed",
     prompts: [ROUNDS, "/compact keep numbers", "Next [[say two]]"],

@@ -263,7 +263,7 @@ forEachVersion(
   },
 );
 
-forEachVersion("what follows /clear is a session of its own, as by claude -p", async (real) => {
+forNewestVersion("what follows /clear is a session of its own, as by claude -p", async (real) => {
   const { ours, theirs } = await both(real, {
     recorded: "conversation/clear",
     args: ["--replay-user-messages"],
@@ -363,7 +363,7 @@ const DEATHS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-forEachVersion("a child that is killed costs no turn but the one it dies in", async (real) => {
+forNewestVersion("a child that is killed costs no turn but the one it dies in", async (real) => {
   const deaths = DEATHS[real.version] ?? DEATHS["2.1.330"] ?? [];
   const { code, stdout, stderr } = await hold(
     real,

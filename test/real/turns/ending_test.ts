@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 import type { StartedRun } from "../real_claude.ts";
 
@@ -35,7 +35,7 @@ for (const { signal, code, forVersions } of SIGNALS) {
   });
 }
 
-forEachVersion(
+forNewestVersion(
   "a turn stopped by SIGINT before its first words stays in the conversation as one that was stopped",
   async (real) => {
     const session = "33333333-3333-4333-8333-333333333333";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
 import { type JsonObject, parseFrames, parseObject } from "../print_mode_facts.ts";
 
@@ -77,7 +77,7 @@ forNewestVersion("so do those of a conversation, and what each turn has cost", a
   assert(results.every((result) => JSON.stringify(limitsOf(result).rate_limits) !== "{}"));
 }, { api: { headers: HEADERS } });
 
-forEachVersion(
+forNewestVersion(
   "a limit that is used up is exit code 75, with the time of its reset",
   async (real) => {
     const args = ["--output-format", "json", "--", "Hi [[error 429 unified]]"];
