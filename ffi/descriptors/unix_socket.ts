@@ -74,6 +74,20 @@ export function waitForNobody(fd: number): void {
   });
 }
 
+/** SO_ACCEPTCONN and SO_DOMAIN of getsockopt(2). */
+const SO_ACCEPTCONN = 30;
+const SO_DOMAIN = 39;
+
+/** Whether an fd is a Unix socket that is listened on; one that is not open is none. */
+export function isUnixListener(fd: number): boolean {
+  const optionOf = (option: number): number | undefined => {
+    const value = new Int32Array(1);
+    const length = Uint32Array.of(value.byteLength);
+    return libc().getsockopt(fd, SOL_SOCKET, option, value, length) === 0 ? value[0] : undefined;
+  };
+  return optionOf(SO_DOMAIN) === AF_UNIX && optionOf(SO_ACCEPTCONN) === 1;
+}
+
 /** Who is at the other end of a connection: the one who connected, or who listened, as it was then. */
 export interface Peer {
   readonly pid: number;

@@ -21,6 +21,9 @@ const LIMITS: EventLogLimits = { onDisk: 1024 * 1024 * 1024, inMemory: 4 * 1024 
 /** The place of every so manieth event is remembered. */
 const STRIDE = 64;
 
+/** How often it is tried to write what waits for room, in milliseconds. */
+const RETRY_MS = 1000;
+
 /** Bytes that are read at once. */
 const PIECE = 64 * 1024;
 
@@ -47,6 +50,7 @@ export class EventLog implements Disposable {
   #owed = 0;
   #isOver = false;
   #problem: string | undefined;
+  #retrying: ReturnType<typeof setInterval> | undefined;
   /** Readers that are at the end. */
   readonly #waiting = new Set<() => void>();
 
@@ -80,6 +84,7 @@ export class EventLog implements Disposable {
     this.#owed += bytes.length;
     const problem = this.#write();
     if (problem !== undefined && this.#owed > this.#limits.inMemory) this.#giveUp(problem);
+    else if (problem !== undefined) this.#retry();
     this.#tell();
   }
 
@@ -166,6 +171,20 @@ export class EventLog implements Disposable {
     return undefined;
   }
 
+  /** Whoever reads what is the last thing for a while has it once there is room, whether or not anything follows. */
+  #retry(): void {
+    this.#retrying ??= setInterval(() => {
+      if (this.#write() !== undefined) return;
+      this.#stopRetrying();
+      this.#tell();
+    }, RETRY_MS);
+  }
+
+  #stopRetrying(): void {
+    clearInterval(this.#retrying);
+    this.#retrying = undefined;
+  }
+
   /** Takes back what is only a part of an event. */
   #undo(): void {
     try {
@@ -184,6 +203,7 @@ export class EventLog implements Disposable {
 
   #close(): void {
     this.#isOver = true;
+    this.#stopRetrying();
     this.#file.close();
   }
 

@@ -1,3 +1,5 @@
+import { isUnixListener } from "../../../ffi/descriptors/unix_socket.ts";
+import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { SOCKET_NAME } from "./unit_files.ts";
 
@@ -8,14 +10,25 @@ const FIRST_FD = 3;
  * The listening socket that systemd has handed this process, by its descriptor; undefined without one.
  *
  * What is meant for another process, as it is for a child that has inherited the variables, is not for this one.
+ *
+ * @throws {CliError} when the descriptor is no such socket
  */
 export function inheritedSocket(
   env: Environment,
-  { pid }: { readonly pid: number },
+  { pid, isListener = isUnixListener }: {
+    readonly pid: number;
+    readonly isListener?: (fd: number) => boolean;
+  },
 ): number | undefined {
   if (env["LISTEN_PID"] !== `${pid}`) return undefined;
   const names = (env["LISTEN_FDNAMES"] ?? "").split(":");
   const count = Number(env["LISTEN_FDS"]);
   const at = names.indexOf(SOCKET_NAME);
-  return at !== -1 && at < count ? FIRST_FD + at : undefined;
+  if (at === -1 || !(at < count)) return undefined;
+  const fd = FIRST_FD + at;
+  if (isListener(fd)) return fd;
+  throw new CliError(
+    `Cannot start the server: descriptor ${fd} of LISTEN_FDS is no Unix socket that is listened on`,
+    { suggestion: "Write the units anew: claude-print serve --install; or unset LISTEN_PID" },
+  );
 }

@@ -5,6 +5,7 @@ import { closeFd, readFd, sendFd } from "../../../ffi/descriptors/fd.ts";
 import {
   acceptUnix,
   connectUnix,
+  isUnixListener,
   listenUnix,
   MAX_SOCKET_PATH,
   peerOf,
@@ -62,6 +63,8 @@ Deno.test("listenUnix() and acceptUnix() take who connects, and wait for nobody"
   const folder = await Deno.makeTempDir();
   const path = `${folder}/socket`;
   const listener = listenUnix(path, { backlog: 4 });
+  const isListener = [listener, 0, 1_000_000].map(isUnixListener);
+  assertEquals(isListener, [true, false, false]);
   assertEquals(acceptUnix(listener), undefined);
   // As systemd hands one over, unless it is told otherwise.
   libc().ioctl(listener, FIONBIO, Int32Array.of(0));

@@ -91,7 +91,7 @@ Deno.test(unlessLacking(MOUNT_LACK, {
       assertEquals(stderr, "");
       assertEquals(JSON.parse(stdout), {
         crowded: { last: 60, size: true },
-        whole: { last: 80, isOver: false },
+        whole: { waited: 60, last: 80, isOver: false },
         problem: "Cannot keep the conversation's events: No space left on device (os error 28)",
         isWhole: true,
       });

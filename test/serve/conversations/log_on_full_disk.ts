@@ -11,9 +11,13 @@ const append = (times: number) => {
 Deno.writeTextFileSync(`${folder}/filler`, "x".repeat(40_000));
 append(60);
 const crowded = { last: log.last, size: Deno.statSync(`${folder}/events`).size < 30_000 };
+// Nothing follows what waits for room; who reads it has it all the same.
+const waiting = log.read(59, new AbortController().signal).next();
+await new Promise((resolve) => setTimeout(resolve));
 Deno.removeSync(`${folder}/filler`);
+const { id: waited } = (await waiting).value;
 append(20);
-const whole = { last: log.last, isOver: log.isOver };
+const whole = { waited, last: log.last, isOver: log.isOver };
 append(500);
 const ids: number[] = [];
 for await (const { id, text } of log.read(0, new AbortController().signal)) {

@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CliError } from "../../../src/cli_error.ts";
 import { inheritedSocket } from "../../../src/serve/unit/inherited_socket.ts";
 import { isOurUnit, unitFiles, type UnitOrder } from "../../../src/serve/unit/unit_files.ts";
 import { lackOf } from "../../find_tool.ts";
@@ -57,12 +58,26 @@ Deno.test("a unit is known as one that was made here, unless somebody has change
 
 Deno.test("a socket is inherited by the process that it is meant for, and by its name", () => {
   const env = { LISTEN_PID: "7", LISTEN_FDS: "2", LISTEN_FDNAMES: "other:run" };
-  assertEquals(inheritedSocket(env, { pid: 7 }), 4);
-  assertEquals(inheritedSocket(env, { pid: 8 }), undefined);
-  assertEquals(inheritedSocket({ ...env, LISTEN_FDS: "1" }, { pid: 7 }), undefined);
-  assertEquals(inheritedSocket({ ...env, LISTEN_FDS: "many" }, { pid: 7 }), undefined);
-  assertEquals(inheritedSocket({ ...env, LISTEN_FDNAMES: "other" }, { pid: 7 }), undefined);
+  const inherited = (changed: Readonly<Record<string, string>>, isListener = true) =>
+    inheritedSocket({ ...env, ...changed }, { pid: 7, isListener: () => isListener });
+  assertEquals(inherited({}), 4);
+  for (
+    const other of [
+      { LISTEN_PID: "8" },
+      { LISTEN_FDS: "1" },
+      { LISTEN_FDS: "many" },
+      { LISTEN_FDNAMES: "other" },
+    ]
+  ) {
+    assertEquals(inherited(other), undefined);
+  }
   assertEquals(inheritedSocket({}, { pid: 7 }), undefined);
+  const { message, suggestion } = assertThrows(() => inherited({}, false), CliError);
+  assertEquals(
+    message,
+    "Cannot start the server: descriptor 4 of LISTEN_FDS is no Unix socket that is listened on",
+  );
+  assert(suggestion !== undefined);
 });
 
 Deno.test(unlessLacking(lackOf("systemd-analyze"), {
