@@ -144,6 +144,8 @@ async function runTests(
     cwd: ROOT,
     env: {
       ...env,
+      // Asked for once: each file would start a Deno of its own to know it.
+      DENO_DIR: await denoDir(),
       DENO_JOBS: Deno.env.get("DENO_JOBS") ?? JOBS,
       ...(isTerminal ? { FORCE_COLOR: "1" } : {}),
     },

@@ -40,5 +40,10 @@ export interface Fault {
   readonly scenario: (at: StandInMoment) => Partial<Scenario>;
   /** What this machine lacks to have the fault. */
   readonly lack?: string | undefined;
+  /**
+   * Moments that one run can have all of, since what is done at one of them is over before the next: their cells are the
+   * same.
+   */
+  readonly together?: readonly Moment[];
   readonly cells: Readonly<Record<Moment, Cell>>;
 }

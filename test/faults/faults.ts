@@ -1,7 +1,7 @@
 import type { Dialog, Scenario } from "../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import { MOUNT_LACK } from "../standin/mount_lack.ts";
-import type { Ends, Fault, Wrap } from "./fault.ts";
+import { type Ends, type Fault, MOMENTS, type Wrap } from "./fault.ts";
 
 const ANSWERED: Ends = { code: 0, subtype: "success" };
 
@@ -70,9 +70,10 @@ function onSmallDisk(before = ""): Wrap {
 const FILL =
   `for _ in $(seq 20); do cat /dev/zero >> "$TMPDIR/fill"; sleep 0.01; done 2> /dev/null`;
 
-/** Lets the calendar of the sources, since an executable takes no module, jump by a day ten times a second. */
+/** Lets the calendar jump by a day ten times a second: that of the sources where an executable is run, which takes no module. */
 const jumping: Wrap = (command) => {
-  const [deno = "", run = "", ...sources] = CLAUDE_PRINT_SOURCES;
+  const isModule = CLAUDE_PRINT[0] === Deno.execPath();
+  const [deno = "", run = "", ...sources] = isModule ? CLAUDE_PRINT : CLAUDE_PRINT_SOURCES;
   const preload = ["--preload", `${import.meta.dirname}/jumping_clock.ts`];
   return [deno, run, ...preload, ...sources, ...command.slice(CLAUDE_PRINT.length)];
 };
@@ -128,6 +129,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "the child floods its terminal",
     scenario: doing(flooding(8)),
+    together: ["before start", "in a tool", "at Stop", "while forwarding"],
     cells: {
       "before start": ANSWERED,
       "at the dialog": outOf("start-timeout", { seconds: 2, says: /was not ready .* in 2 s$/ }),
@@ -249,6 +251,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "another run begins and ends in the same folder",
     scenario: doing(OTHER_RUN),
+    together: MOMENTS,
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,
@@ -262,6 +265,7 @@ export const FAULTS: readonly Fault[] = [
     name: "claude is replaced by an update",
     scenario: doing(`printf '#!/bin/sh\\nexit 99\\n' > "$HOME/new"; chmod 755 "$HOME/new"
       mv "$HOME/new" "$HOME/claude"`),
+    together: MOMENTS,
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,
@@ -274,6 +278,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "the transcript is truncated",
     scenario: doing(': > "$TRANSCRIPT"'),
+    together: ["at the prompt", "in a tool", "at Stop", "while forwarding"],
     cells: {
       "before start": NO_TRANSCRIPT_YET,
       "at the dialog": NO_TRANSCRIPT_YET,
@@ -330,6 +335,7 @@ export const FAULTS: readonly Fault[] = [
       echo '{"hook_event_name":"Stop"' > "$SANDBOX/own/payloads/1"; echo "$secret 1"
       printf 'the beginning of a line'
     } 1<> "$SANDBOX/own/hooks.fifo"`),
+    together: MOMENTS,
     cells: {
       "before start": ANSWERED,
       "at the dialog": ANSWERED,

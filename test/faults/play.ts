@@ -1,3 +1,4 @@
+import { assertEquals } from "@std/assert";
 import type { Moment as StandInMoment, Scenario } from "../../fixtures/mock/scenario.ts";
 import type { Run } from "../standin/run.ts";
 import { StandIn } from "../standin/stand_in.ts";
@@ -22,21 +23,30 @@ const SCENES: Readonly<Record<Moment, { at: StandInMoment; scenario: Partial<Sce
 };
 
 /**
- * Runs `claude-print` once with a fault at a moment.
+ * Runs `claude-print` once with a fault at a moment, or at each of several.
  *
  * `StandIn` checks that the output is what its format promises and that nothing is left: no process, no file, no FIFO.
  */
 export async function play(
   { scenario }: Fault,
-  { moment, ends }: { readonly moment: Moment; readonly ends: Ends },
+  { moments, ends }: { readonly moments: readonly Moment[]; readonly ends: Ends },
 ): Promise<Run> {
-  const scene = SCENES[moment];
-  await using claude = await StandIn.set({
-    ...scene.scenario,
-    ...scenario(scene.at),
-    ...ends.scenario,
-  });
+  const scenes = moments.map((moment) => SCENES[moment]);
+  const faulty = scenes.map(({ at }) => scenario(at));
+  const sabotage = faulty.flatMap((each) => each.sabotage ?? []);
+  await using claude = await StandIn.set(Object.assign(
+    {},
+    ...scenes.map((scene) => scene.scenario),
+    ...faulty,
+    { sabotage },
+    ends.scenario,
+  ));
   const args = ["--output-format", "json", ...ends.args ?? [], "hello"];
   const { wrap = (command) => command } = ends;
-  return await claude.print(args, { warns: true, wrap });
+  const run = await claude.print(args, { warns: true, wrap });
+  if (moments.length > 1) {
+    const reached = (await claude.journal("sabotage")).map(({ at }) => at);
+    assertEquals(reached, sabotage.map(({ at }) => at));
+  }
+  return run;
 }

@@ -8,6 +8,7 @@ import { RECORDED_RUNS } from "../cassette/recorded_runs.ts";
 const HOSTILE = { toString: {}, valueOf: {} };
 /** What of an input comes from outside: lines of transcripts, payloads of hooks, messages of servers. */
 const OUTSIDE = ["line", "lines", "payload", "message"];
+const NEWEST = "2.1.330";
 /** Runs that have most fields between them. */
 const RUNS = /\/(?:api-error|background|denied-tool|subagent|tools)$/u;
 
@@ -41,7 +42,14 @@ function altered(event: CastEvent, make: (value: unknown) => unknown): CastEvent
   return { ...event, data: JSON.stringify(input) };
 }
 
-for (const { name, cassette: { cast } } of RECORDED_RUNS.filter(({ name }) => RUNS.test(name))) {
+/** Fields that have been hostile in a run before: those of another version are the same but for a few. */
+const tried = new Set<string>();
+
+for (
+  const { name, cassette: { cast } } of RECORDED_RUNS.filter(({ name }) => RUNS.test(name))
+    .toReversed()
+) {
+  const [version = "", what = ""] = name.split("/");
   Deno.test(`no field of what comes from outside ends a run by its type (${name})`, () => {
     const fields = new Set<string>();
     for (const event of cast.events) {
@@ -52,6 +60,8 @@ for (const { name, cassette: { cast } } of RECORDED_RUNS.filter(({ name }) => RU
     }
     assert(fields.size > 50);
     for (const field of fields) {
+      if (version !== NEWEST && tried.has(`${what} ${field}`)) continue;
+      tried.add(`${what} ${field}`);
       const events = cast.events.map((event) =>
         altered(event, (value) => withHostile(value, field))
       );

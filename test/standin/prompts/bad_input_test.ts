@@ -12,6 +12,8 @@ interface Mistake {
   /** Prepares the home. */
   readonly before?: (claude: StandIn) => Promise<unknown>;
   readonly loggedIn?: boolean;
+  /** Whether it is made with text as well, which one of each stage of a run is: what is told on stderr is the same. */
+  readonly isToldInText?: boolean;
 }
 
 const BYTES = new Uint8Array([0x61, 0xff, 0xfe, 0x62]);
@@ -30,6 +32,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     options: { namesBinary: false, env: { PATH: NOWHERE } },
     message: /^Cannot start claude: "claude" is not on PATH$/,
     suggestion: /npm install -g @anthropic-ai\/claude-code.*--claude-binary/,
+    isToldInText: true,
   },
   "a claude on PATH that is not executable": {
     args: ["hello"],
@@ -63,6 +66,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     options: { namesBinary: false },
     message: /^Cannot use "\/bin\/true": it is not Claude Code/,
     suggestion: /--claude-binary/,
+    isToldInText: true,
   },
   "a --claude-binary without an interpreter": {
     args: ["--claude-binary", "./claude", "hello"],
@@ -122,6 +126,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     before: file("latin", BYTES),
     message: /^Cannot send "latin": it is not UTF-8 from byte offset 1 on$/,
     suggestion: /iconv/,
+    isToldInText: true,
   },
   "an empty --input-file": {
     args: ["--input-file", "empty"],
@@ -150,6 +155,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     args: [""],
     message: /^Cannot start a turn: there is no prompt$/,
     suggestion: /claude-print "your prompt"/,
+    isToldInText: true,
   },
   "a prompt of white space": {
     args: [" \n\t "],
@@ -178,6 +184,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     args: ["--modle", "opus", "hello"],
     message: /^Cannot read the command line: unknown flag --modle$/,
     suggestion: /Did you mean --model\?/,
+    isToldInText: true,
   },
   "a flag without its value": {
     args: ["hello", "--model"],
@@ -213,6 +220,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     args: ["--settings", '{"model": }', "hello"],
     message: /^Cannot parse --settings: /,
     suggestion: /Give a JSON object/,
+    isToldInText: true,
   },
   "a --settings file that does not exist": {
     args: ["--settings", "missing.json", "hello"],
@@ -241,6 +249,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     options: { env: { TMPDIR: "/proc" } },
     message: /^Cannot create a private folder in \/proc: /,
     suggestion: /Set TMPDIR to a folder you can write to/,
+    isToldInText: true,
   },
   "a $TMPDIR that is a file": {
     args: ["hello"],
@@ -259,12 +268,14 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     loggedIn: false,
     message: /^Cannot log in to Claude: there is no login in .*\.claude$/,
     suggestion: /claude \/login.*CLAUDE_CODE_OAUTH_TOKEN/,
+    isToldInText: true,
   },
 };
 
 for (const [name, mistake] of Object.entries(MISTAKES)) {
   Deno.test(`${name}: one line that says why, what to do about it, and exit code 2`, async () => {
-    await Promise.all([[], ["--output-format", "json"]].map(async (format) => {
+    const formats = [["--output-format", "json"], ...mistake.isToldInText ? [[]] : []];
+    await Promise.all(formats.map(async (format) => {
       await using claude = await StandIn.set({}, { loggedIn: mistake.loggedIn ?? true });
       await mistake.before?.(claude);
       const run = await claude.print([...format, ...mistake.args], mistake.options);
