@@ -177,7 +177,10 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         }`,
       );
     }
-    return hasLeft ? resumedOrder(wanted, sessionId) : wanted;
+    if (hasLeft) return resumedOrder(wanted, sessionId);
+    // What was printed so far names the session.
+    const isOwn = wanted.resume === undefined && wanted.resumption === undefined;
+    return ending.kind === "renewed" && isOwn ? beginningOrder(wanted, sessionId) : wanted;
   }
 }
 

@@ -3,6 +3,7 @@ import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
 import { changed } from "./control/answering.ts";
 import { askCommand, COMMAND } from "./control/asked_command.ts";
+import { CHOOSING } from "./control/choosing_model.ts";
 import { changesServers } from "./control/servers.ts";
 import { end } from "./ending.ts";
 import {
@@ -112,7 +113,7 @@ function mayWait(message: Message): message is Prompt {
 
 /**
  * Whether what the caller has asked for comes before any further turn: it is told of the Claude Code that it has
- * initialized, files that it wants back are back, MCP servers are those that it wants, and tasks that it wants stopped
+ * initialized, files that it wants back are back, model and MCP servers are those that it wants, and tasks that it wants stopped
  * have been.
  */
 function isPreparing({ consulted, stops }: SessionState): boolean {
@@ -122,7 +123,7 @@ function isPreparing({ consulted, stops }: SessionState): boolean {
     );
 }
 
-const PREPARING = ["initialize", "rewind_files", COMMAND];
+const PREPARING = ["initialize", "rewind_files", CHOOSING, COMMAND];
 
 /**
  * Whether the child has told what is printed of it at the beginning of a turn that it knows nothing of. Its SessionStart

@@ -161,7 +161,8 @@ export type Input =
 export type Consulted =
   /** `init` is what it says of a session that begins, for an initialization. */
   | { readonly response: JsonObject; readonly init?: JsonObject }
-  | { readonly error: string; readonly errorCode?: string }
+  /** `model` is the one in force, for one that cannot be chosen. */
+  | { readonly error: string; readonly errorCode?: string; readonly model?: string }
   | { readonly failure: string };
 
 /** A way in which a structured answer does not fit its schema. */

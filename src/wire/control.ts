@@ -86,6 +86,8 @@ export type ControlResponse =
     readonly error: string;
     /** What sort of reason that is; since 2.1.330. */
     readonly error_code?: string;
+    /** The model in force, where another one cannot be chosen; since 2.1.330. */
+    readonly model?: string;
   };
 
 /** What an SDK is told when it begins, where nobody knows what Claude Code would say of itself. */

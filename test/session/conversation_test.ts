@@ -498,6 +498,7 @@ Deno.test("what a child cannot change is for the next one, which the next messag
   const request = (subtype: string, body: Readonly<Record<string, unknown>>) =>
     session.hear({ type: "control", request: { id: subtype, subtype, body } });
   request("set_model", { model: "m" });
+  session.hear({ type: "consulted", id: "set_model", said: { failure: "it is gone" } });
   request("set_permission_mode", { mode: "plan" });
   request("set_max_thinking_tokens", { max_thinking_tokens: null });
   say(session, "two");
@@ -763,6 +764,7 @@ Deno.test("what is asked while a child makes way for the next is answered by tha
     session.hear({ type: "control", request: { id, subtype, body: { model: "m" } } });
   ask("a", "get_settings");
   ask("b", "set_model");
+  session.hear({ type: "consulted", id: "b", said: { response: { model: "m" } } });
   say(session, "one");
   ask("c", "mcp_status");
   session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });

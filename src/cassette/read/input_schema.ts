@@ -182,7 +182,11 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         id: z.string(),
         said: z.union([
           z.object({ response: line, init: z.exactOptional(line) }),
-          z.object({ error: z.string(), errorCode: z.exactOptional(z.string()) }),
+          z.object({
+            error: z.string(),
+            errorCode: z.exactOptional(z.string()),
+            model: z.exactOptional(z.string()),
+          }),
           z.object({ failure: z.string() }),
         ]),
       } satisfies Fields<Said<"consulted">>,

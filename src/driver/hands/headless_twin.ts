@@ -3,11 +3,16 @@ import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
 import { addNotes, type Noted, notedIn, placeCopy, transcriptIn } from "./twin_transcript.ts";
 import {
+  AFTER,
   answerIn,
   appliedIn,
   asInJson,
   askedLine,
+  BEFORE,
+  choiceOf,
+  chosenAt,
   frameOf,
+  inForce,
   isAboutSession,
   isInitialize,
   messageOf,
@@ -20,6 +25,7 @@ import {
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
+import { CHOOSING } from "../../session/control/choosing_model.ts";
 import { RENAMING } from "../../session/control/consulting.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -75,10 +81,6 @@ const LAST_WORDS = 4096;
 const SEEN = ["settings.json", "projects", "file-history"];
 /** The request that tells it of agents, where nobody asks for its answer. */
 const TELLING = "agents";
-/** The requests that ask what is in force before a command that says how the session goes on, and after it. */
-const BEFORE = "before";
-const AFTER = "after";
-const IN_FORCE = { subtype: "get_settings", body: {} };
 
 /**
  * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
@@ -218,7 +220,7 @@ export class HeadlessTwin implements AsyncDisposable {
         ...atOnce,
         ...(command === undefined
           ? needsSession ? [NO_QUESTION] : []
-          : [notes ? askedLine(BEFORE, IN_FORCE, undefined) : messageOf(command)]),
+          : [notes ? inForce(BEFORE) : messageOf(command)]),
       ]);
       const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
       let initialized: TwinAnswer | undefined;
@@ -226,6 +228,7 @@ export class HeadlessTwin implements AsyncDisposable {
       let said: JsonObject | undefined;
       let title: string | undefined;
       let before: JsonObject | undefined;
+      const choices = new Map<string, TwinAnswer>();
       for await (const line of linesOf(child.stdout, unread.signal)) {
         const frame = frameOf(line.replaceAll(own, users));
         if (command !== undefined) {
@@ -237,7 +240,7 @@ export class HeadlessTwin implements AsyncDisposable {
             carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
             // Its transcript is whole once it has ended.
             if (clears) break;
-            if (notes) await write([askedLine(AFTER, IN_FORCE, undefined)]);
+            if (notes) await write([inForce(AFTER)]);
             else answer("0", carriedOut);
           }
         }
@@ -258,7 +261,10 @@ export class HeadlessTwin implements AsyncDisposable {
           renamed = told;
           break;
         }
-        if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
+        if (told !== undefined && open.get(chosenAt(told.place))?.subtype === CHOOSING) {
+          const choice = choiceOf(choices, told);
+          if (choice !== undefined) answer(choice.place, choice.said);
+        } else if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
           answer(told.place, told.said);
         }
         // An initialization is answered once it has said what the session is like, too.

@@ -1,6 +1,7 @@
 import type { Consulted } from "../../session/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
+import { CHOOSING } from "../../session/control/choosing_model.ts";
 import { MCP_RESOURCE } from "../../session/control/servers.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
@@ -15,6 +16,15 @@ export const NO_QUESTION = {
   shouldQuery: false,
 };
 
+/** What is in force is asked before what may change it, and after it. */
+export const BEFORE = "before";
+export const AFTER = "after";
+
+/** Asks what is in force, by an id. */
+export function inForce(place: string): AskedLine {
+  return askedLine(place, { subtype: "get_settings", body: {} }, undefined);
+}
+
 /** A request as a line of the wire. */
 export interface AskedLine {
   readonly type: "control_request";
@@ -27,7 +37,12 @@ export function partition(
   open: ReadonlyMap<string, ControlRequest>,
   agents: JsonObject | undefined,
 ): readonly [AskedLine[], AskedLine[]] {
-  const lines = [...open].map(([place, request]) => askedLine(place, request, agents));
+  const lines = [...open].flatMap(([place, request]): readonly AskedLine[] => {
+    const line = askedLine(place, request, agents);
+    return request.subtype === CHOOSING
+      ? [inForce(`${place} ${BEFORE}`), line, inForce(`${place} ${AFTER}`)]
+      : [line];
+  });
   const isOnServers = ({ request }: AskedLine) =>
     request.subtype === "mcp_status" || request.subtype === MCP_RESOURCE;
   const others = lines.filter((line) => !isOnServers(line));
@@ -108,6 +123,35 @@ export function appliedIn({ said }: TwinAnswer): JsonObject | undefined {
   return isJsonObject(applied) ? applied : undefined;
 }
 
+/**
+ * Takes what was said of a choice of a model, and gives the whole answer to it once nothing is missing: with what was in
+ * force before it and after it, which may be told before the choice is (2.1.330).
+ */
+export function choiceOf(parts: Map<string, TwinAnswer>, told: TwinAnswer): TwinAnswer | undefined {
+  parts.set(told.place, told);
+  const place = chosenAt(told.place);
+  const [before, choice, after] = [`${place} ${BEFORE}`, place, `${place} ${AFTER}`]
+    .map((each) => parts.get(each));
+  if (before === undefined || choice === undefined || after === undefined) return undefined;
+  return "response" in choice.said
+    ? {
+      place,
+      said: {
+        response: {
+          ...choice.said.response,
+          before: appliedIn(before),
+          after: appliedIn(after),
+        },
+      },
+    }
+    : choice;
+}
+
+/** The id of the choice to which a part belongs. */
+export function chosenAt(place: string): string {
+  return place.split(" ", 1)[0] ?? "";
+}
+
 function wordsOf({ message }: JsonObject): string {
   const content = isJsonObject(message) && Array.isArray(message["content"])
     ? message["content"]
@@ -150,7 +194,7 @@ export interface TwinAnswer {
 /** The answer that a line is; undefined for another one. */
 export function answerIn({ type, response: told }: JsonObject): TwinAnswer | undefined {
   if (type !== "control_response" || !isJsonObject(told)) return undefined;
-  const { subtype, request_id: place, response, error, error_code: errorCode } = told;
+  const { subtype, request_id: place, response, error, error_code: errorCode, model } = told;
   if (typeof place !== "string") return undefined;
   return subtype === "success"
     ? { place, said: { response: isJsonObject(response) ? asOurs(response) : {} } }
@@ -159,6 +203,7 @@ export function answerIn({ type, response: told }: JsonObject): TwinAnswer | und
       said: {
         error: asText(error),
         ...(typeof errorCode === "string" ? { errorCode } : {}),
+        ...(typeof model === "string" ? { model } : {}),
       },
     };
 }

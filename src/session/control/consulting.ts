@@ -6,6 +6,7 @@ import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { changed, isNew, refuse, respond } from "./answering.ts";
+import { CHOOSING, chosen } from "./choosing_model.ts";
 import {
   answerOnServers,
   asksForServers,
@@ -81,6 +82,8 @@ export function onConsulted(
     ? stay("response" in said ? { ...state, foretold: said } : state)
     : request.subtype === COMMAND
     ? stay(withCommand(state, said))
+    : request.subtype === CHOOSING
+    ? chosen(state, { request, said })
     : asksForServers(request) && ("response" in said || request.subtype === SET_SERVERS)
     ? answered(state, {
       request,

@@ -7,6 +7,7 @@ import { act, stay, type Step } from "../step.ts";
 import { withdraw } from "./asking.ts";
 import { changed, isNew, refuse, respond } from "./answering.ts";
 import { onBackground } from "./backgrounding.ts";
+import { CHOOSING, mayBeModel, whyNoModel } from "./choosing_model.ts";
 import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
 import { asksForServers, SET_SERVERS, setServers } from "./servers.ts";
 import { onStopTask } from "./stopping.ts";
@@ -49,8 +50,10 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
         ? act(state, [{ type: "mcp-message", server, message }, respond(request)])
         : act(state, [refuse(request, { error: "An mcp_message needs a server and a message" })]);
     }
-    case "set_model":
-      return onSetModel(state, request);
+    case CHOOSING: {
+      const refused = whyNoModel(state, request);
+      return refused === undefined ? consult(state, request) : act(state, [refused]);
+    }
     case "set_permission_mode":
       return onSetMode(state, request);
     case "set_max_thinking_tokens":
@@ -137,35 +140,6 @@ function onInterrupt(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
-/** Most characters of a model's name: it is an argument of the next child. */
-const LONGEST_MODEL = 10_000;
-
-/** Another model from the next message on: it goes to a child that is started with it. */
-function onSetModel(state: SessionState, request: ControlRequest): Step {
-  const { model } = request.body;
-  const isNone = model === undefined || model === null;
-  if (!isNone && (typeof model !== "string" || model.length > LONGEST_MODEL)) {
-    return act(state, [refuse(request, {
-      error: "Cannot set the model: its name has to be text, and not so long",
-      ...(isNew(state) ? { error_code: "invalid_request" } : {}),
-    })]);
-  }
-  if (state.options.caller?.watchesModels) {
-    return act(state, [
-      refuse(request, {
-        error:
-          "Cannot set the model: a hook for PreModelSwitch or PostModelSwitch is set, which would not be called; begin another conversation with --model",
-      }),
-    ]);
-  }
-  const named = typeof model === "string" && model !== "" && model !== "default" ? model : null;
-  const answer = isNew(state) ? { response: { model: named ?? "default" } } : {};
-  return act(changed(state, { model: named }), [
-    ...(state.turns > 0 ? [{ type: "model", model: named ?? "default" } as const] : []),
-    respond(request, answer),
-  ]);
-}
-
 /** The permission modes that a caller may choose. */
 const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
 
@@ -247,9 +221,7 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
   const { model } = settings;
   const applied = changed(state, {
     flagSettings: settings,
-    ...(typeof model === "string" && model.length <= LONGEST_MODEL || model === null
-      ? { model }
-      : {}),
+    ...(mayBeModel(model) || model === null ? { model } : {}),
   });
   return act(applied, [
     ...(typeof model === "string" && state.turns > 0 ? [{ type: "model", model } as const] : []),

@@ -45,9 +45,6 @@ const CORRECTION = / Correction to the text above: .*? still stands\./gu;
 /** Where Claude Code puts what tasks print, and how long they took. */
 const OF_TASKS = /~[\w/.-]*?\/claude-0\/[\w/.~-]*|duration_ms: \d+/gu;
 
-/** The model that nobody has chosen has no name here. */
-const DEFAULT_MODEL = /(?<=Set model to `)(?:default|claude-opus-5-5)(?=`)/gu;
-
 const IDS =
   /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b|\b(?:toolu|msg|req)_\w+|\ba[\da-f]{16}\b/gu;
 
@@ -62,10 +59,8 @@ export function masked(seen: readonly unknown[], home: string): readonly unknown
     );
   });
   return JSON.parse(
-    text.replaceAll(CORRECTION, "").replaceAll(home, "~").replaceAll(slugOf(home), "~").replace(
-      IDS,
-      "id",
-    ).replace(OF_TASKS, "").replace(DEFAULT_MODEL, ""),
+    text.replaceAll(CORRECTION, "").replaceAll(home, "~").replaceAll(slugOf(home), "~")
+      .replace(IDS, "id").replace(OF_TASKS, ""),
   );
 }
 

@@ -159,7 +159,7 @@ Deno.test("a command behind what a child has yet to be told waits for the next c
   session.hear({ type: "status", status: "idle" });
   session.hear({
     type: "control",
-    request: { id: "m", subtype: "set_model", body: { model: "x" } },
+    request: { id: "m", subtype: "set_permission_mode", body: { mode: "plan" } },
   });
   const settled = { kind: "asked", version: "2.1.330" } as const;
   session.hear({ type: "message", message: { text: "/context", settled } });
@@ -168,6 +168,6 @@ Deno.test("a command behind what a child has yet to be told waits for the next c
   const last = session.effects.at(-1);
   assertEquals(last?.type === "end" ? last.ending : last, {
     kind: "renewed",
-    changes: { model: "x" },
+    changes: { permissionMode: "plan" },
   });
 });

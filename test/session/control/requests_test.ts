@@ -67,7 +67,7 @@ Deno.test("requests are answered by the ids that they have, whatever those are a
   const ids = ["8", 8, 8, 1.5, null, true, { a: 1 }, undefined, undefined, "8"];
   const session = simulate({ conversation: true, version: "2.1.330" });
   session.hear({ type: "reachable" });
-  for (const subtype of ["set_model", "nonesuch", "get_settings"]) {
+  for (const subtype of ["set_permission_mode", "nonesuch", "get_settings"]) {
     for (const request_id of ids) {
       const read = readCallerLine(
         JSON.stringify({ type: "control_request", request_id, request: { subtype } }),
