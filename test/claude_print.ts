@@ -2,9 +2,12 @@ import { join, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname ?? ".", "..");
 
+/** As the shim and the units of systemd have it, which start this program over and over. */
+const LATE = "--unstable-lazy-dynamic-imports";
+
 /** The sources of this checkout as a command, without its arguments: what is to run with a module of a test's. */
 export const CLAUDE_PRINT_SOURCES: readonly string[] = [
-  ...[Deno.execPath(), "run", "-A", "--quiet", "--frozen"],
+  ...[Deno.execPath(), "run", "-A", "--quiet", LATE, "--frozen"],
   ...["--config", `${ROOT}/deno.json`, `${ROOT}/src/main.ts`],
 ];
 
@@ -30,9 +33,7 @@ export async function writeClaudePrint(
 
 function bundle(path: string | undefined): readonly string[] | undefined {
   if (path === undefined) return undefined;
-  // As deno.json has it, which the bundle is not read with.
-  const late = "--unstable-lazy-dynamic-imports";
-  return [Deno.execPath(), "run", "-A", "--quiet", "--no-config", late, path];
+  return [Deno.execPath(), "run", "-A", "--quiet", LATE, "--no-config", path];
 }
 
 function executable(named: string | undefined): readonly string[] | undefined {
