@@ -41,6 +41,7 @@ export async function relay(options: RelayCommandOptions): Promise<number> {
     ignored: options.ignored,
     ...(record === undefined ? {} : { record: record.answer }),
     speed: options.speed,
+    hasBodies: true,
     faults: options.faults === undefined ? new Map() : parseFaults(options.faults),
     redact,
     openFrom,

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+import { crc32 } from "node:zlib";
 import type { KnownTraces } from "../redaction/traces/known_traces.ts";
 import { SESSION_HEADER } from "./conversation_header.ts";
 import {
@@ -13,7 +15,7 @@ import { Remembered } from "./exchanges/remembered.ts";
 import { createExchangeScrubber, type ExchangeScrubber } from "./exchanges/scrub_alike.ts";
 import { keyOf, type Match } from "./exchanges/request_key.ts";
 import { errorAnswer, type Fault, type Faults } from "./faults.ts";
-import { brokenAnswer, type RelayAnswer, type RelayedRequest } from "./relay.ts";
+import { brokenAnswer, type RelayAnswer, type RelayedRequest, type Waiting } from "./relay.ts";
 import { type Hiding, recorderOf, withoutSecrets } from "./recorded_answer.ts";
 import { replayedAnswer, type ReplayOptions, sleep } from "./replayed_answer.ts";
 import { createSlices, type Slices } from "./sliced_work.ts";
@@ -31,6 +33,8 @@ export interface ApiCassetteOptions extends Hiding {
   /** How much faster than they came answers are given; 0 for at once. */
   readonly speed: number;
   readonly faults: Faults;
+  /** Whether the bodies of requests are nobody else's: then their memory is given back as soon as they are answered. */
+  readonly hasBodies?: boolean;
   /** Does what takes long of that which is recorded. */
   readonly slices?: Slices;
   /** What is known of whoever makes the requests: it is taken out of them where it was of those that are recorded. */
@@ -65,6 +69,12 @@ export interface ApiCassette {
   readonly stats: () => ApiCassetteStats;
   /** Waits until all that was asked of the upstream so far is answered, and written down. */
   readonly settled: () => Promise<void>;
+}
+
+/** A request as it came, and what it is without secrets. */
+interface CleanedRequest {
+  readonly body: Uint8Array;
+  readonly made: ExchangeRequest;
 }
 
 /** A request of the model itself, which faults count. */
@@ -127,19 +137,28 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
   }
   const counts = { requests: 0, hits: 0, misses: 0, recorded: 0, unwritten: 0, injected: 0 };
   const underWay = new Map<string, Promise<void>>();
-  const cleaned = new Remembered<ExchangeRequest>(MOST_CLEANED);
+  const cleaned = new Remembered<CleanedRequest>(MOST_CLEANED);
   const played = new Remembered<Exchange["response"]>(MOST_PLAYED);
   let asked = 0;
   let forwarded = 0;
 
   /** A request as those that are recorded. Of one that has just been made the same is given again, for which nothing is computed. */
-  const clean = (request: RelayedRequest): ExchangeRequest => {
-    const key = keyOf(request);
+  const clean = (
+    request: RelayedRequest,
+  ): { readonly made: ExchangeRequest; readonly isRepeated: boolean } => {
+    const { method, path, body } = request;
+    // What it is known by takes much longer than to see that it is the same.
+    const key = `${crc32(body)} ${method} ${path}`;
     const known = cleaned.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && Buffer.compare(known.body, body) === 0) {
+      return { made: known.made, isRepeated: true };
+    }
     const made = alike(request);
-    cleaned.set(key, { value: made, weight: made.body.length + OBJECT });
-    return made;
+    cleaned.set(key, {
+      value: { body, made },
+      weight: body.length + made.body.length + path.length + OBJECT,
+    });
+    return { made, isRepeated: false };
   };
 
   /** What is to be played. What has just been played is not read again. */
@@ -157,9 +176,9 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     method === "POST" && MODEL_REQUEST.test(path) ? options.faults.get(++asked) : undefined;
 
   const forward = async (
-    { request, gone, conversation, known }: {
+    { request, waiting, conversation, known }: {
       readonly request: RelayedRequest;
-      readonly gone: AbortSignal;
+      readonly waiting: Waiting;
       readonly conversation: string | undefined;
       readonly known: Identified;
     },
@@ -196,7 +215,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
           lose,
           end,
         });
-      return await watched(ask, recorder)(request, gone);
+      return await watched(ask, recorder)(request, waiting);
     } catch (error) {
       end();
       throw error;
@@ -218,7 +237,7 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
     return replayedAnswer(response, how);
   };
 
-  const answer: RelayAnswer = async (request, gone) => {
+  const answer: RelayAnswer = async (request, waiting) => {
     counts.requests++;
     const fault = faultFor(request);
     if (fault !== undefined) {
@@ -227,21 +246,26 @@ export function openApiCassette(options: ApiCassetteOptions): ApiCassette {
       if (fault.kind === "status") {
         return errorAnswer(fault.status, { message: "This error was asked for by --inject" });
       }
-      await sleep(fault.ms, gone);
+      await sleep(fault.ms, waiting);
     }
     const conversation = request.headers.get(SESSION_HEADER) ?? undefined;
-    const known = finder.identify({ request: clean(request), conversation });
+    const { made, isRepeated } = clean(request);
+    const known = finder.identify({ request: made, conversation });
     // A request that was not answered well is not one that is known, as long as somebody can be asked.
     const usable = ({ status, whole }: KnownExchange) =>
       record === undefined || (whole && status < 400);
     for (;;) {
       const found = finder.take(known, { usable });
       if (found !== undefined) {
-        return play(found, { method: request.method, speed: options.speed, gone });
+        // Else all that is in memory would be gone through for it again and again.
+        if (isRepeated && options.hasBodies === true) request.body.buffer.transfer(0);
+        return play(found, { method: request.method, speed: options.speed, waiting });
       }
       if (record === undefined) break;
       const same = underWay.get(known.key);
-      if (same === undefined) return await forward({ request, gone, conversation, known }, record);
+      if (same === undefined) {
+        return await forward({ request, waiting, conversation, known }, record);
+      }
       await same;
     }
     counts.misses++;

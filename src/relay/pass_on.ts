@@ -37,7 +37,7 @@ const BODILESS = [101, 204, 205, 304];
  */
 export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   const base = upstream.pathname.replace(/\/$/u, "");
-  return async (request, gone) => {
+  return async (request, { signal: gone }) => {
     const { method, path, body } = request;
     const target = new URL(upstream.origin);
     const [pathname = "", query] = path.split(/\?(.*)/su);

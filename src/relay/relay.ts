@@ -7,12 +7,14 @@ export interface RelayedRequest {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * What a relay answers to a request.
- *
- * @param gone aborted once nobody waits for the answer any more
- */
-export type RelayAnswer = (request: RelayedRequest, gone: AbortSignal) => Promise<Response>;
+/** Whether anybody waits for an answer. */
+export interface Waiting {
+  /** Aborted once nobody does any more. It is made when it is asked for: an answer that is there at once needs none. */
+  readonly signal: AbortSignal;
+}
+
+/** What a relay answers to a request. */
+export type RelayAnswer = (request: RelayedRequest, waiting: Waiting) => Promise<Response>;
 
 /** How a relay is made. */
 export interface RelayOptions {
@@ -34,6 +36,22 @@ export interface Relay extends Disposable {
   readonly url: string;
 }
 
+/** Who has asked. A class, as V8 makes a kind of its own for every object that is written down with a getter in it. */
+class Asker<Info> implements Waiting {
+  readonly #info: Info;
+  readonly #watch: (info: Info) => AbortSignal;
+  #signal: AbortSignal | undefined;
+
+  constructor(info: Info, watch: (info: Info) => AbortSignal) {
+    this.#info = info;
+    this.#watch = watch;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal ??= this.#watch(this.#info);
+  }
+}
+
 /** Largest body of a request, in bytes: the API itself takes 32 MB. */
 const MAX_BODY = 128 * 1024 * 1024;
 
@@ -49,7 +67,14 @@ export function startRelay(
   { answer, hostname = "127.0.0.1", port = 0, token = crypto.randomUUID() }: RelayOptions,
 ): Relay {
   const stopped = new AbortController();
-  const waiting = new Set<AbortController>();
+  const watched = new Set<AbortController>();
+  const watch = ({ completed }: Pick<Deno.ServeHandlerInfo, "completed">): AbortSignal => {
+    const gone = new AbortController();
+    watched.add(gone);
+    completed.catch(() => gone.abort()).finally(() => watched.delete(gone));
+    if (stopped.signal.aborted) gone.abort();
+    return gone.signal;
+  };
   const prefix = token === "" ? "" : `/${token}`;
   let retry: ReturnType<typeof setTimeout> | undefined;
   const serve = (port: number): Deno.HttpServer<Deno.NetAddr> => {
@@ -62,10 +87,7 @@ export function startRelay(
         // What the client has given up is nobody's problem.
         onError: () => brokenAnswer(),
       },
-      async (request, { completed }) => {
-        const gone = new AbortController();
-        waiting.add(gone);
-        completed.catch(() => gone.abort()).finally(() => waiting.delete(gone));
+      async (request, info) => {
         const { hostname, pathname, search } = new URL(request.url);
         const isForeign = token === "" &&
           (!isLoopback(hostname) || request.headers.has("origin"));
@@ -75,7 +97,7 @@ export function startRelay(
         if (body === undefined) return new Response(null, { status: 413 });
         const { method, headers } = request;
         const path = pathname.slice(prefix.length) + search;
-        return await answer({ method, path, headers, body }, gone.signal);
+        return await answer({ method, path, headers, body }, new Asker(info, watch));
       },
     );
     // It gives up where it cannot take a connection, as with too many files open.
@@ -97,7 +119,7 @@ export function startRelay(
   return {
     url: `http://${host}:${server.addr.port}${prefix}`,
     [Symbol.dispose]: () => {
-      for (const gone of waiting) gone.abort();
+      for (const gone of watched) gone.abort();
       stopped.abort();
       clearTimeout(retry);
     },

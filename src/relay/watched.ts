@@ -18,15 +18,15 @@ export function watched(
   answer: RelayAnswer,
   watch: (request: RelayedRequest) => ExchangeWatcher | undefined,
 ): RelayAnswer {
-  return async (request, gone) => {
+  return async (request, waiting) => {
     const watcher = watch(request);
-    if (watcher === undefined) return await answer(request, gone);
+    if (watcher === undefined) return await answer(request, waiting);
     let isOver = false;
     const end = (whole: boolean) => {
       if (!isOver) watcher.onEnd?.({ whole });
       isOver = true;
     };
-    const response = await answer(request, gone);
+    const response = await answer(request, waiting);
     if (isBroken(response)) {
       end(false);
       return response;

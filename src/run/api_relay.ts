@@ -116,7 +116,7 @@ export function startApiRelay(
     tell,
   });
   const steady: RelayAnswer = deterministic === true
-    ? (request, gone) => kept(steadyRequest(request), gone)
+    ? (request, waiting) => kept(steadyRequest(request), waiting)
     : kept;
   const source = flag === "--record"
     ? undefined

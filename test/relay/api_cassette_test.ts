@@ -354,3 +354,27 @@ Deno.test("who records removes what a killed recorder has left half written, and
   stage.open({ record: true });
   assertEquals([...Deno.readDirSync(stage.folder)], []);
 });
+
+for (const match of ["exact", "normalized"] as const) {
+  Deno.test(`${match}: a request that is made again and again is forwarded, played and missed with all of its body`, async () => {
+    await using stage: Stage = new Stage((): Response =>
+      stage.asked.length === 1
+        ? new Response("not yet", { status: 529 })
+        : new Response(`${stage.asked.length}`)
+    );
+    // Both have the same checksum, by which what was asked before is found.
+    const [one, other] = ["plumless", "buckeroo"];
+    const recording = stage.open({ record: true, hasBodies: true, match });
+    const said: string[] = [];
+    for (const body of [one, one, one, other, one, other, one]) {
+      said.push(await (await ask(recording.url, body)).text());
+    }
+    assertEquals(said, ["not yet", "2", "2", "3", "2", "3", "2"]);
+    assertEquals(stage.asked, [one, one, other]);
+    const played = stage.open({ hasBodies: true, match });
+    for (const body of [one, other, one, "a third", "a third"]) {
+      await (await ask(played.url, body)).text();
+    }
+    assertEquals([played.stats().hits, played.stats().misses], [3, 2]);
+  });
+}

@@ -38,7 +38,7 @@ const upstream: RelayAnswer = ({ body }) =>
       ? new Response(LONG, { headers: { "content-type": "text/event-stream" } })
       : new Response("short"),
   );
-const never = new AbortController().signal;
+const never = new AbortController();
 const text = async (response: Promise<Response>) => await (await response).text();
 
 /** A folder with an exchange that was scrubbed: so is then what is added to it. */

@@ -38,7 +38,7 @@ async function recorded(folder: string) {
   );
   const answers: string[] = [];
   for (let time = 0; time < 3; time++) {
-    answers.push(await (await answer(asked, new AbortController().signal)).text());
+    answers.push(await (await answer(asked, new AbortController())).text());
   }
   return { answers, told, taken };
 }
@@ -81,7 +81,7 @@ Deno.test("of a stream of events there is at each moment what has come of it, as
     taken: () => {},
     tell: (line) => assertEquals(line, ""),
   });
-  const response = await answer(asked, new AbortController().signal);
+  const response = await answer(asked, new AbortController());
   const reader = response.body?.getReader();
   const text = new TextDecoder();
   const seen = () =>

@@ -66,7 +66,7 @@ async function scene(
         headers: new Headers(),
         body: new TextEncoder().encode(body),
       };
-      const response = await answer(request, new AbortController().signal);
+      const response = await answer(request, new AbortController());
       return `${response.status} ${await response.text()}`;
     }, folder);
   } finally {

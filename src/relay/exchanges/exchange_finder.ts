@@ -91,7 +91,7 @@ export class ExchangeFinder {
   readonly #byKey = new Map<string, KnownExchange[]>();
   /** What was compared of them last, by the names of their files. */
   readonly #texts = new Remembered<string>(MOST_KEPT);
-  readonly #digests = new WeakMap<ExchangeRequest, string>();
+  readonly #computed = new WeakMap<ExchangeRequest, string>();
   readonly #takers = new Map<string, Taker>();
   /** The first request of each recorded conversation, normalized, in the order of their beginnings. */
   readonly #beginnings = new Map<string, string>();
@@ -265,17 +265,23 @@ export class ExchangeFinder {
     const { method, path, body } = request;
     switch (this.#match) {
       case "exact":
-        return keyOf(request);
-      case "normalized": {
-        const known = this.#digests.get(request);
-        if (known !== undefined) return known;
-        const key = digest(`${method} ${this.#normalized(request)}`);
-        this.#digests.set(request, key);
-        return key;
+        return this.#once(request, () => keyOf(request));
+      case "normalized":
+        return this.#once(request, () => digest(`${method} ${this.#normalized(request)}`));
+      case "sequence": {
+        const model = this.#once(request, () => modelIn(body));
+        return digest(`${place} ${method} ${pathOnly(path)} ${model}`);
       }
-      case "sequence":
-        return digest(`${place} ${method} ${pathOnly(path)} ${modelIn(body)}`);
     }
+  }
+
+  /** What is computed of a request, unless it was of the same one before. */
+  #once(request: ExchangeRequest, compute: () => string): string {
+    const known = this.#computed.get(request);
+    if (known !== undefined) return known;
+    const computed = compute();
+    this.#computed.set(request, computed);
+    return computed;
   }
 
   #beginning(request: ExchangeRequest): string {
