@@ -8,16 +8,21 @@ const LOOK_MS = 10;
  * Lists what a run left behind: files in TMPDIR, and processes whose environment, command line or
  * working directory belongs to the throw-away home.
  *
- * A process that is being killed gets a moment to go.
+ * A process that is being killed gets a moment to go, and so does what a server has still to remove.
+ *
+ * @param options.but what may be left
  */
-export async function leftovers(home: ThrowawayHome): Promise<readonly string[]> {
+export async function leftovers(
+  home: ThrowawayHome,
+  { but }: { readonly but?: RegExp } = {},
+): Promise<readonly string[]> {
   const deadline = performance.now() + PATIENCE_MS;
-  let processes = processesOf(home.path);
-  while (processes.length > 0 && performance.now() < deadline) {
+  const left = () =>
+    [...filesBelow(home.tmp), ...processesOf(home.path)].filter((each) => but?.test(each) !== true);
+  while (left().length > 0 && performance.now() < deadline) {
     await new Promise((done) => setTimeout(done, LOOK_MS));
-    processes = processesOf(home.path);
   }
-  return [...filesBelow(home.tmp), ...processes];
+  return left();
 }
 
 /** The living processes that belong to a folder, in words. */
@@ -41,8 +46,18 @@ export function processesOf(path: string): readonly string[] {
 }
 
 function filesBelow(folder: string): readonly string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+  return namesIn(folder).flatMap(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
     return isDirectory ? [path, ...filesBelow(path)] : [path];
   });
+}
+
+function namesIn(folder: string): readonly Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(folder)];
+  } catch (error) {
+    // It was removed meanwhile.
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
 }

@@ -130,7 +130,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
     perform: (run) => {
       handedOver++;
-      return performHanded(run, { hold });
+      return performHanded(run, { hold, tell });
     },
     onMistake,
   }));

@@ -100,6 +100,7 @@ export class Performer {
       case "report":
       case "log":
       case "trace":
+      case "whole":
         break;
       default:
         effect satisfies never;

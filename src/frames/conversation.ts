@@ -1,11 +1,13 @@
-import type { Effect as SessionEffect } from "../session/effect.ts";
+import type { Effect as SessionEffect, Ending } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { ticketsOf } from "../session/message.ts";
 import { step } from "../session/machine/machine.ts";
 import { type SessionOptions, type SessionState, startSession } from "../session/session_state.ts";
 import { lastMessages } from "../session/taking.ts";
+import { costOfEntries } from "../transcript/cost.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellOver } from "./messages.ts";
 import { noteDecision, tellMode, tellModel, tellStopped, tellTitle } from "./decisions.ts";
@@ -14,6 +16,7 @@ import {
   type FramesOptions,
   type FramesState,
   holdsLines,
+  listOf,
   startFrames,
   told,
 } from "./telling/frames_state.ts";
@@ -37,6 +40,8 @@ export interface ConversationState {
   readonly endingAt?: number;
   /** The child's end, as it was heard. */
   readonly exit?: Extract<Input, { readonly type: "exit" }>;
+  /** How the last turn has ended, where the session takes what is written of it for whole. */
+  readonly whole?: Ending;
 }
 
 /** Whatever a conversation does. */
@@ -46,6 +51,8 @@ export type ConversationEffect =
   | { readonly type: "frame"; readonly frame: Frame }
   /** What became of a turn that the child outlived, after its last frame. */
   | { readonly type: "report"; readonly report: Report }
+  /** What would be said if the child ended now: whoever waits for nothing else need not wait for that. */
+  | { readonly type: "whole"; readonly said: readonly ConversationEffect[] }
   | EndEffect;
 
 /** What the session decides, but for what is to be said because of it. */
@@ -63,6 +70,7 @@ type SessionDeed = Exclude<
       | "model"
       | "mode"
       | "title"
+      | "whole"
       | "end";
   }
 >;
@@ -156,7 +164,32 @@ function advanceBoth(before: ConversationState, input: Input): ConversationStep 
   for (const effect of session.effects) {
     next = and(next, (state) => carryOut(state, { effect, at: input.at }));
   }
-  return next;
+  return isWhole(next.state) ? and(next, (state) => foretell(state, input.at)) : next;
+}
+
+/** The first version that writes down what it has cost before it calls the hooks of its end. */
+const WRITES_COST = "2.1.330";
+
+/** Whether the transcript has all that is ever in it, and what is told of it needs no more. */
+function isWhole({ whole, exit, session, frames, options }: ConversationState): boolean {
+  // What the session is at is told with its end.
+  if (whole === undefined || exit !== undefined || options.frames.activity) return false;
+  const { version } = session;
+  if (version !== undefined && !isVersionAtLeast(version, WRITES_COST)) {
+    return options.session.asksStatus !== true && options.session.maxBudgetUsd === undefined;
+  }
+  return [frames.own, frames.entries].some((lines) => costOfEntries(listOf(lines)) !== undefined);
+}
+
+/** Says what is said at an end, as if the child had come to it. */
+function foretell(
+  { whole: ending, ...state }: ConversationState,
+  at: number,
+): ConversationStep {
+  if (ending === undefined) return { state, effects: [] };
+  const exit = { kind: "exited", code: 0 } as const;
+  const { effects } = conclude(state, { end: { type: "end", ending, exit }, at });
+  return { state, effects: [{ type: "whole", said: effects }] };
 }
 
 function and(
@@ -213,6 +246,8 @@ function carryOut(
       const { state: frames, frames: made } = tellTitle(state.frames, effect.title);
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
+    case "whole":
+      return { state: { ...state, whole: effect.ending }, effects: [] };
     case "end":
       return conclude(state, { end: effect, at });
     default:

@@ -1,6 +1,7 @@
 import { CliError } from "../cli_error.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
 import type { FirstWords } from "../driver/sources/caller/first_words.ts";
+import { type ConversationEffect, partsOf } from "../frames/conversation.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { LateTerms } from "../session/late_terms.ts";
 import type { ToldBefore } from "../frames/telling/frames_state.ts";
@@ -49,6 +50,13 @@ export interface ConversationNeeds extends SessionWatcher {
   readonly onReport: (report: TurnReport) => void | Promise<void>;
   /** Takes a run before its child is started. */
   readonly onPrepared: (prepared: PreparedRun) => void;
+  /**
+   * Takes an answered conversation whose last child has left all that it leaves, and of which nothing is to come but the
+   * end of that child: whoever does not want to wait for it has said what is to be said then, and waits for nothing else.
+   *
+   * @param say says it, and returns the exit code
+   */
+  readonly onWhole?: (say: () => number) => void;
   /** Called when a child is gone, before the next one is prepared. */
   readonly onChildEnded: () => void;
   /** Warns the user in one line. */
@@ -97,8 +105,20 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     speaker.turnTo(prepared.judge);
     const unrecorded = unrecordedProblems(prepared);
     let toldToStop: StopSignal | undefined;
+    let isSaid = false;
+    const say = (said: readonly ConversationEffect[]) => {
+      isSaid = true;
+      for (const part of said.flatMap(partsOf)) {
+        if (part.type === "frame") emit(part.frame);
+        if (part.type === "report") onReport({ ...part.report, ...unrecorded(part.report) });
+      }
+      return 0;
+    };
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
       ...options,
+      emit: (frame) => {
+        if (!isSaid) emit(frame);
+      },
       begin: [...begin, ...speaker.take([])],
       caller: speaker,
       takeTerms: () => {
@@ -111,11 +131,20 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         options.onInput?.(input);
       },
       onReport: (report) => {
+        if (isSaid) return;
         exitCode = report.exitCode;
         hasAnswered ||= report.result.num_turns > 0;
         onReport({ ...report, ...unrecorded(report) });
       },
+      onWhole: (said) => {
+        if (prepared.endsAlone && isGood(said)) options.onWhole?.(() => say(said));
+      },
     });
+    if (isSaid) {
+      if (report?.warning !== undefined) options.warn(report.warning);
+      onChildEnded();
+      return 0;
+    }
     for (const frame of frames) emit(frame);
     const untaken = untakenMessages(state.session);
     // Whatever kept it from taking a message would keep the next one too, unless it was started before there was one.
@@ -182,6 +211,13 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const isOwn = wanted.resume === undefined && wanted.resumption === undefined;
     return ending.kind === "renewed" && isOwn ? beginningOrder(wanted, sessionId) : wanted;
   }
+}
+
+/** Whether there is nothing to be explained. */
+function isGood(said: readonly ConversationEffect[]): boolean {
+  return said.flatMap(partsOf).every((part) =>
+    part.type !== "report" || (part.report.exitCode === 0 && part.report.problem === undefined)
+  );
 }
 
 /** The caller of a child that is started early. */

@@ -53,10 +53,12 @@ export async function performSession(
     readonly takeTerms?: () => LateTerms | undefined;
     /** Takes what became of each turn that the child outlived. */
     readonly onReport?: (report: Report) => void;
+    /** Takes what is to be said at the end, once nothing but the child's own end is to come. */
+    readonly onWhole?: (said: readonly ConversationEffect[]) => void;
   },
 ): Promise<SessionRun> {
   const { frames, record, cwd } = prepared.options;
-  const { emit, onLogLine, onReport, onTerminal, trace, ...rest } = options;
+  const { emit, onLogLine, onReport, onTerminal, onWhole, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
   // Before the child is started: what is in its log by then is not its own.
   const [retryLines, toldLines] = [prepared.retryLog, prepared.toldLog].map((log) =>
@@ -85,6 +87,7 @@ export async function performSession(
         if (effect.type === "report") onReport?.(effect.report);
         if (effect.type === "trace") trace(effect.text);
         if (effect.type === "log") onLogLine?.(effect.line);
+        if (effect.type === "whole") onWhole?.(effect.said);
       },
     });
   } catch (error) {

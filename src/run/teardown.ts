@@ -94,6 +94,16 @@ export class Teardown implements Disposable {
   }
 
   /**
+   * Brings home what a child leaves whose end is all that is still to come, and leaves its session to others.
+   *
+   * @returns whether it is there; if not, it is brought home at the end, and so where something else is waited for
+   */
+  bringHome(): boolean {
+    return this.#sandbox !== undefined && this.#relay === undefined && this.#save === undefined &&
+      this.#sandbox.bringHome();
+  }
+
+  /**
    * Keeps what is to be kept, ends the child and its tools, forwards the transcript and removes the folder, but for
    * transcripts that could not be forwarded; a second call does nothing.
    */

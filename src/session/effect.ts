@@ -173,5 +173,7 @@ export type Effect =
   | { readonly type: "log"; readonly line: string }
   /** Something worth a line under `--trace`. */
   | { readonly type: "trace"; readonly text: string }
+  /** What the child leaves of an answer is written, and nothing but its own end is still to come. */
+  | { readonly type: "whole"; readonly ending: Ending }
   /** Nothing more will happen; `exit` is absent when the child could not even be killed. */
   | { readonly type: "end"; readonly ending: Ending; readonly exit?: Exit };

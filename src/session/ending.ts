@@ -158,14 +158,25 @@ const KEPT_MS = 1400;
 export function onSessionEnd(state: SessionState, id: string): Step {
   return isKept(state)
     ? act({ ...state, endHook: id }, [deadline("record", KEPT_MS)])
-    : act(state, [{ type: "answer", id }]);
+    : act(state, [{ type: "answer", id }, ...whole(state)]);
 }
 
 /** Lets the child go that was kept, once there is no reason any more or it has been kept long enough. */
 export function letGo(state: SessionState, { inAnyCase = false } = {}): Step {
   const { endHook: id } = state;
   if (id === undefined || (isKept(state) && !inAnyCase)) return stay(state);
-  return act({ ...state, endHook: undefined }, [deadline("record"), { type: "answer", id }]);
+  return act({ ...state, endHook: undefined }, [
+    deadline("record"),
+    { type: "answer", id },
+    ...(inAnyCase ? [] : whole(state)),
+  ]);
+}
+
+/** Claude Code calls the hooks of its end once its transcript is written (2.1.197 and 2.1.330). */
+function whole({ phase, ending }: SessionState): readonly Effect[] {
+  return phase === "ending" && ending.kind === "answered" && ending.unfinished === undefined
+    ? [{ type: "whole", ending }]
+    : [];
 }
 
 /** The prompt may come after the answer: on a busy machine 2.1.197 writes its first lines last. */

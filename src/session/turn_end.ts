@@ -115,7 +115,7 @@ export function overOnRecord(state: SessionState): Step | undefined {
 }
 
 /** Whether the child has yet to tell what the turn cost, and what is left of limits. */
-function isAwaitingStatus(state: SessionState): boolean {
+export function isAwaitingStatus(state: SessionState): boolean {
   const { conversation, asksStatus } = state.options;
   return !state.priced && (asksStatus === true || (conversation === true && !isLast(state)));
 }
@@ -217,7 +217,7 @@ export function overWhenCarriedOut(state: SessionState): Step | undefined {
   const { carriedOut, status } = state;
   if (!carriedOut || state.phase !== "working" || status?.status !== "idle") return undefined;
   // In the place of a Stop: what it cost may have to be known yet, and a child that is not asked does not tell.
-  const asking = askPrice(state);
+  const asking = isAwaitingStatus({ ...state, priced: false }) ? askPrice(state) : [];
   const settling: SessionState = {
     ...takeFirst(state),
     phase: "settling",

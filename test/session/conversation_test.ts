@@ -105,6 +105,13 @@ Deno.test("what a turn cost is asked for at its Stop, by keys that leave the inp
     const before = session.typed();
     answered(session, "one");
     assertEquals([before, session.typed()], ["", keys], version);
+    const last = simulate({ ...OPTIONS, version });
+    last.hear({ type: "reachable" });
+    status(last, "idle");
+    say(last, "one");
+    last.hear({ type: "closed" });
+    answered(last, "one");
+    assertEquals(last.typed(), "", `${version}: nobody is told of the cost of the last one`);
   }
   const text = simulate({ keptAtEnd: true, prompt: "one", inject: "stdin" });
   answered(text, "one");

@@ -166,9 +166,8 @@ export class StandIn implements AsyncDisposable {
   }
 
   async #checkSurroundings({ keeps }: { readonly keeps: boolean }): Promise<void> {
-    const left = await leftovers(this.home);
-    const other = keeps ? left.filter((path) => !KEPT.test(path)) : left;
-    assertEquals(other, [], "claude-print left something behind");
+    const left = await leftovers(this.home, keeps ? { but: KEPT } : {});
+    assertEquals(left, [], "claude-print left something behind");
     assertEquals(userFiles(this.home), this.#files, "claude-print changed the user's own files");
   }
 

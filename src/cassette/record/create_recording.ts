@@ -183,6 +183,7 @@ export function createRecording(options: {
       case "place-image":
       case "note-tools":
       case "log":
+      case "whole":
         // Deadlines and lines of a log are among the inputs, and what is traced says what else is here.
         break;
       default:

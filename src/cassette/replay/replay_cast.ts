@@ -73,6 +73,7 @@ function outerEffect(effect: EffectPart): readonly OuterEffect[] {
     case "place-image":
     case "note-tools":
     case "log":
+    case "whole":
     case "frame":
       return [];
     case "report":

@@ -14,7 +14,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { TurnReport } from "../../run/converse.ts";
 import { LONGEST_REPLY } from "../../run/facts/gate_prompt.ts";
 import { hooklessFlag } from "../../run/plan/without_hooks.ts";
-import type { Teardown } from "../../run/teardown.ts";
+import { Teardown } from "../../run/teardown.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { messageLine } from "../../wire/caller_line.ts";
@@ -127,7 +127,10 @@ export async function holdPrompt(
   caller.say(messageLine(prompt, { ticket: crypto.randomUUID() }));
   caller.close();
   let last: TurnReport | undefined;
-  const exitCode = await handedOver.hold({
+  /** What tears down what goes on without whoever waits for the run, once they need not wait any more. */
+  let rest: Teardown | undefined;
+  const { promise: whole, resolve: letGo } = Promise.withResolvers<number>();
+  const held = handedOver.hold({
     ...request,
     partialMessages: request.partialMessages || request.streamText,
     // Beside a text alone Claude Code tells more on stderr.
@@ -135,7 +138,12 @@ export async function holdPrompt(
   }, {
     env,
     cwd,
-    teardown,
+    teardown: {
+      own: (run) => (rest ?? teardown).own(run),
+      keep: (save) => (rest ?? teardown).keep(save),
+      childEnded: () => (rest ?? teardown).childEnded(),
+      run: () => (rest ?? teardown).run(),
+    },
     caller: new CommittedCaller(caller, handedOver),
     signals,
     terminal: handedOver.terminal,
@@ -145,13 +153,24 @@ export async function holdPrompt(
       if (frame.type === "result") watcher?.[Symbol.dispose]();
       writer.frame(frame);
     },
-    onInput: (input) => watcher?.observe(input),
+    onInput: (input) => {
+      if (rest === undefined) watcher?.observe(input);
+    },
     onReport: (report) => void (last = report),
+    onWhole: (say) => {
+      if (!teardown.bringHome()) return;
+      trace("whole: its Claude Code ends by itself");
+      rest = new Teardown({ warn: handedOver.tell });
+      teardown.passTo(rest);
+      letGo(say());
+    },
     onPrepared: prepared,
-    warn,
+    warn: (text) => rest === undefined ? warn(text) : handedOver.tell(text),
     trace,
     onLogLine: (line) => outlets.tell(`${line}\n`),
   });
+  const exitCode = await Promise.race([held, whole]);
+  if (rest !== undefined) handedOver.leave(held.finally(rest[Symbol.dispose].bind(rest)));
   watcher?.[Symbol.dispose]();
   writer.end();
   if (last !== undefined) {

@@ -42,6 +42,10 @@ export interface HandedRun {
    * @throws when it does so already, or is gone
    */
   readonly commit: () => Promise<void>;
+  /** Takes what of it goes on when the other program need not wait any more. */
+  readonly leave: (rest: Promise<unknown>) => void;
+  /** Takes a sentence that is told by then, which concerns whoever runs the server. */
+  readonly tell: (text: string) => void;
   /** The process of the other program. */
   readonly pid: number;
 }

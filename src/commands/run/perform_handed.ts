@@ -11,14 +11,18 @@ import { performRequest } from "./perform_request.ts";
  * Carries out a run that another process has handed over, as that would do it itself.
  *
  * @param options.hold holds conversations
+ * @param options.tell takes a sentence of what goes wrong when nobody waits for it any more
  * @returns its exit code
  * @throws {GoneError} when nobody waits for it any more, and nothing has been done
  */
 export async function performHanded(
   run: HandedRun,
-  { hold }: { readonly hold: typeof holdConversation },
+  { hold, tell }: {
+    readonly hold: typeof holdConversation;
+    readonly tell: (text: string) => void;
+  },
 ): Promise<number> {
-  const { argv, env, cwd, prompt, streams, startedAt, signals, terminal, pid } = run;
+  const { argv, env, cwd, prompt, streams, startedAt, signals, terminal, pid, leave } = run;
   const [stdin, stdout, stderr] = streams;
   const isTerminal = (fd: number) => fdStat(fd).kind === "terminal";
   using outlets = new Outlets({ stdout, stderr });
@@ -42,7 +46,7 @@ export async function performHanded(
       stderr: isTerminal(stderr),
     },
     startedAt,
-    handedOver: { hold, commit, terminal, pid },
+    handedOver: { hold, commit, terminal, pid, leave, tell },
   };
   try {
     const command = await parseArguments(argv);

@@ -5,7 +5,7 @@ import { callerServersOf, type Decisions, shellOutputOf, toolPrefix } from "./de
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";
-import { mayHaveOtherStopHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
+import { mayHaveOtherHooks, watchesModels } from "../../sandbox/child/foreign_settings.ts";
 import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
@@ -55,12 +55,30 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(mcpServers === 0 ? {} : { mcpServers }),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...callerOptions(order, { facts, decided }),
-    otherStopHooks: order.initialized?.callbacks.some(({ event }) => event === "Stop") === true ||
-      mayHaveOtherStopHooks(settingsOfHooks(facts.settings, order)) ||
-      order.initialized?.longAgents !== undefined ||
-      order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument)),
+    otherStopHooks: hasOtherHooks(order, { facts, event: "Stop" }),
     ...(decided.hookless === undefined ? { keptAtEnd: true } : {}),
   };
+}
+
+/** Whether a hook that is not ours may run at an event. */
+function hasOtherHooks(
+  order: RunOrder,
+  { facts, event }: { readonly facts: PlanFacts; readonly event: "Stop" | "SessionEnd" },
+): boolean {
+  const { initialized } = order;
+  return initialized?.callbacks.some((callback) => callback.event === event) === true ||
+    mayHaveOtherHooks(settingsOfHooks(facts.settings, order), event) ||
+    initialized?.longAgents !== undefined ||
+    order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument));
+}
+
+/** Whether nothing of the user's or the caller's ends with the child: no program of theirs is waited for. */
+export function endsAlone(
+  order: RunOrder,
+  { facts, decided }: Pick<Known, "facts" | "decided">,
+): boolean {
+  return decided.connections === 0 && decided.servers.length === 0 &&
+    !hasOtherHooks(order, { facts, event: "SessionEnd" });
 }
 
 /** What the session is told of a caller that decides for it. */

@@ -3,7 +3,7 @@ import type { TwinPlan } from "../../driver/hands/headless_twin.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import { mcpConfigOf } from "./asked_order.ts";
-import { conversationOf } from "./conversation_of.ts";
+import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
 import { ignoredRules } from "./ignored_rules.ts";
@@ -49,6 +49,8 @@ export interface Plan {
   readonly mcpLog: string | undefined;
   /** What the machines are told, but for the time of the start. */
   readonly conversation: ConversationOptions;
+  /** Whether nothing of the user's or the caller's ends with the child. */
+  readonly endsAlone: boolean;
   /** The run's only message; absent where messages come as the run goes on. */
   readonly message: Prompt | undefined;
   /** What the user is to be told of flags, rules and settings that have no effect. */
@@ -110,6 +112,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     toldLog: order.debugToStderr ? log : undefined,
     mcpLog: isGated ? log : undefined,
     conversation: conversationOf(order, { facts, decided, betas }),
+    endsAlone: endsAlone(order, { facts, decided }),
     message: messageOf(order, { facts, decided }),
     warnings: [
       ...warnings,

@@ -30,16 +30,20 @@ function isFilled(value: unknown): boolean {
 }
 
 /**
- * Whether a Stop hook other than ours may run, which may make the assistant go on after Stop.
+ * Whether a hook other than ours may run at an event: one of Stop may make the assistant go on, one of SessionEnd may do
+ * what is waited for.
  *
- * Answers yes when in doubt: a yes costs about 35 ms, a wrong no would cut a turn short. Plugins count, because
- * they bring hooks along.
+ * Answers yes when in doubt: a yes costs some time, a wrong no would cut a turn short. Plugins count, because they bring
+ * hooks along.
  *
  * @param settings every settings object that applies to the run, less the hooks that are not read
  */
-export function mayHaveOtherStopHooks(settings: readonly JsonObject[]): boolean {
+export function mayHaveOtherHooks(
+  settings: readonly JsonObject[],
+  event: "Stop" | "SessionEnd",
+): boolean {
   return settings.some(({ hooks, enabledPlugins }) =>
-    (isJsonObject(hooks) && hooks["Stop"] !== undefined) ||
+    (isJsonObject(hooks) && hooks[event] !== undefined) ||
     (isJsonObject(enabledPlugins) && Object.keys(enabledPlugins).length > 0)
   );
 }

@@ -156,6 +156,22 @@ export class Sandbox implements Disposable {
     return forwardTranscripts({ from: this.configDir, ...transcripts });
   }
 
+  /**
+   * Brings the session's transcript home before the end of a child that writes no more to it, and says whether it is
+   * there: from then on the session is as one of a run that is over.
+   */
+  bringHome(): boolean {
+    if (this.forward().failures.length > 0) return false;
+    const { session: _, ...owner } = this.#owner;
+    try {
+      writeOwner(this.path, owner);
+    } catch {
+      return false;
+    }
+    this.#owner = owner;
+    return true;
+  }
+
   /** Removes the folder but for the transcripts, which a later sweep brings home, and says where they are. */
   keep(): string {
     const path = keepTranscripts(this.path, this.#owner);

@@ -191,6 +191,7 @@ export class Spare {
           this.#shown = terminal;
           this.#owner?.onTerminal?.(terminal);
         },
+        onWhole: (say) => this.#owner?.onWhole?.(say),
         onReady: () => this.#owner?.onReady?.(),
         onWaiting: (about) => this.#owner?.onWaiting?.(about),
         onPrepared: (prepared) => {

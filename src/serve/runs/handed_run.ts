@@ -23,6 +23,8 @@ export interface HandedRun extends Omit<RunMessage, "type" | "began"> {
    * @throws {GoneError} when it does so already, or is gone
    */
   readonly commit: () => Promise<void>;
+  /** Takes what of the run goes on when the other process does not wait for it any more. */
+  readonly leave: (rest: Promise<unknown>) => void;
 }
 
 /** Whoever has handed a run over does not wait for it any more. */

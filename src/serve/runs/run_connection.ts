@@ -34,9 +34,18 @@ const FAILED = 2;
  * Serves a connection to its end: one run, if it is one that can be carried out here.
  *
  * @param fd the connection, which is closed at its end
- * @returns once nothing is left of it
+ * @returns once nothing is left of it, nor of the run
  */
 export async function serveConnection(fd: number, service: RunService): Promise<void> {
+  const rest: Promise<unknown>[] = [];
+  await speak(fd, { service, leave: (each) => void rest.push(each.catch(service.onMistake)) });
+  await Promise.all(rest);
+}
+
+async function speak(
+  fd: number,
+  { service, leave }: { readonly service: RunService } & Pick<HandedRun, "leave">,
+): Promise<void> {
   using stack = new DisposableStack();
   const channel = stack.use(new LineChannel(fd));
   const poller = stack.use(new Poller());
@@ -93,6 +102,7 @@ export async function serveConnection(fd: number, service: RunService): Promise<
         poller.wake();
         return committed.promise;
       },
+      leave,
     };
     running = service.perform(run).catch((error: unknown) => {
       if (!(error instanceof GoneError)) service.onMistake(error);

@@ -17,7 +17,7 @@ import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { currentPrompt, take, takeFirst } from "../taking.ts";
 import { isNotification } from "../../transcript/task_notification.ts";
-import { askTasks, intoNextTurn, overAtOnce, overTurn } from "../turn_end.ts";
+import { askTasks, intoNextTurn, isAwaitingStatus, overAtOnce, overTurn } from "../turn_end.ts";
 import { askPrice, overWhenPriced, untilSettled } from "../waits.ts";
 
 /** A call of a hook of ours, as the input tells it. */
@@ -224,7 +224,7 @@ function takeHook(
         ? act(settling, [
           trace,
           ...untilSettled(settling),
-          ...askPrice(state),
+          ...(isAwaitingStatus(settling) ? askPrice(state) : []),
           ...askTasks(settling),
         ])
         : act(over.state, [trace, ...over.effects]);

@@ -1434,3 +1434,28 @@ rule("of rules and settings that are not what they should be the user is told", 
     },
   },
 });
+
+rule("what of the user's ends with a child is waited for", {
+  see: ({ endsAlone }) => endsAlone,
+  rows: {
+    "nothing does": {
+      facts: { settings: [from("project", { hooks: { Stop: [] } })] },
+      is: true,
+    },
+    "a hook of its end": {
+      facts: { settings: [from("project", { hooks: { SessionEnd: [] } })] },
+      is: false,
+    },
+    "the user's, which is not read": {
+      facts: { settings: [from("user", { hooks: { SessionEnd: [] } })] },
+      is: true,
+    },
+    "and is where that is asked for": {
+      order: { inheritHooks: true },
+      facts: { settings: [from("user", { hooks: { SessionEnd: [] } })] },
+      is: false,
+    },
+    "a plugin": { order: { forwarded: ["--plugin-dir=/p"] }, is: false },
+    "an MCP server": { facts: { mcpServers: [SERVER] }, is: false },
+  },
+});

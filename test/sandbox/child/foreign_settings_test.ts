@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { CliError } from "../../../src/cli_error.ts";
 import {
-  mayHaveOtherStopHooks,
+  mayHaveOtherHooks,
   refuseSilencedHooks,
   withoutScreenCommands,
 } from "../../../src/sandbox/child/foreign_settings.ts";
@@ -41,10 +41,14 @@ Deno.test("withoutScreenCommands() overrides what would start a program for the 
   );
 });
 
-Deno.test("mayHaveOtherStopHooks() sees Stop hooks and plugins, and nothing else", () => {
-  assertEquals(mayHaveOtherStopHooks([]), false);
-  assertEquals(mayHaveOtherStopHooks([{ model: "opus" }, { hooks: { PreToolUse: [] } }]), false);
-  assertEquals(mayHaveOtherStopHooks([{}, { hooks: { Stop: [] } }]), true);
-  assertEquals(mayHaveOtherStopHooks([{ enabledPlugins: {} }]), false);
-  assertEquals(mayHaveOtherStopHooks([{ enabledPlugins: { "a@b": true } }]), true);
+Deno.test("mayHaveOtherHooks() sees hooks of an event and plugins, and nothing else", () => {
+  assertEquals(mayHaveOtherHooks([], "Stop"), false);
+  assertEquals(
+    mayHaveOtherHooks([{ model: "opus" }, { hooks: { PreToolUse: [] } }], "Stop"),
+    false,
+  );
+  assertEquals(mayHaveOtherHooks([{}, { hooks: { Stop: [] } }], "Stop"), true);
+  assertEquals(mayHaveOtherHooks([{}, { hooks: { Stop: [] } }], "SessionEnd"), false);
+  assertEquals(mayHaveOtherHooks([{ enabledPlugins: {} }], "Stop"), false);
+  assertEquals(mayHaveOtherHooks([{ enabledPlugins: { "a@b": true } }], "SessionEnd"), true);
 });

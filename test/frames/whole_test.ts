@@ -1,0 +1,52 @@
+import { assertEquals } from "@std/assert";
+import { type ConversationOptions, fold, partsOf } from "../../src/frames/conversation.ts";
+import { castInputs } from "../cassette/cast_inputs.ts";
+import { readCassette } from "../cassette/read_cassette.ts";
+
+const RUNS = new URL("../../fixtures/recordings/runs/", import.meta.url).pathname;
+
+/** What was said of a recorded run when it was whole, if it was, and what at its end, if that came by an answer. */
+function told(
+  name: string,
+  changed: (options: ConversationOptions) => ConversationOptions = (same) => same,
+) {
+  const { cast } = readCassette(`${RUNS}${name}`);
+  const said: { whole?: unknown; end?: unknown; ending?: string; between: number } = { between: 0 };
+  const partsBut = (effects: Parameters<typeof partsOf>[0][]) =>
+    effects.flatMap(partsOf).filter(({ type }) => type !== "end");
+  fold(changed(cast.header.claude_print.conversation), castInputs(cast), {
+    onEffect: (effect) => {
+      if (effect.type === "whole") said.whole = partsBut([...effect.said]);
+      if (effect.type === "frame" && said.whole !== undefined) said.between++;
+      if (effect.type !== "end") return;
+      said.end = partsBut([effect]);
+      said.ending = effect.ending.kind;
+    },
+  });
+  return said;
+}
+
+const namesOf = (version: string) =>
+  [...Deno.readDirSync(`${RUNS}${version}`)].map(({ name }) => `${version}/${name}`);
+
+Deno.test("what is said of a run once its transcript is whole is what is said at its end", () => {
+  for (const name of namesOf("2.1.330")) {
+    const { whole, end, ending, between } = told(name);
+    // One that fails or is ended is waited for.
+    assertEquals(whole, ending === "answered" ? end : undefined, name);
+    assertEquals(between, 0, name);
+  }
+});
+
+Deno.test("before 2.1.330 nothing but the end tells what a run has cost, which a text does not need", () => {
+  const names = namesOf("2.1.197");
+  assertEquals(names.filter((name) => told(name).whole !== undefined), []);
+  const texts = names.map((name) =>
+    told(name, ({ session: { asksStatus: _, ...session }, ...others }) => ({ ...others, session }))
+  );
+  assertEquals(
+    texts.filter(({ whole, ending }) => (whole !== undefined) !== (ending === "answered")),
+    [],
+  );
+  assertEquals(texts.some(({ whole }) => whole !== undefined), true);
+});
