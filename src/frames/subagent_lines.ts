@@ -1,6 +1,6 @@
 import { calledSubagent } from "./called_subagent.ts";
-import { framesOfEntry, isCoordinator } from "./single/frames_of_entry.ts";
-import { nestedTask, startTask, type Task } from "./single/task_frames.ts";
+import { framesOfEntry, isCoordinator, isOfTask } from "./single/frames_of_entry.ts";
+import { nestedTask, startTask, type Task, wakened } from "./single/task_frames.ts";
 import { tellProgress } from "./single/task_progress.ts";
 import {
   isSkillText,
@@ -55,24 +55,33 @@ export function tellSubagentLine(before: FramesState, line: SubagentLine): Told 
   }
   // What a subagent says of being stopped is not said in its turn.
   if (state.ending && state.tasks.get(agentId)?.background === true) return told(state);
-  const isWoken = task !== undefined && task.toolUseId !== toolUseId;
+  // The end of a shell that it has left in the background, of which it is told, wakes one that was over (2.1.330).
+  const woken = task !== undefined && !state.tasks.has(agentId) && entry.type === "user" &&
+      isOfTask(entry.origin)
+    ? wakened(task, entry.timestamp ?? "")
+    : undefined;
+  const isWoken = woken !== undefined || (task !== undefined && task.toolUseId !== toolUseId);
   const background = isWoken ||
     (fork === undefined
       ? calledSubagent(call, state.version).background
       : isForkApart(state, line));
-  const started = task !== undefined ? told(state) : tellTasks(
+  const started = task !== undefined && woken === undefined ? told(state) : tellTasks(
     state,
     (context) =>
-      startTask(state.tasks, {
-        ...calledSubagent(call, context.version),
-        id: agentId,
-        toolUseId,
-        type: "local_agent",
-        description,
-        background,
-        agentType: type,
-        ...(fork === undefined ? {} : forkIn(fork, { entry, background })),
-      }, context),
+      startTask(
+        state.tasks,
+        woken ?? {
+          ...calledSubagent(call, context.version),
+          id: agentId,
+          toolUseId,
+          type: "local_agent",
+          description,
+          background,
+          agentType: type,
+          ...(fork === undefined ? {} : forkIn(fork, { entry, background })),
+        },
+        context,
+      ),
   );
   const subagent = {
     toolUseId,
@@ -200,7 +209,7 @@ export function isAheadOfSubagent(
   return listOf(own).some((entry) => {
     if (entry.type === "other") {
       const { taskId: id = "", status } = enqueuedNotification(entry.line) ?? {};
-      const isSubagent = tasks.get(id)?.type === "local_agent" || isSeen(id);
+      const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id);
       return status === "completed" && isSubagent && isSilent(id);
     }
     if (commandOutput(entry) !== undefined) return typedSkills(lines).some(isSilent);

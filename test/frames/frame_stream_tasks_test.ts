@@ -391,6 +391,65 @@ for (
   });
 }
 
+for (const version of ["2.1.197", "2.1.330"]) {
+  Deno.test(`frames: a shell that a subagent leaves in the background is a task of its own (${version})`, () => {
+    const { frames, push, pushSubagent } = begin(version);
+    const recent = version === "2.1.330";
+    push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));
+    push(result({ isAsync: true, agentId: "a1" }));
+    frames.length = 0;
+    pushSubagent(call("Bash", { command: "make", run_in_background: true }, "t2"));
+    pushSubagent(result({ backgroundTaskId: "b1" }, { id: "t2" }));
+    push(notice("b1"));
+    const list = recent ? ["background_tasks_changed"] : [];
+    assertEquals(kinds(frames), [
+      ...["assistant of a subagent", "task_progress", ...list, "task_started"],
+      // No turn follows, with which 2.1.197 would tell it.
+      ...["user of a subagent", "task_updated", "task_notification", ...list],
+    ]);
+    const started = frames.find(({ subtype }) => subtype === "task_started");
+    assertEquals(
+      [started?.["owned_by_subagent"], started?.["parent_task_id"], started?.["tool_use_id"]],
+      recent ? [true, "a1", "t2"] : [undefined, undefined, "t2"],
+    );
+    const listed = frames.find(({ subtype }) => subtype === "background_tasks_changed");
+    assertEquals<unknown>(
+      JSON.parse(JSON.stringify(listed?.["tasks"] ?? [])).map((
+        task: Readonly<Record<string, unknown>>,
+      ) => [task["task_id"], task["parent_task_id"]]),
+      recent ? [["a1", undefined], ["b1", "a1"]] : [],
+    );
+  });
+}
+
+Deno.test("frames: the end of its shell wakes a subagent that was over, of which it is not told in a frame", () => {
+  const { frames, push, pushAll, pushSubagent } = begin("2.1.330");
+  push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));
+  push(result({ isAsync: true, agentId: "a1" }));
+  pushSubagent(call("Bash", { command: "make", run_in_background: true }, "t2"));
+  pushSubagent(result({ backgroundTaskId: "b1" }, { id: "t2" }));
+  pushSubagent(text("left"));
+  pushAll(notice("a1"), notice("b1"));
+  frames.length = 0;
+  // What the session is told of the second end may be written before what the subagent has said.
+  push(notice("a1"));
+  assertEquals(frames, []);
+  pushSubagent({
+    type: "user",
+    isMeta: true,
+    timestamp: "2026-01-01T00:00:10.000Z",
+    origin: { kind: "task-notification", producer: "session-task" },
+    message: { content: "[SYSTEM NOTIFICATION - NOT USER INPUT]" },
+  });
+  pushSubagent(text("made"));
+  assertEquals(kinds(frames), [
+    ...["background_tasks_changed", "task_started", "assistant of a subagent"],
+    ...["task_updated", "task_notification", "background_tasks_changed"],
+  ]);
+  const [, started] = frames;
+  assertEquals([started?.["task_id"], started?.["prompt"]], ["a1", undefined]);
+});
+
 Deno.test("frames: lists a shell that is no longer waited for", () => {
   const { watchShells, frames, push } = begin("2.1.330");
   push(call("Bash", { command: "make" }));

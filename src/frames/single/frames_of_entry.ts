@@ -213,8 +213,9 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
       }
       if (typeof content === "string" && content.startsWith("<local-command-caveat>")) return [];
       // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
-      // is sent.
-      return entry.queueSkipAttachments === true || isCoordinator(entry.origin)
+      // is sent, or told of the tasks that it has in the background.
+      return entry.queueSkipAttachments === true || isCoordinator(entry.origin) ||
+          (context.subagent !== undefined && isOfTask(entry.origin))
         ? []
         : [frame({ isSynthetic: true })];
     case "tool-result": {
@@ -232,6 +233,11 @@ function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
 /** Whether what a subagent is told comes from the one that has started it. */
 export function isCoordinator(origin: unknown): boolean {
   return isJsonObject(origin) && origin.kind === "coordinator";
+}
+
+/** Whether what somebody is told is the end of a task in the background. */
+export function isOfTask(origin: unknown): boolean {
+  return isJsonObject(origin) && origin.kind === "task-notification";
 }
 
 /** Whether a result is told in its structured form: those of subagents are not, but for skills since 2.1.330. */

@@ -108,6 +108,7 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
   const recent = isVersionAtLeast(context.version, WITH_LIST);
   const frame = systemFrame("task_started", {
     task_id: task.id,
+    owned_by_subagent: recent && isOwned(task) ? true : undefined,
     tool_use_id: callOf(task),
     description: task.description,
     subagent_type: task.agentType,
@@ -124,6 +125,11 @@ export function startTask(tasks: Tasks, given: Task, context: TaskContext): Task
     tasks: started,
     frames: task.background ? [...listFrames(started, context), frame] : [frame],
   };
+}
+
+/** Whether it is a shell that a subagent has put into the background: the session itself hears nothing of it. */
+function isOwned({ type, parent }: Task): boolean {
+  return type === "local_bash" && parent !== undefined;
 }
 
 /** Calls that may have waited for a subagent. */
@@ -187,13 +193,21 @@ function stopTask(
   };
 }
 
-/** What the line of a subagent tells of one that it has started itself: its end, if it has waited for that. */
+/**
+ * What the line of a subagent tells of a task that it has started itself: the end of a subagent for which it has waited,
+ * and that a shell runs in the background.
+ */
 export function nestedTask(tasks: Tasks, entry: Entry, context: TaskContext): TaskStep {
   const isReturn = entry.type === "user" && typeof entry.message.content !== "string" &&
-    entry.message.content.some(({ tool_use_id: id }) =>
-      typeof id === "string" && WAITING.includes(context.toolUses.get(id)?.name)
-    );
+    (isShellStart(entry) ||
+      entry.message.content.some(({ tool_use_id: id }) =>
+        typeof id === "string" && WAITING.includes(context.toolUses.get(id)?.name)
+      ));
   return isReturn ? returned(tasks, entry, context) : { tasks, frames: [] };
+}
+
+function isShellStart({ toolUseResult: outcome }: UserEntry): boolean {
+  return isJsonObject(outcome) && typeof outcome.backgroundTaskId === "string";
 }
 
 function isAgent(use: ToolUse | undefined): use is ToolUse {
@@ -326,6 +340,7 @@ function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
       type: "local_bash",
       description: description || text(input.command),
       background: true,
+      ...parentOf(use),
     };
   }
   if (typeof agentId !== "string" || !isAgent(use)) return undefined;
@@ -337,8 +352,12 @@ function taskOf(use: ToolUse, outcome: JsonObject): Task | undefined {
     background: outcome.isAsync === true,
     agentType: text(outcome.agentType) || text(input.subagent_type) || "general-purpose",
     prompt: text(input.prompt),
-    ...(use.agentId === undefined ? {} : { parent: use.agentId }),
+    ...parentOf(use),
   };
+}
+
+function parentOf({ agentId }: ToolUse): Pick<Task, "parent"> {
+  return agentId === undefined ? {} : { parent: agentId };
 }
 
 /** A subagent that was over, and goes on in the background because of a message to it. */
@@ -349,15 +368,18 @@ function wokenTask(
 ): Task | undefined {
   const task = typeof resumedAgentId === "string" ? allTasks.get(resumedAgentId) : undefined;
   if (task === undefined) return undefined;
-  const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
   const message = isJsonObject(use.input) ? use.input.message : undefined;
   return {
-    ...known,
+    ...wakened(task, endedAt),
     toolUseId: use.id,
-    background: true,
-    since: Date.parse(endedAt),
     ...(typeof message === "string" ? { prompt: message } : {}),
   };
+}
+
+/** A subagent that was over, as it goes on in the background from a time in ISO 8601. */
+export function wakened(task: Task, at: string): Task {
+  const { calls: _, spoken: __, prompt: ___, skill: ____, ...known } = task;
+  return { ...known, background: true, since: Date.parse(at) };
 }
 
 /** A subagent's last words, which 2.1.330 prints in the place of its description. */
@@ -394,14 +416,19 @@ function notified(
     };
     return tellStop(tasks, task, { endedAt, context });
   }
+  const task = tasks.get(taskId);
   const rest = new Map(tasks);
   rest.delete(taskId);
-  const update = updateFrame(taskId, { status, endedAt }, context);
+  // No turn begins with the end of what is not the session's own.
+  const isTold = isVersionAtLeast(context.version, WITH_LIST) ||
+    (task !== undefined && isOwned(task));
   return {
     tasks: rest,
-    frames: isVersionAtLeast(context.version, WITH_LIST)
-      ? [update, notificationFrame(notification, context), ...listFrames(rest, context)]
-      : [update],
+    frames: [
+      updateFrame(taskId, { status, endedAt }, context),
+      ...isTold ? [notificationFrame(notification, context)] : [],
+      ...listFrames(rest, context),
+    ],
   };
 }
 
@@ -442,6 +469,7 @@ function listFrames(tasks: Tasks, context: TaskContext): readonly SystemFrame[] 
     task_type: task.type,
     ...(task.agentType === undefined ? {} : { subagent_type: task.agentType }),
     description: task.description,
+    ...(isOwned(task) ? { parent_task_id: task.parent } : {}),
   }));
   return [systemFrame("background_tasks_changed", { tasks: listed }, context)];
 }
