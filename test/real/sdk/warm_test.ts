@@ -2,19 +2,23 @@ import { assertEquals } from "@std/assert";
 import { poolCounts } from "../../serve/runs/pool_counts.ts";
 import { serve } from "../../serve/runs/served.ts";
 import { until } from "../../standin/stand_in.ts";
-import { asRecorded } from "../as_recorded.ts";
+import { usablePython } from "../../../fixtures/programs/python_packages.ts";
+import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { REAL_VERSIONS } from "../for_each_version.ts";
 import { maskedRequests } from "../parity/bodies.ts";
 import { RealClaude } from "../real_claude.ts";
 import { masked } from "./masked.ts";
 import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
-import { typescriptUser } from "./sdk_user.ts";
+import { pythonUser, typescriptUser } from "./sdk_user.ts";
 import { structuredReply } from "./structured_reply.ts";
 
 const version = REAL_VERSIONS.at(-1) ?? "";
+const python = usablePython();
 
 /** What an SDK asks for in its first request, so that what waits has to be started with it. */
 const SCENARIOS = ["permissions", "structured output"];
+/** The same of the one for Python. */
+const PYTHON_SCENARIOS = ["hooks"];
 
 const STREAMS = [
   "--verbose",
@@ -30,31 +34,39 @@ const HOOKED = {
   hooks: { PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["hook_0"] }] },
 };
 
-Deno.test(`${version}: users of an Agent SDK have a Claude Code that has waited, and are shown the same, and so is the model`, async () => {
+Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waited, and are shown the same, and so is the model`, async () => {
   await using real = await RealClaude.set(version, { api: { reply: structuredReply } });
   await using server = await serve({
     args: ["--warm", "1"],
     env: real.home.env,
     cwd: real.home.project,
   });
-  const user = await typescriptUser();
   const executable = await installClaudePrint(real);
-  const theirs = new Map(
+  const recorded = async (name: RecordedName) =>
     await asRecorded<readonly (readonly [string, readonly unknown[]])[]>(
       real,
-      "sdk_typescript/scenarios",
+      name,
       () => Promise.reject(new Error("record-sdk records it")),
-    ),
-  );
+    );
+  const users = [
+    {
+      user: await typescriptUser(),
+      scenarios: SCENARIOS,
+      theirs: new Map(await recorded("sdk_typescript/scenarios")),
+    },
+    ...(python === undefined ? [] : [{
+      user: await pythonUser(python),
+      scenarios: PYTHON_SCENARIOS,
+      theirs: new Map(await recorded("sdk_python/scenarios")),
+    }]),
+  ];
+  const count = 1 + users.flatMap(({ scenarios }) => scenarios).length;
   const play = async () => {
     const before = real.api.turns.length;
-    const seen = await playScenarios(user, {
-      real,
-      scenarios: SCENARIOS,
-      executable,
-      env: server.env,
-    });
-    for (const scenario of SCENARIOS) assertEquals(seen.get(scenario), theirs.get(scenario));
+    for (const { user, scenarios, theirs } of users) {
+      const seen = await playScenarios(user, { real, scenarios, executable, env: server.env });
+      for (const scenario of scenarios) assertEquals(seen.get(scenario), theirs.get(scenario));
+    }
     const lines = [
       { type: "control_request", request_id: crypto.randomUUID(), request: HOOKED },
       { type: "user", message: { role: "user", content: "One. [[bash echo 1]] [[say first]]" } },
@@ -73,12 +85,12 @@ Deno.test(`${version}: users of an Agent SDK have a Claude Code that has waited,
   };
   const cold = await play();
   const before = await poolCounts(server.env);
-  assertEquals([before.waited, before.started], [0, 3]);
+  assertEquals([before.waited, before.started], [0, count]);
   await until(
-    async () => (await poolCounts(server.env)).ready === 3,
+    async () => (await poolCounts(server.env)).ready === count,
     "one waits with what each has asked for",
   );
   assertEquals(await play(), cold);
   const { waited, started } = await poolCounts(server.env);
-  assertEquals([waited, started], [3, 3]);
+  assertEquals([waited, started], [count, count]);
 });
