@@ -5,6 +5,7 @@ import { libraryRequest } from "../../../src/library/library_request.ts";
 import { Pool } from "../../../src/serve/pool/pool.ts";
 import { FastClock } from "./fast_clock.ts";
 import { runInPool } from "./run_in_pool.ts";
+import { writeScript } from "../../write_script.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -14,11 +15,7 @@ const SIX_IN_THE_EVENING = Date.UTC(2026, 0, 15, 18);
 /** A program that says which Claude Code it is. */
 async function program({ path }: ThrowawayHome): Promise<string> {
   const binary = `${path}/claude`;
-  const text = "#!/bin/sh\necho '2.1.330 (Claude Code)'\n";
-  // What this process has open to write, a child of another test may have open too, and then it cannot be started.
-  await new Deno.Command("sh", {
-    args: ["-c", 'printf %s "$1" > "$2" && chmod 755 "$2"', "sh", text, binary],
-  }).output();
+  await writeScript(binary, "#!/bin/sh\necho '2.1.330 (Claude Code)'\n");
   return binary;
 }
 

@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from "../../../src/transcript/json_obje
 import { messageLine } from "../../../src/wire/caller_line.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
+import { writeScript } from "../../write_script.ts";
 import { type PoolRunOptions, runInPool } from "./run_in_pool.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
@@ -164,6 +165,28 @@ Deno.test("a Claude Code that dies while it waits is replaced after a pause and 
   await untilReady(pool);
   assertEquals((await pids(claude)).indexOf(outdated ?? 0), 3);
   assertEquals([(await pids(claude)).length, told.length], [6, 1]);
+});
+
+Deno.test("a script in the place of claude that starts another version by now has nobody given what it has started", async () => {
+  await using claude = await StandIn.set(ECHO);
+  const { pool, told } = poolOf();
+  await using _ = pool;
+  const { home } = claude;
+  const [shim, version] = [`${home.path}/shim`, `${home.path}/version`];
+  await writeScript(
+    shim,
+    `#!/bin/sh\n[ "$1" = --version ] && exec cat '${version}'\nexec '${claude.binary}' "$@"\n`,
+  );
+  const run = async (installed: string) => {
+    await Deno.writeTextFile(version, `${installed} (Claude Code)\n`);
+    const { results, traces } = await runInPool(pool, { binary: shim, home });
+    assertEquals(results, ["You said Hi, 1"]);
+    await untilReady(pool);
+    return traces.some((text) => text.endsWith(": a child has waited"));
+  };
+  assertEquals([await run("2.1.330"), await run("2.1.330")], [false, true]);
+  assertEquals([await run("2.1.329"), await run("2.1.329")], [false, true]);
+  assertEquals(told, []);
 });
 
 Deno.test("a Claude Code that has read what is another by now is replaced before anybody asks", async () => {

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
+import { writeScript } from "../../write_script.ts";
 import { serve } from "./served.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
@@ -142,11 +143,7 @@ Deno.test("a run goes by its caller's folder where the server has none of its ow
   const shim = `${claude.home.path}/shim`;
   const text =
     `#!/bin/sh\n[ "$PWD" = '${claude.home.project}' ] || exit 1\nexec '${claude.binary}' "$@"\n`;
-  // What this process has open to write, a child of another test may have open too, and then it cannot be started.
-  const written = await new Deno.Command("sh", {
-    args: ["-c", 'printf %s "$1" > "$2" && chmod 755 "$2"', "sh", text, shim],
-  }).output();
-  assertEquals(written.code, 0);
+  await writeScript(shim, text);
   const { code, stdout, stderr } = await claude.print(
     ["--claude-binary", shim, "hello", "--trace"],
     { env: server.env, namesBinary: false, killed: true },
