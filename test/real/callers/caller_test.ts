@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { filesBelow } from "../files_below.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
@@ -31,11 +31,25 @@ function settingsOf({ home }: RealClaude) {
 }
 
 forNewestVersion(
-  "a caller inside Claude Code is served like any other, with inline settings",
+  "a caller inside Claude Code is served like any other, with inline settings, and so is one that a tool of it starts",
   async (real) => {
     const { settings, prompt, assertHeeded } = settingsOf(real);
+    const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
+      .map((word) => `'${word}'`).join(" ");
+    await Deno.writeTextFile(
+      `${real.home.project}/inner.sh`,
+      `exec ${inner} -p -- 'Inner [[say inner answer]]'\n`,
+    );
     const run = await real.print(
-      ["--output-format", "json", "--settings", settings, "--", prompt],
+      [
+        ...["--output-format", "json", "--settings", settings],
+        ...[
+          "--allowedTools",
+          "Bash(sh inner.sh)",
+          "--",
+          prompt.replace("[[say", "[[bash sh inner.sh]] [[say"),
+        ],
+      ],
       {
         env: {
           AI_AGENT: "claude-code_agent",
@@ -52,28 +66,18 @@ forNewestVersion(
     assertEquals([run.code, run.stderr], [0, ""]);
     const { result, session_id } = parseObject(run.stdout);
     assertEquals(result, "yes");
-    assertEquals(entrypoints(real), ["cli", "cli"]);
+    assertEquals(entrypoints(real), ["cli", "cli", "cli", "cli"]);
     await assertHeeded(real);
+    assertEquals(real.api.turns[2]?.prompt, "Inner [[say inner answer]]");
+    assertStringIncludes(
+      JSON.stringify(parseObject(real.api.turns[3]?.text ?? "").messages),
+      '"content":"inner answer"',
+    );
     const transcripts = [...filesBelow(`${real.home.config}/projects`).keys()];
-    assertEquals(transcripts.length, 1);
-    assertStringIncludes(transcripts[0] ?? "", `${session_id}.jsonl`);
+    assertEquals(transcripts.length, 2, "both transcripts are home");
+    assert(transcripts.some((path) => path.endsWith(`${session_id}.jsonl`)));
   },
 );
-
-forNewestVersion("a claude-print started by a tool of a claude-print run works", async (real) => {
-  const inner = [...CLAUDE_PRINT, "--claude-binary", real.binary]
-    .map((word) => `'${word}'`).join(" ");
-  const prompt = `Nest. [[bash ${inner} -p -- 'Inner [[say inner answer]]']] [[say outer answer]]`;
-  const run = await real.print(["--allowedTools", "Bash", "--", prompt]);
-  assertEquals(run, { code: 0, stdout: "outer answer\n", stderr: "" });
-  assertEquals(entrypoints(real), ["cli", "cli", "cli"]);
-  assertEquals(real.api.turns[1]?.prompt, "Inner [[say inner answer]]");
-  assertStringIncludes(
-    JSON.stringify(parseObject(real.api.turns[2]?.text ?? "").messages),
-    '"content":"inner answer"',
-  );
-  assertEquals(filesBelow(`${real.home.config}/projects`).size, 2, "both transcripts are home");
-});
 
 forNewestVersion(
   "CLAUDE_CONFIG_DIR of the caller is where everything is, but a settings file",

@@ -550,25 +550,33 @@ forNewestVersion(
   "a caller names the session, and initializes again, as with claude -p",
   async (real) => {
     const script = async ({ say, send, heard }: Caller) => {
-      const ask = async (id: string, body: JsonObject) => {
-        await send(request(id, body));
-        await heard(`"request_id":"${id}"`);
+      /** Asks all at once: one headless Claude Code answers what is no command. */
+      const ask = async (asked: Readonly<Record<string, JsonObject>>) => {
+        const lines = Object.entries(asked).map(([id, body]) =>
+          `${JSON.stringify(request(id, body))}\n`
+        );
+        await send(lines.join(""));
+        for (const id of Object.keys(asked)) await heard(`"request_id":"${id}"`);
       };
       const rename = { subtype: "rename_session" };
       const initialize = { subtype: "initialize" };
-      await ask("first", initialize);
-      await ask("again", { ...initialize, appendSystemPrompt: "Not this." });
-      await ask("early", { ...rename, title: "Early" });
+      await ask({
+        first: initialize,
+        again: { ...initialize, appendSystemPrompt: "Not this." },
+        early: { ...rename, title: "Early" },
+      });
       await say("One. [[say first]]");
       await heard(RESULT, 1);
-      await ask("later", { ...rename, title: " Later " });
-      await ask("none", rename);
+      const named = { later: { ...rename, title: " Later " }, none: rename };
       // What else there is of these is answered by the headless Claude Code itself.
-      if (!isVersionAtLeast(real.version, "2.1.330")) return;
-      await ask("late", { ...initialize, systemPrompt: "Nor this.", agents: { a: {} } });
-      await ask("empty", { ...rename, title: "" });
-      await ask("styles", { subtype: "reload_output_styles" });
-      await ask("page", { subtype: "mcp_read_resource", serverName: "none", uri: "ui://x" });
+      if (!isVersionAtLeast(real.version, "2.1.330")) return await ask(named);
+      await ask({
+        ...named,
+        late: { ...initialize, systemPrompt: "Nor this.", agents: { a: {} } },
+        empty: { ...rename, title: "" },
+        styles: { subtype: "reload_output_styles" },
+        page: { subtype: "mcp_read_resource", serverName: "none", uri: "ui://x" },
+      });
     };
     const run = async (holding: typeof hold) => {
       const { code, stdout, stderr } = await holding(real, script);

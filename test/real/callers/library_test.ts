@@ -5,16 +5,17 @@ import { forNewestVersion } from "../for_each_version.ts";
 
 // How a run ends that is aborted, left, or fails is the same for every claude: test/library/run_test.ts has it.
 forNewestVersion(
-  "run() gives frames in order and a result, two at once, and answers exactly too",
+  "run() gives frames in order and a result, two at once that do not mix, and answers exactly too",
   async (real) => {
     const says = ["One", "Two, first line\nand the second one"];
     const runs = says.map((said, index) =>
       runHere(real, {
-        prompt: `Look. [[bash echo ${index}]] [[next]] [[chunk 7]] [[say ${
-          said.replace("\n", "\\n")
-        }]]`,
+        prompt:
+          `Look. [[bash for i in 1 2 3; do echo ${index}; sleep 0.1; done]] [[next]] [[chunk 7]] [[say ${
+            said.replace("\n", "\\n")
+          }]]`,
         args: [
-          ...["--allowedTools", "Bash", "--include-partial-messages"],
+          ...["--allowedTools", "Bash", "--include-partial-messages", "--shell-output"],
           ...index === 1 ? ["--exact-stream"] : [],
         ],
       })
@@ -22,8 +23,12 @@ forNewestVersion(
     const both = await Promise.all(runs.map((run) => Array.fromAsync(run)));
     for (const [index, all] of both.entries()) {
       assertEquals(writtenIn(all), says[index]);
+      const told = all.filter(({ subtype }) => subtype === "shell_output_delta")
+        .map(({ text }) => text);
+      assertEquals(told.join(""), `${index}\n`.repeat(3), "what the shell of the other one says");
       const frames = all.filter(({ type, subtype }) =>
-        type !== "stream_event" && type !== "rate_limit_event" && subtype !== "status"
+        !["stream_event", "rate_limit_event"].includes(type) &&
+        !["status", "shell_output_delta"].includes(`${subtype}`)
       );
       assertEquals(frames.map(kindOf), ["init", "assistant", "user", "assistant", "result"]);
       const [init, call, returned, answer] = frames;

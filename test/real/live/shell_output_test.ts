@@ -88,32 +88,3 @@ forNewestVersion("--shell-output tells what commands write, byte for byte", asyn
     assertEquals([told.at(0), told.at(-1)], ["tool_use", "tool_result"]);
   }
 });
-
-forNewestVersion(
-  "SIGTERM ends a running tool too, keeps the text before it and what it wrote, and leaves nothing",
-  async (real) => {
-    const tool = "[[bash echo first; touch begun; tail -f /dev/null]]";
-    const run = real.start([...SHELL_OUTPUT, `Work. [[say I look]] ${tool}`]);
-    const isBegun = () => [...Deno.readDirSync(real.home.project)].length > 0;
-    while (!isBegun()) await new Promise((done) => setTimeout(done, 10));
-    run.kill("SIGTERM");
-    const { code, stdout } = await run.ended;
-    assertEquals(code, 143);
-    const frames = parseFrames(stdout);
-    assertEquals(outputsOf(frames), ["first\n"]);
-    const { type, subtype, terminal_reason, result } = frames.at(-1) ?? {};
-    assertEquals([type, subtype], ["result", "interrupted"]);
-    assertEquals([terminal_reason, result], ["aborted_tools", "I look"]);
-    assertEquals(await real.leftovers(), []);
-  },
-);
-
-forNewestVersion("runs side by side do not mix", async (real) => {
-  const args = (word: string) => [
-    ...SHELL_OUTPUT,
-    `Work. [[bash for i in 1 2 3; do echo ${word}; sleep 0.1; done]] [[say done]]`,
-  ];
-  const [one, other] = await Promise.all([real.print(args("one")), real.print(args("other"))]);
-  assertEquals(outputsOf(parseFrames(one.stdout)), ["one\n".repeat(3)]);
-  assertEquals(outputsOf(parseFrames(other.stdout)), ["other\n".repeat(3)]);
-});

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
 import type { Reply } from "../../../fixtures/api/reply_script.ts";
+import { asRecorded } from "../as_recorded.ts";
 import { forNewestVersion } from "../for_each_version.ts";
 import { blocksOf, type JsonObject, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -76,10 +77,12 @@ async function resultsOf(
 forNewestVersion(
   "--shell-output=split leaves every command and its result as it is",
   async (real) => {
-    const [plain, split] = await Promise.all([
-      resultsOf(real, { args: FORMAT, name: "p1" }),
-      resultsOf(real, { args: SPLIT, name: "p2" }),
-    ]);
+    const plain = await asRecorded(
+      real,
+      "split_output/plain",
+      () => resultsOf(real, { args: FORMAT, name: "p1" }),
+    );
+    const split = await resultsOf(real, { args: SPLIT, name: "p2" });
     assertEquals(plain.length, COMMANDS.length);
     for (const [index, result] of split.entries()) assertEquals(result, plain[index]);
   },

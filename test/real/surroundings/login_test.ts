@@ -3,14 +3,8 @@ import { ANTHROPIC_HOSTS, startHttpsProxy } from "../../../fixtures/api/https_pr
 import { forNewestVersion } from "../for_each_version.ts";
 import { parseObject } from "../print_mode_facts.ts";
 
-/** Variables that log in by themselves, and the header in which the API sees them; a key alone is asked about. */
+/** Variables that log in by themselves, and the header in which the API sees them; with a key `--bare` runs. */
 const VARIABLES = [
-  {
-    variable: "ANTHROPIC_API_KEY",
-    value: "sk-ant-api03-throwaway-key-of-a-test",
-    header: "x-api-key",
-    sent: "sk-ant-api03-throwaway-key-of-a-test",
-  },
   {
     variable: "ANTHROPIC_AUTH_TOKEN",
     value: "throwaway-token",
