@@ -112,7 +112,8 @@ export function requestOf(
     );
   }
 
-  const promptTool = last("--permission-prompt-tool");
+  // To `claude -p` an empty name is none (2.1.197 and 2.1.330).
+  const promptTool = last("--permission-prompt-tool") || undefined;
   if (promptTool === "stdio") requireMessages(inputFormat);
   const asks = last("--permission-prompts") !== "none";
   const resuming = resumptionOf({

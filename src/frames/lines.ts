@@ -15,7 +15,7 @@ import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { hooksFirst, tellHookEnd } from "./hook_ends.ts";
 import { parted, placeOf, tellMessage } from "./messages.ts";
-import { endTurn } from "./results.ts";
+import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
 import {
   and,
@@ -55,7 +55,7 @@ import {
   parseTaskNotification,
   type TaskNotification,
 } from "../transcript/task_notification.ts";
-import { isAddedToPrompt } from "../transcript/turn.ts";
+import { isAddedToPrompt, isJoinedEnd } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { asText } from "../transcript/json_object.ts";
@@ -174,6 +174,9 @@ function tellLine(before: FramesState, entry: Entry): Told {
   if (end !== undefined && isPrompt(entry) && isNews && before.spoken && !before.rested) {
     return and(tellResult({ ...before, ended }, end), (state) => tellLine(state, entry));
   }
+  if (isJoining(before, entry)) {
+    return and(tellEarly(before), (state) => tellLine(state, entry));
+  }
   const isBlocked = entry.type === "system" && blockedPrompt(entry) !== undefined;
   const next = and(
     asked === undefined
@@ -183,6 +186,15 @@ function tellLine(before: FramesState, entry: Entry): Told {
   );
   const isOver = entry.type === "system" && entry.subtype === "turn_duration" && end !== undefined;
   return isOver ? and(next, (state) => tellResult({ ...state, ended }, end)) : next;
+}
+
+/** Whether a line tells of the end of a task right behind another one, whose turn has an empty result of its own. */
+function isJoining(state: FramesState, entry: Entry): boolean {
+  if (notificationIn(entry) === undefined || state.spoken) return false;
+  const turns = runTurns(state);
+  const last = turns.at(-1);
+  // One that is held back stays so.
+  return last !== undefined && state.results === turns.length - 1 && isJoinedEnd(last);
 }
 
 /** Begins the turn of a prompt that follows another one, and tells that the child has taken it. */

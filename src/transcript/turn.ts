@@ -168,6 +168,12 @@ function withJoined<Line extends Entry>(
   return joined;
 }
 
+/** Whether a turn is the end of a task of which the model is told together with the next one's: nothing answers it. */
+export function isJoinedEnd({ prompt, answers, error, end }: Turn): boolean {
+  return prompt !== undefined && answers === 0 && error === undefined && end === undefined &&
+    parseTaskNotification(prompt.message.content) !== undefined;
+}
+
 /** Whether a line is the prompt of somebody who asks. */
 function isAsked(entry: Entry | undefined): boolean {
   return entry?.type === "user" && entry.meaning === "prompt" &&

@@ -490,6 +490,7 @@ Deno.test("parseArguments takes a timeout in seconds and refuses nonsense", asyn
 Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => {
   const byTool = await requestOf("--permission-prompt-tool=mcp__a__b");
   assertEquals([byTool.asksCaller, byTool.promptTool], [false, "mcp__a__b"]);
+  assertEquals((await requestOf("--permission-prompt-tool=")).promptTool, undefined);
   const silent = await requestOf("--permission-prompt-tool=mcp__a__b", "--permission-prompts=none");
   assertEquals(silent.promptTool, undefined);
   const asked = [...STREAMS, "--permission-prompt-tool=stdio", "--permission-prompts"];

@@ -2,7 +2,7 @@ import type { Cost } from "../../transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { PermissionDenial } from "../../transcript/permission_denials.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
-import type { Turn } from "../../transcript/turn.ts";
+import { isJoinedEnd, type Turn } from "../../transcript/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";
@@ -72,21 +72,29 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   const text = apiError ? printSentence(textOf(facts, turn)) : textOf(facts, turn);
   const modelUsage = modelUsageOf(facts);
   const output = outcome.kind === "answered" && !apiError ? structuredOutput(turn) : undefined;
+  const isRecent = isVersionAtLeast(version, "2.1.330");
+  // The model is told of it, but not asked yet.
+  const isUnasked = isRecent && outcome.kind === "answered" && turn !== undefined &&
+    facts.lastAssistantMessage === undefined && isJoinedEnd(turn);
 
   const fields = {
     is_error: isError,
-    api_error_status: failure === undefined && outcome.kind !== "local"
+    api_error_status: failure === undefined && outcome.kind !== "local" && !isUnasked
       ? turn?.error?.status ?? null
       : undefined,
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
     // The request of a command counts for nothing since 2.1.330, though it is paid for.
-    duration_api_ms: outcome.kind === "local" && isVersionAtLeast(version, "2.1.330")
+    duration_api_ms: isUnasked || (outcome.kind === "local" && isRecent)
       ? 0
       : cost?.apiDurationMs ?? 0,
     // At the limit the requests are counted, one more than there were; otherwise what came back.
-    num_turns: outcome.kind === "error_max_turns" ? outcome.turns + 1 : numTurnsOf(facts),
+    num_turns: isUnasked
+      ? 0
+      : outcome.kind === "error_max_turns"
+      ? outcome.turns + 1
+      : numTurnsOf(facts),
     result: facts.isForeign ||
         failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
@@ -95,14 +103,15 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
       : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],
     ...(failure === undefined && !isError && outcome.kind !== "local" ? facts.timesToFirst : {}),
-    stop_reason: turn?.stopReason ?? (outcome.kind === "answered" ? "end_turn" : null),
+    stop_reason: turn?.stopReason ??
+      (outcome.kind === "answered" && !isUnasked ? "end_turn" : null),
     session_id: turn?.sessionId ?? facts.sessionId,
     total_cost_usd: cost?.totalUsd,
     usage: usageOf(facts, turn),
     modelUsage,
     permission_denials: facts.permissionDenials ?? [],
     structured_output: output?.value,
-    terminal_reason: terminalReason({ outcome, version, apiError, turn }),
+    terminal_reason: isUnasked ? undefined : terminalReason({ outcome, version, apiError, turn }),
     ...(facts.fastMode ?? fastModeOf(undefined, false)),
     origin: originOf(turn, facts),
     ...askedBy(facts.messages ?? []),
@@ -113,7 +122,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     begun_message_ids: facts.streamed,
     local_command: outcome.kind === "local" ? outcome.command : undefined,
     result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
-    model_usage_since_last_result: facts.sinceLast &&
+    model_usage_since_last_result: isUnasked ? {} : facts.sinceLast &&
       (facts.sinceLast === "everything" ? modelUsage : {}),
   };
   return {
