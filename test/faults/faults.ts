@@ -36,7 +36,7 @@ const TIMED_OUT = outOf("timeout", { seconds: 2, says: /^The run timed out after
 const UNHEARD: Ends = {
   code: 2,
   subtype: "internal_error",
-  says: /^Claude Code's hooks cannot write to the run's private folder: it is full, or gone$/,
+  says: /^Claude Code's hooks cannot tell anything: the run's private folder is full or gone, or /,
 };
 
 /** Something that is done to the run by a shell line. */

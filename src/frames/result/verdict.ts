@@ -146,8 +146,8 @@ export function verdictOf(
       };
     case "unheard":
       return failure(
-        "Claude Code's hooks cannot write to the run's private folder: it is full, or gone",
-        "Make room in $TMPDIR, or set TMPDIR to a folder with room that nobody cleans up",
+        "Claude Code's hooks cannot tell anything: the run's private folder is full or gone, or no process can be started",
+        "Make room in $TMPDIR, set TMPDIR to a folder that nobody cleans up, or end some processes",
         false,
       );
     case "silent":

@@ -88,23 +88,25 @@ umask 077
 d=\${0%/*}
 s=${shellQuote(secret)}
 p="$d/payloads/$$"
+# A shell that can start no program, as where there are as many as there may be, ends with 2: a veto, which a hook that
+# only tells has not.
+trap 'printf "\\n%s ${UNHEARD}\\n" "$s" 1<> "$d/hooks.fifo"; [ "$1" = ${ASKS} ] || exit 0' EXIT
+leave() { trap - EXIT; exit 0; }
 if [ "$1" = ${ASKS} ]; then
   # One that was killed may not be gone yet, as long as nobody has asked what became of it.
-  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || exit 0
-  case \${run##*)} in ' '[ZX]*) exit 0 ;; esac
+  { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || leave
+  case \${run##*)} in ' '[ZX]*) leave ;; esac
 fi
-if ! cat > "$p"; then
-  printf '\\n%s ${UNHEARD}\\n' "$s" 1<> "$d/hooks.fifo"
-  exit 0
-fi
+cat > "$p" || exit 0
 # Once it is announced, the payload may be gone at any time.
 if [ "$1" != ${ASKS} ]; then
   printf '\\n%s %s %s\\n' "$s" "$$" "$1" 1<> "$d/hooks.fifo"
-  exit 0
+  leave
 fi
-mkfifo "$p${ANSWER_SUFFIX}" || exit 0
+mkfifo "$p${ANSWER_SUFFIX}" || leave
 exec 3<> "$p${ANSWER_SUFFIX}"
 printf '\\n%s %s ${ASKS} %s\\n' "$s" "$$" "$2" 1<> "$d/hooks.fifo"
+trap - EXIT
 IFS= read -r answer <&3
 if [ "$answer" ]; then
   printf '%s\\n' "$answer"

@@ -132,6 +132,23 @@ async function callHook(
   return { printed: decoder.decode(stdout) + decoder.decode(stderr), calls };
 }
 
+Deno.test("a hook that can start no program says that it is not heard, and one that only tells vetoes nothing", async () => {
+  for (const [mode, expected] of [["", 0], ["asks", 2]] as const) {
+    using ground = new Ground();
+    using sandbox = ground.sandbox();
+    using hooks = new HookSource(sandbox);
+    // As a shell ends that cannot fork.
+    const script = Deno.readTextFileSync(`${sandbox.path}/own/hook`)
+      .replace(/^cat > .*$/mu, ": ${unset?}");
+    const { code } = await new Deno.Command("/bin/sh", {
+      args: ["-c", script, `${sandbox.path}/own/hook`, mode],
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    assertEquals([code, hooks.read(), hooks.unheard], [expected, [], true]);
+  }
+});
+
 Deno.test("hooks of a compaction are for one that comes by itself: a typed one is told anyway", () => {
   const settings = hookSettings("/x", { events: ["Stop", "PreCompact"], held: [] });
   const hooks = [{ type: "command", command: "exec /bin/sh '/x'", timeout: 60 }];
