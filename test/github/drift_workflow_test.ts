@@ -3,15 +3,17 @@ import { parse } from "yaml";
 import { z } from "zod/mini";
 import { startProgram } from "../start_program.ts";
 
-const workflow = z.object({
-  jobs: z.object({
-    newest: z.object({
-      steps: z.array(z.object({ id: z.optional(z.string()), run: z.optional(z.string()) })),
-    }),
-  }),
+const job = z.object({
+  steps: z.array(z.object({
+    id: z.optional(z.string()),
+    name: z.optional(z.string()),
+    run: z.optional(z.string()),
+  })),
 });
+const workflow = z.object({ jobs: z.object({ newest: job, tell: job }) });
 const FILE = new URL("../../.github/workflows/drift.yml", import.meta.url);
-const { steps } = workflow.parse(parse(Deno.readTextFileSync(FILE))).jobs.newest;
+const { newest, tell } = workflow.parse(parse(Deno.readTextFileSync(FILE))).jobs;
+const steps = [...newest.steps, ...tell.steps];
 
 /** What a step of the job has done. */
 interface Done {
@@ -21,7 +23,7 @@ interface Done {
 }
 
 /** Runs a step as a runner does, with programs of that name in the place of those that ask others. */
-async function step(id: string, programs: Readonly<Record<string, string>>): Promise<Done> {
+async function step(called: string, programs: Readonly<Record<string, string>>): Promise<Done> {
   const folder = await Deno.makeTempDir();
   try {
     const [output, summary, bin, temp] = ["output", "summary", "bin", "temp"].map((name) =>
@@ -32,7 +34,7 @@ async function step(id: string, programs: Readonly<Record<string, string>>): Pro
     for (const [name, script] of Object.entries(programs)) {
       await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }
-    const script = steps.find((each) => each.id === id)?.run ?? "exit 99";
+    const script = steps.find(({ id, name }) => (id ?? name) === called)?.run ?? "exit 99";
     const { code } = await startProgram(
       ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
       {
@@ -45,6 +47,7 @@ async function step(id: string, programs: Readonly<Record<string, string>>): Pro
           GITHUB_SERVER_URL: "https://github.example",
           GITHUB_RUN_ID: "7",
           CLAUDE_CODE: "/claude",
+          VERSION: "2.1.400",
         },
         cwd: folder,
       },
@@ -100,4 +103,15 @@ exit 98`,
   assertEquals([failing.code, failing.output], [0, "drifted=true\n"]);
   assertStringIncludes(failing.summary, "The tests that drive the real program fail with it.");
   assertEquals((await look(2, 0)).code, 2);
+});
+
+Deno.test("the issue has the version in its title and the table as its text, and where it cannot be opened that is red", async () => {
+  const gh = `for each; do printf '<%s>' "$each"; done >> "$GITHUB_STEP_SUMMARY"`;
+  const opened = await step("Open an issue", { gh });
+  assertEquals([opened.code, opened.summary], [
+    0,
+    "<issue><create><--repo><o/r><--title><Claude Code 2.1.400 drifts><--body-file><table.md>",
+  ]);
+  assertEquals((await step("Open an issue", { gh: "exit 4" })).code, 4);
+  assertEquals((await step("Be red", {})).code, 1);
 });
