@@ -142,8 +142,11 @@ function sweepFolder(
     JSON.stringify(ownerOf(claimed, named.random)) === JSON.stringify(owner);
   if (!isSame) return kept("it changed while it was looked at");
   let rescued = 0;
-  if (typeof owner === "object" && owner.transcripts !== undefined) {
-    const { to } = owner.transcripts;
+  const transcripts = typeof owner === "object" ? owner.transcripts : undefined;
+  if (
+    typeof owner === "object" && transcripts !== undefined && !isOfDeadLender(transcripts.to, runs)
+  ) {
+    const { to } = transcripts;
     const { configDir } = folderParts(claimed);
     if (to !== absoluteDir(options.userConfigDir) && holdsFiles(`${configDir}/projects`)) {
       return kept(`its transcript belongs to the config dir ${to}`);
@@ -151,7 +154,7 @@ function sweepFolder(
     const { files, left, failures: [failure] } = forwardTranscripts({
       from: configDir,
       known: folderParts(owner.path).configDir,
-      ...owner.transcripts,
+      ...transcripts,
     });
     rescued = files;
     // What is no file cannot be brought home by anybody.
@@ -164,6 +167,14 @@ function sweepFolder(
   if (problem !== undefined) return { ...kept(problem.message), rescued };
   if (typeof owner === "object" && owner.litter !== undefined) removeEmpty(owner.litter);
   return { verdict: "removed", reason, rescued };
+}
+
+/** Whether a config dir is that of a home which a command had lent its runs, and the command was killed as well. */
+function isOfDeadLender(configDir: string, runs: string): boolean {
+  if (!configDir.startsWith(`${runs}/`)) return false;
+  const [name = ""] = configDir.slice(runs.length + 1).split("/");
+  const lender = parsePrivateFolderName(name);
+  return lender !== undefined && !isLiving(lender);
 }
 
 /**

@@ -288,6 +288,21 @@ Deno.test("sweep() writes into no config dir but the user's", () => {
   assertEquals(ground.left, [path]);
 });
 
+Deno.test("sweep() removes what a run has left in a home that a command had lent it, once that is killed too", () => {
+  for (
+    const [lender, verdict] of [
+      [{ pid: NOBODY, startTime: "2" }, "removed"],
+      [thisOwner(), "kept"],
+    ] as const
+  ) {
+    using ground = new Ground();
+    const name = `${lender.pid}-${lender.startTime}-4567abcd`;
+    const transcripts = { to: `${ground.runs}/${name}/0/.claude`, resumed: {} };
+    ground.leave({ transcripts }, { "-w/s1.jsonl": "new\n" });
+    assertEquals(ground.sweepOne().verdict, verdict);
+  }
+});
+
 Deno.test("sweep() ends what still runs before it rescues what that has written", async () => {
   using ground = new Ground();
   const path = ground.leave({}, { "-w/s1.jsonl": "new\n" });
