@@ -79,7 +79,10 @@ export async function serve(options: ServeOptions): Promise<number> {
     : readProfiles(absolutePath(options.profiles, cwd));
   const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, tell }));
   for (const { profile, name } of profiles) {
-    const request = await conversationRequest(profile.args, profile);
+    const { args, text } = profile;
+    const request = text
+      ? { ...await conversationRequest(args, {}), answerAlone: true }
+      : await conversationRequest(args, profile);
     const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
     const why = profile.record ? "its start is recorded" : await pool?.keep(request, surroundings);
     if (why !== undefined) throw unusable(name, why);

@@ -8,8 +8,9 @@ import {
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { denoDir } from "../../fixtures/programs/deno_dir.ts";
 import { eventsOf } from "../serve/http/serve_here.ts";
-import { serve } from "../serve/runs/served.ts";
-import { StandIn } from "../standin/stand_in.ts";
+import { poolCounts } from "../serve/runs/pool_counts.ts";
+import { serve, type Served } from "../serve/runs/served.ts";
+import { StandIn, until } from "../standin/stand_in.ts";
 import { leftovers } from "../leftovers.ts";
 import { startProgram } from "../start_program.ts";
 
@@ -163,6 +164,8 @@ Deno.test("what a server that was killed has left is gone once another one has s
 Deno.test("children wait for what a file of profiles names, and a file that names none is refused", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "You said {prompt}" }]] });
   const file = `${claude.home.path}/profiles`;
+  const print = (server: Served, more: readonly string[]) =>
+    claude.print(["--trace", "hello", ...more], { env: server.env, killed: true });
   const start = (lines: string) => {
     Deno.writeTextFileSync(file, lines);
     return serve({
@@ -187,6 +190,19 @@ Deno.test("children wait for what a file of profiles names, and a file that name
     const metrics = await fetch("http://localhost/metrics", { client });
     // It is the one for which a child has waited, and there is no other.
     assertStringIncludes(await metrics.text(), "\nclaude_print_pool_profiles 1\n");
+  }
+  for (
+    const [line, more] of [
+      [{ args, asks: false }, ["--output-format", "json"]],
+      [{ args, text: true }, []],
+    ] as const
+  ) {
+    await using server = await start(`${JSON.stringify(line)}\n`);
+    await until(async () => (await poolCounts(server.env)).ready === 1, "one waits");
+    const { code, stdout, stderr } = await print(server, more);
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stdout, "You said hello");
+    assertStringIncludes(stderr, ": a child has waited\n");
   }
   assertEquals(await leftovers(claude.home), []);
   for (

@@ -1,19 +1,29 @@
+import { z } from "zod/mini";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { CliError } from "../../cli_error.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
-import { type Profile, PROFILE_SCHEMA } from "./profile.ts";
+import { PROFILE_SCHEMA } from "./profile.ts";
 
 /** The largest file of profiles, in bytes. */
 const LIMIT = 1_000_000;
 
+const WAITING_SCHEMA = z.extend(PROFILE_SCHEMA, {
+  /** Whether it is one of runs that print a text, who are asked nothing. */
+  text: z._default(z.boolean(), false),
+});
+
+/** What children wait for. */
+type WaitingProfile = z.infer<typeof WAITING_SCHEMA>;
+
 /** A profile of a file, and what an error calls it. */
 export interface NamedProfile {
-  readonly profile: Profile;
+  readonly profile: WaitingProfile;
   readonly name: string;
 }
 
 /**
- * Reads a file of profiles: on each line one, as it stands in the body of `POST /v1/conversations`.
+ * Reads a file of profiles: on each line one, as it stands in the body of `POST /v1/conversations`, or of runs that print a
+ * text.
  *
  * @throws {CliError} when it cannot be read, or one of them is none
  */
@@ -25,8 +35,8 @@ export function readProfiles(path: string): readonly NamedProfile[] {
   });
 }
 
-function profileIn(line: string, name: string): Profile {
-  const result = PROFILE_SCHEMA.safeParse(valueOf(line));
+function profileIn(line: string, name: string): WaitingProfile {
+  const result = WAITING_SCHEMA.safeParse(valueOf(line));
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue?.path.map(String).join(".") ?? "";

@@ -8,10 +8,7 @@ import type { Row } from "./rows.ts";
 /** Whether rows are run with Claude Codes that have waited, where they can. */
 export const IS_WARM = Deno.env.get("CLAUDE_PRINT_TEST_SERVE") === "warm";
 
-/**
- * Whether one can wait for a row: not for a command line that is refused, and not for one that prints a text alone, which
- * no line of `--profiles` asks for.
- */
+/** Whether one is to wait for a row: not for a command line that is refused, and not for one that prints a text alone. */
 export function canWait({ name, args }: Pick<Row, "name" | "args">): boolean {
   return !name.startsWith("usage-") && args.some((word) => word.endsWith("json"));
 }
