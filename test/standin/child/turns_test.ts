@@ -199,13 +199,14 @@ for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: --max-turns ends the turn after so many calls`, async () => {
     await using claude = await StandIn.set({ version, turns: THREE_CALLS });
     const limit = (turns: number) => ["--max-turns", `${turns}`];
-    const text = await claude.print([...limit(1), "look"]);
-    assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
-    assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
     const { code, result } = await claude.print([...JSON_FORMAT, ...limit(2), "look"]);
     assertEquals([code, result["subtype"], result["num_turns"]], [1, "error_max_turns", 3]);
     assertEquals(result["errors"], ["Reached maximum number of turns (2)"]);
     assertEquals([result["terminal_reason"], "result" in result], ["max_turns", false]);
+    if (version !== STAND_IN_VERSIONS.at(-1)) return;
+    const text = await claude.print([...limit(1), "look"]);
+    assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
+    assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
     const enough = await claude.print([...limit(3), "look"]);
     assertEquals([enough.code, enough.stdout], [0, "Found: look\n"]);
   });

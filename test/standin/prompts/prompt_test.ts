@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { sha256 } from "../../../fixtures/mock/files/journal.ts";
+import { leftovers } from "../../leftovers.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
 
 /** Runs with a prompt and compares what the child took with what was meant. */
@@ -47,11 +48,25 @@ const AWKWARD: Readonly<Record<string, string>> = {
   "a byte order mark": "\ufeffmarked",
 };
 
-for (const [name, prompt] of Object.entries(AWKWARD)) {
-  Deno.test(`a prompt with ${name} reaches the child as it is`, async () => {
-    await assertDelivered(prompt, { options: { stdin: prompt } });
+/** How a text begins is lost by whoever prepares it: with a mark that a decoder takes away, here. */
+const ALL = [AWKWARD["a byte order mark"], ...Object.values(AWKWARD)].join(" \n ");
+
+Deno.test(`a prompt with ${Object.keys(AWKWARD).join(", ")} reaches the child as it is`, async () => {
+  await assertDelivered(ALL, { options: { stdin: ALL } });
+  await using claude = await StandIn.set();
+  // One program for all of them, each of which is a child's whole prompt.
+  const prompts = Object.values(AWKWARD);
+  const run = await claude.print(["--jsonl"], {
+    stdin: prompts.map((prompt) => JSON.stringify(prompt)).join("\n"),
+    // A list has an output of its own: what every single run must print does not hold.
+    killed: true,
   });
-}
+  assertEquals([run.code, run.stderr, await leftovers(claude.home)], [0, "", []]);
+  const sums = await Promise.all(
+    prompts.map((prompt) => sha256(new TextEncoder().encode(prompt))),
+  );
+  assertEquals((await claude.journal("prompt")).map((each) => each.sha256), sums);
+});
 
 Deno.test("an argument is the prompt, and joined with stdin by a line feed", async () => {
   await assertDelivered("only the argument  ", { args: ["only the argument  "] });
