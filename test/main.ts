@@ -17,12 +17,14 @@ import { npmRuntime } from "../fixtures/programs/npm_runtime.ts";
 import { denoDir } from "../fixtures/programs/deno_dir.ts";
 import { SERVED_IN, sweepHomes } from "../fixtures/throwaway_home.ts";
 import { claudePrint } from "./claude_print.ts";
+import { groupTests } from "./group_tests.ts";
 
 const ROOT = resolve(import.meta.dirname ?? ".", "..");
 
 const HOW = [
   ...["test", "-A", "--frozen", "--no-check", "--parallel"],
-  ...["--sanitize-ops", "--sanitize-resources"],
+  // Groups of files are elsewhere.
+  ...["--sanitize-ops", "--sanitize-resources", "--config", "deno.json"],
 ];
 
 /** How many files are tested at a time, unless DENO_JOBS says: tests wait for other programs half of their time. */
@@ -31,7 +33,7 @@ const JOBS = `${2 * navigator.hardwareConcurrency}`;
 /**
  * The test files that take longest, the longest first: they begin before the others, so that none is still at work when
  * those are done, and those that wait do so beside those that compute. Deno takes files in the order in which they are
- * named, then those of folders by name, and each once.
+ * named, then those of folders by name, and each once. Of the others only those below {@link WAITING} are files of their own.
  */
 const LONGEST: readonly string[] = [
   "test/real/callers/control_test.ts",
@@ -104,6 +106,15 @@ const LONGEST: readonly string[] = [
 /** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */
 const REAL = "test/real/";
 
+/** Where most tests wait for other programs: one file after the other, as in a group, they would wait longer. */
+const WAITING: readonly string[] = [
+  REAL,
+  "test/faults/",
+  "test/security/",
+  "test/serve/",
+  "test/standin/",
+];
+
 /** A test that was left out, by its name's end, as `unlessLacking` makes it. */
 const LEFT_OUT = / \(lacks (?<lack>[^()]+)\) \.\.\. ignored \(/u;
 
@@ -138,7 +149,11 @@ async function download(paths: readonly string[]): Promise<void> {
 /** Runs the tests and passes on what they print, less those left out; returns their exit code. */
 async function runTests(
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  { env, named = (line) => line }: {
+    readonly env: Readonly<Record<string, string>>;
+    /** Makes a line that can be read of one of Deno's. */
+    readonly named?: ((line: string) => string) | undefined;
+  },
 ): Promise<number> {
   const isTerminal = Deno.stdout.isTerminal() && Deno.env.get("NO_COLOR") === undefined;
   const child = new Deno.Command(Deno.execPath(), {
@@ -157,7 +172,7 @@ async function runTests(
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
   for await (const line of lines) {
     const lack = LEFT_OUT.exec(line.replaceAll(COLOURS, ""))?.groups?.["lack"];
-    if (lack === undefined) print(Deno.stdout, `${line}\n`);
+    if (lack === undefined) print(Deno.stdout, `${named(line)}\n`);
     else lacks.set(lack, (lacks.get(lack) ?? 0) + 1);
   }
   for (const [lack, count] of lacks) {
@@ -206,14 +221,28 @@ async function serve(
   };
 }
 
+/** The test files below a folder of the checkout, by name. */
+function testFiles(folder: string): readonly string[] {
+  return [...Deno.readDirSync(`${ROOT}/${folder}`)]
+    .toSorted((one, other) => one.name < other.name ? -1 : 1)
+    .flatMap(({ name, isDirectory }) => {
+      const path = `${folder}/${name}`;
+      if (isDirectory) return testFiles(path);
+      return name.endsWith("_test.ts") ? [path] : [];
+    });
+}
+
+function isGrouped(file: string): boolean {
+  return !WAITING.some((folder) => file.startsWith(folder)) && !LONGEST.includes(file);
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const paths = args.filter((argument) =>
     !argument.startsWith("-") && /^\.?\/?test\//u.test(argument)
   );
-  const all = paths.length > 0 ? args : [...args, ...LONGEST, "test/"];
   const bundles: Record<string, string> = {};
   try {
-    await download(all);
+    await download(paths.length > 0 ? args : ["test/"]);
     // A single file has them made no sooner than it is through.
     if (paths.length === 0) {
       for (const [name, path] of Object.entries(BUNDLED)) {
@@ -225,9 +254,19 @@ async function main(args: readonly string[]): Promise<number> {
     return 1;
   }
   await sweepHomes();
-  if (Deno.env.get("CLAUDE_PRINT_TEST_SERVE") !== "1") return await runTests(all, bundles);
+  await using groups = paths.length > 0
+    ? undefined
+    : await groupTests(testFiles("test").filter(isGrouped), { root: ROOT });
+  const all = groups === undefined ? args : [...args, ...LONGEST, ...WAITING, ...groups.paths];
+  const named = groups?.named;
+  if (Deno.env.get("CLAUDE_PRINT_TEST_SERVE") !== "1") {
+    return await runTests(all, { env: bundles, named });
+  }
   await using server = await serve(bundles);
-  const code = await runTests(all, { ...bundles, [SERVED_IN]: server.folder });
+  const code = await runTests(all, {
+    env: { ...bundles, [SERVED_IN]: server.folder },
+    named,
+  });
   const { poolCounts } = await import("./serve/runs/pool_counts.ts");
   const { handedOver } = await poolCounts({ XDG_RUNTIME_DIR: server.folder });
   if (handedOver > 0) return code;

@@ -9,7 +9,7 @@ async function freshCheckout(test: string) {
   const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "checkout-" }));
   const copied = ["deno.json", "deno.lock", "fixtures", "test/main.ts", "test/claude_print.ts"];
   await Deno.mkdir(`${path}/test/real`, { recursive: true });
-  for (const name of [...copied, "test/unless_lacking.ts"]) {
+  for (const name of [...copied, "test/unless_lacking.ts", "test/group_tests.ts"]) {
     const { success } = await new Deno.Command("cp", {
       args: ["-r", `${ROOT}${name}`, `${path}/${name}`],
     }).output();
