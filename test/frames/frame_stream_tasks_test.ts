@@ -422,6 +422,25 @@ for (const version of ["2.1.197", "2.1.330"]) {
   });
 }
 
+Deno.test("frames: why a subagent in the background has failed is told without whose end it is", () => {
+  const { frames, push, pushSubagent } = begin("2.1.330");
+  push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));
+  push(result({ isAsync: true, agentId: "a1" }));
+  pushSubagent(text("API Error: 400 nope"));
+  frames.length = 0;
+  push({
+    type: "queue-operation",
+    operation: "enqueue",
+    content: "<task-notification>\n<task-id>a1</task-id>\n<status>failed</status>\n" +
+      '<summary>Agent "Look" failed: API Error: 400 nope</summary>\n</task-notification>',
+  });
+  const [updated, notification] = frames;
+  assertEquals<unknown>(
+    [updated?.["patch"], notification?.["status"], notification?.["summary"]],
+    [{ status: "failed", error: "API Error: 400 nope" }, "failed", "API Error: 400 nope"],
+  );
+});
+
 Deno.test("frames: the end of its shell wakes a subagent that was over, of which it is not told in a frame", () => {
   const { frames, push, pushAll, pushSubagent } = begin("2.1.330");
   push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));

@@ -422,25 +422,54 @@ function notified(
   // No turn begins with the end of what is not the session's own.
   const isTold = isVersionAtLeast(context.version, WITH_LIST) ||
     (task !== undefined && isOwned(task));
+  const error = isVersionAtLeast(context.version, WITH_LIST)
+    ? failureOf(task, notification)
+    : undefined;
   return {
     tasks: rest,
     frames: [
-      updateFrame(taskId, { status, endedAt }, context),
-      ...isTold ? [notificationFrame(notification, context)] : [],
+      updateFrame(taskId, { status, endedAt, error }, context),
+      ...isTold
+        ? [
+          notificationFrame(
+            error === undefined ? notification : { ...notification, summary: error },
+            context,
+          ),
+        ]
+        : [],
       ...listFrames(rest, context),
     ],
   };
 }
 
+/** Why a subagent has failed, without the words that only the model is told. */
+function failureOf(
+  task: Task | undefined,
+  { status, summary = "" }: TaskNotification,
+): string | undefined {
+  const start = `Agent "${task?.description}" failed: `;
+  return status === "failed" && task?.type === "local_agent" && summary.startsWith(start)
+    ? summary.slice(start.length)
+    : undefined;
+}
+
 function updateFrame(
   taskId: string,
-  { status, endedAt }: { readonly status: string; readonly endedAt: unknown },
+  { status, endedAt, error }: {
+    readonly status: string;
+    readonly endedAt: unknown;
+    readonly error?: string | undefined;
+  },
   context: TaskContext,
 ): SystemFrame {
   const time = typeof endedAt === "string" ? Date.parse(endedAt) : NaN;
   return systemFrame("task_updated", {
     task_id: taskId,
-    patch: { status, ...(Number.isNaN(time) ? {} : { end_time: time }) },
+    patch: {
+      status,
+      ...(Number.isNaN(time) ? {} : { end_time: time }),
+      ...(error === undefined ? {} : { error }),
+    },
   }, context);
 }
 
