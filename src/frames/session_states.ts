@@ -31,14 +31,14 @@ export function withActivity(before: FramesState, frames: readonly Frame[]): Tol
 
 /** Tells what the session is at, if that is news. */
 export function tellActivity(state: FramesState, activity: Activity): Told {
-  const { options: { sessionId }, version = "" } = state;
+  const { options: { sessionId, activity: wanted }, version = "" } = state;
   if (state.activity === activity || !isVersionAtLeast(version, "2.1.330")) return told(state);
   const { state: next, made } = withIds(
     state,
     (newUuid) =>
       systemFrame(
         "session_state_changed",
-        { state: activity, sdk_host_only: true },
+        { state: activity, ...(wanted === "shown" ? {} : { sdk_host_only: true }) },
         { sessionId, newUuid },
       ),
   );

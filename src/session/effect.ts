@@ -29,6 +29,8 @@ export interface ChildChanges extends ServerChanges {
   readonly flagSettings?: JsonObject;
   /** The session in which the conversation goes on. */
   readonly begun?: string;
+  /** Whether no file is read any more because a message mentions it. */
+  readonly readsNoMentions?: true;
 }
 
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */

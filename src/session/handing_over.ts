@@ -47,7 +47,9 @@ export function handToChild(state: SessionState): Step {
   if (isOverspent(state) && next.way !== undefined) {
     return atRest ? handToChild({ ...state, queue: [unaffordable(next), ...queue] }) : stay(state);
   }
-  const { changes } = state;
+  const changes = isReadBy(state, next)
+    ? changed(state, { readsNoMentions: true }).changes
+    : state.changes;
   if (changes !== undefined && next.way !== undefined) {
     return atRest ? end(state, { kind: "renewed", changes }) : stay(state);
   }
@@ -100,10 +102,15 @@ export function handTogether(state: SessionState): Step {
     isFollowed(state) || isPreparing(state) || state.changes !== undefined ||
     state.options.maxBudgetUsd !== undefined
   ) return stay(state);
-  const together = state.queue.filter(mayWait);
+  const together = state.queue.filter(mayWait).filter((message) => !isReadBy(state, message));
   return together.length < Math.max(2, state.queue.length)
     ? stay(state)
     : act({ ...state, queue: [], sent: together }, together.map(deliver));
+}
+
+/** Whether the child of now would read files that a message mentions, and is not to. */
+function isReadBy({ options }: SessionState, message: Message): boolean {
+  return message.unread === true && message.way !== undefined && !options.readsNoMentions;
 }
 
 function mayWait(message: Message): message is Prompt {

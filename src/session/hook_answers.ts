@@ -1,3 +1,4 @@
+import { DEFERRED } from "../transcript/turn.ts";
 import type { HookPayload } from "./input.ts";
 
 /** What the model is told when it needs a permission that nobody is there to give. */
@@ -24,3 +25,17 @@ export const OVERSPENT: HookPayload = {
 
 /** The answer to PostToolBatch that ends the turn. */
 export const STOP: HookPayload = { continue: false, stopReason: "The limit of turns is reached" };
+
+/**
+ * The answer to PreToolUse that puts a call off: the interactive Claude Code (2.1.197 and 2.1.330) takes no notice of
+ * `defer` and carries the call out, where `claude -p` ends the turn with it.
+ */
+export const DEFERRAL: HookPayload = {
+  continue: false,
+  stopReason: DEFERRED,
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: DEFERRED,
+  },
+};

@@ -41,6 +41,8 @@ export interface SessionOptions extends Limits {
   readonly caller?: CallerOptions;
   /** The folder for images that the caller sends; absent where it cannot. */
   readonly imagesDir?: string;
+  /** Whether the child reads no files because a message mentions them. */
+  readonly readsNoMentions?: true;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
   /** Whether a SessionEnd hook of ours keeps a child that was told to go until its transcript holds the turn. */

@@ -1,5 +1,5 @@
 import { isJsonObject } from "./json_object.ts";
-import type { ToolResult, ToolUse, Turn } from "./turn.ts";
+import { isDeferral, type ToolResult, type ToolUse, type Turn } from "./turn.ts";
 
 /** A call that was refused, as `claude -p` lists it in `permission_denials`. */
 export interface PermissionDenial {
@@ -66,7 +66,7 @@ function wholePath(path: string, cwd: string): string {
 }
 
 function isDenial(result: ToolResult, { denialMessages, decisions }: KnownDenials): boolean {
-  if (!result.isError) return false;
+  if (!result.isError || isDeferral(result.entry)) return false;
   const decision = decisions?.get(result.toolUseId);
   if (decision !== undefined) return decision !== "accepted" && decision !== "late";
   // An interrupt leaves a `toolDenialKind` as well, but nobody decided.

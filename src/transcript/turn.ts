@@ -66,6 +66,8 @@ export interface Turn {
   readonly end: "completed" | "interrupted" | "interrupted-tool" | undefined;
   /** Whether a hook has stopped it. */
   readonly halted?: true;
+  /** The id of the call that a hook of the caller's has put off, with which the turn ends. */
+  readonly deferred?: string;
   /** Milliseconds from the prompt to the last message. */
   readonly durationMs: number | undefined;
   readonly toolUses: readonly ToolUse[];
@@ -85,6 +87,10 @@ export interface TurnOptions {
 
 /** The type of the attachment by which Claude Code notes that a hook has stopped a turn. */
 export const HALTED = "hook_stopped_continuation";
+
+/** What the model is told of a call that a hook of the caller's has put off, and by which the call is known later. */
+export const DEFERRED =
+  "This call was deferred and has not been carried out: whoever goes on with the session decides on it";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
@@ -198,6 +204,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     if (entry.message.model !== SYNTHETIC_MODEL) answers.set(entry.message.id, entry);
   }
   const lastBlock = last?.message.content.at(-1);
+  const halted = entries.some(isHalt);
+  const deferred = halted ? followers.filter(isDeferral).flatMap(toolResultsOf)[0] : undefined;
   const lastAnswer = [...answers.values()].at(-1);
   const context = prompt ?? entries.find((entry) => entry.type !== "other");
 
@@ -220,7 +228,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     usageBefore: summedUsage(
       [...answers.values()].slice(0, -1).map((entry) => entry.message.usage ?? {}),
     ),
-    numTurns: 1 + followers.length,
+    numTurns: 1 + followers.filter((entry) => !isDeferral(entry)).length,
     error: last?.isApiErrorMessage === true
       ? {
         kind: last.error ?? "unknown",
@@ -231,7 +239,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       }
       : undefined,
     end: endOf(entries),
-    ...(entries.some(isHalt) ? { halted: true } : {}),
+    ...(halted ? { halted } : {}),
+    ...(deferred === undefined ? {} : { deferred: deferred.toolUseId }),
     durationMs: durationOf(prompt, [...assistants, ...followers]),
     toolUses: assistants.flatMap((entry) => entry.message.content.flatMap(toolUseOf)),
     toolResults: followers.flatMap(toolResultsOf),
@@ -253,6 +262,11 @@ function isMessage(entry: Entry): boolean {
 
 function isHalt(entry: Entry): boolean {
   return entry.type === "attachment" && entry.attachment.type === HALTED;
+}
+
+/** Whether a line is what a call has come to that was put off, of which `claude -p` says and counts nothing. */
+export function isDeferral(entry: UserEntry): boolean {
+  return toolResultsOf(entry).some(({ isError, text }) => isError && text.endsWith(DEFERRED));
 }
 
 function endOf(entries: readonly Entry[]): Turn["end"] {

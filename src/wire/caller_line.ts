@@ -17,6 +17,8 @@ export type CallerLine =
     readonly priority?: "now" | "next" | "later";
     /** Whether its sender says that a person wrote it. */
     readonly human?: true;
+    /** Whether its text is to reach the model as it is: no file that it mentions is read, and nothing in it is a command. */
+    readonly literal?: true;
     /** Whether some of its blocks are images. */
     readonly images?: true;
     /** Why it cannot be sent. */
@@ -68,7 +70,8 @@ function unreadable(why: string): CallerLine {
   return { type: "unreadable", reason: `Cannot read a line of stdin: ${why}` };
 }
 
-function userLine({ message, uuid, priority, origin, shouldQuery }: JsonObject): CallerLine {
+function userLine(line: JsonObject): CallerLine {
+  const { message, uuid, priority, origin, shouldQuery, client_composed: composed } = line;
   const { role, content } = isJsonObject(message) ? message : {};
   if (role !== "user") {
     return unreadable(`the role of its message is ${JSON.stringify(role)}, not "user"`);
@@ -80,6 +83,7 @@ function userLine({ message, uuid, priority, origin, shouldQuery }: JsonObject):
     ...(typeof uuid === "string" ? { uuid } : {}),
     ...(given === undefined ? {} : { priority: given }),
     ...(isJsonObject(origin) && origin["kind"] === "human" ? { human: true } : {}),
+    ...(composed ? { literal: true } : {}),
     ...(shouldQuery === false
       ? {
         obstacle: "one that asks nothing of the model has no place in the interactive Claude Code",
@@ -127,13 +131,14 @@ export function lineText(line: SpokenLine): string {
     const subtype = "error" in said ? "error" : "success";
     return JSON.stringify({ type: "control_response", response: { subtype, request_id, ...said } });
   }
-  const { content, uuid, priority } = line;
+  const { content, uuid, priority, literal } = line;
   return JSON.stringify({
     type: "user",
     message: { role: "user", content },
     parent_tool_use_id: null,
     ...(uuid === undefined ? {} : { uuid }),
     ...(priority === undefined ? {} : { priority }),
+    ...(literal === undefined ? {} : { client_composed: true }),
   });
 }
 

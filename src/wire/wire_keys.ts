@@ -139,6 +139,7 @@ const TABLE: Table = {
         "modelUsage",
         "permission_denials",
         "structured_output",
+        "deferred_tool_use",
         "terminal_reason",
         "fast_mode_state",
         "origin",

@@ -37,6 +37,9 @@ Deno.test("what a session is at is told before a turn, before a question and aft
     uuid: "",
     session_id: "s",
   });
+  const shownToo = startFrames({ ...frames, version: "2.1.330", activity: "shown" }, report);
+  const [seen] = tellActivity(shownToo, "running").frames;
+  assertEquals(seen !== undefined && "sdk_host_only" in seen, false);
 });
 
 Deno.test("a session is not idle while messages wait, and says nothing of it before 2.1.330", () => {

@@ -524,6 +524,28 @@ Deno.test("what a child cannot change is for the next one, which the next messag
   assertEquals(untakenMessages(session.state()).map(({ text }) => text), ["two"]);
 });
 
+Deno.test("a message whose mentions are not to be read goes to a child that reads none", () => {
+  const session = rested();
+  say(session, "@a", { unread: true });
+  session.hear({ type: "exit", exit: { kind: "exited", code: 143 } });
+  assertEquals([delivered(session), session.ending()], [[], {
+    kind: "renewed",
+    changes: { readsNoMentions: true },
+  }]);
+  assertEquals(untakenMessages(session.state()).map(({ text }) => text), ["@a"]);
+  const next = simulate({ ...OPTIONS, readsNoMentions: true });
+  next.hear({ type: "reachable" });
+  status(next, "idle");
+  say(next, "@a", { unread: true });
+  assertEquals([delivered(next), next.ending()], [["@a"], undefined]);
+
+  const busy = rested();
+  say(busy, "one");
+  submit(busy, "one");
+  say(busy, "@a", { unread: true });
+  assertEquals(delivered(busy), ["one"], "it does not join the turn of a child that would read it");
+});
+
 Deno.test("another model is refused where a hook has a say in it, which would not be called", () => {
   const session = simulate({
     ...OPTIONS,

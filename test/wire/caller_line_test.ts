@@ -19,6 +19,8 @@ Deno.test("readCallerLine() takes a message's text and blocks of text, and what 
   const written = { type: "user", text: "x", content: "x" } as const;
   assertEquals(user("x", { origin: { kind: "human" } }), { ...written, human: true });
   assertEquals(user("x", { origin: { kind: "channel", server: "s" } }), written);
+  assertEquals(user("x", { client_composed: true }), { ...written, literal: true });
+  assertEquals(user("x", { client_composed: false }), written);
   assertEquals(user("x", { uuid: 1, priority: "soon" }), { type: "user", text: "x", content: "x" });
 });
 
@@ -172,6 +174,7 @@ Deno.test("lineText() is the line that says on stdin what a program says", () =>
     const said = messageLine(content, { uuid: "u", ticket: "t", priority: "now" });
     const { ticket: _, ...told } = said;
     assertEquals(readCallerLine(lineText(said)), told);
+    assertEquals(readCallerLine(lineText({ ...said, literal: true })), { ...told, literal: true });
   }
   const request = { id: "r", subtype: "interrupt", body: { more: 1 } };
   assertEquals(readCallerLine(lineText({ type: "control", request })), {

@@ -74,6 +74,7 @@ const session = z.object(
     asksStatus: z.exactOptional(z.literal(true)),
     bridged: z.exactOptional(z.array(z.string())),
     caller: z.exactOptional(z.object(CALLER)),
+    readsNoMentions: z.exactOptional(z.literal(true)),
     otherStopHooks: z.boolean(),
     keptAtEnd: z.exactOptional(z.literal(true)),
   } satisfies Fields<SessionOptions>,
@@ -142,7 +143,7 @@ const frames = z.object(
     servers: z.exactOptional(
       z.array(z.object({ name: z.string(), source: z.string(), disabled: z.boolean() })),
     ),
-    activity: z.exactOptional(z.literal(true)),
+    activity: z.exactOptional(z.literal([true, "shown"])),
     betas: z.exactOptional(z.array(z.string())),
   } satisfies Fields<FramesOptions>,
 );

@@ -76,12 +76,13 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
   // The model is told of it, but not asked yet.
   const isUnasked = isRecent && outcome.kind === "answered" && turn !== undefined &&
     facts.lastAssistantMessage === undefined && isJoinedEnd(turn);
+  const deferred = outcome.kind === "answered" ? deferredCall(turn) : undefined;
+  const hasStatus = failure === undefined && deferred === undefined && outcome.kind !== "local" &&
+    !isUnasked;
 
   const fields = {
     is_error: isError,
-    api_error_status: failure === undefined && outcome.kind !== "local" && !isUnasked
-      ? turn?.error?.status ?? null
-      : undefined,
+    api_error_status: hasStatus ? turn?.error?.status ?? null : undefined,
     api_error_type: apiError ? turn?.error?.type : undefined,
     api_error: apiError ? turn?.error?.apiError : undefined,
     duration_ms: facts.durationMs ?? turn?.durationMs ?? 0,
@@ -103,14 +104,16 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
       : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],
     ...(failure === undefined && !isError && outcome.kind !== "local" ? facts.timesToFirst : {}),
-    stop_reason: turn?.stopReason ??
-      (outcome.kind === "answered" && !isUnasked ? "end_turn" : null),
+    stop_reason: deferred !== undefined
+      ? "tool_deferred"
+      : turn?.stopReason ?? (outcome.kind === "answered" && !isUnasked ? "end_turn" : null),
     session_id: turn?.sessionId ?? facts.sessionId,
     total_cost_usd: cost?.totalUsd,
     usage: usageOf(facts, turn),
     modelUsage,
     permission_denials: facts.permissionDenials ?? [],
     structured_output: output?.value,
+    deferred_tool_use: deferred,
     terminal_reason: isUnasked ? undefined : terminalReason({ outcome, version, apiError, turn }),
     ...(facts.fastMode ?? fastModeOf(undefined, false)),
     origin: originOf(turn, facts),
@@ -152,6 +155,12 @@ function structuredOutput(turn: Turn | undefined): { readonly value: unknown } |
   );
   const call = turn?.toolUses.findLast(({ id, name }) => name === OUTPUT_TOOL && taken.has(id));
   return call === undefined ? undefined : { value: call.input };
+}
+
+/** The call that was put off, as `claude -p` tells whoever is to decide on it. */
+function deferredCall(turn: Turn | undefined): JsonObject | undefined {
+  const call = turn?.toolUses.find(({ id }) => id === turn.deferred);
+  return call === undefined ? undefined : { id: call.id, name: call.name, input: call.input };
 }
 
 function failureOf(
@@ -267,6 +276,7 @@ function terminalReason(
   const { outcome, version, apiError, turn } = facts;
   switch (outcome.kind) {
     case "answered":
+      if (turn?.deferred !== undefined) return "tool_deferred";
       if (!apiError && turn?.halted) return "hook_stopped";
       return apiError ? errorReason(turn, version) : "completed";
     case "failed":

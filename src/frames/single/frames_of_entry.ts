@@ -13,7 +13,7 @@ import {
   type UserEntry,
 } from "../../transcript/entry.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import type { ToolUse } from "../../transcript/turn.ts";
+import { isDeferral, type ToolUse } from "../../transcript/turn.ts";
 import type {
   AssistantFrame,
   AssistantMessage,
@@ -88,7 +88,7 @@ export function framesOfEntry(entry: Entry, context: FrameContext): readonly Fra
         ? [...rateLimitFrames(entry, context), assistantFrame(entry, context)]
         : [];
     case "user":
-      return userFrames(entry, context);
+      return isDeferral(entry) ? [] : userFrames(entry, context);
     case "system":
       return systemFrames(entry, context);
   }

@@ -48,8 +48,8 @@ export interface FramesOptions {
     readonly source: string;
     readonly disabled: boolean;
   }[];
-  /** Whether it is told what the session is at. */
-  readonly activity?: true;
+  /** Whether it is told what the session is at; `shown` where not only an Agent SDK is told, but its user. */
+  readonly activity?: true | "shown";
   /** What was told and paid before, by another child of the same conversation. */
   readonly before?: ToldBefore;
   /** Whether messages are printed again once the child has taken them. */

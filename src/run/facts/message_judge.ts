@@ -18,6 +18,9 @@ const TAKES_ALL = "2.1.330";
 /** What `claude -p` 2.1.330 says to a message of white space alone; one that consists of blocks goes to the model. */
 const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
 
+/** What may be taken for a mention of a file, which no address of somebody's mail is. */
+const MENTION = /(?<![\w.])@/u;
+
 const WITHOUT_IMAGES =
   "Send the text as a message of its own, or put it into a file and name that file";
 
@@ -39,7 +42,10 @@ export function messageJudge(
   const seen = new Set<string>();
   const { version = "" } = facts;
   const takesAll = isVersionAtLeast(version, TAKES_ALL);
-  return ({ text, content, uuid, ticket, priority, human, images, obstacle, malformed }) => {
+  return (line) => {
+    const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;
+    // Versions that know nothing of it take such a message for any other.
+    const isLiteral = line.literal === true && takesAll;
     const fields = {
       text,
       content,
@@ -47,6 +53,7 @@ export function messageJudge(
       ...(ticket === undefined ? {} : { ticket }),
       ...(priority === undefined ? {} : { priority }),
       ...(human === undefined ? {} : { human }),
+      ...(isLiteral && MENTION.test(text) ? { unread: true as const } : {}),
       ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
     };
     if (uuid !== undefined) seen.add(uuid);
@@ -81,7 +88,7 @@ export function messageJudge(
     if (takesAll && typeof content === "string" && text.trim() === "") {
       return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
     }
-    if (isPlain(text)) return { ...fields, way: "rendezvous" };
+    if (isPlain(text) || isLiteral) return { ...fields, way: "rendezvous" };
     if (text.startsWith("!") && !takesAll) {
       return refused(
         `Cannot send the message: Claude Code ${version} would run what begins with "!" in a shell`,

@@ -147,6 +147,7 @@ export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
     ...(setServers === undefined ? {} : { setServers, callerServers: [] }),
     switched: { ...order.switched, ...switched },
     flagSettings: { ...order.flagSettings, ...flagSettings },
+    ...(further.readsNoMentions ? { readsNoMentions: true } : {}),
     ...(model === undefined && chosenModel !== undefined ? { chosenModel } : {}),
     ...(permissionMode === undefined
       ? {}

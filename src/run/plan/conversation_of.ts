@@ -55,6 +55,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(mcpServers === 0 ? {} : { mcpServers }),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...callerOptions(order, { facts, decided }),
+    ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
     otherStopHooks: hasOtherHooks(order, { facts, event: "Stop" }),
     ...(decided.hookless === undefined ? { keptAtEnd: true } : {}),
   };
@@ -158,9 +159,7 @@ function framesOptions(
       ...servers.filter((name) => name !== OUTPUT_SERVER && name !== facts.promptServer?.name)
         .map((name) => ({ name, source: "sdk", disabled: false })),
     ],
-    ...(order.prompt === undefined && env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1"
-      ? { activity: true }
-      : {}),
+    ...(order.prompt === undefined ? toldActivity(env) : {}),
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
     ...(order.subagentText ? { subagentText: true } : {}),
@@ -181,6 +180,12 @@ function framesOptions(
       : { output: order.jsonSchema === undefined ? "initialized" : true }),
     ...byMessage(order, facts),
   };
+}
+
+/** Whether a caller reads what the session does: one of an Agent SDK says so itself, and its user may. */
+function toldActivity(env: RunOrder["env"]): Pick<FramesOptions, "activity"> {
+  if (isSwitchedOn(env["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"])) return { activity: "shown" };
+  return env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1" ? { activity: true } : {};
 }
 
 /** Whether there is no place for memory: in a restricted session, and where it is switched off. */

@@ -78,7 +78,13 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     login: facts.login,
     settings: valuesOf(facts.settings),
   });
-  const variables = { ...asked, ...sameRequests(order), ...facts.relayVariables };
+  const variables = {
+    ...asked,
+    ...sameRequests(order),
+    // It also tells the model of no skills and no tools whose definitions it could ask for.
+    ...(order.readsNoMentions ? { CLAUDE_CODE_DISABLE_ATTACHMENTS: "1" } : {}),
+    ...facts.relayVariables,
+  };
   const args = argsOf(order, { ...decided, parts });
   const { userConfig, scheduledTasks } = facts;
   const environment = { configDir, tempDir, userConfig, scheduledTasks };

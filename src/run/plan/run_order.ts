@@ -74,6 +74,8 @@ export interface RunOrder extends Limits {
   readonly setServers?: JsonObject;
   readonly switched?: Readonly<Record<string, boolean>>;
   readonly flagSettings?: JsonObject;
+  /** Whether no file is read because a message mentions it: one has come that wants that. */
+  readonly readsNoMentions?: true;
   /** The model that the caller has chosen in the course of a conversation, by its own name. */
   readonly chosenModel?: string;
   readonly env: Environment;

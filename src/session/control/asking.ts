@@ -3,6 +3,7 @@ import type { CallerQuestion, ControlAnswer } from "../../wire/control.ts";
 import { isNew } from "./answering.ts";
 import type { CallDecision, Effect } from "../effect.ts";
 import { end, stopped } from "../ending.ts";
+import { DEFERRAL } from "../hook_answers.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
@@ -243,7 +244,7 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
       return "error" in given || !isJsonObject(given.response)
         ? act(state, [answer(question.hookId)])
         : act(state, [
-          answer(question.hookId, given.response),
+          answer(question.hookId, defers(question, given.response) ? DEFERRAL : given.response),
           ...(forbids(given.response) ? decided(question.toolUseId, "forbidden") : []),
         ]);
   }
@@ -252,6 +253,15 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
 /** Whether a hook's answer forbids a call. */
 function forbids({ hookSpecificOutput: output, decision }: JsonObject): boolean {
   return decision === "block" || (isJsonObject(output) && output["permissionDecision"] === "deny");
+}
+
+/** Whether a hook's answer puts a call off. */
+function defers(
+  { callback: { event } }: Extract<Question, { readonly kind: "callback" }>,
+  { hookSpecificOutput: output }: JsonObject,
+): boolean {
+  return event === "PreToolUse" && isJsonObject(output) &&
+    output["permissionDecision"] === "defer";
 }
 
 /** Hands a decision to the hook that waits for it. */

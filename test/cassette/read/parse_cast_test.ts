@@ -89,6 +89,7 @@ const SESSION: Required<SessionOptions> = {
   bridged: ["calc"],
   asksStatus: true,
   caller: CALLER,
+  readsNoMentions: true,
   otherStopHooks: true,
   keptAtEnd: true,
 };

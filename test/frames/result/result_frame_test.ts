@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Cost } from "../../../src/transcript/cost.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
-import { turnsOf } from "../../../src/transcript/turn.ts";
+import { DEFERRED, HALTED, turnsOf } from "../../../src/transcript/turn.ts";
 import { resultFrame } from "../../../src/frames/result/result_frame.ts";
 import { readRecording } from "../../transcript/recording.ts";
 
@@ -64,6 +64,30 @@ Deno.test("resultFrame: names a failure of this program and keeps what text ther
     assertEquals([empty.subtype, empty.num_turns, "result" in empty], [kind, 0, false]);
     assertEquals(empty.session_id, "the-session");
   }
+});
+
+Deno.test("resultFrame: a call that was put off ends its turn, and is told to whoever decides on it", () => {
+  const call = { type: "tool_use", id: "t", name: "Bash", input: { command: "ls" } };
+  const given = { type: "tool_result", tool_use_id: "t", is_error: true };
+  const told = (content: string, halts = true) => {
+    const turns = turnsOf(linesOf(
+      { type: "user", uuid: "p", message: { content: "Hi" } },
+      { type: "assistant", message: { id: "a", model: "m", content: [call] } },
+      { type: "user", message: { content: [{ ...given, content }] } },
+      ...(halts ? [{ type: "attachment", attachment: { type: HALTED } }] : []),
+    ));
+    const result = resultFrame({ ...FACTS, turns });
+    const { num_turns, stop_reason, terminal_reason, deferred_tool_use } = result;
+    return [num_turns, stop_reason, terminal_reason, deferred_tool_use];
+  };
+  const { type: _, ...deferred } = call;
+  assertEquals(told(`PreToolUse:Bash hook error: ${DEFERRED}`), [
+    ...[1, "tool_deferred", "tool_deferred"],
+    deferred,
+  ]);
+  assertEquals(told("PreToolUse:Bash hook error: No"), [2, "end_turn", "hook_stopped", undefined]);
+  assertEquals(told(`${DEFERRED}?`)[3], undefined);
+  assertEquals(told(DEFERRED, false)[3], undefined, "a tool that says so");
 });
 
 Deno.test("resultFrame: tells an interrupt during a tool from one during an answer", () => {

@@ -18,6 +18,7 @@ export const REPLAYED_SCENARIOS: Readonly<Record<ReplayedSdk, readonly string[]>
     "permissions",
     "every hook, and some that decide",
     "control, and tools of its own",
+    "prompts as they are",
     "structured output",
     "partial messages",
     "sessions",

@@ -202,6 +202,8 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
             permissionDecision: "deny",
             permissionDecisionReason: "Not here",
           });
+        case "touch deferred":
+          return hookSpecificOutput("PreToolUse", { permissionDecision: "defer" });
         case "touch allowed":
           return hookSpecificOutput("PreToolUse", {
             permissionDecision: "allow",
@@ -237,6 +239,8 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await say("Three. [[say never]]");
     await say(`Four. ${bash("echo yes")} ${bash("ls nowhere")} [[say fourth]]`);
     await say(`Five. [[tool Agent ${JSON.stringify(SUBAGENT)}]] [[say fifth]]`);
+    await say(`Six. ${bash("touch deferred")} [[say never]]`);
+    await say(`Seven. ${bash("ls deferred")} [[say seventh]]`);
     await end();
     stage.call([...called].sort());
   },
@@ -286,6 +290,14 @@ const SCENARIOS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await say(`Five. [[tool mcp__calc__add {"a":1,"b":2}]] [[say fifth]]`);
     await say("Six. [[tool mcp__calc__fail {}]] [[tool mcp__calc__forbidden {}]] [[say sixth]]");
     await say(`Seven. [[tool mcp__calc__add {"a":"x"}]] [[say seventh]]`);
+    await end();
+  },
+
+  async "prompts as they are"(stage) {
+    await Deno.writeTextFile("mentioned.txt", "what nobody is told");
+    const { say, end } = talk(stage, { verbatimPrompts: true });
+    await say("One @mentioned.txt [[say first]]");
+    await say("/cost [[say second]]");
     await end();
   },
 

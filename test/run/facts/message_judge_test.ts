@@ -44,6 +44,27 @@ Deno.test("what a version would run is told by name, and is text for the other",
   ]);
 });
 
+Deno.test("a message that is to be taken as it is holds no command, and files that it mentions are not to be read", () => {
+  const judged = (version: string, text: string) => {
+    const message = messageJudge(PLAIN_ORDER, { ...FACTS, version })({
+      type: "user",
+      text,
+      content: text,
+      literal: true,
+    });
+    return [message.way, message.unread];
+  };
+  for (const text of ["/cost", "!ls", "me@example.com", "exit"]) {
+    assertEquals(judged("2.1.330", text), ["rendezvous", undefined], text);
+  }
+  for (const text of ["@/etc/passwd", "x\n@a", '(@"a b"', "\u3042@a"]) {
+    assertEquals(judged("2.1.330", text), ["rendezvous", true], text);
+  }
+  // As there, where nothing is known of it.
+  assertEquals(judged("2.1.197", "@a"), ["rendezvous", undefined]);
+  assertEquals(judged("2.1.197", "!ls"), [undefined, undefined]);
+});
+
 Deno.test("a message of white space alone is told that it is blank where claude -p does", () => {
   const blank = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
   assertEquals(ways("2.1.330", [" ", "\u00a0\n"]), [blank, blank]);

@@ -1358,6 +1358,24 @@ rule("plugins of Claude Code's own that have nothing to do are left out", {
   },
 });
 
+Deno.test("a child that is to read no files for mentions is told so, and its session knows", () => {
+  const { env, conversation } = planOf({ order: { readsNoMentions: true } });
+  assertEquals(env["CLAUDE_CODE_DISABLE_ATTACHMENTS"], "1");
+  assertEquals(conversation.session.readsNoMentions, true);
+  assertEquals("CLAUDE_CODE_DISABLE_ATTACHMENTS" in planOf().env, false);
+});
+
+Deno.test("what a session is at is told to an Agent SDK, and to its user who asks for it", () => {
+  const activity = (env: RunOrder["env"], prompt?: string) =>
+    planOf({ order: { prompt, env: { ...PLAIN_ORDER.env, ...env } } }).conversation.frames.activity;
+  const sdk = { CLAUDE_CODE_SDK_READS_SESSION_STATE: "1" };
+  const user = { CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "true" };
+  assertEquals([{}, sdk, user, { ...sdk, ...user }].map((env) => activity(env)), [
+    ...[undefined, true, "shown", "shown"],
+  ]);
+  assertEquals(activity(user, "one prompt alone"), undefined);
+});
+
 Deno.test("shells are watched where that is asked for and not switched off, and nothing else changes", () => {
   const outputOf = (order: Partial<RunOrder>) => planOf({ order }).conversation.frames.shellOutput;
   const off = { PATH: "/bin", CLAUDE_PRINT_SHELL_OUTPUT: "off" };

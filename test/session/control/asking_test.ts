@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { CallbackHook } from "../../../src/session/control/question.ts";
+import { DEFERRAL } from "../../../src/session/hook_answers.ts";
 import type { Message } from "../../../src/session/message.ts";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import type { CallerQuestion } from "../../../src/wire/control.ts";
@@ -262,6 +263,15 @@ Deno.test("a hook of the caller's is called once the call has been told, and its
   answer(session, output);
   assertEquals(replies(session).map(({ reply }) => reply), [output]);
   assertEquals(decisions(session), ["forbidden"]);
+});
+
+Deno.test("a call that a hook of the caller's puts off is not carried out, and the turn ends with it", () => {
+  const session = working([PRE]);
+  preToolUse(session);
+  call(session);
+  answer(session, { hookSpecificOutput: { permissionDecision: "defer" } });
+  assertEquals(replies(session).map(({ reply }) => reply), [DEFERRAL]);
+  assertEquals(decisions(session), []);
 });
 
 Deno.test("a hook of the caller's that says nothing in time lets no tool be called", () => {
