@@ -3,11 +3,10 @@ import { openApiCassette } from "../../../src/relay/api_cassette.ts";
 import { passOn } from "../../../src/relay/pass_on.ts";
 import { startRelay } from "../../../src/relay/relay.ts";
 import { startProgram } from "../../start_program.ts";
-import { forEachVersion, REAL_VERSIONS } from "../for_each_version.ts";
+import { forEachVersion } from "../for_each_version.ts";
 import type { RealClaude } from "../real_claude.ts";
 
-/** Ten between the versions, and of one that is named. */
-const RUNS = REAL_VERSIONS.length === 1 ? [10] : [4, 6];
+const RUNS = 10;
 /** Lets Claude Code ask as it asks Anthropic's own API: more of it is another in each run then. */
 const OWN_API = { _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" };
 const TALK = [
@@ -18,7 +17,7 @@ const TALK = [
   "Do it. [[bash echo one]] [[next]] [[say done]]",
 ];
 
-forEachVersion("deterministic runs send the same bytes", async (real) => {
+forEachVersion(`${RUNS} deterministic runs send the same bytes`, async (real) => {
   await git(real, "init", "-q");
   const bodies: string[][] = [];
   using client = Deno.createHttpClient({});
@@ -42,7 +41,7 @@ forEachVersion("deterministic runs send the same bytes", async (real) => {
       return cassette.answer(request, gone);
     },
   });
-  for (let run = 0; run < (RUNS[REAL_VERSIONS.indexOf(real.version)] ?? 0); run++) {
+  for (let run = 0; run < RUNS; run++) {
     await changeTheWorld(real, run);
     bodies.push([]);
     const { code, stdout, stderr } = await real.print(TALK, {

@@ -19,8 +19,6 @@ export interface Row {
   readonly home?: ThrowawayHomeOptions;
   /** The oldest version that has its flags. */
   readonly since?: string;
-  /** Whether an earlier version is not asked: what is made of its frames a recorded run of it shows. */
-  readonly isOfNewest?: true;
   /** The exit code of `claude-print`, where it is more than whether it failed. */
   readonly code?: number;
   /** What `claude-print` says of it on stderr, where `claude -p` says nothing. */
@@ -248,7 +246,6 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "skill-typed",
-    isOfNewest: true,
     files: FORKED_SKILL,
     args: [...STREAM, "--allowedTools=Bash", "/busy now"],
   },
@@ -306,21 +303,18 @@ const ROWS: readonly Row[] = [
   // Errors of the API
   {
     name: "error-400-too-long",
-    isOfNewest: true,
     told: ["does not fit into the model's context", "Send less"],
     env: NO_RETRIES,
     args: [...STREAM, "Hi [[error 400 too-long]]"],
   },
   {
     name: "error-404",
-    isOfNewest: true,
     told: ["The model cannot be used: "],
     env: NO_RETRIES,
     args: ["--model", "claude-nonesuch", "Hi [[error 404]]"],
   },
   {
     name: "error-429-limit",
-    isOfNewest: true,
     code: 75,
     told: ["used up its limit", "Run it again after "],
     env: NO_RETRIES,
@@ -328,7 +322,6 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "error-529",
-    isOfNewest: true,
     code: 75,
     told: ["The API is overloaded: 529 Overloaded"],
     env: ONE_RETRY,
@@ -342,7 +335,6 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "error-unreachable",
-    isOfNewest: true,
     told: ["Cannot reach the API: "],
     env: { ...NO_RETRIES, ANTHROPIC_BASE_URL: "http://127.0.0.1:1" },
     args: [...STREAM, "Hi"],
@@ -395,7 +387,7 @@ const ROWS: readonly Row[] = [
     },
     args: [...STREAM, "/group:greet all\nof them [[say hello]]"],
   },
-  { name: "slash-asked", isOfNewest: true, args: [...STREAM, "/goal"] },
+  { name: "slash-asked", args: [...STREAM, "/goal"] },
 
   // Input as stream-json
   {

@@ -4,7 +4,7 @@ import { differences } from "./differences.ts";
 import { inTurns } from "./in_turns.ts";
 import { masked } from "./mask.ts";
 import { readRecording } from "./recording.ts";
-import type { Row } from "./rows.ts";
+import { rowsOf } from "./rows.ts";
 import { runRow } from "./run_row.ts";
 import { canWait, IS_WARM } from "./warm_server.ts";
 
@@ -15,17 +15,17 @@ const COLD = [
 ];
 
 /**
- * Registers the test that `claude-print` does what `claude -p` of that version does, in every row of a table: what is
+ * Registers the test that `claude-print` does what `claude -p` of that version does, in every row of the table: what is
  * printed, and what the API is asked.
  *
  * What `claude -p` does is recorded, because it does not change and to run it each time would take half as long as the
  * runs that are tested. Where a row does not do what is recorded, or nothing is, `claude -p` is run: the recording
  * holds little more than hashes of requests, and is of another machine.
  */
-export function testTable(version: string, table: readonly Row[]): void {
+export function testTable(version: string): void {
   Deno.test(`${version}: claude-print does what claude -p does, in every row`, async () => {
     const recording = await readRecording(version);
-    const rows = await inTurns(table, async (row) => {
+    const rows = await inTurns(rowsOf(version), async (row) => {
       const options = { row: row.name };
       const ours = await runRow(row, { version, who: "claude-print" });
       const recorded = recording?.get(row.name);
@@ -59,9 +59,7 @@ export function testTable(version: string, table: readonly Row[]): void {
     });
     const all = <Key extends keyof typeof rows[number]>(key: Key) =>
       rows.flatMap((row) => row[key]);
-    const names = table.map(({ name }) => name);
-    const cold = COLD.filter((name) => names.includes(name));
-    if (IS_WARM) assertEquals(all("cold"), cold, "rows for which no Claude Code has waited");
+    if (IS_WARM) assertEquals(all("cold"), COLD, "rows for which no Claude Code has waited");
     assertEquals(
       all("outdated"),
       [],

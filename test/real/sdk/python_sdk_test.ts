@@ -8,7 +8,7 @@ import { pythonUser } from "./sdk_user.ts";
  * What is played live. How the frames of the other scenarios come about the SDK for TypeScript shows live, and what this
  * one makes of them is seen where tapes are replayed.
  */
-const SCENARIOS = ["permissions and tools of its own", "hooks"];
+const SCENARIOS = ["permissions and tools of its own", "hooks", "control", "errors"];
 
 const python = usablePython();
 
