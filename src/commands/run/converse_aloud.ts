@@ -73,7 +73,7 @@ export async function converseAloud(request: RunRequest, options: AloudOptions):
     const { reportFailure } = await import("../report/report_failure.ts");
     return reportFailure(error, {
       writer,
-      sessionId: request.sessionId,
+      sessionId: request.sessionId ?? request.resume,
       label: undefined,
       tell: (text) => outlets.tell(text),
     });

@@ -66,7 +66,7 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     const { reportFailure } = await import("../report/report_failure.ts");
     return reportFailure(error, {
       writer,
-      sessionId: request.sessionId,
+      sessionId: request.sessionId ?? request.resume,
       label,
       tell: (text) => outlets.tell(text),
     });

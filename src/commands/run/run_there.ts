@@ -88,7 +88,7 @@ export async function runThere(
           verbose: request.verbose,
           write: (text) => outlets.print(text),
         }),
-        sessionId: request.sessionId,
+        sessionId: request.sessionId ?? request.resume,
         tell: (text) => outlets.tell(text),
       });
     }

@@ -142,7 +142,8 @@ export class Sandbox implements Disposable {
       before: this.#owner,
       places,
     });
-    throw new CliError(`Cannot resume the session "${resume}": it has no transcript`, {
+    // The words of `claude -p`, by which programs know that they have to begin anew.
+    throw new CliError(`No conversation found with session ID: ${resume}`, {
       suggestion: holder === undefined
         ? `Look for its id in ${userConfigDir}/projects`
         : adviceOn(holder),

@@ -133,7 +133,7 @@ Deno.test("Sandbox says that a session to resume is not there, and leaves nothin
   assertThrows(
     () => ground.sandbox({ resume: "nope" }),
     CliError,
-    'Cannot resume the session "nope"',
+    'No conversation found with session ID: nope',
   );
   assertEquals([...Deno.readDirSync(ground.tmp)], []);
 });
@@ -151,7 +151,7 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
   assertEquals(adviceOn(), `${inUse}. ${wait}, or give another --session-id`);
   assertStringIncludes(
     adviceOn({ isNewSession: false, resume: "s1" }),
-    `it has no transcript. ${wait}`,
+    `No conversation found with session ID: s1. ${wait}`,
   );
   const runtime = { TMPDIR: ground.tmp, XDG_RUNTIME_DIR: ground.user };
   assertStringIncludes(adviceOn({ env: runtime, writable: [ground.tmp] }), inUse);

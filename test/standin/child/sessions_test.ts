@@ -45,7 +45,7 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
   assertEquals(early.code, 2);
   assertStringIncludes(
     early.stderr,
-    "it has no transcript\n  Wait for the run that has it, process ",
+    `No conversation found with session ID: ${ID}\n  Wait for the run that has it, process `,
   );
   // With another TMPDIR nobody knows of the other.
   const tmp = `${claude.home.path}/tmp2`;

@@ -62,7 +62,7 @@ Deno.test("--one-session tells all lines why there can be no conversation", asyn
     stdin: '"a"\n"b"\n',
   });
   assertEquals([code, lines.map(({ exit_code }) => exit_code)], [2, [2, 2]]);
-  assertEquals(stderr.match(/line \d: Cannot resume the session/gu)?.length, 2);
+  assertEquals(stderr.match(/line \d: No conversation found with session ID: /gu)?.length, 2);
 });
 
 Deno.test("--one-session ends at a signal, with the line that it struck or none", async () => {

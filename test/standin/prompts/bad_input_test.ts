@@ -234,7 +234,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   "a session to resume that does not exist": {
     args: ["--resume", "123e4567-e89b-42d3-a456-426614174000", "hello"],
-    message: /^Cannot resume the session "123e4567-.*": it has no transcript$/,
+    message: /^No conversation found with session ID: 123e4567-\S+$/,
     suggestion: /projects/,
   },
   "a $TMPDIR that does not exist": {
