@@ -4,7 +4,14 @@ import type { AnyFrame } from "../../wire/frame.ts";
 import { givenId } from "../../wire/request_id.ts";
 import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { keysOf, valueAt, withValue } from "./grown_map.ts";
-import type { Played, PlayEffect, PlayInput, PlayState, Request } from "./play_state.ts";
+import {
+  answerKey,
+  type Played,
+  type PlayEffect,
+  type PlayInput,
+  type PlayState,
+  type Request,
+} from "./play_state.ts";
 import type { WaitStep } from "./program_step.ts";
 import { replyEarly, speak } from "./speak.ts";
 import { nameOf, takeStep, toldOf } from "./take_step.ts";
@@ -60,8 +67,12 @@ function hear(state: PlayState, line: string): Played {
       return goOn({ ...state, messages: withValue(state.messages, [number, written]) }, []);
     }
     case "answer": {
-      const answers = withValue(state.answers, [written.id, written.response]);
-      return goOn({ ...state, answers }, []);
+      const again = valueAt(state.answered, written.id) ?? 0;
+      return goOn({
+        ...state,
+        answers: withValue(state.answers, [answerKey(written.id, again), written]),
+        answered: withValue(state.answered, [written.id, again + 1]),
+      }, []);
     }
     case "request":
       return hearRequest(state, written);
@@ -145,12 +156,15 @@ function atEnd(state: PlayState, effects: readonly PlayEffect[]): Played {
 
 /** The program ends, as it did or because its caller does something else. */
 function end(state: PlayState, before: readonly PlayEffect[]): Played {
-  const unheard = keysOf(state.answers).filter((id) => !valueAt(state.cancelled, id)).map((id) => ({
-    type: "divergence",
-    what: valueAt(state.asked, id)
-      ? `The caller answered the question ${id}, and the tape has no answer to it`
-      : `The caller answered a question ${id} that it was not asked`,
-  } as const));
+  const unheard = keysOf(state.answers).flatMap((key) => {
+    const { id = "" } = valueAt(state.answers, key) ?? {};
+    if (valueAt(state.cancelled, id)) return [];
+    const none = key === answerKey(id, 0) ? "no answer" : "no further answer";
+    const what = valueAt(state.asked, id)
+      ? `The caller answered the question ${id}, and the tape has ${none} to it`
+      : `The caller answered a question ${id} that it was not asked`;
+    return [{ type: "divergence", what } as const];
+  });
   const { exit } = state.program;
   return {
     state: { ...state, ended: true },

@@ -1,4 +1,3 @@
-import type { JsonObject } from "../../transcript/json_object.ts";
 import type { AnyFrame } from "../../wire/frame.ts";
 import type { GivenId } from "../../wire/request_id.ts";
 import type { Renamed } from "./as_told.ts";
@@ -8,6 +7,7 @@ import type { RecordedProgram } from "./program_step.ts";
 import type { Written } from "./written.ts";
 
 type Message = Extract<Written, { readonly kind: "message" }>;
+type Answer = Extract<Written, { readonly kind: "answer" }>;
 /** A request that it has written. */
 export type Request = Extract<Written, { readonly kind: "request" }>;
 
@@ -17,10 +17,12 @@ export interface PlayState {
   readonly plan: ProgramPlan;
   /** The next step. */
   readonly next: number;
-  /** What was written and not yet waited for: messages and requests by their numbers, from 0 on, and answers by ids. */
+  /** What was written and not yet waited for: messages and requests by their numbers, from 0 on. */
   readonly messages: GrownMap<number, Message>;
   readonly requests: GrownMap<number, Request & { readonly isRefused: boolean }>;
-  readonly answers: GrownMap<string, JsonObject>;
+  /** Answers by `answerKey()`, and how often each question has been answered. */
+  readonly answers: GrownMap<string, Answer>;
+  readonly answered: GrownMap<string, number>;
   /** Messages that were waited for, and requests. */
   readonly messagesTaken: number;
   readonly requestsTaken: number;
@@ -44,6 +46,11 @@ export interface PlayState {
   /** The exit code that the last result means. */
   readonly resultCode: number;
   readonly ended: boolean;
+}
+
+/** By what an answer is known, of those to the same question too: whoever answers twice may do so at once. */
+export function answerKey(id: string, again: number): string {
+  return `${again} ${id}`;
 }
 
 /** What a program is told. */
@@ -92,6 +99,7 @@ export function startPlay(
     messages: grownMap(),
     requests: grownMap(),
     answers: grownMap(),
+    answered: grownMap(),
     messagesTaken: 0,
     requestsTaken: 0,
     open: grownMap(),

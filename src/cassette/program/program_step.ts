@@ -47,6 +47,8 @@ export type WaitStep =
     readonly kind: "answer";
     readonly at: number;
     readonly id: string;
+    /** How often that question had been answered before. */
+    readonly again: number;
     readonly subtype: string;
     readonly response: JsonObject;
   }

@@ -75,8 +75,9 @@ function stepsOf(
 ): readonly ProgramStep[] {
   const steps: ProgramStep[] = [];
   const requests = openRequests();
-  /** What the program asked, by its id. */
+  /** What the program asked, by its id, and how often each was answered. */
   const questions = new Map<string, string>();
+  const answered = new Map<string, number>();
   const isWritten = tape.some(({ dir }) => dir === "write");
   for (const [index, entry] of tape.entries()) {
     const refuse = (what: string) => unknownKind(what, { ...options, line: index + 1 });
@@ -99,7 +100,9 @@ function stepsOf(
           case "answer": {
             const subtype = questions.get(written.id);
             if (subtype === undefined) throw refuse("a control response to nothing that was asked");
-            steps.push({ at, ...written, subtype });
+            const again = answered.get(written.id) ?? 0;
+            answered.set(written.id, again + 1);
+            steps.push({ at, ...written, subtype, again });
             break;
           }
         }

@@ -4,7 +4,7 @@ import { asTold } from "./as_told.ts";
 import { comparableMessage, compareWritten, type WrittenComparison } from "./compare_written.ts";
 import { valueAt, withoutValue, withValue } from "./grown_map.ts";
 import { hookNames } from "./hook_names.ts";
-import type { Played, PlayEffect, PlayState } from "./play_state.ts";
+import { answerKey, type Played, type PlayEffect, type PlayState } from "./play_state.ts";
 import type { RecordedProgram, WaitStep } from "./program_step.ts";
 
 /** Takes what a step waits for and compares it; undefined where it is not there. */
@@ -84,12 +84,13 @@ function takeAnswer(
   step: Extract<WaitStep, { readonly kind: "answer" }>,
 ): Played | undefined {
   if (valueAt(state.unasked, step.id)) return { state, effects: [] };
-  const live = valueAt(state.answers, step.id);
+  const key = answerKey(step.id, step.again);
+  const live = valueAt(state.answers, key);
   if (live === undefined) return undefined;
-  const answers = withoutValue(state.answers, step.id);
+  const answers = withoutValue(state.answers, key);
   const comparison = compareAnswers(
     step.response,
-    asTold(live, state.recorded),
+    asTold(live.response, state.recorded),
     state.program,
   );
   return {

@@ -337,6 +337,29 @@ Deno.test("answers may come in another order than on the tape", () => {
   assertEquals([divergences, said.at(-1)], [[], RESULT]);
 });
 
+Deno.test("who answers a question twice may do so at once, and no answer counts for the other one", () => {
+  const denied = { behavior: "deny", message: "No" };
+  const tape = [
+    wrote(user("One")),
+    read(ask("q1", TOOL)),
+    wrote(answer("q1", ALLOWED)),
+    read(says("meanwhile")),
+    wrote(answer("q1", denied)),
+    read(RESULT),
+  ];
+  const again = (...answers: readonly unknown[]) =>
+    playedTape(tape, [user("One"), ...answers.map((each) => answer("q1", each))]);
+  const { said, divergences } = again(ALLOWED, denied);
+  assertEquals([divergences, said.at(-1)], [[], RESULT]);
+  assertEquals(again(denied, ALLOWED).divergences.length, 2);
+  assertEquals(again(ALLOWED, denied, ALLOWED).divergences, [
+    "The caller answered the question q1, and the tape has no further answer to it",
+  ]);
+  assertEquals(again(ALLOWED).divergences, [
+    "The caller ended its input before the answer to can_use_tool q1",
+  ]);
+});
+
 Deno.test("a question that was taken back may be answered all the same, one that was not may not", () => {
   const tape = (cancelled: boolean) => [
     wrote(user("One")),
