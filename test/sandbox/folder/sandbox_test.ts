@@ -133,7 +133,7 @@ Deno.test("Sandbox says that a session to resume is not there, and leaves nothin
   assertThrows(
     () => ground.sandbox({ resume: "nope" }),
     CliError,
-    'No conversation found with session ID: nope',
+    "No conversation found with session ID: nope",
   );
   assertEquals([...Deno.readDirSync(ground.tmp)], []);
 });
