@@ -1,5 +1,5 @@
 import deno from "../../deno.json" with { type: "json" };
-import { claudeVersion } from "../driver/claude_version.ts";
+import { askVersion } from "../run/facts/ask_version.ts";
 import { CliError } from "../cli_error.ts";
 import { findClaude } from "../run/facts/find_claude.ts";
 
@@ -18,7 +18,7 @@ export async function versionLine(options: {
   let problem: unknown;
   try {
     const binary = findClaude({ named: options.claudeBinary, env, cwd: Deno.cwd() });
-    version = await claudeVersion(binary, env);
+    version = await askVersion(binary, env);
     if (version === undefined) {
       problem = new CliError(`Cannot use "${binary}": it is not Claude Code`, {
         suggestion: "Name Claude Code's executable with --claude-binary",

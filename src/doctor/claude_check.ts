@@ -1,4 +1,4 @@
-import { claudeVersion } from "../driver/claude_version.ts";
+import { askVersion } from "../run/facts/ask_version.ts";
 import { findClaude } from "../run/facts/find_claude.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { Check } from "./check.ts";
@@ -14,7 +14,7 @@ export async function claudeCheck(options: {
   readonly cwd: string;
 }): Promise<Check> {
   const binary = findClaude(options);
-  return claudeVerdict({ binary, version: await claudeVersion(binary, options.env) });
+  return claudeVerdict({ binary, version: await askVersion(binary, options.env) });
 }
 
 /** Releases of Claude Code that the tests run, oldest first. */

@@ -71,7 +71,9 @@ export async function remainsOf(
     readJsonObject(`${sandbox.configDir}/.claude.json`),
     sessionId,
   );
-  const version = told === undefined ? await claudeVersion(binary, env, { cwd }) : undefined;
+  const version = told === undefined
+    ? await claudeVersion(binary, env, { cwd }).catch(() => undefined)
+    : undefined;
   return {
     ...(cost === undefined ? {} : { cost }),
     ...(version === undefined ? {} : { version }),

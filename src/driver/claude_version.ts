@@ -1,3 +1,4 @@
+import { ERRNO, LibcError } from "../../ffi/errno.ts";
 import { fileAt } from "../../ffi/files/at_path.ts";
 import { heedChildren } from "../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../ffi/processes/process.ts";
@@ -11,6 +12,7 @@ const LIMIT_MS = 5000;
  * @param options.cwd the working directory, by which the shim of a version manager may choose; that of this program if
  * absent, and none in particular if it is gone, which whoever is to work there is told later
  * @returns `undefined` when the executable is not Claude Code, or does not answer in time
+ * @throws {LibcError} when there are as many processes as there may be
  */
 export async function claudeVersion(
   binary: string,
@@ -34,7 +36,8 @@ export async function claudeVersion(
     const { stdout } = await child.output().finally(() => clearTimeout(timer));
     const text = new TextDecoder().decode(stdout);
     return /^(\d+\.\d+\.\d+[\w.+-]*) \(Claude Code\)/u.exec(text)?.[1];
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.WouldBlock)) return undefined;
+    throw new LibcError(ERRNO.EAGAIN, { call: "posix_spawnp", action: "start", path: binary });
   }
 }

@@ -1,5 +1,5 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
-import { ERRNO, LibcError } from "../../ffi/errno.ts";
+import { LibcError } from "../../ffi/errno.ts";
 import { CliError } from "../cli_error.ts";
 import type { ShownTerminal } from "../driver/child_terminal.ts";
 import type { SessionRun } from "../driver/run_session.ts";
@@ -11,6 +11,7 @@ import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { LateTerms } from "../session/late_terms.ts";
 import type { Report } from "../frames/result/report.ts";
+import { tooManyProcesses } from "./facts/ask_version.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { Input } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -106,16 +107,11 @@ function driverError(
       cause: error,
     });
   }
-  if (error.call === "posix_spawnp" && error.errno === ERRNO.EAGAIN) {
-    return new CliError("Cannot start claude: there are as many processes as there may be", {
-      suggestion: "End some, or raise the limit: ulimit -u, or that of the container",
+  return tooManyProcesses(error) ??
+    new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
+      suggestion: error.path === binary
+        ? `Look whether it starts by itself: "${binary}" --version`
+        : "Look at what claude-print doctor says of pty and fifo, and at the limits: ulimit -a",
       cause: error,
     });
-  }
-  return new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
-    suggestion: error.path === binary
-      ? `Look whether it starts by itself: "${binary}" --version`
-      : "Look at what claude-print doctor says of pty and fifo, and at the limits: ulimit -a",
-    cause: error,
-  });
 }

@@ -2,7 +2,7 @@ import { Poller } from "../../ffi/descriptors/poll.ts";
 import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
 import { UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
-import { claudeVersion } from "../driver/claude_version.ts";
+import { askVersion } from "./facts/ask_version.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
@@ -136,7 +136,7 @@ async function foundSessions(
   return await findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
-    version: async () => version ?? await claudeVersion(binary, order.env, order),
+    version: async () => version ?? await askVersion(binary, order.env, order),
   });
 }
 

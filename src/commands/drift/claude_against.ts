@@ -1,6 +1,6 @@
 import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
 import { findClaude } from "../../run/facts/find_claude.ts";
-import { claudeVersion } from "../../driver/claude_version.ts";
+import { askVersion } from "../../run/facts/ask_version.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 
@@ -36,7 +36,7 @@ export async function claudeAgainst(
   const binary = isVersion
     ? installed(against, env) ?? await download(against, { env, folder, signal })
     : findClaude({ named: against, env, cwd, flag: "--against" });
-  const version = await claudeVersion(binary, env);
+  const version = await askVersion(binary, env);
   if (version === undefined || (isVersion && against !== "latest" && version !== against)) {
     throw new CliError(
       `Cannot run the recordings against ${against}: ${binary} is ${

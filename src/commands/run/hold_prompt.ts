@@ -5,7 +5,7 @@ import type { HandedRun, Invocation } from "./invocation.ts";
 import type { Tracer } from "./tracer.ts";
 import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
 import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
-import { claudeVersion } from "../../driver/claude_version.ts";
+import { askVersion } from "../../run/facts/ask_version.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
 import { findClaude } from "../../run/facts/find_claude.ts";
 import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
@@ -92,7 +92,7 @@ async function versionOf(
   const key = JSON.stringify([Deno.realPathSync(binary), ino, size, mtime, ctime, cwd, env]);
   const known = versions.get(key);
   if (known !== undefined) return known;
-  const version = await claudeVersion(binary, env, { cwd });
+  const version = await askVersion(binary, env, { cwd });
   if (version !== undefined && versions.size < MOST_VERSIONS) versions.set(key, version);
   return version;
 }

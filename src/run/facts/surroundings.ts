@@ -1,5 +1,5 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { claudeVersion } from "../../driver/claude_version.ts";
+import { askVersion } from "./ask_version.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
@@ -92,7 +92,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     git: repository?.stdout,
     folder: idOf(cwd),
     program: programOf(facts),
-    version: isScript(facts.binary) ? await claudeVersion(facts.binary, env, { cwd }) : undefined,
+    version: isScript(facts.binary) ? await askVersion(facts.binary, env, { cwd }) : undefined,
     files: statesOf(filesOf(order, facts), { home: env["HOME"] ?? "" }),
   });
 }
