@@ -83,6 +83,7 @@ const LONGEST: readonly string[] = [
   "test/real/surroundings/sandbox_test.ts",
   "test/cassette/scrub/scrub_cast_test.ts",
   "test/serve/runs/handed_over_test.ts",
+  "test/serve/runs/dying_server_test.ts",
   "test/security/shared_folder_test.ts",
   "test/real/sdk/matrix_test.ts",
   "test/package/package_test.ts",

@@ -96,7 +96,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const agent = options.agentArgs === undefined
     ? undefined
     : undo.use(await AgentConversation.open(registry, agentProfile(options.agentArgs)));
-  let handedOver = 0;
+  const handedOver = { total: 0, underWay: 0 };
   const shared = {
     routes: [...ROUTES, ...(agent === undefined ? [] : agentRoutes(agent))],
     context: {
@@ -105,7 +105,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       pool,
       limits: BODY_LIMITS,
       startedAt: Date.now(),
-      handedOver: () => handedOver,
+      handedOver,
     },
     reserve: undo.use(new FileReserve()),
     onMistake,
@@ -132,8 +132,9 @@ export async function serve(options: ServeOptions): Promise<number> {
   const runs = undo.use(listenForRuns({
     at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
     perform: (run) => {
-      handedOver++;
-      return performHanded(run, { hold, tell });
+      handedOver.total++;
+      handedOver.underWay++;
+      return performHanded(run, { hold, tell }).finally(() => handedOver.underWay--);
     },
     onMistake,
   }));

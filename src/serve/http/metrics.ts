@@ -45,7 +45,9 @@ export function metrics(
     `claude_print_pool_children{ready="false"} ${waiting - ready}\n`,
     `claude_print_pool_children{ready="true"} ${ready}\n`,
     metric("handed_over_total", "counter", "Runs of the command line that were handed over."),
-    `claude_print_handed_over_total ${handedOver()}\n`,
+    `claude_print_handed_over_total ${handedOver.total}\n`,
+    metric("handed_over", "gauge", "Those of them that are under way."),
+    `claude_print_handed_over ${handedOver.underWay}\n`,
     metric(
       "pool_held_total",
       "counter",

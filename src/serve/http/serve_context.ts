@@ -11,6 +11,6 @@ export interface ServeContext {
   readonly limits: BodyLimits;
   /** When the server was started, in milliseconds since the epoch. */
   readonly startedAt: number;
-  /** How many runs other processes of this program have handed over. */
-  readonly handedOver: () => number;
+  /** How many runs other processes of this program have handed over, and how many of them are not over yet. */
+  readonly handedOver: { readonly total: number; readonly underWay: number };
 }

@@ -42,7 +42,13 @@ export async function serveHere(
   const server = serveHttp({
     at: { path: socket },
     routes: [...await routes(registry), ...ROUTES],
-    context: { version: "0.0.0", registry, limits, startedAt: 0, handedOver: () => 0 },
+    context: {
+      version: "0.0.0",
+      registry,
+      limits,
+      startedAt: 0,
+      handedOver: { total: 0, underWay: 0 },
+    },
     reserve,
     onMistake: (error) => mistakes.push(error),
   });

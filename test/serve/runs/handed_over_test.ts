@@ -2,6 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn, until } from "../../standin/stand_in.ts";
 import { writeScript } from "../../write_script.ts";
+import { poolCounts } from "./pool_counts.ts";
 import { serve } from "./served.ts";
 
 const ECHO = { turns: [[{ text: "You said {prompt}, {turn}" }]] };
@@ -49,10 +50,12 @@ Deno.test("a client that is killed ends its run in the server, and its transcrip
   await using server = await serve();
   const run = claude.start(["hello"], { env: server.env, killed: true });
   await claude.untilNoted("prompt");
+  assertEquals((await poolCounts(server.env)).underWay, 1);
   run.kill("SIGKILL");
   assertEquals((await run.ended).code, 137);
   await claude.untilGone();
   await until(async () => (await leftovers(claude.home)).length === 0, "all is removed");
+  await until(async () => (await poolCounts(server.env)).underWay === 0, "the run is over");
   assertEquals(claude.transcripts().size, 1);
 });
 

@@ -7,6 +7,8 @@ export interface PoolCounts {
   readonly started: number;
   /** Runs of the command line that were handed over. */
   readonly handedOver: number;
+  /** Those of them that are not over. */
+  readonly underWay: number;
 }
 
 /** Asks a server for them. */
@@ -23,6 +25,7 @@ export async function poolCounts(
     ready: count('claude_print_pool_children{ready="true"}'),
     waited: count('claude_print_pool_held_total{child="waited"}'),
     handedOver: count("claude_print_handed_over_total"),
+    underWay: count("claude_print_handed_over"),
     started: count('claude_print_pool_held_total{child="started"}'),
   };
 }
