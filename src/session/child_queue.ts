@@ -1,6 +1,11 @@
 import type { Entry } from "../transcript/entry.ts";
 import { asText, isJsonObject, type JsonObject } from "../transcript/json_object.ts";
-import { enqueuedNotification, isNotification } from "../transcript/task_notification.ts";
+import {
+  enqueuedNotification,
+  isNotification,
+  parseTaskNotification,
+} from "../transcript/task_notification.ts";
+import type { SubagentLine } from "./input.ts";
 import { type ChildQueue, EMPTY_QUEUE, type SessionState } from "./session_state.ts";
 
 /**
@@ -30,24 +35,56 @@ function operated(state: SessionState, line: JsonObject): ChildQueue {
   const { childQueue: queue } = state;
   const { operation, content, timestamp } = line;
   if (operation === "enqueue") {
-    const ended = enqueuedNotification(line)?.taskId;
+    const taskId = enqueuedNotification(line)?.taskId;
+    const ended = new Set(taskId === undefined ? [] : [taskId]);
     return {
       ...queue,
       length: queue.length + 1,
       noticed: queue.noticed || isNotification(content),
-      running: ended === undefined ? queue.running : queue.running.difference(new Set([ended])),
+      running: queue.running.difference(ended),
+      over: queue.over.union(ended),
+      woken: queue.woken.difference(ended),
     };
   }
   const length = Math.max(0, queue.length - 1);
+  const woken = wokenBy(queue, line);
   return {
     ...queue,
     length,
     noticed: queue.noticed && length > 0,
+    woken: woken === undefined ? queue.woken : queue.woken.union(new Set([woken])),
     // A subagent that ends takes what is left for it out too, before the result of its call.
     leftAt: queue.noticed && operation === "dequeue" && state.tools.size === 0
       ? Date.parse(asText(timestamp))
       : queue.leftAt,
   };
+}
+
+/**
+ * The subagent that was over and that the end of its shell, which leaves the queue for it, has at work again. Since
+ * 2.1.330 the line says that it is a subagent that has it; before it is the shell's alone to tell.
+ */
+function wokenBy(
+  { over, shells }: ChildQueue,
+  { operation, content, reason = TO_AGENT }: JsonObject,
+): string | undefined {
+  if (operation !== "remove" || reason !== TO_AGENT) return undefined;
+  const owner = shells.get(parseTaskNotification(content)?.taskId ?? "");
+  return owner !== undefined && over.has(owner) ? owner : undefined;
+}
+
+const TO_AGENT = "delivered_to_agent";
+
+/** Notes of a line of a subagent's that it has put a shell into the background. */
+export function withShell(
+  state: SessionState,
+  { entry, subagent: { agentId } }: SubagentLine,
+): SessionState {
+  const shell = entry.type === "user" ? launchedIn(entry.toolUseResult) : undefined;
+  if (shell === undefined) return state;
+  const { childQueue: queue } = state;
+  const shells = new Map([...queue.shells, [shell, agentId]]);
+  return { ...state, childQueue: { ...queue, shells } };
 }
 
 /** The task in the background that a call has started, or started anew. */
@@ -74,6 +111,6 @@ export function isNextTaken(
 
 /** Waits no longer for what is in the queue. */
 export function givenUp(state: SessionState): SessionState {
-  const { running } = state.childQueue;
-  return { ...state, childQueue: { ...EMPTY_QUEUE, running } };
+  const { running, over, shells, woken } = state.childQueue;
+  return { ...state, childQueue: { ...EMPTY_QUEUE, running, over, shells, woken } };
 }

@@ -100,6 +100,12 @@ export interface ChildQueue {
   readonly leftAt?: number | undefined;
   /** Tasks that the session has started in the background, and whose ends have not been in it. */
   readonly running: ReadonlySet<string>;
+  /** Tasks whose ends have been in it. */
+  readonly over: ReadonlySet<string>;
+  /** Shells that subagents have put into the background, and whose each is. */
+  readonly shells: ReadonlyMap<string, string>;
+  /** Subagents that were over and are at work again because of such a shell's end, and whose own has not been in it. */
+  readonly woken: ReadonlySet<string>;
 }
 
 /** A queue that has had nothing in it. */
@@ -107,6 +113,9 @@ export const EMPTY_QUEUE: ChildQueue = {
   length: 0,
   noticed: false,
   running: new Set(),
+  over: new Set(),
+  shells: new Map(),
+  woken: new Set(),
 };
 
 /** What it remembers in every phase. */

@@ -47,6 +47,37 @@ function launched(version: string, options: Options = {}): Simulation {
   return session;
 }
 
+/** A session whose subagent in the background is over, unless it is at work, and whose shell has ended meanwhile. */
+function left(
+  version: string,
+  { isAtWork = false, ...options }: Options & { readonly isAtWork?: boolean } = {},
+): Simulation {
+  const session = launched(version, options);
+  session.hear(result({ isAsync: true, agentId: "a1" }));
+  const shell = result({ backgroundTaskId: "b2" });
+  if (shell.type !== "transcript") throw new Error("no line");
+  session.hear({
+    type: "subagent",
+    line: {
+      subagent: { agentId: "a1", toolUseId: "t", type: "general-purpose", description: "Look" },
+      entry: shell.entry,
+    },
+  });
+  for (const task of isAtWork ? ["b1"] : ["b1", "a1"]) {
+    session.hear(operation("enqueue", { content: notification(task) }));
+  }
+  for (const input of [DEQUEUED, DEQUEUED, NOTIFIED]) session.hear(input);
+  session.hear(operation("enqueue", { content: notification("b2") }));
+  return session;
+}
+/** What has left the queue for a subagent, as both versions write it. */
+const delivered = (version: string) =>
+  operation("remove", {
+    timestamp: AFTER,
+    content: notification("b2"),
+    ...(version === "2.1.330" ? { reason: "delivered_to_agent" } : {}),
+  });
+
 /** How the turns ended that the child outlived. */
 function turnsOf({ effects }: Simulation): readonly string[] {
   return effects.flatMap((effect) => effect.type === "turn" ? [effect.ending.kind] : []);
@@ -185,6 +216,59 @@ for (const version of VERSIONS) {
     vain.wait(10_000);
     vain.hear(EXIT);
     assertEquals(vain.ending()?.kind, "closed");
+  });
+
+  Deno.test(`a subagent that the end of its shell wakes is waited for, though the last Stop did not name it (${version})`, () => {
+    const woken = delivered(version);
+    const ends = [
+      [answer("done"), stop("done"), IDLE, woken, COMPLETED],
+      [answer("done"), woken, stop("done"), IDLE, COMPLETED],
+      [answer("done"), COMPLETED, woken, stop("done"), IDLE],
+    ];
+    for (const inputs of ends) {
+      const session = left(version);
+      for (const input of inputs) session.hear(input);
+      session.wait(60_000);
+      assertEquals(session.signals(), []);
+      const again = notification("a1");
+      session.hear(operation("enqueue", { content: again }));
+      session.hear(DEQUEUED);
+      for (const input of [BUSY, line({ type: "user", message: { content: again } })]) {
+        session.hear(input);
+      }
+      assertEquals(outcomeOf(session), { ...BOTH, turns: [] });
+    }
+    const vain = left(version, { backgroundCeilingMs: 5000 });
+    for (const input of ends.flat().slice(0, 5)) vain.hear(input);
+    vain.wait(4999);
+    assertEquals(vain.signals(), []);
+    vain.wait(1);
+    vain.hear(EXIT);
+    const ending = vain.ending();
+    assertEquals(
+      ending?.kind === "answered" ? ending.unfinished : ending,
+      [{ id: "a1", type: "subagent" }],
+    );
+  });
+
+  Deno.test(`a conversation is not over while a subagent is at work that was woken between turns (${version})`, () => {
+    const session = left(version, { conversation: true });
+    for (const input of [answer("done"), stop("done")]) session.hear(input);
+    session.hear({ type: "cost", totalUsd: 1, apiDurationMs: 1, ranAt: STOPPED_AT + 1 });
+    for (const input of [IDLE, COMPLETED]) session.hear(input);
+    assertEquals(turnsOf(session), ["answered"]);
+    session.hear(delivered(version));
+    session.hear({ type: "closed" });
+    session.wait(60_000);
+    assertEquals(session.signals(), []);
+  });
+
+  Deno.test(`a subagent that takes in the end of its shell while it is at work is not woken (${version})`, () => {
+    const session = left(version, { isAtWork: true });
+    for (const input of [delivered(version), answer("done"), stop("done"), IDLE, COMPLETED]) {
+      session.hear(input);
+    }
+    assertEquals(session.signals(), ["SIGTERM"]);
   });
 
   Deno.test(`where hooks are turned off, the transcript tells of a turn that follows (${version})`, () => {

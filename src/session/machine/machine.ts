@@ -23,6 +23,7 @@ import {
   killChild,
   settledEnding,
 } from "../ending.ts";
+import { withShell } from "../child_queue.ts";
 import { handToChild } from "../handing_over.ts";
 import type { Exit, Input } from "../input.ts";
 import { onSpent } from "./on_budget.ts";
@@ -105,7 +106,7 @@ export function step(state: SessionState, input: Input): Step {
       return onExit(state, input.exit);
     case "subagent": {
       const { entry, subagent: { agentId, toolUseId } } = input.line;
-      const known = withUntold(state, entry, { agentId });
+      const known = withUntold(withShell(state, input.line), entry, { agentId });
       return stay(toolUseId === undefined ? known : withTasks(known, entry));
     }
     case "read":

@@ -1,3 +1,4 @@
+import { isFirstStop, onBackgroundStop, withWoken } from "../background_stop.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { askWhenTold } from "../control/asking.ts";
 import type { CallbackHook } from "../control/question.ts";
@@ -6,7 +7,7 @@ import { began, isSubmitted, ready } from "../beginning.ts";
 import type { Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, onSessionEnd, settledEnding } from "../ending.ts";
-import { handToChild, handTogether, restWithTasks } from "../handing_over.ts";
+import { handToChild, handTogether } from "../handing_over.ts";
 import { DENIAL, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
@@ -192,23 +193,10 @@ function takeHook(
   switch (event) {
     case "Stop": {
       if (!isSubmitted(state)) return act(state, [trace]);
-      const { unasked } = state;
-      const late = state.late || (unasked && isFirstStop(payload));
-      // With tasks in the background another turn follows, and another Stop.
-      if (backgroundTasksOf(payload).length > 0) {
-        // A task in the background starts a turn of its own.
-        const working = began({
-          ...state,
-          background: true,
-          backgroundStop: payload,
-          requests: 0,
-          unasked: true,
-          late,
-        });
-        // On a busy machine the transcript may tell the end of the turn first.
-        const isTold = state.summed && !unasked && !late;
-        const resting = isTold ? restWithTasks(working.state) : stay(working.state);
-        return act(resting.state, [trace, ...working.effects, ...resting.effects]);
+      const stop = withWoken(state, payload);
+      if (backgroundTasksOf(stop).length > 0) {
+        const next = onBackgroundStop(state, stop);
+        return act(next.state, [trace, ...next.effects]);
       }
       const settling: SessionState = {
         ...takeFirst(state),
@@ -217,7 +205,7 @@ function takeHook(
         isStopAsking: id !== undefined,
         background: false,
         priced: false,
-        late,
+        late: state.late || (state.unasked && isFirstStop(payload)),
       };
       const over = overAtOnce(settling);
       return over === undefined
@@ -291,11 +279,6 @@ function isOfNextTurn(
 
 /** Hooks that are called while a turn is under way. */
 const OF_TURNS = ["PreToolUse", "PermissionRequest", "PostToolBatch"];
-
-/** Whether no Stop hook has made the turn go on before. */
-function isFirstStop(payload: HookPayload): boolean {
-  return payload["stop_hook_active"] !== true;
-}
 
 function prompted(state: SessionState): Step {
   const next = began({

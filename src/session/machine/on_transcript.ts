@@ -1,3 +1,4 @@
+import { onWoken } from "../background_stop.ts";
 import { began } from "../beginning.ts";
 import { isFollowed, isNextTaken, queueAfter } from "../child_queue.ts";
 import { withOutputWritten } from "../control/structured_output.ts";
@@ -31,6 +32,9 @@ export function onTranscript(before: SessionState, line: Entry): Step {
     tools: toolsAfter(before.tools, entry),
     childQueue: queueAfter(before, line),
   };
+  if (known.childQueue.woken.size > before.childQueue.woken.size && known.ending === undefined) {
+    return onWoken(known);
+  }
   const asked = entry.asked === undefined ? undefined : takeLine(known, entry.asked);
   if (entry.prompt && asked?.isNews && known.phase === "settling") {
     // The child goes on with what it has in its queue, and the hook that says so has not been heard yet.
