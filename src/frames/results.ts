@@ -125,11 +125,11 @@ export function deniedIn({ options: { denialMessages }, decisions }: FramesState
 
 /** Counts of the subagents of turns, and of those that children before this one had. */
 export function subagentsOf(
-  { subagentsBefore: before }: FramesState,
+  { subagentsBefore: before, taskEnds: ends }: FramesState,
   turns: readonly Turn[],
   { stopped = 0 }: { readonly stopped?: number } = {},
 ): SubagentStats {
-  return subagentStats(turns, { stopped, before });
+  return subagentStats(turns, { stopped, before, ends });
 }
 
 /** The turns of the run so far; what calls that succeeded were given is not known any more. */

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Frame } from "../../src/wire/frame.ts";
+import { runTurns, subagentsOf } from "../../src/frames/results.ts";
 import { startTelling } from "./telling.ts";
 
 const SUBAGENT = { agentId: "a1", toolUseId: "t", type: "Explore", description: "Look" };
@@ -439,6 +440,35 @@ Deno.test("frames: why a subagent in the background has failed is told without w
     [updated?.["patch"], notification?.["status"], notification?.["summary"]],
     [{ status: "failed", error: "API Error: 400 nope" }, "failed", "API Error: 400 nope"],
   );
+});
+
+Deno.test("frames: a result counts the subagents that have ended by then, and not one that is at work again", () => {
+  const { push, pushAll, pushSubagent, state } = begin("2.1.330");
+  const counts = () => {
+    const { completed, failed } = subagentsOf(state(), runTurns(state()));
+    return [completed, failed];
+  };
+  push(call("Agent", { ...AGENT_INPUT, run_in_background: true }));
+  push(result({ isAsync: true, agentId: "a1" }));
+  pushSubagent(call("Bash", { command: "make", run_in_background: true }, "t2"));
+  pushSubagent(result({ backgroundTaskId: "b1" }, { id: "t2" }));
+  pushSubagent(text("left"));
+  assertEquals(counts(), [0, 0]);
+  pushAll(notice("a1"));
+  assertEquals(counts(), [1, 0], "the model has yet to be told");
+  pushAll(notice("b1"));
+  pushSubagent({
+    type: "user",
+    isMeta: true,
+    timestamp: "2026-01-01T00:00:10.000Z",
+    origin: { kind: "task-notification", producer: "session-task" },
+    message: { content: "[SYSTEM NOTIFICATION - NOT USER INPUT]" },
+  });
+  assertEquals(counts(), [0, 0]);
+  pushSubagent(text("made"));
+  const again = notice("a1");
+  push({ ...again, content: again.content.replace("completed", "failed") });
+  assertEquals(counts(), [0, 1]);
 });
 
 Deno.test("frames: the end of its shell wakes a subagent that was over, of which it is not told in a frame", () => {

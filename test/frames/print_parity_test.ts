@@ -9,6 +9,8 @@ import { initFrame } from "../../src/frames/single/init_frame.ts";
 import { exitCodeOf, type Outcome } from "../../src/wire/outcome.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
 import { type ResultFacts, resultFrame } from "../../src/frames/result/result_frame.ts";
+import { subagentStats } from "../../src/frames/result/subagent_stats.ts";
+import { enqueuedNotification } from "../../src/transcript/task_notification.ts";
 import {
   readRecording,
   readSubagent,
@@ -130,9 +132,15 @@ for (const path of SUBAGENTS) {
   Deno.test(`resultFrame: gives every turn's result around a subagent (${path})`, () => {
     const turns = turnsOf(recording.entries);
     const theirs = recording.frames.filter((frame) => frame.type === "result");
-    const ours = turns.map((_, index) =>
-      resultFrame({ ...factsOf(recording), turns: turns.slice(0, index + 1) })
-    );
+    const ends = new Map(recording.entries.flatMap((entry) => {
+      const notification = entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
+      return notification === undefined ? [] : [[notification.taskId, notification.status]];
+    }));
+    const ours = turns.map((_, index) => {
+      const soFar = turns.slice(0, index + 1);
+      const subagents = subagentStats(soFar, { ends });
+      return resultFrame({ ...factsOf(recording), turns: soFar, subagents });
+    });
     // claude -p prints both results at the end, with the counts of the end.
     const stats = (result: Readonly<Record<string, unknown>> | undefined) =>
       JSON.stringify(result?.subagent_stats);

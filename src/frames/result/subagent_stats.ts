@@ -1,4 +1,3 @@
-import { parseTaskNotification } from "../../transcript/task_notification.ts";
 import type { Turn } from "../../transcript/turn.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
@@ -47,12 +46,15 @@ const NO_SUBAGENTS: SubagentStats = {
  *
  * @param options.stopped how many were still at work when the run ended
  * @param options.before those that were counted before these turns
+ * @param options.ends how those in the background ended that are not at work, by their ids, whether or not the model has
+ * been told so
  */
 export function subagentStats(
   turns: readonly Turn[],
-  { stopped = 0, before = NO_SUBAGENTS }: {
+  { stopped = 0, before = NO_SUBAGENTS, ends = new Map() }: {
     readonly stopped?: number;
     readonly before?: SubagentStats | undefined;
+    readonly ends?: ReadonlyMap<string, string>;
   } = {},
 ): SubagentStats {
   const uses = new Map(turns.flatMap((turn) => turn.toolUses).map((use) => [use.id, use]));
@@ -71,18 +73,12 @@ export function subagentStats(
     else if (input.run_in_background === false) requested.foreground++;
     else requested.unset++;
     if (launched.isAsync === true) background++;
-    if (launched.status === "completed") completed++;
-    if (launched.status === "failed") failed++;
+    const status = launched.isAsync === true ? ends.get(launched.agentId) : launched.status;
+    if (status === "completed") completed++;
+    if (status === "failed") failed++;
     const type = typeof launched.agentType === "string" ? launched.agentType : input.subagent_type;
     const name = typeof type === "string" ? type : "general-purpose";
     byType.set(name, (byType.get(name) ?? 0) + 1);
-  }
-  for (const turn of turns) {
-    const notification = parseTaskNotification(turn.prompt?.message.content);
-    const name = uses.get(notification?.toolUseId ?? "")?.name;
-    if (name !== "Agent" && name !== "Task") continue;
-    if (notification?.status === "completed") completed++;
-    if (notification?.status === "failed") failed++;
   }
 
   return {

@@ -265,6 +265,8 @@ export interface FramesState {
   readonly awaitsSubagent: boolean;
   /** All tasks so far, as they began. */
   readonly allTasks: Tasks;
+  /** How tasks ended that are not at work again: their statuses, by their ids. */
+  readonly taskEnds: ReadonlyMap<string, string>;
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
   /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
@@ -368,6 +370,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     decisions: new Map(),
     awaitsSubagent: false,
     allTasks: new Map(),
+    taskEnds: new Map(),
     shells: new Map(),
     shellCalls: new Map(),
     seenShells: new Map(),

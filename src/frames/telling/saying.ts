@@ -3,6 +3,7 @@ import { begin } from "./beginning.ts";
 import type { FrameContext } from "../single/frames_of_entry.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
 import type { Task, TaskContext, Tasks, TaskStep } from "../single/task_frames.ts";
+import { asText } from "../../transcript/json_object.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */
 export function say(
@@ -24,19 +25,33 @@ export function tellTasks(
   make: (context: FrameContext & SpeakingContext) => TaskStep,
   speak = say,
 ): Told {
-  let { tasks } = state;
+  let { tasks, taskEnds } = state;
   let started: Task | undefined;
   const said = speak(state, (context) => {
     const step = make(context);
     ({ tasks, started } = step);
+    taskEnds = endsAfter(taskEnds, step);
     return step.frames;
   });
-  if (tasks === state.tasks && started === undefined) return said;
+  if (tasks === state.tasks && started === undefined && taskEnds === state.taskEnds) return said;
   // A short task may begin and end in one line.
   const allTasks = started === undefined
     ? state.allTasks
     : new Map(state.allTasks).set(started.id, started);
-  return and(said, (state) => told({ ...state, tasks, allTasks }));
+  return and(said, (state) => told({ ...state, tasks, allTasks, taskEnds }));
+}
+
+/** The ends of tasks after frames that tell of some; a task that begins again has not ended. */
+function endsAfter(
+  before: ReadonlyMap<string, string>,
+  { frames, started }: TaskStep,
+): ReadonlyMap<string, string> {
+  const ends = new Map(before);
+  if (started !== undefined) ends.delete(started.id);
+  for (const { subtype, task_id: id, status } of frames) {
+    if (subtype === "task_notification") ends.set(asText(id), asText(status));
+  }
+  return frames.length === 0 && ends.size === before.size ? before : ends;
 }
 
 /** Says frames now, before `system/init` if that has not been told: a typed command does not begin a turn. */

@@ -15,7 +15,7 @@ import {
   serversError,
   SET_SERVERS,
 } from "./servers.ts";
-import { asText } from "../../transcript/json_object.ts";
+import { asText, isJsonObject } from "../../transcript/json_object.ts";
 
 /** The request that gives the session a title. */
 export const RENAMING = "rename_session";
@@ -89,13 +89,29 @@ export function onConsulted(
       request,
       answer: answerOnServers(state, { request, told: "response" in said ? said.response : {} }),
     })
-    : act(state, [...renamed(state, { request, said }), passedOn(state, { request, said })]);
+    : act(state, [
+      ...renamed(state, { request, said }),
+      passedOn(state, { request, said: withChosen(state, { request, said }) }),
+    ]);
   const next = handToChild(told.state);
   return act(next.state, [
     ...("failure" in said ? [{ type: "trace", text: said.failure } as const] : []),
     ...told.effects,
     ...next.effects,
   ]);
+}
+
+/** Settings are told with the model that has been chosen: a headless Claude Code is started with that of the child. */
+function withChosen(
+  { changes }: SessionState,
+  { request: { subtype }, said }: { readonly request: ControlRequest; readonly said: Consulted },
+): Consulted {
+  const model = changes?.chosenModel;
+  if (subtype !== "get_settings" || model === undefined || !("response" in said)) return said;
+  const { applied } = said.response;
+  return isJsonObject(applied)
+    ? { ...said, response: { ...said.response, applied: { ...applied, model } } }
+    : said;
 }
 
 /** Since 2.1.330 a title that the caller has given the session is told. */

@@ -63,6 +63,24 @@ Deno.test("a chosen model is told by its full name, as in claude -p of 2.1.330",
   assertEquals(early.choose("haiku", said("claude-haiku-5-5")), [success("claude-haiku-5-5")]);
 });
 
+Deno.test("settings are told with the model that has been chosen, though the child is still another one's", () => {
+  const { choose, session } = choosing("2.1.330", { turns: 1 });
+  const asked = (id: string, response: object) => {
+    const { length } = session.effects;
+    session.hear({ type: "control", request: { id, subtype: "get_settings", body: {} } });
+    session.hear({ type: "consulted", id, said: { response: { ...response } } });
+    return session.effects.slice(length).flatMap((effect) =>
+      effect.type === "respond" && "response" in effect.response ? [effect.response.response] : []
+    );
+  };
+  const settings = { sources: [], applied: { model: "claude-opus-5-5", effort: "high" } };
+  assertEquals<unknown>(asked("a", settings), [settings]);
+  choose("sonnet", inForce("claude-opus-5-5", "claude-opus-5-5", { model: "claude-sonnet-5-5" }));
+  const applied = { model: "claude-sonnet-5-5", effort: "high" };
+  assertEquals<unknown>(asked("b", settings), [{ ...settings, applied }]);
+  assertEquals<unknown>(asked("c", { applied: null }), [{ applied: null }]);
+});
+
 Deno.test("a model that Claude Code does not take is refused in its words, and changes nothing", () => {
   const { choose, session } = choosing("2.1.330", { turns: 1 });
   const said = { error: "unrecognized", errorCode: "catalog_unknown", model: "claude-opus-5-5" };
