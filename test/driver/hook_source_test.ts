@@ -119,7 +119,7 @@ Deno.test("HookSource lets hooks go that nobody has answered", async () => {
   const script = `${ground.path}/hook`;
   Deno.writeTextFileSync(
     script,
-    hookScript({ secret: "s3", pid: Deno.pid }).replaceAll("hooks.fifo", "fifo"),
+    hookScript({ own: ground.path, secret: "s3", pid: Deno.pid }).replaceAll("hooks.fifo", "fifo"),
   );
   const hook = new Deno.Command("/bin/sh", { args: [script, "asks"], stdin: "piped" }).spawn();
   const stdin = hook.stdin.getWriter();

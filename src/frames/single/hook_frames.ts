@@ -30,8 +30,9 @@ const TOLD_ANYWAY: readonly string[] = ["SessionStart", "Setup"];
 /** Hooks that run before the turn has begun: what they say stands before `system/init`. */
 const AHEAD: readonly string[] = [...TOLD_ANYWAY, "UserPromptSubmit"];
 
-/** How the hooks of this program are started: nobody is told of them. */
-const OWN_COMMAND = /^exec \/bin\/sh '.*\/own\/hook'(?: asks(?: \d+)?)?$/su;
+/** How the hooks of this program are started, and were in what earlier releases recorded: nobody is told of them. */
+const OWN_COMMAND =
+  /^(?:(?:set -- [a-z]+(?: \d+)?; )?\. '.*\/own\/hook'|exec \/bin\/sh '.*\/own\/hook'(?: asks(?: \d+)?)?)$/su;
 
 /** What Claude Code puts before the stderr of a hook that failed, and in its place; it is without its last newline. */
 const NOT_BLOCKING = "Failed with non-blocking status code: ";

@@ -104,7 +104,7 @@ export function childFiles(
   });
   const claudeJson = seededClaudeJson(options.userClaudeJson, options);
   return [
-    { path: hookPath, text: hookScript(options) },
+    { path: hookPath, text: hookScript({ ...options, own }) },
     { path: settingsPath, text: JSON.stringify(settings) },
     { path: `${configDir}/.claude.json`, text: JSON.stringify(claudeJson) },
     ...(userSettings === undefined ? [] : [{

@@ -52,6 +52,14 @@ const ASKING: readonly HookEvent[] = [
  */
 const MATCHERS: Partial<Record<HookEvent, string>> = { PreCompact: "auto", PostCompact: "auto" };
 
+/**
+ * Events of which many come one after the other, while somebody looks: a line of the answer, in some hundred bytes. The
+ * shell reads such a payload itself, byte by byte, which takes less time than a program does to start if there are no
+ * more than some three thousand of them, and a third of a second for a million.
+ */
+const SHORT: readonly HookEvent[] = ["MessageDisplay"];
+const IS_SHORT = "short";
+
 /** What a hook announces in the place of its payload's name when it cannot write one. */
 export const UNHEARD = "unheard";
 
@@ -69,23 +77,31 @@ export const REPLY_SUFFIX = ".reply";
  * longer than a pipe's atomic 4096 bytes would mix, and one line on the FIFO announces it. A hook that asks waits for a
  * line on a FIFO of its own, and prints it; what is too long for one stands in a file by then.
  *
+ * It is read by the shell with which Claude Code starts a hook, always /bin/sh (2.1.168 to 2.1.330), because another one
+ * would take its time to start.
+ *
  * FIFOs are opened for reading and writing, which never blocks: a hook that only tells outlives a run that was killed.
  * The line begins with an end, so that what a stranger has begun there does not become part of it.
  *
  * Its programs are the system's, whatever PATH the caller or the project's settings name: Claude Code gives a hook
  * theirs, and an empty one if there is none (2.1.197 and 2.1.330).
  *
+ * @param options.own the folder of the FIFO and the payloads
  * @param options.secret proves that a line on the FIFO comes from this script
  * @param options.pid the process that answers: once it has been killed, nobody is waited for
  */
 export function hookScript(
-  { secret, pid }: { readonly secret: string; readonly pid: number },
+  { own, secret, pid }: {
+    readonly own: string;
+    readonly secret: string;
+    readonly pid: number;
+  },
 ): string {
   return `#!/bin/sh
-# usage: hook [${ASKS} [number] | ${STATUS_LINE}], the payload on stdin
+# usage: hook [${ASKS} [number] | ${STATUS_LINE} | ${IS_SHORT}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
-d=\${0%/*}
+d=${shellQuote(own)}
 s=${shellQuote(secret)}
 p="$d/payloads/$$"
 # A shell that can start no program, as where there are as many as there may be, ends with 2: a veto, which a hook that
@@ -97,7 +113,11 @@ if [ "$1" = ${ASKS} ]; then
   { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || leave
   case \${run##*)} in ' '[ZX]*) leave ;; esac
 fi
-cat > "$p" || exit 0
+if [ "$1" = ${IS_SHORT} ]; then
+  while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit 0; done > "$p" || exit 0
+else
+  cat > "$p" || exit 0
+fi
 # Once it is announced, the payload may be gone at any time.
 if [ "$1" != ${ASKS} ]; then
   printf '\\n%s %s %s\\n' "$s" "$$" "$1" 1<> "$d/hooks.fifo"
@@ -146,7 +166,7 @@ export function hookSettings(
       readonly timeout: number;
     },
   ) => {
-    const command = `exec /bin/sh ${shellQuote(scriptPath)}${mark}`;
+    const command = hookCommand(scriptPath, mark);
     const matched = matcher === undefined ? {} : { matcher };
     settings[event] = [
       ...settings[event] ?? [],
@@ -157,12 +177,12 @@ export function hookSettings(
     const asks = ASKING.includes(event) || held.includes(event);
     add(event, {
       matcher: MATCHERS[event],
-      mark: asks ? ` ${ASKS}` : "",
+      mark: asks ? ASKS : SHORT.includes(event) ? IS_SHORT : "",
       timeout: timeoutOf(event, { asksCaller }),
     });
   }
   for (const [place, { event, matcher }] of callbacks.entries()) {
-    add(event, { matcher, mark: ` ${ASKS} ${place}`, timeout: CALLER_TIMEOUT_S });
+    add(event, { matcher, mark: `${ASKS} ${place}`, timeout: CALLER_TIMEOUT_S });
   }
   return settings;
 }
@@ -177,5 +197,10 @@ function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: bool
  * it is drawn anew.
  */
 export function statusLineSetting(scriptPath: string): JsonObject {
-  return { type: "command", command: `exec /bin/sh ${shellQuote(scriptPath)} ${STATUS_LINE}` };
+  return { type: "command", command: hookCommand(scriptPath, STATUS_LINE) };
+}
+
+/** Has the shell that carries it out read the script, which finds its arguments where its own would be. */
+function hookCommand(scriptPath: string, mark: string): string {
+  return `${mark === "" ? "" : `set -- ${mark}; `}. ${shellQuote(scriptPath)}`;
 }

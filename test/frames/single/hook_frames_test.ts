@@ -102,9 +102,21 @@ Deno.test("hookEndIn: knows a hook that blocks with exit code 2 wherever that is
 });
 
 Deno.test("hookEndIn: nobody is told of the hooks by which a run is followed", () => {
-  const command = "exec /bin/sh '/tmp/claude-print-0/1-2-3/own/hook' asks 12";
+  const script = "'/tmp/claude-print-0/1-2-3/own/hook'";
   const success = { stdout: "{}\n", stderr: "", exitCode: 0 };
-  assertEquals(endOf(attached("hook_success", { ...success, command })), undefined);
+  for (
+    const command of [
+      `. ${script}`,
+      `set -- asks; . ${script}`,
+      `set -- asks 12; . ${script}`,
+      `exec /bin/sh ${script} asks 12`,
+    ]
+  ) {
+    assertEquals(endOf(attached("hook_success", { ...success, command })), undefined);
+  }
+  for (const command of [`. ${script}; cat`, ". ./own/hook", `set -- a 'x'; . ${script}`]) {
+    assertEquals(endOf(attached("hook_success", { ...success, command }))?.exitCode, 0);
+  }
   assertEquals(endOf(attached("hook_success", success))?.exitCode, 0);
   assertEquals(endOf(attached("hook_additional_context", { content: ["x"] })), undefined);
 });

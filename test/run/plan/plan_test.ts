@@ -277,7 +277,7 @@ rule("a hook that has a say in another model is known, and of the user's only th
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
 rule("the Stop of a conversation waits for an answer, unless it has one message", {
-  see: (planned) => settingsOf(planned).hooks.Stop[0].hooks[0].command.endsWith("asks"),
+  see: (planned) => settingsOf(planned).hooks.Stop[0].hooks[0].command.startsWith("set -- asks;"),
   rows: {
     "one prompt": { is: false },
     "a conversation": { order: { prompt: undefined }, is: true },
@@ -302,7 +302,7 @@ rule(
       servers: JSON.parse(fileOf(planned, "own/mcp.json") ?? "{}").mcpServers,
       allowed: settingsOf(planned).permissions.allow,
       asking: ["Stop", "PostToolBatch"].map((event) =>
-        settingsOf(planned).hooks[event]?.[0].hooks[0].command.endsWith("asks") ?? "none"
+        settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks;") ?? "none"
       ),
       session: planned.conversation.session.output,
       frames: planned.conversation.frames.output,
@@ -1008,7 +1008,7 @@ rule("a debug log is there for whoever reads it, and says no more than is read",
 rule("the first request waits for MCP servers where there are some", {
   see: (planned) => [
     planned.conversation.session.mcpServers,
-    settingsOf(planned).hooks.SessionStart?.[0].hooks[0].command.endsWith(" asks"),
+    settingsOf(planned).hooks.SessionStart?.[0].hooks[0].command.startsWith("set -- asks;"),
   ],
   rows: {
     "there are none": { is: [undefined, undefined] },

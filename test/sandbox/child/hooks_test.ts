@@ -4,6 +4,7 @@ import { type HookCall, HookSource } from "../../../src/driver/sources/hook_sour
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
+import { shellQuote } from "../../../src/shell_quote.ts";
 import { Ground } from "../ground.ts";
 
 const readJson = (path: string) => JSON.parse(Deno.readTextFileSync(path));
@@ -47,15 +48,22 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
     for (const PATH of [undefined, "", `${fakes}:/usr/bin`]) {
       using sandbox = ground.sandbox({ hooks: ["PermissionRequest", "Stop"] });
       using hooks = new HookSource(sandbox);
+      // Every byte that UTF-8 has, and what a shell might take for its own.
+      const payload = {
+        hook_event_name: "Stop",
+        delta: String.fromCodePoint(...Array(0x900).keys(), 0x1f389) + "  \\n \\ $x `y` ' \t",
+      };
       const call = (...mode: readonly string[]) =>
         callHook([shell, ...flags, `${sandbox.path}/own/hook`, ...mode], {
           env: PATH === undefined ? {} : { PATH },
           hooks,
-          payload: { hook_event_name: "Stop" },
+          payload,
         });
       const says = `${shell} ${PATH}`;
-      const told = await call();
-      assertEquals([told.printed, told.calls.map(({ id }) => id)], ["", [undefined]], says);
+      for (const mode of [[], ["short"]]) {
+        const { printed, calls: [told] } = await call(...mode);
+        assertEquals([printed, told?.id, told?.payload], ["", undefined, payload], says);
+      }
       const { printed, calls: [asked] } = await call("asks");
       assertEquals([JSON.parse(printed), typeof asked?.id], [{ to: asked?.id }, "string"], says);
       assertEquals([...Deno.readDirSync(sandbox.payloadDir)], [], says);
@@ -96,6 +104,38 @@ Deno.test("a hook that asks waits for nobody who has been killed, whether anybod
   await parent.stdin.close();
   await reader.cancel();
   await parent.status;
+});
+
+Deno.test("a payload that the shell reads itself may have several lines, be long, and find no room", async () => {
+  using ground = new Ground();
+  using sandbox = ground.sandbox();
+  const text = Array.from({ length: 500 }, (_, at) => ` ${at}\\\t`).join("\n\n");
+  const command = `set -- short; . ${shellQuote(`${sandbox.path}/own/hook`)}`;
+  assert(
+    JSON.stringify(hookSettings(`${sandbox.path}/own/hook`, {
+      events: ["MessageDisplay"],
+      held: [],
+    })).includes(JSON.stringify(command)),
+  );
+  const payloadPath = `${ground.path}/payload`;
+  const run = async (written: string) => {
+    Deno.writeTextFileSync(payloadPath, written);
+    const { code, stdout } = await new Deno.Command("/bin/sh", {
+      args: ["-c", `exec < "$0"; ${command}`, payloadPath],
+      stderr: "null",
+    }).output();
+    assertEquals([code, stdout.length], [0, 0]);
+  };
+  for (const end of ["", "\n"]) {
+    using hooks = new HookSource(sandbox);
+    const payload = { hook_event_name: "MessageDisplay", text };
+    await run(JSON.stringify(payload, null, 2) + end);
+    assertEquals(hooks.read().map((call) => call.payload), [payload]);
+  }
+  using hooks = new HookSource(sandbox);
+  Deno.removeSync(sandbox.payloadDir, { recursive: true });
+  await run("{}");
+  assertEquals([hooks.read(), hooks.unheard], [[], true]);
 });
 
 /** Runs a hook, which is answered with its own id if it asks: what it prints, and how it was heard. */
@@ -139,7 +179,7 @@ Deno.test("a hook that can start no program says that it is not heard, and one t
     using hooks = new HookSource(sandbox);
     // As a shell ends that cannot fork.
     const script = Deno.readTextFileSync(`${sandbox.path}/own/hook`)
-      .replace(/^cat > .*$/mu, ": ${unset?}");
+      .replace(/^ *cat > .*$/mu, ": ${unset?}");
     const { code } = await new Deno.Command("/bin/sh", {
       args: ["-c", script, `${sandbox.path}/own/hook`, mode],
       stdin: "null",
@@ -151,6 +191,6 @@ Deno.test("a hook that can start no program says that it is not heard, and one t
 
 Deno.test("hooks of a compaction are for one that comes by itself: a typed one is told anyway", () => {
   const settings = hookSettings("/x", { events: ["Stop", "PreCompact"], held: [] });
-  const hooks = [{ type: "command", command: "exec /bin/sh '/x'", timeout: 60 }];
+  const hooks = [{ type: "command", command: ". '/x'", timeout: 60 }];
   assertEquals(settings, { Stop: [{ hooks }], PreCompact: [{ matcher: "auto", hooks }] });
 });
