@@ -3,7 +3,7 @@ import { CliError } from "../cli_error.ts";
 import { nameUnseen } from "../redaction/name_unseen.ts";
 import { callerEnvironment } from "../sandbox/environment.ts";
 import { ServerClient } from "../serve/asking/server_client.ts";
-import { toldConversation } from "../serve/asking/told_conversations.ts";
+import { toldConversation, toldConversations } from "../serve/asking/told_conversations.ts";
 import { print } from "./report/print.ts";
 
 /** How often the screen is looked at, in milliseconds. */
@@ -53,9 +53,10 @@ export async function attach(
   const typed = typing(takesOver ? LEAVES_TYPING : LEAVES_WATCHING, over);
   Deno.stdin.setRaw(true);
   print(Deno.stdout, ENTER);
+  let isGone = false;
   try {
     await Promise.race([
-      watch(server, { path, takesOver, over: over.signal }),
+      watch(server, { id, path, takesOver, over: over.signal }).then(() => isGone = true),
       takesOver ? take(server, { path, keys: typed.keys, over: over.signal }) : typed.left,
       // A server that no longer answers holds nobody.
       typed.left.then(() => delay(HAND_BACK_MS)),
@@ -66,6 +67,7 @@ export async function attach(
     print(Deno.stdout, LEAVE);
     Deno.stdin.setRaw(false);
   }
+  if (isGone) print(Deno.stdout, "The conversation is over\n");
   return 0;
 }
 
@@ -76,7 +78,8 @@ function delay(ms: number): Promise<void> {
 /** Draws the screen again and again, until the conversation is no longer there. */
 async function watch(
   server: ServerClient,
-  { path, takesOver, over }: {
+  { id, path, takesOver, over }: {
+    readonly id: string;
     readonly path: string;
     readonly takesOver: boolean;
     readonly over: AbortSignal;
@@ -84,7 +87,14 @@ async function watch(
 ): Promise<void> {
   let drawn = "";
   while (!over.aborted) {
-    const text = draw(rowsOf(await screenOf(server, path)), takesOver);
+    let screen: string;
+    try {
+      screen = await screenOf(server, path);
+    } catch (error) {
+      if ((await toldConversations(server)).some((each) => each.id === id)) throw error;
+      return;
+    }
+    const text = draw(rowsOf(screen), takesOver);
     if (text !== drawn) print(Deno.stdout, text);
     drawn = text;
     await delay(LOOK_MS);
@@ -150,6 +160,6 @@ function draw(rows: readonly string[], takesOver: boolean): string {
   const shown = rows.slice(-Math.max(1, height - 1));
   const empty = Array(Math.max(0, height - 1 - shown.length)).fill("");
   return `\x1b[H${
-    [...shown, ...empty, `\x1b[7m ${hint} \x1b[0m`].map((row) => `${row}\x1b[K`).join("\r\n")
+    [...shown, ...empty, `\x1b[7m ${hint} \x1b[0m`].map((row) => `\x1b[K${row}`).join("\r\n")
   }`;
 }

@@ -45,7 +45,7 @@ Deno.test("attach shows what fits of the screen, leaves the terminal as it was, 
   assert(output.startsWith("\x1b[?1049h"));
   assert(output.endsWith("\x1b[?1049l"));
   const rows = ["two<U+001B>[31m", "three", "four", "❯ five", ""];
-  assert(output.replaceAll("\r", "").includes(rows.join("\x1b[K\n")), output);
+  assert(output.replaceAll("\r", "").includes(rows.join("\n\x1b[K")), output);
   assert(!output.includes("one"), "there is room for four rows");
   assert(asked.every((line) => line.startsWith("GET ")), asked.join());
 });
@@ -88,4 +88,22 @@ Deno.test("attach says why the conversation cannot be taken over, on the termina
   assertEquals(exit, { kind: "exited", code: 2 });
   const told = "\x1b[?1049lclaude-print: Cannot take over: somebody has\r\n";
   assert(output.includes(told), output);
+});
+
+Deno.test("attach ends with the conversation, and says so", async () => {
+  let looks = 0;
+  await using server = await fakeServer((_, path) =>
+    path === "/v1/conversations"
+      ? Response.json({ conversations: looks < 2 ? [toldOf("a")] : [] })
+      : ++looks < 2
+      ? new Response(SCREEN)
+      : Response.json({ detail: "Cannot find the conversation" }, { status: 404 })
+  );
+  const { exit, output } = await runInTerminal([...CLAUDE_PRINT, "attach", "a"], {
+    size: SIZE,
+    cwd: "/",
+    env: server.env,
+  });
+  assertEquals(exit, { kind: "exited", code: 0 });
+  assert(output.endsWith("\x1b[?1049lThe conversation is over\r\n"), output);
 });
