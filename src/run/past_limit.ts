@@ -12,6 +12,9 @@ const GO_ON = "Continue from where you left off.";
 const GRACE_MS = 5000;
 const GRACE_BEFORE_330_MS = 65_000;
 
+/** The last moment that can be written as a date. */
+const LATEST = 8.64e15;
+
 /** How often a signal, and what is still to be written, are looked at meanwhile, in milliseconds. */
 const STEP_MS = 500;
 
@@ -31,8 +34,9 @@ export function resetOf(
   const graceMs = isVersionAtLeast(result.claude_version, "2.1.330")
     ? GRACE_MS
     : GRACE_BEFORE_330_MS;
-  const until = seconds * 1000 + graceMs;
-  return until - now <= longestMs ? until : undefined;
+  // An API that goes on refusing after the time it has told is not asked over and over.
+  const until = Math.max(seconds * 1000, now) + graceMs;
+  return until <= LATEST && until - now <= longestMs ? until : undefined;
 }
 
 /** The order to go on where a limit has stopped a run. */

@@ -51,6 +51,16 @@ Deno.test("resetOf() waits for nothing else, and not longer than it may", () => 
   assertEquals(resetOf(reached(NOW / 1000 + 1), { longestMs, now: NOW }), NOW + 6000);
 });
 
+Deno.test("resetOf() waits some time where the limit should be over by now, and not for what is no date", () => {
+  const longestMs = Infinity;
+  for (const past of [0, -1e300, NOW / 1000 - 1, NOW / 1000]) {
+    assertEquals(resetOf(reached(past), { longestMs, now: NOW }), NOW + 5000);
+  }
+  for (const none of [1e300, NaN, Infinity]) {
+    assertEquals(resetOf(reached(none), { longestMs, now: NOW }), undefined);
+  }
+});
+
 Deno.test("orderPastLimit() goes on with the session, whatever began it, and counts what was paid", () => {
   const order = {
     ...PLAIN_ORDER,
