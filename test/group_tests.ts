@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+
 /** Test files that begin together, in one thread, which loads once what several of them import. */
 export interface TestGroups extends AsyncDisposable {
   /** The modules that import the files, a group each, in the order of the files. */
@@ -35,7 +37,9 @@ export async function groupTests(
   }
   return {
     paths: groups.map(({ path }) => path),
-    named: (line) => line.replace(new RegExp(`\\S*${RegExp.escape(folder)}/`, "u"), "./test/"),
+    // Deno says where it is as seen from the folder that the tests run in.
+    named: (line) =>
+      line.replace(new RegExp(`\\S*/${RegExp.escape(basename(folder))}/`, "u"), "./test/"),
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
