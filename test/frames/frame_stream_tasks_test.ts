@@ -3,6 +3,15 @@ import type { Frame } from "../../src/wire/frame.ts";
 import { runTurns, subagentsOf } from "../../src/frames/results.ts";
 import { startTelling } from "./telling.ts";
 
+/** What a subagent that was over reads when the end of its shell has it at work again. */
+const WAKING = {
+  type: "user",
+  isMeta: true,
+  timestamp: "2026-01-01T00:00:10.000Z",
+  origin: { kind: "task-notification", producer: "session-task" },
+  message: { content: "[SYSTEM NOTIFICATION - NOT USER INPUT]" },
+};
+
 const SUBAGENT = { agentId: "a1", toolUseId: "t", type: "Explore", description: "Look" };
 
 /** A session of that version that has begun, and what is said of it from then on. */
@@ -457,13 +466,7 @@ Deno.test("frames: a result counts the subagents that have ended by then, and no
   pushAll(notice("a1"));
   assertEquals(counts(), [1, 0], "the model has yet to be told");
   pushAll(notice("b1"));
-  pushSubagent({
-    type: "user",
-    isMeta: true,
-    timestamp: "2026-01-01T00:00:10.000Z",
-    origin: { kind: "task-notification", producer: "session-task" },
-    message: { content: "[SYSTEM NOTIFICATION - NOT USER INPUT]" },
-  });
+  pushSubagent(WAKING);
   assertEquals(counts(), [0, 0]);
   pushSubagent(text("made"));
   const again = notice("a1");
@@ -483,13 +486,7 @@ Deno.test("frames: the end of its shell wakes a subagent that was over, of which
   // What the session is told of the second end may be written before what the subagent has said.
   push(notice("a1"));
   assertEquals(frames, []);
-  pushSubagent({
-    type: "user",
-    isMeta: true,
-    timestamp: "2026-01-01T00:00:10.000Z",
-    origin: { kind: "task-notification", producer: "session-task" },
-    message: { content: "[SYSTEM NOTIFICATION - NOT USER INPUT]" },
-  });
+  pushSubagent(WAKING);
   pushSubagent(text("made"));
   assertEquals(kinds(frames), [
     ...["background_tasks_changed", "task_started", "assistant of a subagent"],
