@@ -1,4 +1,4 @@
-import type { Task } from "./single/task_frames.ts";
+import type { Task } from "./single/task.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import type { ToolUse } from "../transcript/turn.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";

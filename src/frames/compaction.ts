@@ -3,14 +3,8 @@ import { commandOutput } from "../transcript/command_output.ts";
 import type { Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
-import {
-  and,
-  type Compaction,
-  type FramesState,
-  listOf,
-  type Told,
-  told,
-} from "./telling/frames_state.ts";
+import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { listOf } from "./telling/chain.ts";
 import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
 import { systemFrame } from "./single/system_frame.ts";

@@ -12,14 +12,9 @@ import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellOver } from "./messages.ts";
 import { noteDecision, tellMode, tellModel, tellStopped, tellTitle } from "./decisions.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
-import {
-  type FramesOptions,
-  type FramesState,
-  holdsLines,
-  listOf,
-  startFrames,
-  told,
-} from "./telling/frames_state.ts";
+import type { FramesOptions } from "./telling/frames_options.ts";
+import { type FramesState, holdsLines, startFrames, told } from "./telling/frames_state.ts";
+import { listOf } from "./telling/chain.ts";
 import { reportTurns } from "./report_turns.ts";
 import type { Report, ReportOptions } from "./result/report.ts";
 

@@ -2,7 +2,7 @@ import type { CallDecision } from "../session/effect.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { systemFrame } from "./single/system_frame.ts";
-import { tellStop } from "./single/task_frames.ts";
+import { tellStop } from "./single/task_ends.ts";
 import { type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
 import { tellTasks } from "./telling/saying.ts";
 

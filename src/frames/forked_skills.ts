@@ -1,4 +1,5 @@
-import { type FramesState, listOf } from "./telling/frames_state.ts";
+import type { FramesState } from "./telling/frames_state.ts";
+import { listOf } from "./telling/chain.ts";
 import type { SubagentLine } from "../session/input.ts";
 import type { Entry, UserEntry } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";

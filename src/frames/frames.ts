@@ -1,15 +1,9 @@
 import { begin, beginTurn } from "./telling/beginning.ts";
-import { stopTasks } from "./single/task_frames.ts";
+import { stopTasks } from "./single/task_ends.ts";
 import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import { hearStream } from "./live/exact_stream.ts";
-import {
-  and,
-  chained,
-  type FramesState,
-  type Told,
-  told,
-  type TurnEnd,
-} from "./telling/frames_state.ts";
+import { and, type FramesState, type Told, told, type TurnEnd } from "./telling/frames_state.ts";
+import { chained } from "./telling/chain.ts";
 import { earlyAnswer, tellAhead, tellLines, tellNotices, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";

@@ -1,5 +1,6 @@
 import { calledSubagent } from "./called_subagent.ts";
-import { endOfCall, startTask } from "./single/task_frames.ts";
+import { endOfCall } from "./single/task_frames.ts";
+import { startTask } from "./single/task_start.ts";
 import { and, type FramesState, type HookedTask, type Told, told } from "./telling/frames_state.ts";
 import { tellTasks } from "./telling/saying.ts";
 import type { HookPayload } from "../session/input.ts";

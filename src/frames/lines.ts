@@ -19,14 +19,13 @@ import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
 import {
   and,
-  chained,
   type FramesState,
   holdsLines,
   isUnderWay,
-  listOf,
   type Told,
   told,
 } from "./telling/frames_state.ts";
+import { chained, listOf } from "./telling/chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./forked_skills.ts";
 import { forgetBegun } from "./hooked_tasks.ts";

@@ -1,11 +1,5 @@
-import {
-  chained,
-  type FramesState,
-  listOf,
-  type MirroredLine,
-  type Told,
-  told,
-} from "./telling/frames_state.ts";
+import { chained, listOf } from "./telling/chain.ts";
+import { type FramesState, type MirroredLine, type Told, told } from "./telling/frames_state.ts";
 import { lineOf } from "../transcript/entry.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
 import type { TranscriptMirrorFrame } from "../wire/frame.ts";

@@ -10,12 +10,12 @@ import { costSoFar } from "./cost_so_far.ts";
 import {
   and,
   type FramesState,
-  listOf,
   type Told,
   told,
   type TurnStop,
   withIds,
 } from "./telling/frames_state.ts";
+import { listOf } from "./telling/chain.ts";
 import { tellOver } from "./messages.ts";
 import { resultFrame } from "./result/result_frame.ts";
 import { type SubagentStats, subagentStats } from "./result/subagent_stats.ts";

@@ -1,6 +1,9 @@
 import { calledSubagent } from "./called_subagent.ts";
-import { framesOfEntry, isCoordinator, isOfTask } from "./single/frames_of_entry.ts";
-import { nestedTask, startTask, type Task, wakened } from "./single/task_frames.ts";
+import { framesOfEntry } from "./single/frames_of_entry.ts";
+import { isCoordinator, isOfTask } from "./single/user_frames.ts";
+import { nestedTask, wakened } from "./single/task_frames.ts";
+import { startTask } from "./single/task_start.ts";
+import type { Task } from "./single/task.ts";
 import { tellProgress } from "./single/task_progress.ts";
 import {
   isSkillText,
@@ -17,13 +20,12 @@ import { endWritten } from "./live/live_answers.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import {
   and,
-  chained,
   type ForkedSkill,
   type FramesState,
-  listOf,
   type Told,
   told,
 } from "./telling/frames_state.ts";
+import { chained, listOf } from "./telling/chain.ts";
 import { say, tellTasks } from "./telling/saying.ts";
 import type { SubagentLine } from "../session/input.ts";
 import { commandOutput } from "../transcript/command_output.ts";

@@ -1,6 +1,7 @@
 import type { Message } from "../session/message.ts";
 import { runTurns, subagentsOf } from "./results.ts";
-import type { FramesState, ToldBefore } from "./telling/frames_state.ts";
+import type { FramesState } from "./telling/frames_state.ts";
+import type { ToldBefore } from "./telling/frames_options.ts";
 
 /**
  * What a child that is gone leaves to the next one of the conversation.

@@ -2,7 +2,6 @@ import type { SettledMessage } from "../session/message.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
 import {
   and,
-  type FramesOptions,
   type FramesState,
   startFrames,
   type Told,
@@ -10,6 +9,7 @@ import {
   type TurnEnd,
   withIds,
 } from "./telling/frames_state.ts";
+import type { FramesOptions } from "./telling/frames_options.ts";
 import { tellTitle } from "./decisions.ts";
 import { awaitMessage, parted, tellMessage, tellOver } from "./messages.ts";
 import { endAnswers } from "./live/live_answers.ts";

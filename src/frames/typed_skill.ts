@@ -1,5 +1,7 @@
 import { framesOfEntry } from "./single/frames_of_entry.ts";
-import { endSkill, startTask, type Task } from "./single/task_frames.ts";
+import { endSkill } from "./single/task_ends.ts";
+import { startTask } from "./single/task_start.ts";
+import type { Task } from "./single/task.ts";
 import { unavailableFrame } from "./single/unavailable_frame.ts";
 import { isSkillText, typedSkills, withFork } from "./forked_skills.ts";
 import { tellUncalled } from "./subagent_lines.ts";

@@ -4,7 +4,7 @@ import type { FirstWords } from "../driver/sources/caller/first_words.ts";
 import { type ConversationEffect, partsOf } from "../frames/conversation.ts";
 import type { Report } from "../frames/result/report.ts";
 import type { LateTerms } from "../session/late_terms.ts";
-import type { ToldBefore } from "../frames/telling/frames_state.ts";
+import type { ToldBefore } from "../frames/telling/frames_options.ts";
 import { toldBy } from "../frames/told_by.ts";
 import { awaitWords } from "./await_words.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";

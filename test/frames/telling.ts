@@ -1,9 +1,6 @@
 import { tellEnd, tellEnding, tellInput } from "../../src/frames/frames.ts";
-import {
-  type FramesOptions,
-  type FramesState,
-  startFrames,
-} from "../../src/frames/telling/frames_state.ts";
+import type { FramesOptions } from "../../src/frames/telling/frames_options.ts";
+import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
 import type { Input, Subagent, Untimed } from "../../src/session/input.ts";
 import { parseEntry } from "../../src/transcript/entry.ts";
 import type { Frame } from "../../src/wire/frame.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod/mini";
 import type { CastHeader } from "../cast.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_state.ts";
+import type { FramesOptions, ToldBefore } from "../../frames/telling/frames_options.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { SubagentStats } from "../../frames/result/subagent_stats.ts";
 import type { CallerOptions } from "../../session/control/question.ts";

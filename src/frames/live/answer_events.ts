@@ -1,6 +1,5 @@
 import { begin } from "../telling/beginning.ts";
-import { apiUsage } from "../single/frames_of_entry.ts";
-import { streamEventFrame } from "../single/stream_event_frame.ts";
+import { apiUsage } from "../single/assistant_frames.ts";
 import {
   and,
   type FramesState,
@@ -17,11 +16,10 @@ import {
 } from "../telling/partial_state.ts";
 import { isAfterOutput } from "./output_result.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
-import { say } from "../telling/saying.ts";
+import { sayAbandoned, sayEvent } from "./say_event.ts";
 import type { ContentBlock } from "../../transcript/entry.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
-import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** Hooks that are late are late by milliseconds: these are more messages than can have been told meanwhile. */
 const MOST_CLOSED = 64;
@@ -49,7 +47,7 @@ export function startAnswer(
       shown: 0,
       blocks: 0,
     };
-    return sayEvent(withOpen(withStreamed(next, made), open), {
+    return sayOpen(withOpen(withStreamed(next, made), open), {
       type: "message_start",
       message: {
         id: made,
@@ -126,7 +124,7 @@ function startBlock(state: FramesState, block: ContentBlock): Told {
   const open = state.partial?.open;
   if (open === undefined) return told(state);
   const { blocks: index } = open;
-  return sayEvent(
+  return sayOpen(
     withOpen(state, { ...open, blocks: index + 1 }),
     { type: "content_block_start", index, content_block: block },
   );
@@ -136,11 +134,11 @@ function sayDelta(
   state: FramesState,
   told: { readonly index: number; readonly delta: Readonly<Record<string, unknown>> },
 ): Told {
-  return sayEvent(state, { type: "content_block_delta", ...told });
+  return sayOpen(state, { type: "content_block_delta", ...told });
 }
 
 function stopBlock(state: FramesState, index: number): Told {
-  return sayEvent(state, { type: "content_block_stop", index });
+  return sayOpen(state, { type: "content_block_stop", index });
 }
 
 /** Ends an answer as the API does. */
@@ -185,7 +183,7 @@ function endOf({ last, ends }: OpenAnswer): readonly StreamEvent[] {
 
 function tellEvents(state: FramesState, events: readonly StreamEvent[]): Told {
   return events.reduce(
-    (said, event) => and(said, (state) => sayEvent(state, event)),
+    (said, event) => and(said, (state) => sayOpen(state, event)),
     endText(state),
   );
 }
@@ -200,11 +198,10 @@ function deltaUsage(usage: JsonObject | null | undefined): JsonObject {
 export function abandon(state: FramesState): Told {
   const open = state.partial?.open;
   if (open === undefined) return told(state);
-  const stopped = and(endText(state), (state) => {
-    if (!isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
-    const from = { api_message_id: open.id, from_block_index: state.partial?.open?.blocks ?? 0 };
-    return sayEvent(state, { type: "message_stop" }, { abandoned_blocks: from });
-  });
+  const stopped = and(
+    endText(state),
+    (state) => sayAbandoned(state, { of: open.id, at: state.partial?.open?.blocks ?? 0 }),
+  );
   return and(stopped, (state) => told(close(state, open)));
 }
 
@@ -233,15 +230,8 @@ export function areOneText(one: string, other: string): boolean {
   return one.length < other.length ? other.startsWith(one) : one.startsWith(other);
 }
 
-function sayEvent(
-  state: FramesState,
-  event: StreamEvent,
-  more: Readonly<Record<string, unknown>> = {},
-): Told {
-  const messageId = state.partial?.open?.id ?? "";
-  return say(state, ({ version, sessionId, newUuid }) => [
-    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
-  ]);
+function sayOpen(state: FramesState, event: StreamEvent): Told {
+  return sayEvent(state, { event, of: state.partial?.open?.id });
 }
 
 /** With other things remembered, where answers are said as they are written. */

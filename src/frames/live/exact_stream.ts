@@ -6,7 +6,6 @@ import type { StreamEvent } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { begin } from "../telling/beginning.ts";
 import { framesOfEntry } from "../single/frames_of_entry.ts";
-import { streamEventFrame } from "../single/stream_event_frame.ts";
 import {
   type ExactState,
   type HeardPart,
@@ -19,6 +18,7 @@ import { isBeginning, standsInPlace } from "./partial_messages.ts";
 import { isAfterOutput, isOfOutput } from "./output_result.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
 import { forgetRequest, tellRequest } from "./request_status.ts";
+import { sayAbandoned, sayEvent } from "./say_event.ts";
 import { say } from "../telling/saying.ts";
 import { systemFrame } from "../single/system_frame.ts";
 import { askedBy } from "../result/result_frame.ts";
@@ -112,7 +112,7 @@ function tellEvent(
       tail: [],
     });
     return and(tellRequest(next), (state) =>
-      sayEvent(
+      sayOpen(
         state,
         event,
         asked === undefined ? {} : { ttft_ms: Math.max(0, Math.round(at - asked)) },
@@ -131,7 +131,7 @@ function tellEvent(
         : {};
       return and(
         flush(withOpen(next, { ...open, ...output, begun: open.begun + 1 })),
-        (state) => sayEvent(changed(state, { thought: 0 }), event),
+        (state) => sayOpen(changed(state, { thought: 0 }), event),
       );
     }
     case "content_block_stop":
@@ -147,7 +147,7 @@ function tellEvent(
     default:
       return and(
         and(flush(state), (state) => tellThinking(state, event)),
-        (state) => sayEvent(state, event),
+        (state) => sayOpen(state, event),
       );
   }
 }
@@ -283,7 +283,7 @@ function flush(state: FramesState): Told {
   const { open } = state.exact ?? NO_STREAM;
   if (open === undefined || open.tail.length === 0) return told(state);
   return open.tail.reduce(
-    (said, event) => and(said, (state) => sayEvent(state, event)),
+    (said, event) => and(said, (state) => sayOpen(state, event)),
     told(withOpen(state, { ...open, tail: [] })),
   );
 }
@@ -294,11 +294,10 @@ function close(before: FramesState): Told {
   if (open === undefined) return told(before);
   const isWhole = open.over === "whole";
   const state = open.over === undefined ? broken(before, open) : before;
-  const flushed = and(flush(state), (state) => {
-    if (isWhole || !isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
-    const from = { api_message_id: open.id, from_block_index: open.begun };
-    return sayEvent(state, { type: "message_stop" }, { abandoned_blocks: from });
-  });
+  const flushed = and(
+    flush(state),
+    (state) => isWhole ? told(state) : sayAbandoned(state, { of: open.id, at: open.begun }),
+  );
   const limited = and(flushed, (state) => isWhole ? tellLimits(state, open.request) : told(state));
   return and(limited, (state) => {
     const { open: _, ...exact } = state.exact ?? NO_STREAM;
@@ -325,15 +324,12 @@ function sayLine(state: FramesState, entry: AssistantEntry): Told {
   return say(state, (context) => framesOfEntry(entry, context));
 }
 
-function sayEvent(
+function sayOpen(
   state: FramesState,
   event: StreamEvent,
   more: Readonly<Record<string, unknown>> = {},
 ): Told {
-  const messageId = state.exact?.open?.id ?? "";
-  return say(state, ({ version, sessionId, newUuid }) => [
-    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
-  ]);
+  return sayEvent(state, { event, of: state.exact?.open?.id, more });
 }
 
 function changed(state: FramesState, change: Partial<ExactState>): FramesState {

@@ -1,14 +1,9 @@
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { asText, isJsonObject } from "../../transcript/json_object.ts";
-import {
-  and,
-  type FramesState,
-  type Told,
-  told,
-  type WaitedShell,
-} from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import type { WaitedShell } from "../telling/known_shells.ts";
 import { tellTasks } from "../telling/saying.ts";
-import { startTask } from "../single/task_frames.ts";
+import { startTask } from "../single/task_start.ts";
 
 /** After so long `claude -p` of 2.1.197 and 2.1.330 tells of a shell in the foreground. */
 const LONG_SHELL_MS = 3000;

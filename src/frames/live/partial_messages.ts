@@ -1,5 +1,6 @@
 import { begin } from "../telling/beginning.ts";
-import { apiUsage, framesOfEntry } from "../single/frames_of_entry.ts";
+import { apiUsage } from "../single/assistant_frames.ts";
+import { framesOfEntry } from "../single/frames_of_entry.ts";
 import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
 import {
   displayedPiece,

@@ -3,16 +3,8 @@ import { isJsonObject } from "../../transcript/json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { systemFrame } from "../single/system_frame.ts";
-import {
-  and,
-  type FramesState,
-  type SeenShell,
-  type ShellCall,
-  type ShellOrder,
-  type ShellText,
-  type Told,
-  told,
-} from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told } from "../telling/frames_state.ts";
+import type { SeenShell, ShellCall, ShellOrder, ShellText } from "../telling/known_shells.ts";
 import { say } from "../telling/saying.ts";
 
 /** So much of two texts has to be the same where one of them may have been cut, in UTF-16 units. */

@@ -9,7 +9,7 @@ import { asText, isJsonObject } from "../../transcript/json_object.ts";
 import { OUTPUT_REMINDER } from "../../transcript/structured_output.ts";
 import type { SystemFrame } from "../../wire/frame.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import type { FrameContext } from "./frames_of_entry.ts";
+import type { FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
 
 /** A hook that ran, as far as a transcript tells (2.1.197 and 2.1.330). */

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isWords } from "../../transcript/is_words.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { systemFrame } from "./system_frame.ts";
-import type { Task, TaskContext, Tasks, TaskStep } from "./task_frames.ts";
+import type { Task, TaskContext, Tasks, TaskStep } from "./task.ts";
 
 /** A line of a subagent's transcript, and the folders that its calls may name. */
 export interface SubagentsLine {

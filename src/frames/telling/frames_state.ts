@@ -1,5 +1,4 @@
-import type { Homes } from "../../transcript/at_home.ts";
-import type { CallDecision, Effect, Ending } from "../../session/effect.ts";
+import type { CallDecision, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -7,74 +6,18 @@ import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import type { ToolUse } from "../../transcript/turn.ts";
 import type { KnownLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
+import type { Chain } from "./chain.ts";
+import type { FramesOptions } from "./frames_options.ts";
+import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
 import { makeIds } from "./made_ids.ts";
 import { type ExactState, NO_STREAM } from "./exact_state.ts";
-import type { FastMode, FastModeAsked } from "../result/fast_mode.ts";
+import type { FastMode } from "../result/fast_mode.ts";
 import { type HeardFirsts, NOTHING_HEARD } from "./heard_firsts.ts";
 import { NO_PARTS, type PartialState } from "./partial_state.ts";
 import type { Report, ReportOptions } from "../result/report.ts";
 import type { SubagentStats } from "../result/subagent_stats.ts";
-import type { CallEnd, Tasks } from "../single/task_frames.ts";
-
-/** What is known of a run before its child has said anything. */
-export interface FramesOptions {
-  /** Whether the caller may send further messages after the first. */
-  readonly conversation?: true;
-  /** The version of Claude Code, where it is known before there is a child. */
-  readonly version?: string;
-  readonly sessionId: string;
-  /** The child's working directory. */
-  readonly cwd: string;
-  /** The user's home; absent where it has none. */
-  readonly home?: string;
-  readonly permissionMode: string;
-  readonly apiKeySource: string;
-  /** As settings name it; absent for the default one. */
-  readonly outputStyle?: string;
-  /** Where the user's automatic memory of this project is; absent where there is none. */
-  readonly memoryPath?: string;
-  readonly servedByAnthropic: boolean;
-  /** The headers that the user has added to requests; absent for none. */
-  readonly betas?: readonly string[];
-  /** The texts with which this run refuses what somebody should be asked. */
-  readonly denialMessages: readonly string[];
-  /** A UUID of which the ids of frames are made. */
-  readonly seed: string;
-  /** When the child was started, in milliseconds since the epoch. */
-  readonly startedAt: number;
-  /** The MCP servers that are configured, and where; absent in the first recordings. */
-  readonly servers?: readonly {
-    readonly name: string;
-    readonly source: string;
-    readonly disabled: boolean;
-  }[];
-  /** Whether it is told what the session is at; `shown` where not only an Agent SDK is told, but its user. */
-  readonly activity?: true | "shown";
-  /** What was told and paid before, by another child of the same conversation. */
-  readonly before?: ToldBefore;
-  /** Whether messages are printed again once the child has taken them. */
-  readonly replay?: true;
-  /** The user's transcript of the session, whose new lines are told; absent for none. */
-  readonly mirrorPath?: string;
-  /** Whether what subagents say is told, whose end the turn waits for. */
-  readonly subagentText?: true;
-  /** Where what the child writes is, and where it goes; absent where it stays. */
-  readonly homes?: Homes;
-  /** What is asked of fast mode. */
-  readonly fastMode?: FastModeAsked;
-  /** Whether the ends of hooks are told, other than those of SessionStart hooks, which always are. */
-  readonly hookEvents?: true;
-  /** The model, where it is known to be another one than the lines of a resumed session name. */
-  readonly model?: string;
-  /** Whether answers are told as they are written: from hooks, or exactly as the API streams them. */
-  readonly partial?: true | "exact";
-  /** Whether the API's stream is heard though answers are not told by it. */
-  readonly heard?: true;
-  /** How the output of shells is printed while they run; absent for not at all. */
-  readonly shellOutput?: "joined" | "split";
-  /** Whether structured answers are wanted, from the command line or by an initialization. */
-  readonly output?: true | "initialized";
-}
+import type { CallEnd } from "../single/task_ends.ts";
+import type { Tasks } from "../single/task.ts";
 
 /** Whether a session works, waits for an answer of the caller's, or for its next message. */
 export type Activity = "running" | "requires_action" | "idle";
@@ -98,58 +41,6 @@ export interface TurnEnd {
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
 }
 
-/** A shell in the foreground of the turn. */
-export interface WaitedShell {
-  /** When it was called, in milliseconds since the epoch. */
-  readonly since: number;
-  readonly description: string;
-  /** The id of its task, once that has been told. */
-  readonly task?: string;
-}
-
-/** How many results a conversation has told, what it has cost, and which subagents it has had. */
-export interface ToldBefore {
-  readonly results: number;
-  readonly totalUsd: number;
-  readonly apiDurationMs: number;
-  readonly subagents?: SubagentStats;
-  /** What a headless Claude Code has said of the session. */
-  readonly described?: JsonObject;
-  /** Ids of the messages that it has not taken: whoever sent them has heard that they wait. */
-  readonly queued?: readonly string[];
-}
-
-/** A call of the tool Bash that has not been told to be over. */
-export interface ShellCall {
-  readonly command: string;
-  /** The shell that carries it out, once that is known. */
-  readonly shell?: string;
-  /** Whether the turn goes on without waiting for it. */
-  readonly background?: true;
-  /** Whether it has returned, or ended in the background, and only the rest of its output is awaited. */
-  readonly returned?: true;
-}
-
-/** What a shell has written, to one of its streams where that is known. */
-export interface ShellText {
-  readonly text: string;
-  readonly stream?: "stdout" | "stderr";
-}
-
-/** A shell of the tool Bash, as it was seen to run. */
-export interface SeenShell {
-  /** What its process carried out; absent for one that was gone too soon. */
-  readonly command?: string;
-  /** Whether it was seen to run for some time. */
-  readonly running: boolean;
-  /** Whether it is known whose it is: then what it writes is told. */
-  readonly called: boolean;
-  /** What it has written and nobody has been told. */
-  readonly untold: readonly ShellText[];
-  /** Whether that is all it wrote. */
-  readonly over: boolean;
-}
-
 /** A compaction that Claude Code has begun by itself, as hooks tell of it. */
 export interface Compaction {
   /** When it began, in milliseconds since the epoch: what was written before is of that time at most. */
@@ -168,19 +59,6 @@ export interface Compaction {
 export type MirroredLine =
   | { readonly agentId?: string; readonly entry: Entry }
   | { readonly agentId: string; readonly note: JsonObject };
-
-/** A list to which is only added, the newest first: adding costs the same however long it is. */
-export interface Chain<Item> {
-  readonly last: Item;
-  readonly before: Chain<Item> | undefined;
-  readonly length: number;
-}
-
-/** What is to be done about a shell, or noted of it. */
-export type ShellOrder = Extract<
-  Effect,
-  { readonly type: "follow-shell" | "leave-shell" | "trace" }
->;
 
 /** What a hook says of a task: that a subagent begins, or that a call has returned which may have been one. */
 export type HookedTask =
@@ -434,16 +312,4 @@ export function withIds<Made>(
   const ids = makeIds(state.options.seed, state.ids);
   const made = use(ids.next);
   return { state: ids.count() === state.ids ? state : { ...state, ids: ids.count() }, made };
-}
-
-/** Adds to a chain. */
-export function chained<Item>(before: Chain<Item> | undefined, last: Item): Chain<Item> {
-  return { last, before, length: (before?.length ?? 0) + 1 };
-}
-
-/** The items of a chain, the oldest first. */
-export function listOf<Item>(chain: Chain<Item> | undefined): readonly Item[] {
-  const items: Item[] = [];
-  for (let link = chain; link !== undefined; link = link.before) items.push(link.last);
-  return items.reverse();
 }

@@ -1,8 +1,8 @@
 import type { Frame } from "../../wire/frame.ts";
 import { begin } from "./beginning.ts";
-import type { FrameContext } from "../single/frames_of_entry.ts";
+import type { FrameContext } from "../single/frame_context.ts";
 import { and, type FramesState, type Told, told, withIds } from "./frames_state.ts";
-import type { Task, TaskContext, Tasks, TaskStep } from "../single/task_frames.ts";
+import type { Task, TaskContext, Tasks, TaskStep } from "../single/task.ts";
 import { asText } from "../../transcript/json_object.ts";
 
 /** Says frames, after `system/init`; none without a version, on which they depend. */

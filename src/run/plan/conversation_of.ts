@@ -1,6 +1,6 @@
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
-import type { FramesOptions } from "../../frames/telling/frames_state.ts";
+import type { FramesOptions } from "../../frames/telling/frames_options.ts";
 import { callerServersOf, type Decisions, shellOutputOf, toolPrefix } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Cast, CastEvent } from "../../../src/cassette/cast.ts";
-import type { FramesOptions } from "../../../src/frames/telling/frames_state.ts";
+import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import type { ReportOptions } from "../../../src/frames/result/report.ts";
 import type { CallerOptions } from "../../../src/session/control/question.ts";
 import type { Limits } from "../../../src/session/limits.ts";

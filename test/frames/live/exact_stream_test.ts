@@ -6,7 +6,7 @@ import type {
   StreamEvent,
   StreamEventFrame,
 } from "../../../src/wire/frame.ts";
-import type { FramesOptions } from "../../../src/frames/telling/frames_state.ts";
+import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { startTelling, type Telling } from "../telling.ts";
 

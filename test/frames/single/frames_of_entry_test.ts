@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { parseEntry } from "../../../src/transcript/entry.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
-import { type FrameContext, framesOfEntry } from "../../../src/frames/single/frames_of_entry.ts";
+import type { FrameContext } from "../../../src/frames/single/frame_context.ts";
+import { framesOfEntry } from "../../../src/frames/single/frames_of_entry.ts";
 
 const CONTEXT: FrameContext = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
 const TOOL_USES = new Map([["t", { id: "t", name: "Bash", input: {} }]]);

@@ -1,0 +1,33 @@
+import { streamEventFrame } from "../single/stream_event_frame.ts";
+import { type FramesState, type Told, told } from "../telling/frames_state.ts";
+import { say } from "../telling/saying.ts";
+import type { StreamEvent } from "../../wire/frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** Says an event of the stream of an answer, of which `message_start` told the id. */
+export function sayEvent(
+  state: FramesState,
+  { event, of: messageId = "", more = {} }: {
+    readonly event: StreamEvent;
+    readonly of: string | undefined;
+    readonly more?: Readonly<Record<string, unknown>>;
+  },
+): Told {
+  return say(state, ({ version, sessionId, newUuid }) => [
+    streamEventFrame(event, { version, sessionId, uuid: newUuid(), messageId, more }),
+  ]);
+}
+
+/** An answer has broken off: since 2.1.330 its stream ends, and says before which block. */
+export function sayAbandoned(
+  state: FramesState,
+  { of, at }: { readonly of: string; readonly at: number },
+): Told {
+  if (!isVersionAtLeast(state.version ?? "", "2.1.330")) return told(state);
+  const from = { api_message_id: of, from_block_index: at };
+  return sayEvent(state, {
+    event: { type: "message_stop" },
+    of,
+    more: { abandoned_blocks: from },
+  });
+}

@@ -1,0 +1,75 @@
+import { compactMetadata } from "./compact_metadata.ts";
+import { defined, type FrameContext } from "./frame_context.ts";
+import { systemFrame } from "./system_frame.ts";
+import { blockedPrompt, type SystemEntry } from "../../transcript/entry.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
+import type { Frame } from "../../wire/frame.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
+
+/** The frames of a line that Claude Code has written of itself. */
+export function systemFrames(entry: SystemEntry, context: FrameContext): readonly Frame[] {
+  const uuid = entry.uuid ?? context.newUuid();
+  switch (entry.subtype) {
+    case "informational":
+      return (isVersionAtLeast(context.version, "2.1.330") && !isOfScreen(entry)) ||
+          blockedPrompt(entry) !== undefined
+        ? [
+          systemFrame("informational", {
+            content: entry.content,
+            level: entry.level,
+            prevent_continuation: entry.preventContinuation === true ? true : undefined,
+            prompt_submit_outcome: submitOutcome(entry),
+            uuid,
+          }, context),
+        ]
+        : [];
+    case "compact_boundary":
+      return [
+        systemFrame("compact_boundary", {
+          compact_metadata: compactMetadata(entry),
+          logical_parent_uuid: isVersionAtLeast(context.version, "2.1.330")
+            ? entry.logicalParentUuid ?? undefined
+            : undefined,
+          uuid,
+        }, context),
+      ];
+    case "model_fallback":
+      return [
+        systemFrame("model_fallback", {
+          trigger: entry.trigger,
+          original_model: entry.originalModel,
+          fallback_model: entry.fallbackModel,
+          content: entry.content,
+          uuid,
+        }, context),
+      ];
+    case "model_refusal_no_fallback":
+      return [
+        systemFrame("model_refusal_no_fallback", {
+          original_model: entry.originalModel,
+          request_id: entry.requestId,
+          api_refusal_category: entry.apiRefusalCategory,
+          api_refusal_explanation: entry.apiRefusalExplanation,
+          refused_user_message_uuid: entry.refusedUserMessageUuid,
+          content: entry.content,
+          uuid,
+        }, context),
+      ];
+    default:
+      return [];
+  }
+}
+
+/** How a prompt ended that a hook has blocked; since 2.1.330. */
+function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
+  if (!isJsonObject(promptSubmitEnding)) return undefined;
+  const { ending, promptKept } = promptSubmitEnding;
+  return isJsonObject(ending)
+    ? defined({ kind: ending["kind"], prompt_kept: promptKept, reason: ending["reason"] })
+    : undefined;
+}
+
+/** After a usage limit 2.1.330 waits with its input box, and says so: `claude -p` has none. */
+function isOfScreen({ content }: SystemEntry): boolean {
+  return typeof content === "string" && content.includes("set to continue automatically");
+}

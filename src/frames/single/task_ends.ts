@@ -1,0 +1,237 @@
+import type { TaskNotification } from "../../transcript/task_notification.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import type { SystemFrame } from "../../wire/frame.ts";
+import { systemFrame } from "./system_frame.ts";
+import {
+  AMBIENT,
+  callOf,
+  isOwned,
+  listsTasks,
+  type Task,
+  type TaskContext,
+  type Tasks,
+  type TaskStep,
+} from "./task.ts";
+import { listFrames } from "./task_list.ts";
+
+/** The end of the run stops what still runs in the background. */
+export function stopTasks(tasks: Tasks, endedAt: string, context: TaskContext): TaskStep {
+  let step: TaskStep = { tasks, frames: [] };
+  for (const task of tasks.values()) {
+    if (!task.background) continue;
+    const { tasks: rest, frames } = stopTask(step.tasks, task, { endedAt, context });
+    step = { tasks: rest, frames: [...step.frames, ...frames] };
+  }
+  return step;
+}
+
+/**
+ * Somebody has stopped a task, at a time in ISO 8601. Up to 2.1.197 the turn that follows tells more of a subagent's
+ * end.
+ */
+export function tellStop(
+  tasks: Tasks,
+  task: StoppedTask,
+  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
+): TaskStep {
+  const step = stopTask(tasks, task, { endedAt, context });
+  return task.type === "local_bash" || listsTasks(context)
+    ? step
+    : { ...step, frames: [updateFrame(task.id, { status: "killed", endedAt }, context)] };
+}
+
+type StoppedTask = Pick<Task, "id" | "type" | "description"> & {
+  readonly toolUseId: string | undefined;
+};
+
+function stopTask(
+  tasks: Tasks,
+  task: StoppedTask,
+  { endedAt, context }: { readonly endedAt: unknown; readonly context: TaskContext },
+): TaskStep {
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  // Before it lists tasks, Claude Code only stops to wait for a subagent.
+  const killed = task.type === "local_bash" || listsTasks(context);
+  return {
+    tasks: rest,
+    frames: [
+      ...killed ? [updateFrame(task.id, { status: "killed", endedAt }, context)] : [],
+      systemFrame("task_notification", {
+        task_id: task.id,
+        tool_use_id: task.toolUseId,
+        status: "stopped",
+        output_file: "",
+        summary: task.description,
+      }, context),
+      ...listFrames(rest, context),
+    ],
+  };
+}
+
+/** The end of a skill for which the turn has waited; before 2.1.330 `claude -p` does not tell it. */
+export function endSkill(
+  tasks: Tasks,
+  task: Task,
+  { failed, context }: { readonly failed: boolean; readonly context: TaskContext },
+): TaskStep {
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  if (!listsTasks(context)) return { tasks: rest, frames: [] };
+  const frame = systemFrame("task_notification", {
+    task_id: task.id,
+    tool_use_id: callOf(task),
+    status: failed || task.failed === true ? "failed" : "completed",
+    output_file: "",
+    summary: task.description,
+    ...AMBIENT,
+  }, context);
+  return { tasks: rest, frames: [frame] };
+}
+
+/** What came of a call, as its result says, or a hook that is called before that. */
+export interface CallEnd {
+  readonly toolUseId: string;
+  readonly failed: boolean;
+  readonly outcome: JsonObject;
+  /** In ISO 8601. */
+  readonly endedAt: string | undefined;
+}
+
+/** The result of a call has come, and with it the end of the task for which it has waited. */
+export function endWaited(
+  tasks: Tasks,
+  task: Task,
+  { call, context }: { readonly call: CallEnd; readonly context: TaskContext },
+): TaskStep {
+  const { toolUseId, failed, outcome, endedAt } = call;
+  if (task.skill !== undefined) return endSkill(tasks, task, { failed, context });
+  const rest = new Map(tasks);
+  rest.delete(task.id);
+  const status = failed ? "failed" : "completed";
+  return {
+    tasks: rest,
+    frames: [
+      ...task.type === "local_agent" ? [updateFrame(task.id, { status, endedAt }, context)] : [],
+      systemFrame("task_notification", {
+        task_id: task.id,
+        tool_use_id: toolUseId,
+        status,
+        output_file: "",
+        summary: reportOf(outcome, context) ?? task.description,
+        usage: usageOf(outcome),
+      }, context),
+    ],
+  };
+}
+
+/** A subagent's last words, which 2.1.330 prints in the place of its description. */
+function reportOf(outcome: JsonObject, context: TaskContext): string | undefined {
+  const { content } = outcome;
+  if (!listsTasks(context) || !Array.isArray(content)) return undefined;
+  const last: unknown = content.at(-1);
+  return isJsonObject(last) && typeof last.text === "string" ? last.text : undefined;
+}
+
+function usageOf(outcome: JsonObject): JsonObject | undefined {
+  const { totalTokens, totalToolUseCount, totalDurationMs } = outcome;
+  return typeof totalTokens === "number"
+    ? { total_tokens: totalTokens, tool_uses: totalToolUseCount, duration_ms: totalDurationMs }
+    : undefined;
+}
+
+/** A task in the background has ended; whether a turn follows is told later. */
+export function notified(
+  tasks: Tasks,
+  { notification, endedAt, context }: {
+    readonly notification: TaskNotification;
+    readonly endedAt: unknown;
+    readonly context: TaskContext;
+  },
+): TaskStep {
+  const { taskId, status } = notification;
+  if (status === "killed") {
+    const task = tasks.get(taskId) ?? {
+      id: taskId,
+      toolUseId: notification.toolUseId,
+      type: "local_bash",
+      description: notification.summary ?? "",
+    };
+    return tellStop(tasks, task, { endedAt, context });
+  }
+  const task = tasks.get(taskId);
+  const rest = new Map(tasks);
+  rest.delete(taskId);
+  // No turn begins with the end of what is not the session's own.
+  const isTold = listsTasks(context) ||
+    (task !== undefined && isOwned(task));
+  const error = listsTasks(context) ? failureOf(task, notification) : undefined;
+  return {
+    tasks: rest,
+    frames: [
+      updateFrame(taskId, { status, endedAt, error }, context),
+      ...isTold
+        ? [
+          notificationFrame(
+            error === undefined ? notification : { ...notification, summary: error },
+            context,
+          ),
+        ]
+        : [],
+      ...listFrames(rest, context),
+    ],
+  };
+}
+
+/** Why a subagent has failed, without the words that only the model is told. */
+function failureOf(
+  task: Task | undefined,
+  { status, summary = "" }: TaskNotification,
+): string | undefined {
+  const start = `Agent "${task?.description}" failed: `;
+  return status === "failed" && task?.type === "local_agent" && summary.startsWith(start)
+    ? summary.slice(start.length)
+    : undefined;
+}
+
+function updateFrame(
+  taskId: string,
+  { status, endedAt, error }: {
+    readonly status: string;
+    readonly endedAt: unknown;
+    readonly error?: string | undefined;
+  },
+  context: TaskContext,
+): SystemFrame {
+  const time = typeof endedAt === "string" ? Date.parse(endedAt) : NaN;
+  return systemFrame("task_updated", {
+    task_id: taskId,
+    patch: {
+      status,
+      ...(Number.isNaN(time) ? {} : { end_time: time }),
+      ...(error === undefined ? {} : { error }),
+    },
+  }, context);
+}
+
+/** The frame of what a task in the background had to tell as it ended. */
+export function notificationFrame(
+  notification: TaskNotification,
+  context: TaskContext,
+): SystemFrame {
+  const { usage, result } = notification;
+  const report = listsTasks(context) ? result : undefined;
+  return systemFrame("task_notification", {
+    task_id: notification.taskId,
+    tool_use_id: notification.toolUseId,
+    status: notification.status === "killed" ? "stopped" : notification.status,
+    output_file: notification.outputFile ?? "",
+    summary: report ?? notification.summary,
+    summary_is_report: report === undefined ? undefined : true,
+    usage: usage && {
+      total_tokens: usage.totalTokens,
+      tool_uses: usage.toolUses,
+      duration_ms: usage.durationMs,
+    },
+  }, context);
+}

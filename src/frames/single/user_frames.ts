@@ -1,0 +1,174 @@
+import { addressOf, commonFields, defined, type FrameContext } from "./frame_context.ts";
+import { systemFrame } from "./system_frame.ts";
+import type { ContentBlock, UserEntry } from "../../transcript/entry.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
+import type { Frame, SystemFrame, UserFrame } from "../../wire/frame.ts";
+import { isVersionAtLeast, onlyWireKeys } from "../../wire/wire_keys.ts";
+
+/** The frames of a line that the model is told. */
+export function userFrames(entry: UserEntry, context: FrameContext): readonly Frame[] {
+  const { content } = entry.message;
+  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  const frame = (more: Readonly<Record<string, unknown>> = {}): UserFrame => ({
+    type: "user",
+    message: { role: "user", content: blocks },
+    ...addressOf(context),
+    ...onlyWireKeys("user", {
+      ...commonFields(entry, context),
+      refused_message_id: entry.refusedMessageId,
+      ...more,
+    }, context),
+  });
+
+  const typedFrame = (
+    text: string,
+    more: Readonly<Record<string, unknown>>,
+  ): UserFrame => ({ ...frame(more), message: { role: "user", content: text } });
+
+  switch (entry.meaning) {
+    case "prompt":
+      return context.subagent !== undefined && context.subagent.background !== true
+        ? [frame()]
+        : [];
+    case "local-command":
+      if (context.typed === undefined || typeof content !== "string") return [];
+      return [
+        typedFrame(context.typed === "compact" ? compactionOutput(content) : content, {
+          isReplay: true,
+        }),
+      ];
+    case "interrupt":
+      return [frame()];
+    case "remark":
+      if (context.typed === "compact" && entry["isCompactSummary"] === true) {
+        return typeof content === "string"
+          ? [typedFrame(content, { isReplay: false, isSynthetic: true })]
+          : [];
+      }
+      if (typeof content === "string" && content.startsWith("<local-command-caveat>")) return [];
+      // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
+      // is sent, or told of the tasks that it has in the background.
+      return entry.queueSkipAttachments === true || isCoordinator(entry.origin) ||
+          (context.subagent !== undefined && isOfTask(entry.origin))
+        ? []
+        : [frame({ isSynthetic: true })];
+    case "tool-result": {
+      const result = frame({
+        tool_use_result: isStructured(entry, context)
+          ? withoutTags(entry.toolUseResult)
+          : undefined,
+        tool_result_meta: resultMeta(entry, context),
+      });
+      return [...deniedFrames(entry, context), result];
+    }
+  }
+}
+
+/** Whether what a subagent is told comes from the one that has started it. */
+export function isCoordinator(origin: unknown): boolean {
+  return isJsonObject(origin) && origin.kind === "coordinator";
+}
+
+/** Whether what somebody is told is the end of a task in the background. */
+export function isOfTask(origin: unknown): boolean {
+  return isJsonObject(origin) && origin.kind === "task-notification";
+}
+
+/** Whether a result is told in its structured form: those of subagents are not, but for skills since 2.1.330. */
+function isStructured({ toolUseResult }: UserEntry, { subagent, version }: FrameContext): boolean {
+  return subagent === undefined ||
+    (isVersionAtLeast(version, "2.1.330") && isJsonObject(toolUseResult) &&
+      toolUseResult.status === "forked");
+}
+
+/** What a hook has refused in the words of an error of Claude Code's own, without the tags that only the model sees. */
+function withoutTags(result: unknown): unknown {
+  if (typeof result !== "string") return result;
+  const [, error] = /^Error: <tool_use_error>(.*)<\/tool_use_error>$/su.exec(result) ?? [];
+  return error ?? result;
+}
+
+function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[] | undefined {
+  const decision = entry.permissionDecision;
+  const id = resultBlocks(entry)[0]?.tool_use_id;
+  if (id === undefined || (decision === undefined && entry.toolDenialKind === undefined)) {
+    return undefined;
+  }
+  const decided = typeof id === "string" ? context.decisions?.get(id) : undefined;
+  if (decided === "late") return undefined;
+  if (decided === "accepted" || decided === "rejected" || decided === "failed") {
+    return [{ id, ...DECISIONS[decided] }];
+  }
+  if (isOwnDenial(entry, context)) {
+    return [{
+      id,
+      non_execution_kind: "user-rejected",
+      permission_decision: { decision: "reject", source: "config" },
+    }];
+  }
+  return [defined({
+    id,
+    non_execution_kind: entry.toolDenialKind,
+    permission_decision: decision === undefined ? undefined : defined({
+      decision: decision.decision,
+      source: decision.source,
+      reason_type: decision.reasonType,
+    }),
+  })];
+}
+
+/** How `claude -p` shows what its caller has decided: here a hook has carried it out. */
+const DECISIONS = {
+  accepted: { permission_decision: { decision: "accept", source: "user_temporary" } },
+  rejected: {
+    non_execution_kind: "permission-rule",
+    permission_decision: { decision: "reject", source: "user_reject" },
+  },
+  failed: {
+    non_execution_kind: "permission-rule",
+    permission_decision: { decision: "reject", source: "config", reason_type: "other" },
+  },
+} as const;
+
+/** The run's own refusal stands for `claude -p` having nobody to ask, and is shown like that. */
+function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
+  const content = resultBlocks(entry)[0]?.content;
+  return typeof content === "string" && context.denialMessages?.includes(content) === true;
+}
+
+function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
+  const { decision, reasonType } = entry.permissionDecision ?? {};
+  if (decision !== "reject") return [];
+  // What a hook has forbidden is not told, unless it is the one by which the run itself refuses.
+  if (reasonType === "hook" && !isOwnDenial(entry, context)) return [];
+  return resultBlocks(entry).flatMap((block) => {
+    const id = block.tool_use_id;
+    if (typeof id === "string" && context.decisions?.has(id)) return [];
+    const tool = typeof id === "string" ? context.toolUses?.get(id)?.name : undefined;
+    if (tool === undefined) return [];
+    const reason = isOwnDenial(entry, context) ? undefined : reasonType;
+    return [
+      systemFrame("permission_denied", {
+        tool_name: tool,
+        tool_use_id: id,
+        decision_reason_type: reason,
+        message: block.content,
+      }, context),
+    ];
+  });
+}
+
+function resultBlocks(entry: UserEntry): readonly ContentBlock[] {
+  const { content } = entry.message;
+  return typeof content === "string" ? [] : content.filter((block) => block.type === "tool_result");
+}
+
+/** Escape sequences of a terminal's colours, and the advice on a key that `claude -p` does not have. */
+// deno-lint-ignore no-control-regex
+const COLOURS = /\x1b\[[\d;]*m/gu;
+const ADVICE = /\(ctrl\+o to see full summary\)\n?/u;
+
+/** The output of a typed /compact as `claude -p` prints it, from that of the interactive Claude Code. */
+function compactionOutput(output: string): string {
+  return output.replace(COLOURS, "").replace(ADVICE, "");
+}
