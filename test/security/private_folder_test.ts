@@ -8,12 +8,12 @@ import { asAnotherUser, OTHER_USER_LACK } from "./other_user.ts";
 const PROMPT = `the prompt ${crypto.randomUUID()}, which is nobody else's business`;
 
 /** A run in a TMPDIR that everybody can enter, held while its prompt is being answered. */
-async function heldRun(claude: StandIn) {
+async function heldRun(claude: StandIn, args: readonly string[] = []) {
   const { path, tmp, config } = claude.home;
   await Deno.chmod(path, 0o755);
   await Deno.chmod(tmp, 0o1777);
   await Deno.writeTextFile(`${config}/settings.json`, "{}");
-  const run = claude.start([], {
+  const run = claude.start(args, {
     stdin: PROMPT,
     // A umask hides nothing here, so every mode has to be asked for.
     wrap: (command) => ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh", ...command],
@@ -90,6 +90,24 @@ Deno.test(unlessLacking(OTHER_USER_LACK, {
     await end();
   },
 }));
+
+Deno.test("texts of the caller's stand in the command line of the caller's own program alone", async () => {
+  await using claude = await StandIn.set({ hang: "prompt" });
+  const [system, append, servers, settings] = ["system", "append", "servers", "settings"]
+    .map((name) => `${name} ${crypto.randomUUID()}`);
+  const { end, pid, childPid } = await heldRun(claude, [
+    ...["--system-prompt", `${system}`, "--append-system-prompt", `${append}`],
+    ...["--mcp-config", JSON.stringify({ mcpServers: {}, servers })],
+    ...["--settings", JSON.stringify({ env: { settings } })],
+  ]);
+  const seen = (pid: number) => {
+    const line = Deno.readTextFileSync(`/proc/${pid}/cmdline`);
+    return [system, append, servers, settings].map((text) => line.includes(`${text}`));
+  };
+  assertEquals(seen(pid), [true, true, true, true]);
+  assertEquals(seen(childPid), [false, false, false, false]);
+  await end();
+});
 
 Deno.test("TMPDIR may be a link, and what is made stays where it led", async () => {
   await using claude = await StandIn.set();

@@ -2,11 +2,11 @@ import { CliError } from "../../cli_error.ts";
 import type { TwinPlan } from "../../driver/hands/headless_twin.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import { mcpConfigOf } from "./asked_order.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
 import { ignoredRules } from "./ignored_rules.ts";
+import { placedTexts } from "./placed_texts.ts";
 import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -153,6 +153,7 @@ function argsOf(
   },
 ): readonly string[] {
   const { resumed } = session;
+  const texts = placedTexts(order, parts);
   // A session that the caller names is named among the forwarded arguments.
   const isOwn = order.sessionId === undefined && session.id !== resumed;
   return [
@@ -165,16 +166,10 @@ function argsOf(
     HIDING_AGENT,
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     `--settings=${parts.settingsPath}`,
-    ...(order.setServers === undefined ? [] : [`--mcp-config=${parts.setServersPath}`]),
-    ...(order.initialized?.systemPrompt === undefined
-      ? []
-      : [`--system-prompt-file=${parts.systemPromptPath}`]),
-    ...(order.initialized?.appendSystemPrompt === undefined
-      ? []
-      : [`--append-system-prompt-file=${parts.appendSystemPromptPath}`]),
+    ...texts.asked,
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
-    ...order.forwarded.filter((argument) => !argument.startsWith("--resume=")),
+    ...texts.forwarded.filter((argument) => !argument.startsWith("--resume=")),
     // Of sources, and of agents, the last are those that count.
     ...agents.args,
     // Of servers with one name the last is the one that counts.
@@ -222,10 +217,11 @@ function contentsOf(
         // structured answer that it owes, no turn is over.
         ...(isLongConversation(order) || facts.output !== undefined ? ["Stop" as const] : []),
       ],
-      ...callerOf(order),
+      callbacks: order.initialized?.callbacks ?? [],
+      asksCaller: order.asksCaller === true || order.promptTool !== undefined,
+      texts: placedTexts(order, parts).files,
       servers: decided.servers,
       ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer }),
-      ...(order.setServers === undefined ? {} : { setServers: mcpConfigOf(order.setServers) }),
       ...(order.switched === undefined ? {} : { switched: order.switched }),
       userClaudeJson: hidesUser ? withoutServers(facts.userClaudeJson) : facts.userClaudeJson,
       userSettings,
@@ -286,19 +282,6 @@ function withVariables(
   if (!isNamed) return caller;
   const { env } = caller;
   return { ...caller, env: { ...(isJsonObject(env) ? env : {}), ...variables } };
-}
-
-/** What of the child's files a caller of the control protocol has a say in. */
-function callerOf(order: RunOrder) {
-  const { initialized } = order;
-  const asksCaller = order.asksCaller === true || order.promptTool !== undefined;
-  const { callbacks = [], systemPrompt, appendSystemPrompt } = initialized ?? {};
-  return {
-    callbacks,
-    asksCaller,
-    ...(systemPrompt === undefined ? {} : { systemPrompt }),
-    ...(appendSystemPrompt === undefined ? {} : { appendSystemPrompt }),
-  };
 }
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */

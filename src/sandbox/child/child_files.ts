@@ -56,13 +56,11 @@ export interface ChildFilesOptions {
   readonly apiKey: string | undefined;
   /** The prompt that the child reads as its fd 0; absent when it goes in otherwise. */
   readonly stdin?: string;
-  /** The system prompt, and what is added to one, where they come from the caller of the control protocol. */
-  readonly systemPrompt?: string;
-  readonly appendSystemPrompt?: string;
+  /** Files with texts of the caller's, by their paths. */
+  readonly texts?: readonly FolderFile[];
   /** The caller's agents that are too long for a command line, as files of the user's. */
   readonly agents?: readonly string[];
-  /** The MCP servers that a caller has set, as `--mcp-config` takes them, and those that it has switched off or on. */
-  readonly setServers?: string;
+  /** The MCP servers that a caller has switched off or on. */
   readonly switched?: Readonly<Record<string, boolean>>;
   /** The names of the MCP servers that are bridged to this program. */
   readonly servers?: readonly string[];
@@ -83,7 +81,7 @@ export function childFiles(
   options: ChildFilesOptions,
 ): readonly FolderFile[] {
   const { own, configDir, settingsPath, hookPath, promptPath } = parts;
-  const { userSettings, stdin, systemPrompt, appendSystemPrompt, splitShell } = options;
+  const { userSettings, stdin, splitShell, texts = [] } = options;
   const { agents = [], servers = [] } = options;
   const settings = runSettings(options.callerSettings, {
     hooks: hookSettings(hookPath, {
@@ -111,19 +109,13 @@ export function childFiles(
       path: `${configDir}/settings.json`,
       text: JSON.stringify(withoutPrograms(userSettings, options)),
     }]),
-    ...(systemPrompt === undefined ? [] : [{ path: parts.systemPromptPath, text: systemPrompt }]),
-    ...(appendSystemPrompt === undefined
-      ? []
-      : [{ path: parts.appendSystemPromptPath, text: appendSystemPrompt }]),
+    ...texts,
     // Nothing that a caller says is a part of a path.
     ...agents.map((text, number) => ({ path: `${parts.agentsDir}/${number}.md`, text })),
     ...(servers.length === 0 ? [] : [
       { path: parts.bridgePath, text: BRIDGE_SCRIPT },
       { path: parts.bridgeConfigPath, text: JSON.stringify(bridgeConfig(options, parts)) },
     ]),
-    ...(options.setServers === undefined
-      ? []
-      : [{ path: parts.setServersPath, text: options.setServers }]),
     ...(stdin === undefined ? [] : [{ path: promptPath, text: stdin }]),
     ...(splitShell === undefined
       ? []

@@ -29,15 +29,16 @@ export interface FolderParts {
   readonly rendezvousPath: string;
   /** The prompt, when it goes in on fd 0. */
   readonly promptPath: string;
-  /** The system prompt, and what is added to one, where the caller of the control protocol has given them. */
+  /** The system prompt, and what is added to one, where the caller has given texts. */
   readonly systemPromptPath: string;
   readonly appendSystemPromptPath: string;
   /** The script in the place of the caller's MCP servers, their configuration, and their FIFOs' folder. */
   readonly bridgePath: string;
   readonly bridgeConfigPath: string;
   readonly bridgeDir: string;
-  /** The configuration of the MCP servers that a caller has set. */
+  /** The configuration of the MCP servers that a caller has set, and what those of the command line begin with. */
   readonly setServersPath: string;
+  readonly mcpConfigPath: string;
   /** The config dir of a headless Claude Code that is asked about the session, and its settings. */
   readonly twinDir: string;
   readonly twinSettingsPath: string;
@@ -67,6 +68,7 @@ export function folderParts(path: string): FolderParts {
     bridgePath: `${own}/mcp-bridge`,
     bridgeConfigPath: `${own}/mcp.json`,
     setServersPath: `${own}/set-mcp.json`,
+    mcpConfigPath: `${own}/mcp-config`,
     bridgeDir: `${own}/mcp`,
     twinDir: `${own}/twin`,
     twinSettingsPath: `${own}/twin.json`,

@@ -438,7 +438,7 @@ rule("the arguments are those of the recipe, in their order", {
     "flags of the caller's, and a log of ours": {
       order: {
         disallowedTools: ["WebFetch,Edit", "X"],
-        forwarded: ["--model=opus", "--append-system-prompt=Be brief. --now"],
+        forwarded: ["--model=opus", "--name=Be brief. --now"],
         retries: true,
       },
       is: [
@@ -450,9 +450,60 @@ rule("the arguments are those of the recipe, in their order", {
         `--settings=${FOLDER}/own/settings.json`,
         `--session-id=${FRESH}`,
         "--model=opus",
-        "--append-system-prompt=Be brief. --now",
+        "--name=Be brief. --now",
         `--debug-file=${FOLDER}/own/debug.log`,
       ],
+    },
+  },
+});
+
+rule("texts of the caller's are in files, as far as Claude Code takes them from there", {
+  see: (planned) => ({
+    args: planned.args.slice(5),
+    files: planned.contents.files.filter(({ path }) => /-prompt|mcp/u.test(path))
+      .map(({ path, text }) => [path.slice(FOLDER.length + 5), text]),
+  }),
+  rows: {
+    "prompts, also an empty one, and servers": {
+      order: {
+        forwarded: [
+          ...["--system-prompt=", "--append-system-prompt=a=b\n", '--mcp-config= {"a":1}'],
+          ...["--mcp-config=s.json", "--mcp-config={}", "--model=opus"],
+        ],
+      },
+      is: {
+        args: [
+          `--system-prompt-file=${FOLDER}/own/system-prompt`,
+          `--append-system-prompt-file=${FOLDER}/own/append-system-prompt`,
+          `--mcp-config=${FOLDER}/own/mcp-config-0.json`,
+          "--mcp-config=s.json",
+          `--mcp-config=${FOLDER}/own/mcp-config-1.json`,
+          "--model=opus",
+        ],
+        files: [
+          ["system-prompt", ""],
+          ["append-system-prompt", "a=b\n"],
+          ["mcp-config-0.json", ' {"a":1}'],
+          ["mcp-config-1.json", "{}"],
+        ],
+      },
+    },
+    "what is no JSON is a path, and agents are taken from no file": {
+      order: { forwarded: ["--mcp-config={a", "--mcp-config=[]", '--agents={"a":{}}'] },
+      is: { args: ["--mcp-config={a", "--mcp-config=[]", '--agents={"a":{}}'], files: [] },
+    },
+    "beside a file of the same a text is another thing": {
+      order: {
+        initialized: { id: "1", callbacks: [], servers: [], appendSystemPrompt: "first" },
+        forwarded: [
+          ...["--system-prompt=a", "--system-prompt-file=b", "--append-system-prompt=c"],
+        ],
+      },
+      is: {
+        args: [`--session-id=${FRESH}`, "--system-prompt=a", "--system-prompt-file=b"]
+          .concat("--append-system-prompt=c"),
+        files: [["append-system-prompt", "first"]],
+      },
     },
   },
 });

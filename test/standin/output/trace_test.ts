@@ -8,7 +8,7 @@ Deno.test("--trace tells the command line without secrets, and never the prompt"
   for (const inject of ["stdin", "paste"]) {
     const { code, stderr } = await claude.print([
       ...["--trace", "--inject", inject, "--agents", JSON.stringify(agents)],
-      ...["--append-system-prompt", "Never say letmein-now or swordfish-42", "open sesame"],
+      ...["--name", "Never say letmein-now or swordfish-42", "open sesame"],
     ], { warns: true, env: { DOOR_PASSWORD: "swordfish-42" } });
     assertEquals(code, 0);
     assertStringIncludes(stderr, '"env":{"LEVEL":"[redacted]","A_KEY":"[redacted]"}');
