@@ -149,8 +149,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   readonly images: { readonly placed: number; readonly number: number };
   /** The size of the child's terminal, in character cells. */
   readonly size: { readonly rows: number; readonly cols: number };
-  /** Whether the child has written anything. */
-  readonly heard: boolean;
+  /** When the child wrote something for the first time, in milliseconds after its start; absent until it has. */
+  readonly heardAt?: number;
   /**
    * The SessionStart hook that holds the first request back, until it is answered, and how often the child was asked
    * whether it has run its timers, if it was.
@@ -335,7 +335,6 @@ export function startSession(options: SessionOptions): SessionState {
     pasting: [],
     images: { placed: 0, number: 0 },
     size: options.size,
-    heard: false,
     ready: false,
     reachable: false,
     lifeAt: 0,

@@ -29,6 +29,8 @@ function isUntold({ turns, queue, reachable, consulted }: SessionState): boolean
 
 /** Keys are dropped by 2.1.269 before 150 ms of quiet. */
 const QUIET_MS = 600;
+/** The longest that is waited for quiet at a start, however long the child took to write something. */
+const LONGEST_QUIET_MS = 10_000;
 const IDLE_MS = 3000;
 /**
  * How long the child may take to be idle once its turn is over: 24 to 66 ms, and seconds where the machine is busy. A
@@ -38,9 +40,18 @@ const SETTLE_MS = 4000;
 /** How long an idle child may take to write its turn down: lines are held back for 0.1 s. */
 const RECORD_MS = 1500;
 
-/** Looks at the screen of a child that has not begun its turn, or waits for somebody, once it has been quiet. */
+/** Looks at the screen of a child that waits for somebody, once it has been quiet. */
 export function lookWhenQuiet(): Effect {
   return deadline("look", QUIET_MS);
+}
+
+/**
+ * Looks at the screen of a child that has not said yet that it is ready, once it has been quiet for longer than it is
+ * while it starts: its first output comes after half of that, 0.3 s where the machine has nothing else to do, and
+ * seconds where many start at once. The first look loads the terminal's library, 50 ms of CPU time.
+ */
+export function lookAtStart({ heardAt = 0 }: SessionState): Effect {
+  return deadline("look", Math.max(QUIET_MS, Math.min(2 * heardAt, LONGEST_QUIET_MS)));
 }
 
 /** Takes the turn for over if the child stays idle and no hook says anything. */

@@ -54,7 +54,7 @@ export function step(state: SessionState, input: Input): Step {
         deadline("silence", state.options.idleTimeoutMs),
       ]);
     case "terminal":
-      return onTerminal(alive(state, input), input.bytes);
+      return onTerminal(alive(state, input), input);
     case "hook":
       return onHook(alive(state, input), input);
     case "mcp":

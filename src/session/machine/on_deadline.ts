@@ -27,7 +27,7 @@ export function onDeadline(
     case "timeout":
       return interrupt(state, announced(state) ?? { kind: "timeout" });
     case "start":
-      return end(state, { kind: "not-started", silent: !state.heard });
+      return end(state, { kind: "not-started", silent: state.heardAt === undefined });
     case "delivery":
       return end(state, { kind: state.phase === "pasted" ? "undelivered" : "not-taken" });
     case "silence":

@@ -11,7 +11,7 @@ import { ECHO_START } from "../terminal/paste.ts";
 import { compactText, isBlank, type Screen } from "../terminal/screen.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step, write } from "../step.ts";
-import { lookWhenQuiet } from "../waits.ts";
+import { lookAtStart, lookWhenQuiet } from "../waits.ts";
 
 /** Time between a key in a dialog and the next look at it. */
 const DIALOG_LOOK_MS = 300;
@@ -84,7 +84,7 @@ function answerScreen(state: SessionState, { at, screen }: SeenScreen): Step {
       });
   }
   if (next.phase === "starting" && next.status === undefined) {
-    return act(next, [lookWhenQuiet()]);
+    return act(next, [lookAtStart(next)]);
   }
   if (next.status?.status === "waiting") {
     return at - since >= UNKNOWN_DIALOG_MS && !isBlank(screen)

@@ -2,13 +2,17 @@ import type { Effect } from "../effect.ts";
 import { paste, seePasted } from "../handing_over.ts";
 import { PASTE_MODE } from "../terminal/paste.ts";
 import { answerProbes, PROBE_FINAL } from "../terminal/probes.ts";
+import type { Input } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, type Step, write } from "../step.ts";
 import { scanTerminal } from "../terminal/terminal_scanner.ts";
-import { lookWhenQuiet, overWhenIdle } from "../waits.ts";
+import { lookAtStart, overWhenIdle } from "../waits.ts";
 
 /** What the child wrote: its probes are answered, its readiness and the echo of a paste are seen. */
-export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
+export function onTerminal(
+  state: SessionState,
+  { bytes, at }: Extract<Input, { readonly type: "terminal" }>,
+): Step {
   // Once a prompt is under way nothing but probes matters.
   const isAwaited = state.phase === "starting" || state.phase === "pasted";
   const only = isAwaited ? undefined : PROBE_FINAL;
@@ -16,16 +20,17 @@ export function onTerminal(state: SessionState, bytes: Uint8Array): Step {
   const effects: Effect[] = [];
   const replies = answerProbes(tokens);
   if (replies !== "") effects.push(write(replies));
-  if (!state.heard && !state.ready) {
+  const { heardAt = at } = state;
+  if (state.heardAt === undefined && !state.ready) {
     effects.push(deadline("start", state.options.startTimeoutMs));
   }
   // A child that draws goes on with its prompt, though where the machine is busy it may take seconds to say so.
   if (state.phase === "working" && state.recorded && state.status?.status === "idle") {
     effects.push(overWhenIdle());
   }
-  let next: SessionState = { ...state, scanner, heard: true };
+  let next: SessionState = { ...state, scanner, heardAt };
   if (next.phase === "starting") {
-    if (next.status === undefined) effects.push(lookWhenQuiet());
+    if (next.status === undefined) effects.push(lookAtStart(next));
     const ready = tokens.some((token) =>
       token.kind === "csi" && token.final === "h" && token.parameters.startsWith(PASTE_MODE)
     );

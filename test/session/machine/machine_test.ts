@@ -783,6 +783,19 @@ Deno.test("a dialog is answered one key at a time, each after a look", () => {
   assertEquals(session.typed(), "\x1b[A\r");
 });
 
+Deno.test("a child that starts slowly is looked at once it has been quiet for longer than it was at first", () => {
+  const session = simulate();
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.wait(2000);
+  session.show("…");
+  session.wait(3900);
+  session.show("…");
+  session.wait(3900);
+  assertEquals(session.effects.filter(({ type }) => type === "look"), []);
+  session.wait(100);
+  assertEquals(session.typed(), "\x1b[A");
+});
+
 Deno.test("a dialog that does not react ends the run after a bounded number of keys", () => {
   const session = simulate();
   session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
