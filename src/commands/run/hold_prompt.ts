@@ -13,20 +13,17 @@ import { places } from "../../sandbox/places/places.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import type { TurnReport } from "../../run/converse.ts";
 import { LONGEST_REPLY } from "../../run/facts/gate_prompt.ts";
+import { TAKES_ALL } from "../../run/facts/message_judge.ts";
+import { readFacts } from "../../run/facts/read_facts.ts";
+import { needsChild } from "../../run/plan/plan_facts.ts";
+import type { RunOrder } from "../../run/plan/run_order.ts";
 import { hooklessFlag } from "../../run/plan/without_hooks.ts";
 import { Teardown } from "../../run/teardown.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
+import { pasteRefusal } from "../../session/terminal/paste.ts";
 import { messageLine } from "../../wire/caller_line.ts";
 import type { OutputWriter } from "../../wire/output_writer.ts";
-
-/** What decides whether a prompt comes out as the one message of a conversation as it does by itself. */
-interface Fitting {
-  readonly prompt: string;
-  readonly env: Environment;
-  readonly cwd: string;
-  readonly altered: string | undefined;
-}
 
 /** The first version that holds conversations. */
 const CONVERSES = "2.1.197";
@@ -36,37 +33,50 @@ const LONGEST_NAME = 40;
 
 /**
  * Why a prompt does not come out as the one message of a conversation as it does by itself, if it does not: what Claude
- * Code could take for something else than words goes the way of a run, and so does what no child could wait for, or none
- * of that version.
+ * Code of that version could take for another one there goes the way of a run, and so does what no child could wait for,
+ * or is asked of none.
  */
 export async function whyNoConversation(
-  request: RunRequest,
-  { prompt, env, cwd, altered }: Fitting,
+  request: Pick<RunRequest, "record" | "waitForLimitMs">,
+  order: RunOrder & { readonly prompt: string },
 ): Promise<string | undefined> {
+  const { prompt, env, cwd, altered } = order;
   if (request.record !== undefined) return "its start is recorded";
-  if (request.inject !== "stdin") return "its prompt is pasted";
+  if (order.inject !== "stdin") return "its prompt is pasted";
   if (request.waitForLimitMs !== undefined) return "it waits for limits to be reset";
-  if (hooklessFlag({ ...request, env }) !== undefined) return "no hook tells anything of it";
+  if (hooklessFlag(order) !== undefined) return "no hook tells anything of it";
   if (/^\s*$/u.test(prompt)) return "its prompt is blank";
-  if (/^\s*[/!]/u.test(prompt)) return "its prompt may be a command, or a shell's";
-  if (altered !== undefined || QUIT_WORDS.includes(prompt.trim())) {
-    return "its prompt may be taken for another one";
-  }
-  if (prompt.includes("<pasted_content")) return "its prompt has a tag of Claude Code's own";
   if (JSON.stringify(prompt).length > LONGEST_REPLY) return "its prompt is too long for the socket";
   if (!hasShortPlaces(env)) return "the private folder's path may be too long for a socket";
   try {
-    const version = await versionOf(findClaude({ named: request.claudeBinary, env, cwd }), {
+    const version = await versionOf(findClaude({ named: order.claudeBinary, env, cwd }), {
       env,
       cwd,
     });
-    return version !== undefined && isVersionAtLeast(version, CONVERSES)
-      ? undefined
-      : `Claude Code before ${CONVERSES} holds no conversation`;
+    if (version === undefined || !isVersionAtLeast(version, CONVERSES)) {
+      return `Claude Code before ${CONVERSES} holds no conversation`;
+    }
+    const isText = altered === undefined && !/^\s*[/!]/u.test(prompt) &&
+      !QUIT_WORDS.includes(prompt.trim()) && !prompt.includes("<pasted_content");
+    if (isText) return undefined;
+    const { gated } = await readFacts(order, { version });
+    if (!needsChild(gated)) return "no model is asked";
+    if (!isVersionAtLeast(version, TAKES_ALL)) {
+      return gated.expands ? undefined : "its prompt may be taken for another one";
+    }
+    return gated.expands && !canBeTyped(prompt) ? "its command cannot be typed" : undefined;
   } catch {
     // What is wrong with it is told as by every run.
     return "there is no Claude Code to ask for its version";
   }
+}
+
+/** Most characters of a command that is typed: 2.1.330 tells the model of a long paste as one. */
+const LONGEST_TYPED = 600;
+
+/** Whether a command comes in as it is where it is typed: what is no command goes in by the socket. */
+function canBeTyped(prompt: string): boolean {
+  return prompt.length <= LONGEST_TYPED && pasteRefusal(prompt) === undefined;
 }
 
 /** Whether a socket can be in each of the places where the private folder may be. */
@@ -86,7 +96,7 @@ const MOST_VERSIONS = 100;
 
 async function versionOf(
   binary: string,
-  { env, cwd }: Pick<Fitting, "env" | "cwd">,
+  { env, cwd }: Pick<RunOrder, "env" | "cwd">,
 ): Promise<string | undefined> {
   const { ino, size, mtime, ctime } = Deno.statSync(binary);
   const key = JSON.stringify([Deno.realPathSync(binary), ino, size, mtime, ctime, cwd, env]);

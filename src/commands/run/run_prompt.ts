@@ -119,7 +119,7 @@ async function carryOut(
   };
   if (handedOver !== undefined) {
     const { holdPrompt, whyNoConversation } = await import("./hold_prompt.ts");
-    const why = await whyNoConversation(request, { prompt, env, cwd, altered });
+    const why = await whyNoConversation(request, { ...order, prompt });
     if (why !== undefined) trace(`starts cold: ${why}`);
     else {
       return await holdPrompt(request, {

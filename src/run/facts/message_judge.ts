@@ -13,7 +13,7 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 export type MessageJudge = (line: Extract<CallerLine, { readonly type: "user" }>) => Message;
 
 /** The first version whose socket takes every text for what it is; before, what looks like a command is one there. */
-const TAKES_ALL = "2.1.330";
+export const TAKES_ALL = "2.1.330";
 
 /** What `claude -p` 2.1.330 says to a message of white space alone; one that consists of blocks goes to the model. */
 const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";

@@ -79,7 +79,7 @@ export class Pool implements AsyncDisposable {
     });
   }
 
-  /** How many conversations were held with a child that had waited, and how many with one that was started for them. */
+  /** How many conversations have got a child that had waited, and how many one that was started for them. */
   get counts(): { readonly waited: number; readonly started: number } {
     return this.#counts;
   }
@@ -112,10 +112,7 @@ export class Pool implements AsyncDisposable {
         if (spare === undefined) break;
         options.trace(`profile ${name}: a child has waited`);
         const served = await spare.serve(request, options);
-        if (served.kind === "served") {
-          this.#counts.waited++;
-          return served.exitCode;
-        }
+        if (served.kind === "served") return served.exitCode;
       }
       options.trace(`profile ${name}: no child waits`);
       return await this.#start(request, options);
@@ -258,7 +255,10 @@ export class Pool implements AsyncDisposable {
       hold: this.#hold,
       awakeMs: this.#options.awakeMs ?? AWAKE_MS,
       onReady: goOn,
-      onTaken: () => this.#demand.succeeded(digest),
+      onTaken: () => {
+        this.#counts.waited++;
+        this.#demand.succeeded(digest);
+      },
       onOver: (problem) => {
         this.#spares.delete(spare);
         this.#promised.delete(spare);
