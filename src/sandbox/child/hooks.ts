@@ -157,7 +157,8 @@ export function hookSettings(
     readonly asksCaller?: boolean;
   },
 ): JsonObject {
-  const settings: Record<string, readonly JsonObject[]> = {};
+  // A caller names events as it likes, those of every object's own properties too.
+  const settings = new Map<string, readonly JsonObject[]>();
   const add = (
     event: string,
     { matcher, mark, timeout }: {
@@ -168,10 +169,10 @@ export function hookSettings(
   ) => {
     const command = hookCommand(scriptPath, mark);
     const matched = matcher === undefined ? {} : { matcher };
-    settings[event] = [
-      ...settings[event] ?? [],
+    settings.set(event, [
+      ...settings.get(event) ?? [],
       { ...matched, hooks: [{ type: "command", command, timeout }] },
-    ];
+    ]);
   };
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
@@ -184,7 +185,7 @@ export function hookSettings(
   for (const [place, { event, matcher }] of callbacks.entries()) {
     add(event, { matcher, mark: `${ASKS} ${place}`, timeout: CALLER_TIMEOUT_S });
   }
-  return settings;
+  return Object.fromEntries(settings);
 }
 
 function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: boolean }): number {

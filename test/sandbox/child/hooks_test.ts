@@ -194,3 +194,16 @@ Deno.test("hooks of a compaction are for one that comes by itself: a typed one i
   const hooks = [{ type: "command", command: ". '/x'", timeout: 60 }];
   assertEquals(settings, { Stop: [{ hooks }], PreCompact: [{ matcher: "auto", hooks }] });
 });
+
+Deno.test("a caller may name events by what every object has", () => {
+  const events = ["constructor", "__proto__", "toString", "Stop"];
+  const settings = hookSettings("/h", {
+    events: ["Stop"],
+    held: [],
+    callbacks: [...events, ...events].map((event) => ({ event })),
+  });
+  assertEquals(
+    Object.entries(settings).map(([event, hooks]) => [event, (hooks as unknown[]).length]),
+    [["Stop", 3], ["constructor", 2], ["__proto__", 2], ["toString", 2]],
+  );
+});
