@@ -56,20 +56,21 @@ function replay(inputs: readonly Input[], message: Partial<Prompt>) {
  * after it where the cut has left anything otherwise than the whole chunk does, since nothing else decides what follows.
  */
 function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
-  const whole = replay(inputs, message);
   let before = begin(message);
   for (const [index, input] of inputs.entries()) {
-    const after = playOn(before, [input]);
+    const after = playOn({ state: before.state, effects: [] }, [input]);
     for (let at = 1; input.type === "terminal" && at < input.bytes.length; at++) {
-      const cut = playOn(before, [
+      const cut = playOn({ state: before.state, effects: [] }, [
         { ...input, bytes: input.bytes.subarray(0, at) },
         { ...input, bytes: input.bytes.subarray(at) },
       ]);
       const isSame = isDeepStrictEqual(cut.state, after.state) &&
         isDeepStrictEqual(outcomeOf(cut), outcomeOf(after));
-      yield isSame ? whole : outcomeOf(playOn(cut, inputs.slice(index + 1)));
+      if (isSame) continue;
+      const effects = [...before.effects, ...cut.effects];
+      yield outcomeOf(playOn({ state: cut.state, effects }, inputs.slice(index + 1)));
     }
-    before = after;
+    before = { state: after.state, effects: [...before.effects, ...after.effects] };
   }
 }
 

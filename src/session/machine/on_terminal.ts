@@ -28,7 +28,9 @@ export function onTerminal(
   if (state.phase === "working" && state.recorded && state.status?.status === "idle") {
     effects.push(overWhenIdle());
   }
-  let next: SessionState = { ...state, scanner, heardAt };
+  let next: SessionState = heardAt === state.heardAt && scanner === state.scanner
+    ? state
+    : { ...state, scanner, heardAt };
   if (next.phase === "starting") {
     if (next.status === undefined) effects.push(lookAtStart(next));
     const ready = tokens.some((token) =>

@@ -170,5 +170,6 @@ export function scanTerminal(
         mode satisfies never;
     }
   }
-  return { state: { mode, introducer, collected }, tokens };
+  // Between sequences nothing is remembered: most output leaves the state as it was.
+  return { state: mode === "ground" ? SCANNER_START : { mode, introducer, collected }, tokens };
 }

@@ -8,8 +8,8 @@ import {
 } from "../../../src/cassette/program/grown_map.ts";
 import { answer, ask, playedTape, read, reply, request, says, user, wrote } from "./played_tape.ts";
 
-/** With time that grows with the square of this, each of these tests would take a minute. */
-const MANY = 20_000;
+/** With time that grows with the square of this, each of these tests would take half a minute. */
+const MANY = 10_000;
 const numbers = Array.from({ length: MANY }, (_, index) => index);
 const MODEL = { subtype: "set_model", model: "haiku" };
 

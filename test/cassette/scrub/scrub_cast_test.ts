@@ -24,14 +24,15 @@ Deno.test("a scrubbed run does and says the same as before, and tells nothing of
   for (const { name, folder } of RECORDED_RUNS) {
     const files = somebodys(folder);
     assert(/alice|acme/u.test(files.cast), name);
+    // What is said is taken out of the same lines, and of some more.
+    const scrubbed = scrubbedRun(files, name.startsWith("2.1.330/") ? BOTH : undefined);
+    assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
+    assertEquals(outline(scrubbed.cast), outline(files.cast), name);
+    const { differences } = replayCassette(cassetteOf(scrubbed));
+    if (differences.length === 0) continue;
+    // The names that the run was given may be what differs already.
     const before = replayCassette(cassetteOf(files)).differences;
-    for (const said of name.startsWith("2.1.330/") ? [undefined, BOTH] : [undefined]) {
-      const scrubbed = scrubbedRun(files, said);
-      assertEquals(/alice|acme/u.exec(scrubbed.cast + scrubbed.tape), null, name);
-      const { differences } = replayCassette(cassetteOf(scrubbed));
-      assertEquals(differences.length, before.length, `${name}: ${differences[0]}`);
-      assertEquals(outline(scrubbed.cast), outline(files.cast), name);
-    }
+    assertEquals(differences.length, before.length, `${name}: ${differences[0]}`);
   }
 });
 

@@ -301,8 +301,8 @@ for (const [name, { old, latest }] of Object.entries(RECORDED)) {
   });
 
   Deno.test(`${name}: the screen is the same however the bytes are cut`, async () => {
-    for (const recording of recordings) {
-      const { shown, size } = recording;
+    // How bytes are put together depends on no width.
+    for (const { shown, size } of recordings.filter(({ size }) => size.cols === 80)) {
       const cut = shown.flatMap((bytes) => Array.from(bytes, (byte) => Uint8Array.of(byte)));
       assertEquals(await renderScreen(cut, size), await renderScreen(shown, size));
     }
