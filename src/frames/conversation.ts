@@ -169,6 +169,8 @@ const WRITES_COST = "2.1.330";
 function isWhole({ whole, exit, session, frames, options }: ConversationState): boolean {
   // What the session is at is told with its end.
   if (whole === undefined || exit !== undefined || options.frames.activity) return false;
+  // All has been told with the last turn, but for lines of the transcript.
+  if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
   const { version } = session;
   if (version !== undefined && !isVersionAtLeast(version, WRITES_COST)) {
     return options.session.asksStatus !== true && options.session.maxBudgetUsd === undefined;

@@ -9,7 +9,7 @@ import { toldBy } from "../frames/told_by.ts";
 import { awaitWords } from "./await_words.ts";
 import { isKnownSession } from "./facts/find_sessions.ts";
 import type { Surroundings } from "./facts/surroundings.ts";
-import { screenFor } from "./perform_run.ts";
+import { screenFor, showsScreen } from "./perform_run.ts";
 import { performSession, type SessionWatcher } from "./perform_session.ts";
 import {
   askedOrder,
@@ -51,7 +51,7 @@ export interface ConversationNeeds extends SessionWatcher {
   /** Takes a run before its child is started. */
   readonly onPrepared: (prepared: PreparedRun) => void;
   /**
-   * Takes an answered conversation whose last child has left all that it leaves, and of which nothing is to come but the
+   * Takes a conversation that is over, whose last child has left all that it leaves, and of which nothing is to come but the
    * end of that child: whoever does not want to wait for it has said what is to be said then, and waits for nothing else.
    *
    * @param say says it, and returns the exit code
@@ -74,6 +74,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
   const { outlivesFailures = false, warm = false } = options;
   const outlives = () =>
     typeof outlivesFailures === "function" ? outlivesFailures() : outlivesFailures;
+  const isTraced = () => options.terms?.()?.trace ?? order.trace;
   let exitCode = 0;
   let hasAnswered = false;
   // What was asked for, with what the caller has changed since.
@@ -110,9 +111,12 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       isSaid = true;
       for (const part of said.flatMap(partsOf)) {
         if (part.type === "frame") emit(part.frame);
-        if (part.type === "report") onReport({ ...part.report, ...unrecorded(part.report) });
+        if (part.type === "report") {
+          exitCode = part.report.exitCode;
+          onReport({ ...part.report, ...unrecorded(part.report) });
+        }
       }
-      return 0;
+      return exitCode;
     };
     const { end: { ending, frames, report }, state, lastScreen } = await performSession(prepared, {
       ...options,
@@ -137,13 +141,17 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
         onReport({ ...report, ...unrecorded(report) });
       },
       onWhole: (said) => {
-        if (prepared.endsAlone && isGood(said)) options.onWhole?.(() => say(said));
+        const isOver = caller.isOver &&
+          !said.flatMap(partsOf).some((part) =>
+            part.type === "report" && showsScreen(part.report, { trace: isTraced() })
+          );
+        if (prepared.endsAlone && isOver) options.onWhole?.(() => say(said));
       },
     });
     if (isSaid) {
       if (report?.warning !== undefined) options.warn(report.warning);
       onChildEnded();
-      return 0;
+      return exitCode;
     }
     for (const frame of frames) emit(frame);
     const untaken = untakenMessages(state.session);
@@ -153,7 +161,7 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
       exitCode = report.exitCode;
       const screen = await screenFor(report, {
         lastScreen,
-        trace: options.terms?.()?.trace ?? order.trace,
+        trace: isTraced(),
       });
       const tickets = [...report.tickets ?? [], ...isDeaf ? ticketsOf(untaken) : []];
       const told = { ...report, ...unrecorded(report), tickets };
@@ -211,13 +219,6 @@ export async function converse(order: RunOrder, options: ConversationNeeds): Pro
     const isOwn = wanted.resume === undefined && wanted.resumption === undefined;
     return ending.kind === "renewed" && isOwn ? beginningOrder(wanted, sessionId) : wanted;
   }
-}
-
-/** Whether there is nothing to be explained. */
-function isGood(said: readonly ConversationEffect[]): boolean {
-  return said.flatMap(partsOf).every((part) =>
-    part.type !== "report" || (part.report.exitCode === 0 && part.report.problem === undefined)
-  );
 }
 
 /** The caller of a child that is started early. */

@@ -58,14 +58,21 @@ export async function performRun(
 
 /** The last screen, where it explains a failure, and with every failure of a traced run. */
 export async function screenFor(
-  { problem, exitCode, showScreen }: Report,
+  report: Report,
   { lastScreen, trace }: {
     readonly lastScreen: () => Promise<{ readonly lines: readonly string[] }>;
     readonly trace: boolean;
   },
 ): Promise<readonly string[] | undefined> {
-  const isFailure = problem !== undefined && exitCode !== 0;
-  return showScreen || (isFailure && trace) ? (await lastScreen()).lines : undefined;
+  return showsScreen(report, { trace }) ? (await lastScreen()).lines : undefined;
+}
+
+/** Whether the last screen is told with what became of a turn. */
+export function showsScreen(
+  { problem, exitCode, showScreen }: Report,
+  { trace }: { readonly trace: boolean },
+): boolean {
+  return showScreen || (trace && problem !== undefined && exitCode !== 0);
 }
 
 /** A run without a child: what `claude -p` says to the prompt is known, and asks no model. */

@@ -1,7 +1,7 @@
 import type { Effect, Ending } from "./effect.ts";
 import { isOutputWritten } from "./control/structured_output.ts";
 import { DEADLINE_NAMES } from "./deadline_names.ts";
-import type { SessionState } from "./session_state.ts";
+import { isLast, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step, write } from "./step.ts";
 
 /**
@@ -172,11 +172,18 @@ export function letGo(state: SessionState, { inAnyCase = false } = {}): Step {
   ]);
 }
 
+/** Endings at which a child that is told to go has nothing more to do. */
+const AT_REST: readonly Ending["kind"][] = [
+  ...["answered", "failed", "max-turns", "budget", "output-tries", "blocked", "closed"] as const,
+];
+
 /** Claude Code calls the hooks of its end once its transcript is written (2.1.197 and 2.1.330). */
-function whole({ phase, ending }: SessionState): readonly Effect[] {
-  return phase === "ending" && ending.kind === "answered" && ending.unfinished === undefined
-    ? [{ type: "whole", ending }]
-    : [];
+function whole(state: SessionState): readonly Effect[] {
+  const { phase, ending } = state;
+  if (phase !== "ending" || !AT_REST.includes(ending.kind) || !isLast(state)) return [];
+  return ending.kind === "answered" && ending.unfinished !== undefined
+    ? []
+    : [{ type: "whole", ending }];
 }
 
 /** The prompt may come after the answer: on a busy machine 2.1.197 writes its first lines last. */

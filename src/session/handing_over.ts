@@ -17,7 +17,7 @@ import {
 } from "./message.ts";
 import { ECHO_START, type EchoState, encodePaste, seeEcho, seeImage } from "./terminal/paste.ts";
 import { imageSuffix } from "../wire/image.ts";
-import { isOverspent, type OpenSession, type SessionState } from "./session_state.ts";
+import { isLast, isOverspent, type OpenSession, type SessionState } from "./session_state.ts";
 import { act, deadline, stay, type Step } from "./step.ts";
 import { overWhenFollowed } from "./waits.ts";
 
@@ -148,11 +148,6 @@ function carriedOutBy({ settled }: SettledMessage): CarriedOut {
 /** A message for which no request is made any more. */
 function unaffordable({ way: _, command: __, altered: ___, ...message }: Prompt): Message {
   return { ...message, settled: { kind: "unaffordable" } };
-}
-
-/** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
-export function isLast({ open, queue, sent, consulted, stops }: SessionState): boolean {
-  return !open && queue.length + sent.length + stops.length + consulted.size === 0;
 }
 
 /** Whether the child waits for a message: nothing is under way but what runs in the background. */

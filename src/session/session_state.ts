@@ -357,3 +357,8 @@ export function isOverspent(
 ): boolean {
   return maxBudgetUsd !== undefined && spentUsd >= maxBudgetUsd;
 }
+
+/** Whether the turn under way, or the one just over, is the last of the conversation, and every request answered. */
+export function isLast({ open, queue, sent, consulted, stops }: SessionState): boolean {
+  return !open && queue.length + sent.length + stops.length + consulted.size === 0;
+}

@@ -1,6 +1,7 @@
 import type { RunRequest } from "../../cli/run_request.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
+import { lettingGo } from "./let_go.ts";
 import { createTracer } from "./tracer.ts";
 import type { Caller } from "../../driver/sources/caller/caller.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
@@ -36,32 +37,38 @@ export async function converseAloud(request: RunRequest, options: AloudOptions):
   const holding = async () => {
     const env = invocation.env();
     const tracer = await createTracer(request, { env, tell: (text) => outlets.tell(text) });
-    return await hold(request, {
-      env,
-      cwd: invocation.cwd(),
+    const cwd = invocation.cwd();
+    const holdWith: Parameters<typeof lettingGo>[1]["hold"] = (waitedFor) =>
+      hold(request, {
+        env,
+        cwd,
+        caller,
+        ...(fork === undefined ? {} : { fork }),
+        signals,
+        ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
+        outlets: outlets.all,
+        emit: writer.frame,
+        onReport: async (report) => {
+          const telling = tellProblem(report, {
+            label: "",
+            quiet: request.quiet,
+            outlets,
+            loadRedactor: tracer.loadRedactor,
+          });
+          told.push(telling);
+          if (report.warning !== undefined && !request.quiet) warn(report.warning);
+          onReport?.(report);
+          await telling;
+        },
+        onPrepared: tracer.prepared,
+        onLogLine: (line) => outlets.tell(`${line}\n`),
+        ...waitedFor,
+      });
+    return await lettingGo(handedOver, {
+      hold: holdWith,
       teardown,
-      caller,
-      ...(fork === undefined ? {} : { fork }),
-      signals,
-      ...(handedOver === undefined ? {} : { terminal: handedOver.terminal }),
-      outlets: outlets.all,
-      emit: writer.frame,
-      onReport: async (report) => {
-        const telling = tellProblem(report, {
-          label: "",
-          quiet: request.quiet,
-          outlets,
-          loadRedactor: tracer.loadRedactor,
-        });
-        told.push(telling);
-        if (report.warning !== undefined && !request.quiet) warn(report.warning);
-        onReport?.(report);
-        await telling;
-      },
-      onPrepared: tracer.prepared,
       warn: request.quiet ? () => {} : warn,
       trace: tracer.trace,
-      onLogLine: (line) => outlets.tell(`${line}\n`),
     });
   };
   try {

@@ -2,6 +2,7 @@ import type { RunRequest } from "../../cli/run_request.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { RunWatcher } from "../watch/watch_run.ts";
 import type { HandedRun, Invocation } from "./invocation.ts";
+import { lettingGo } from "./let_go.ts";
 import type { Tracer } from "./tracer.ts";
 import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
 import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
@@ -18,7 +19,7 @@ import { readFacts } from "../../run/facts/read_facts.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { hooklessFlag } from "../../run/plan/without_hooks.ts";
-import { Teardown } from "../../run/teardown.ts";
+import type { Teardown } from "../../run/teardown.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { pasteRefusal } from "../../session/terminal/paste.ts";
@@ -128,7 +129,7 @@ export async function holdPrompt(
     readonly watcher?: RunWatcher;
   },
 ): Promise<number> {
-  const { prompt, env, cwd, invocation, handedOver, writer, warn, teardown, watcher } = options;
+  const { prompt, env, cwd, invocation, handedOver, writer, warn, teardown } = options;
   const { outlets, signals, startedAt } = invocation;
   const { trace, prepared, loadRedactor } = options.tracer;
   const caller = new ProgramCaller({
@@ -137,51 +138,37 @@ export async function holdPrompt(
   caller.say(messageLine(prompt, { ticket: crypto.randomUUID() }));
   caller.close();
   let last: TurnReport | undefined;
-  /** What tears down what goes on without whoever waits for the run, once they need not wait any more. */
-  let rest: Teardown | undefined;
-  const { promise: whole, resolve: letGo } = Promise.withResolvers<number>();
-  const held = handedOver.hold({
-    ...request,
-    partialMessages: request.partialMessages || request.streamText,
-    // Beside a text alone Claude Code tells more on stderr.
-    ...(request.outputFormat === "text" ? { answerAlone: true } : {}),
-  }, {
-    env,
-    cwd,
-    teardown: {
-      own: (run) => (rest ?? teardown).own(run),
-      keep: (save) => (rest ?? teardown).keep(save),
-      childEnded: () => (rest ?? teardown).childEnded(),
-      run: () => (rest ?? teardown).run(),
-    },
-    caller: new CommittedCaller(caller, handedOver),
-    signals,
-    terminal: handedOver.terminal,
-    outlets: outlets.all,
-    emit: (frame) => {
-      // What is printed now does not mix with what was there to look at.
-      if (frame.type === "result") watcher?.[Symbol.dispose]();
-      writer.frame(frame);
-    },
-    onInput: (input) => {
-      if (rest === undefined) watcher?.observe(input);
-    },
-    onReport: (report) => void (last = report),
-    onWhole: (say) => {
-      if (!teardown.bringHome()) return;
-      trace("whole: its Claude Code ends by itself");
-      rest = new Teardown({ warn: handedOver.tell });
-      teardown.passTo(rest);
-      letGo(say());
-    },
-    onPrepared: prepared,
-    warn: (text) => rest === undefined ? warn(text) : handedOver.tell(text),
-    trace,
-    onLogLine: (line) => outlets.tell(`${line}\n`),
-  });
-  const exitCode = await Promise.race([held, whole]);
-  if (rest !== undefined) handedOver.leave(held.finally(rest[Symbol.dispose].bind(rest)));
-  watcher?.[Symbol.dispose]();
+  let watcher = options.watcher;
+  const unwatch = () => {
+    watcher?.[Symbol.dispose]();
+    watcher = undefined;
+  };
+  const hold: Parameters<typeof lettingGo>[1]["hold"] = (waitedFor) =>
+    handedOver.hold({
+      ...request,
+      partialMessages: request.partialMessages || request.streamText,
+      // Beside a text alone Claude Code tells more on stderr.
+      ...(request.outputFormat === "text" ? { answerAlone: true } : {}),
+    }, {
+      env,
+      cwd,
+      caller: new CommittedCaller(caller, handedOver),
+      signals,
+      terminal: handedOver.terminal,
+      outlets: outlets.all,
+      emit: (frame) => {
+        // What is printed now does not mix with what was there to look at.
+        if (frame.type === "result") unwatch();
+        writer.frame(frame);
+      },
+      onInput: (input) => watcher?.observe(input),
+      onReport: (report) => void (last = report),
+      onPrepared: prepared,
+      onLogLine: (line) => outlets.tell(`${line}\n`),
+      ...waitedFor,
+    });
+  const exitCode = await lettingGo(handedOver, { hold, teardown, warn, trace });
+  unwatch();
   writer.end();
   if (last !== undefined) {
     await tellProblem(last, { label: "", quiet: request.quiet, outlets, loadRedactor });

@@ -72,3 +72,20 @@ Deno.test("whoever may look at what ends with a Claude Code waits for its end", 
   assertEquals((await claude.journal("exit")).length, 3);
   await Deno.remove(`${project}/own`, { recursive: true });
 });
+
+const FAILS = { failure: { error: "invalid_request", status: 400, message: "No" } };
+const MESSAGES = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+const MESSAGE = `${JSON.stringify({ type: "user", message: { role: "user", content: "one" } })}\n`;
+
+Deno.test("a conversation on stdin, and a run that has failed, are over before their Claude Code is", async () => {
+  await using claude = await StandIn.set({ ...LINGERS, turns: [[FAILS], [FAILS]] });
+  await using server = await serve();
+  const { env } = server;
+  const told = await claude.print([...JSON_FORMAT, "one"], { env, ...AT_ONCE });
+  assertEquals([told.code, JSON.parse(told.stdout).is_error], [1, true]);
+  assertMatch(told.stderr, /^claude-print: /u);
+  const said = await claude.print(MESSAGES, { env, stdin: MESSAGE, ...AT_ONCE });
+  assertEquals(said.code, 1);
+  assertEquals(await claude.journal("exit"), []);
+  for (const { pid } of await claude.journal("start")) Deno.kill(pid, "SIGKILL");
+});
