@@ -1,11 +1,15 @@
 import { LibcError } from "../../../ffi/errno.ts";
+import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
 import { readProcFile } from "../../../ffi/processes/proc.ts";
 import { CliError } from "../../cli_error.ts";
 import { readProcessStat } from "./process_stat.ts";
 
+/** How many files have to be allowed at once: with fewer than 23 Claude Code 2.1.330 answers, but starts no hook that says so. */
+const FEWEST_FILES = 24;
+
 /**
  * Sees to it that what every run builds on is there, which is not so in every container and chroot: `/proc`,
- * `/dev/null`, and a shell for hooks and the guard.
+ * `/dev/null`, a shell for hooks and the guard, and as many files as it takes.
  *
  * @throws {CliError} when one of them is missing
  */
@@ -20,9 +24,15 @@ export function requireSystem(): void {
       cause,
     });
   }
-  if (isProgram("/bin/sh")) return;
-  throw new CliError("Cannot run hooks: /bin/sh is not there, or no program", {
-    suggestion: "Install a shell, such as dash or busybox",
+  if (!isProgram("/bin/sh")) {
+    throw new CliError("Cannot run hooks: /bin/sh is not there, or no program", {
+      suggestion: "Install a shell, such as dash or busybox",
+    });
+  }
+  const files = mostOpenFiles();
+  if (files >= FEWEST_FILES) return;
+  throw new CliError(`Cannot run claude: only ${files} files may be open at once`, {
+    suggestion: "Raise the limit: ulimit -n 1024",
   });
 }
 

@@ -1,7 +1,7 @@
 import { cString } from "../../../ffi/c_string.ts";
 import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { libc } from "../../../ffi/libc.ts";
-import { readProcFile } from "../../../ffi/processes/proc.ts";
+import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
 
 /** How many files are held back, at most and as a part of all that may be open: a run that goes on needs some twenty. */
 const MOST = 64;
@@ -21,9 +21,7 @@ export class FileReserve implements Disposable {
   readonly #size: number;
 
   constructor() {
-    const limits = new TextDecoder().decode(readProcFile("/proc/self/limits"));
-    const limit = Number(/^Max open files +(\d+)/mu.exec(limits)?.[1] ?? Infinity);
-    this.#size = Math.min(MOST, Math.floor(limit * SHARE));
+    this.#size = Math.min(MOST, Math.floor(mostOpenFiles() * SHARE));
     this.fill();
   }
 

@@ -2,7 +2,7 @@ import { closeFd } from "../../../ffi/descriptors/fd.ts";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, listenUnix, waitForNobody } from "../../../ffi/descriptors/unix_socket.ts";
 import { LibcError } from "../../../ffi/errno.ts";
-import { readProcFile } from "../../../ffi/processes/proc.ts";
+import { mostOpenFiles } from "../../../ffi/processes/most_open_files.ts";
 import { processTraits } from "../pool/process_traits.ts";
 import { programIdentity } from "../program_identity.ts";
 import { type RunService, serveConnection } from "./run_connection.ts";
@@ -99,11 +99,6 @@ export function listenForRuns(options: RunListenerOptions): RunListener {
     },
     [Symbol.dispose]: stop,
   };
-}
-
-function mostOpenFiles(): number {
-  const limits = new TextDecoder().decode(readProcFile("/proc/self/limits"));
-  return Number(/^Max open files +(\d+)/mu.exec(limits)?.[1] ?? Infinity);
 }
 
 /** Why no child of this process does for one that another process could start, if it does not. */

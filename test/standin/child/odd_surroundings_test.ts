@@ -52,6 +52,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     wrap: around(`TMPDIR="$HOME"/${BYTES} "$@"`),
     message: "Cannot use TMPDIR: it is not UTF-8",
   },
+  "fewer files than a run takes": {
+    wrap: around(`ulimit -n 20; "$@"`),
+    message: "Cannot run claude: only 20 files may be open at once",
+  },
   "a HOME that is not UTF-8": {
     wrap: around(`HOME=${BYTES} "$@"`),
     message: "Cannot use HOME: it is not UTF-8",
