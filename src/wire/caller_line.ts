@@ -206,7 +206,7 @@ function requestLine(line: JsonObject): CallerLine {
     type: "control",
     request: {
       ...requestId(line),
-      subtype: typeof subtype === "string" ? subtype : "",
+      subtype: String(subtype),
       body,
     },
   };

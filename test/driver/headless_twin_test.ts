@@ -206,6 +206,20 @@ done`,
   assertEquals(order, ["started", "first", "started", "initialize", "get_settings", false]);
 });
 
+Deno.test("HeadlessTwin answers each of several initializations that are asked for at once", async () => {
+  const { said } = await asked(
+    `while read line; do
+  echo "$line" >> $FOLDER/heard
+  case "$line" in *shouldQuery*) echo '{"type":"system","subtype":"init"}'; continue;; esac
+  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
+  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"n":'"$id"'}}}'
+done`,
+    { subtypes: ["first", "initialize", "initialize"] },
+  );
+  const init = { type: "system", subtype: "init" };
+  assertEquals(said.slice(1), [{ response: { n: 0 }, init }, { response: { n: 1 }, init }]);
+});
+
 Deno.test("HeadlessTwin is told of agents as claude -p is, whatever it is asked", async () => {
   const agents = { a: { description: "d", prompt: "p" } };
   const script = `while read line; do

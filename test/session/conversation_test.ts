@@ -565,6 +565,22 @@ Deno.test("another model is refused where a hook has a say in it, which would no
   assertEquals(session.state().changes, undefined);
 });
 
+Deno.test("since 2.1.330 a mode may be called manual, which is the default one", () => {
+  for (const [version, subtype] of [["2.1.197", "error"], ["2.1.330", "success"]] as const) {
+    const session = simulate({ conversation: true, version });
+    const body = { mode: "manual" };
+    session.hear({ type: "control", request: { id: "r", subtype: "set_permission_mode", body } });
+    assertEquals(
+      session.effects.flatMap((effect) =>
+        effect.type === "respond" ? [effect.response.subtype] : []
+      ),
+      [subtype],
+    );
+    const isChanged = subtype === "success";
+    assertEquals(session.state().changes, isChanged ? { permissionMode: "default" } : undefined);
+  }
+});
+
 Deno.test("a change that makes no sense is refused, and changes nothing", () => {
   const session = rested();
   for (

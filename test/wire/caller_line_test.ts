@@ -116,7 +116,7 @@ Deno.test("readCallerLine() takes a request with what it asks for", () => {
   });
   assertEquals(control({ subtype: 7 }), {
     type: "control",
-    request: { id: "r", subtype: "", body: {} },
+    request: { id: "r", subtype: "7", body: {} },
   });
   const nothing = control(undefined);
   assertEquals(

@@ -223,7 +223,8 @@ export class HeadlessTwin implements AsyncDisposable {
           : [notes ? inForce(BEFORE) : messageOf(command)]),
       ]);
       const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
-      let initialized: TwinAnswer | undefined;
+      let initialized: readonly TwinAnswer[] = [];
+      let about: { readonly init?: JsonObject } | undefined;
       let init: JsonObject | undefined;
       let said: JsonObject | undefined;
       let title: string | undefined;
@@ -268,16 +269,18 @@ export class HeadlessTwin implements AsyncDisposable {
           answer(told.place, told.said);
         }
         // An initialization is answered once it has said what the session is like, too.
-        initialized = open.get(told?.place ?? "")?.subtype === "initialize" ? told : initialized;
-        if (initialized !== undefined && isAboutSession(frame)) {
-          const init = frame["subtype"] === "init" ? { init: frame } : {};
-          answer(initialized.place, { ...initialized.said, ...init });
+        if (told !== undefined && open.get(told.place)?.subtype === "initialize") {
+          initialized = [...initialized, told];
+        }
+        if (isAboutSession(frame)) about = frame["subtype"] === "init" ? { init: frame } : {};
+        if (about !== undefined) {
+          for (const { place, said } of initialized) answer(place, { ...said, ...about });
         }
         // By then it has connected to its servers, as far as it waits for them.
         if (isAboutSession(frame)) await write(onServers.splice(0));
         if (open.size === 0) break;
       }
-      if (initialized !== undefined) answer(initialized.place, initialized.said);
+      for (const { place, said } of initialized) answer(place, said);
       await stdin.close().catch(() => {});
     } finally {
       clearTimeout(waiting);

@@ -1,5 +1,5 @@
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject } from "../../transcript/json_object.ts";
 import type { Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
@@ -143,10 +143,15 @@ function onInterrupt(state: SessionState, request: ControlRequest): Step {
 /** The permission modes that a caller may choose. */
 const MODES = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
 
+/** The mode of a name, if it is one of a mode: since 2.1.330 "manual" is another one for "default". */
+function modeNamed(state: SessionState, name: unknown): string | undefined {
+  return isNew(state) && name === "manual" ? "default" : MODES.find((mode) => mode === name);
+}
+
 /** Another permission mode from the next message on. */
 function onSetMode(state: SessionState, request: ControlRequest): Step {
-  const { mode } = request.body;
-  if (typeof mode !== "string" || !MODES.includes(mode)) {
+  const mode = modeNamed(state, request.body["mode"]);
+  if (mode === undefined) {
     return act(state, [
       refuse(request, {
         error: `Cannot set permission mode: must be one of ${MODES.join(", ")}`,
@@ -213,7 +218,7 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
   const { defaultMode = "default" } = isJsonObject(settings["permissions"])
     ? settings["permissions"]
     : {};
-  if (!MODES.includes(asText(defaultMode))) {
+  if (modeNamed(state, defaultMode) === undefined) {
     return act(state, [refuse(request, {
       error: `Cannot apply settings: "defaultMode" must be one of ${MODES.join(", ")}`,
     })]);
