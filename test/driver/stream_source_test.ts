@@ -105,6 +105,32 @@ Deno.test("the events of a stream are heard as they come, and what is none is le
   assertEquals(arrivals, 4);
 });
 
+Deno.test("a stream is heard that the API compresses though it is asked not to, up to where it breaks off", async () => {
+  const text = 'data: {"type":"x"}\n\n'.repeat(3);
+  for (const [encoding, format] of [["gzip", "gzip"], ["br", "brotli"]] as const) {
+    const stream = new Blob([text]).stream().pipeThrough(new CompressionStream(format));
+    const packed = new Uint8Array(await new Response(stream).arrayBuffer());
+    for (const [bytes, events] of [[packed, 3], [encoder.encode(text), 0]] as const) {
+      const source = new StreamSource({ sessionId: ID });
+      const ended = Promise.withResolvers<void>();
+      const heard: string[] = [];
+      source.onArrival = () => {
+        heard.push(...source.take().map(({ part }) => part.kind));
+        if (heard.includes("end")) ended.resolve();
+      };
+      const watcher = source.watch(request());
+      watcher?.onHead?.({
+        status: 200,
+        headers: new Headers({ "content-type": "text/event-stream", "content-encoding": encoding }),
+      });
+      for (const byte of bytes) watcher?.onBytes?.(Uint8Array.of(byte));
+      watcher?.onEnd?.({ whole: true });
+      await ended.promise;
+      assertEquals(heard, ["request", ...Array(events).fill("event"), "end"]);
+    }
+  }
+});
+
 Deno.test("who wants no deltas hears neither those nor what is said of limits", () => {
   const source = new StreamSource({ sessionId: ID, whole: false });
   const watcher = source.watch(request({ "anthropic-beta": "oauth-2025-04-20" }));

@@ -79,7 +79,7 @@ Deno.test("a limit that was hit is a frame of its own and has a name, since 2.1.
   assertEquals("api_error" in resultOf(entry, "2.1.197"), false);
 });
 
-Deno.test("that the input box waits for the end of a limit is no frame", () => {
+Deno.test("what is told before the screen alone is no frame", () => {
   const notice = (content: string) =>
     framesOfEntry({ type: "system", subtype: "informational", content, level: "notice" }, {
       version: "2.1.330",
@@ -87,6 +87,12 @@ Deno.test("that the input box waits for the end of a limit is no frame", () => {
       newUuid: () => "new",
     }).length;
   assertEquals(notice("Usage limit reached · set to continue automatically at 2:50am"), 0);
+  assertEquals(
+    notice(
+      "Streaming response ended before any complete data was received. Retrying without streaming.",
+    ),
+    0,
+  );
   assertEquals(notice("Something else"), 1);
 });
 

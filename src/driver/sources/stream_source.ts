@@ -36,22 +36,28 @@ export class StreamSource {
       this.#heard.push(...parts.map((part) => ({ request: number, part })));
       this.onArrival?.();
     };
-    let read: ReturnType<typeof eventReader> | undefined;
+    let stream: StreamReader | undefined;
+    const take = (bytes: Uint8Array, read: ReturnType<typeof eventReader>) =>
+      hear(
+        ...read(bytes).filter(({ name }) => this.#whole || name !== "content_block_delta")
+          .flatMap(({ data }) => eventOf(data)),
+      );
     const offer = number === 1 ? offerOf(request) : undefined;
     hear({ kind: "request", ...(offer === undefined ? {} : { offer }) });
     return {
       onHead: ({ status, headers }) => {
         if (this.#whole && isOfSubscription(request)) hear(...limitsOf({ status, headers }));
         const isStream = headers.get("content-type")?.startsWith("text/event-stream");
-        const isPlain = [null, "identity"].includes(headers.get("content-encoding"));
-        if (status === 200 && isStream && isPlain) read = eventReader();
+        if (status !== 200 || !isStream) return;
+        const read = eventReader();
+        stream = unpacked(headers.get("content-encoding"), (bytes) => take(bytes, read));
       },
-      onBytes: (bytes) =>
-        hear(
-          ...read?.(bytes).filter(({ name }) => this.#whole || name !== "content_block_delta")
-            .flatMap(({ data }) => eventOf(data)) ?? [],
-        ),
-      onEnd: () => hear({ kind: "end" }),
+      onBytes: (bytes) => stream?.push(bytes),
+      onEnd: () => {
+        const end = () => hear({ kind: "end" });
+        if (stream === undefined) end();
+        else stream.end(end);
+      },
     };
   };
 
@@ -61,6 +67,43 @@ export class StreamSource {
     if (heard.length > 0) this.#heard = [];
     return heard;
   }
+}
+
+/** Takes the bytes of an answer as they come. */
+interface StreamReader {
+  readonly push: (bytes: Uint8Array) => void;
+  /** Nothing more comes. */
+  readonly end: (onEnd: () => void) => void;
+}
+
+/** By their names in HTTP, the encodings that an upstream may use though it is asked for none. */
+const ENCODINGS: ReadonlyMap<string, CompressionFormat> = new Map([
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["deflate", "deflate"],
+  ["br", "brotli"],
+]);
+
+/** Undoes an encoding, where that is known how; what does not hold to it is no stream of events. */
+function unpacked(
+  encoding: string | null,
+  take: (bytes: Uint8Array) => void,
+): StreamReader | undefined {
+  if (encoding === null || encoding === "identity") {
+    return { push: take, end: (onEnd) => onEnd() };
+  }
+  const format = ENCODINGS.get(encoding.toLowerCase());
+  if (format === undefined) return undefined;
+  const { readable, writable } = new DecompressionStream(format);
+  const writer = writable.getWriter();
+  const all = readable.pipeTo(new WritableStream({ write: take })).catch(() => {});
+  return {
+    push: (bytes) => void writer.write(new Uint8Array(bytes)).catch(() => {}),
+    end: (onEnd) => {
+      void writer.close().catch(() => {});
+      void all.then(onEnd);
+    },
+  };
 }
 
 /**

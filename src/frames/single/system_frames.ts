@@ -69,7 +69,15 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
     : undefined;
 }
 
-/** After a usage limit 2.1.330 waits with its input box, and says so: `claude -p` has none. */
+/**
+ * What 2.1.330 tells whoever sits before its screen, and nobody else: that its input box waits for the end of a limit, and that it asks
+ * again without a stream.
+ */
+const OF_SCREEN = [
+  "set to continue automatically",
+  "Streaming response ended before any complete data was received.",
+];
+
 function isOfScreen({ content }: SystemEntry): boolean {
-  return typeof content === "string" && content.includes("set to continue automatically");
+  return typeof content === "string" && OF_SCREEN.some((words) => content.includes(words));
 }
