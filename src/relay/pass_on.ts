@@ -32,8 +32,9 @@ const BODILESS = [101, 204, 205, 304];
 /**
  * Passes requests on to an upstream as they are, logins included, of which nothing is kept or written down here. Answers
  * come back as the upstream gives them, byte for byte and at once: it is asked not to compress, because `fetch` would
- * undo that, and what it compresses all the same stays so. An upstream that cannot be reached, or breaks off, is a
- * connection that breaks off.
+ * undo that, and what it compresses all the same stays so. Redirections are followed here, as Claude Code would without
+ * the relay (2.1.330; both keep `authorization` from another origin): what they name is no path of the relay. An
+ * upstream that cannot be reached, or breaks off, is a connection that breaks off.
  */
 export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
   const base = upstream.pathname.replace(/\/$/u, "");
@@ -49,7 +50,6 @@ export function passOn({ upstream, client, tell }: PassOnOptions): RelayAnswer {
         method,
         headers: passedOn(request.headers, { "accept-encoding": "identity" }),
         ...(method === "GET" || method === "HEAD" ? {} : { body }),
-        redirect: "manual",
         client,
         signal: gone,
       });
