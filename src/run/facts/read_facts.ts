@@ -65,8 +65,11 @@ export async function readFacts(
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());
+  const recent = RECENT_FLAGS.find((flag) =>
+    order.forwarded.some((argument) => argument.split("=", 1)[0] === flag)
+  );
+  if (recent !== undefined) requireVersion(recent, await version());
   const isRestricted = order.forwarded.includes("--restricted");
-  if (isRestricted) requireVersion("--restricted", await version());
   const documents = await readSettings({
     cwd,
     home: env["HOME"],
@@ -229,6 +232,14 @@ const CONVERSES = "2.1.197";
 
 /** The first version that was seen to know some flags. */
 const RECENT = "2.1.330";
+/** Those of them that it is given as they are: an earlier one ends at once, and says why on its screen alone. */
+const RECENT_FLAGS = [
+  "--restricted",
+  "--autocompact",
+  "--fast-mode",
+  "--include-unsupported-models",
+  "--system-prompt-snapshot",
+];
 
 /** Whether it is known to be one before those. */
 function isOlder(version: string | undefined): boolean {

@@ -49,14 +49,22 @@ Deno.test("readFacts() asks for the version where something hangs on it, and onc
   assertEquals(await askedFor({ prompt: "ümlaut" }, project("bypassPermissions")), ["2.1.197", 1]);
 });
 
-Deno.test("readFacts() refuses --resume-drops-turn where Claude Code lacks it", async () => {
+Deno.test("readFacts() refuses by name what this version of Claude Code does not know", async () => {
   await using home = await makeThrowawayHome();
-  const resumption = { latest: false, named: "s", upTo: "m", dropsTurn: "t" };
-  await assertRejects(
-    async () => await readFacts(await ordered(home, { resumption })),
-    CliError,
-    "Cannot honour --resume-drops-turn: Claude Code 2.1.197 lacks it",
-  );
+  const orders: Readonly<Record<string, Partial<RunOrder>>> = {
+    "--resume-drops-turn": {
+      resumption: { latest: false, named: "s", upTo: "m", dropsTurn: "t" },
+    },
+    "--autocompact": { forwarded: ["--model=opus", "--autocompact=auto"] },
+    "--include-unsupported-models": { forwarded: ["--include-unsupported-models"] },
+  };
+  for (const [flag, order] of Object.entries(orders)) {
+    await assertRejects(
+      async () => await readFacts(await ordered(home, order)),
+      CliError,
+      `Cannot honour ${flag}: Claude Code 2.1.197 lacks it`,
+    );
+  }
 });
 
 Deno.test("readFacts() reads the settings that --setting-sources leaves, and the caller's", async () => {
