@@ -7,6 +7,9 @@ import type { ToolCall } from "./question.ts";
 /** The rule above a dialog, at the terminal's edge: what stands inside is indented. */
 const RULE = /^\u2500{10,}$/u;
 
+/** Tools whose calls are past their own permission by the time in which others are made for them. */
+const AGENTS = ["Agent", "Task"];
+
 /** Inputs that stand on the screen by their last name alone, or by their path from the working directory. */
 const PATHS = ["file_path", "notebook_path", "path"];
 
@@ -15,7 +18,8 @@ const PATHS = ["file_path", "notebook_path", "path"];
  * 2.1.330) heeds a rule in `permissions.ask` more than the hook that says so, and leaves the dialog standing.
  *
  * Every text of the call's input has to stand in the dialog, which one that is higher than the screen does not show;
- * and of no call that might be meant as well the caller may have said nothing yet, or something else.
+ * and of no call that might be meant as well the caller may have said nothing yet, or something else. So much is known
+ * of what a terminal shows as plain text alone: the model could write the rest so that nothing on the screen is like it.
  */
 export function allowedOnScreen({ calls }: SessionState, screen: Screen): ToolCall | undefined {
   if (!calls.some(({ allowed }) => allowed)) return undefined;
@@ -40,14 +44,30 @@ function shownState(call: ToolCall, dialog: string): "absent" | "allowed" | "und
   const isShown = (texts: readonly string[]) => texts.every((text) => dialog.includes(text));
   const asked = askedTexts(call);
   const allowed = allowedTexts(call);
-  if (call.allowed && isShown(allowed)) {
-    // What was asked is no more than a part of it, or not there any more.
-    const isDrawnAnew = call.allowedWith === undefined || !isShown(asked) ||
-      (asked.every((text) => allowed.some((each) => each.includes(text))) &&
-        allowed.some((text) => !asked.some((each) => each.includes(text))));
-    return isDrawnAnew ? "allowed" : "undecided";
+  // If it is this one all the same, nothing happens that was not allowed.
+  if (call.allowed && call.allowedWith === undefined) {
+    return isShown(allowed) ? "allowed" : "absent";
   }
-  return isShown(asked) ? "undecided" : "absent";
+  if (!isShown(allowed) || !call.allowed) return mayBeShown(call, dialog) ? "undecided" : "absent";
+  const own = piecesOf(asked).filter((piece) => !allowed.some((text) => text.includes(piece)));
+  // What was asked is not there any more, or no more than a part of it.
+  const isDrawnAnew = own.length > 0
+    ? !own.some((piece) => dialog.includes(piece))
+    : allowed.some((text) => !asked.some((each) => each.includes(text)));
+  return isDrawnAnew ? "allowed" : "undecided";
+}
+
+/** Whether a dialog may be about a call, of which it may show a part, and that in its own way. */
+function mayBeShown(call: ToolCall, dialog: string): boolean {
+  const texts = askedTexts(call);
+  if (AGENTS.includes(call.name)) return texts.every((text) => dialog.includes(text));
+  const pieces = piecesOf(texts);
+  return pieces.length === 0 || pieces.some((piece) => dialog.includes(piece));
+}
+
+/** What of texts any terminal shows as it is written, without what stands in between. */
+function piecesOf(texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => text.split(/[^!-~]+/u)).filter((piece) => piece !== "");
 }
 
 function askedTexts(call: ToolCall): readonly string[] {

@@ -72,6 +72,36 @@ Deno.test("nothing is known of a dialog that may be about a call on which nobody
   assertEquals(pick(screen, { ...TOUCH, returned: true }), undefined);
 });
 
+Deno.test("nor of one that may be about a call of which it shows a part, or that in another way", () => {
+  const { allowed: _, ...undecided } = { ...TOUCH, id: "2" };
+  for (
+    const [shown, command] of [
+      ["rm two # touch one", "rm two\u200b # touch one"],
+      ["rm two # touch one", "r\u200bm\u200b two\x1b[0m # touch one"],
+      ["rm \u00e9 # touch one", "rm e\u0301 # touch one"],
+      ["rm two; touch one …", `rm two; touch one\n${"rm three\n".repeat(99)}`],
+      ["\u5220; touch one", "\u5220\ufe00; touch one"],
+    ] as const
+  ) {
+    const screen = screenOf(RULE, " Bash command", `   ${shown}`);
+    const other = { ...undecided, input: { command } };
+    assertEquals(pick(screen, TOUCH, other), undefined, JSON.stringify(command));
+    const asked = { ...TOUCH, askedWith: JSON.stringify({ command }) };
+    const allowed = { ...asked, allowedWith: JSON.stringify({ command: "touch one" }) };
+    assertEquals(pick(screen, allowed), undefined, JSON.stringify(command));
+  }
+  const unread = { ...undecided, input: { command: "\u5220\ufe00" } };
+  assertEquals(pick(screenOf(RULE, " Bash command", "   touch one"), TOUCH, unread), undefined);
+  // One that goes on beside it, as a subagent whose prompt quotes what it is to do, is another.
+  const screen = screenOf(RULE, " Bash command", "   touch one");
+  const beside = [
+    { ...undecided, input: { command: "sleep 9" } },
+    { ...TOUCH, id: "3", input: { command: "sleep 9 # touch" } },
+    { ...undecided, name: "Agent", input: { prompt: "Do this:\ntouch one" } },
+  ];
+  assertEquals(pick(screen, TOUCH, ...beside), "1");
+});
+
 Deno.test("a call that was allowed with another input is known once it is drawn with that", () => {
   const allowedAs = (asked: string, allowed: string): ToolCall => ({
     ...TOUCH,
