@@ -43,6 +43,8 @@ export interface SessionOptions extends Limits {
   readonly imagesDir?: string;
   /** Whether the child reads no files because a message mentions them. */
   readonly readsNoMentions?: true;
+  /** Whether the project has something that counts only where the user trusts it, which is nobody else's to say. */
+  readonly needsTrust?: true;
   /** Whether other Stop hooks than ours may exist: then Stop is the end only once the child is idle. */
   readonly otherStopHooks: boolean;
   /** Whether a SessionEnd hook of ours keeps a child that was told to go until its transcript holds the turn. */

@@ -196,3 +196,22 @@ Deno.test("hooks of a project that the user has silenced are not brought to life
   assertStringIncludes(stderr, 'Cannot honour "disableAllHooks" in this folder');
   assertEquals(await claude.journal("start"), []);
 });
+
+Deno.test("a project is not trusted in its user's place, where Claude Code asks for that all the same", async () => {
+  for (const dialog of ["trust_yes", "trust_no"] as const) {
+    await using claude = await StandIn.set({ dialogs: [{ show: dialog }] });
+    const folder = `${claude.home.project}/.claude`;
+    await Deno.mkdir(folder);
+    const tell = (settings: unknown) =>
+      Deno.writeTextFile(`${folder}/settings.json`, JSON.stringify(settings));
+    await tell({ env: { FROM_PROJECT: "1" } });
+    const { code, stderr } = await claude.print(["hello"]);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, "Claude Code waits for an answer to its workspace trust dialog");
+    assertStringIncludes(stderr, "Run claude in this folder once and trust it if you do");
+    assertEquals(await claude.keys(), []);
+    // What runs without trust is no reason.
+    await tell({ hooks: {} });
+    assertEquals((await claude.print(["hello"])).stdout, "Hello from the stand-in.\n");
+  }
+});

@@ -75,6 +75,7 @@ const session = z.object(
     bridged: z.exactOptional(z.array(z.string())),
     caller: z.exactOptional(z.object(CALLER)),
     readsNoMentions: z.exactOptional(z.literal(true)),
+    needsTrust: z.exactOptional(z.literal(true)),
     otherStopHooks: z.boolean(),
     keptAtEnd: z.exactOptional(z.literal(true)),
   } satisfies Fields<SessionOptions>,

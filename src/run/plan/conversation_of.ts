@@ -56,6 +56,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...callerOptions(order, { facts, decided }),
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
+    ...(mayNeedTrust(facts.settings) ? { needsTrust: true } : {}),
     otherStopHooks: hasOtherHooks(order, { facts, event: "Stop" }),
     ...(decided.hookless === undefined ? { keptAtEnd: true } : {}),
   };
@@ -71,6 +72,14 @@ function hasOtherHooks(
     mayHaveOtherHooks(settingsOfHooks(facts.settings, order), event) ||
     initialized?.longAgents !== undefined ||
     order.forwarded.some((argument) => /^--(?:agents?|plugin-)/u.test(argument));
+}
+
+/** Whether settings of a project say anything but which hooks it has, which run without trust too. */
+function mayNeedTrust(settings: readonly Settings[]): boolean {
+  return settings.some(({ source, values }) =>
+    (source === "project" || source === "local") &&
+    Object.keys(values).some((key) => key !== "hooks" && key !== "$schema")
+  );
 }
 
 /** Whether nothing of the user's or the caller's ends with the child: no program of theirs is waited for. */

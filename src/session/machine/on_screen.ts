@@ -110,7 +110,8 @@ function answerDialog(
   const { screen, since } = state.screen as NonNullable<SessionState["screen"]>;
   const patienceMs = (dialog.patienceMs ?? 0) - (at - since);
   if (patienceMs > 0) return act(state, [deadline("look", patienceMs)]);
-  const keys = keysFor(dialog, choices);
+  const isRefused = dialog.trusting !== undefined && state.options.needsTrust === true;
+  const keys = isRefused ? undefined : keysFor(dialog, choices);
   if (keys === undefined || state.dialogKeys >= MAX_DIALOG_KEYS) {
     return end(state, { kind: "dialog", name: dialog.name, screen });
   }

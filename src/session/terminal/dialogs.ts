@@ -22,6 +22,11 @@ export interface Dialog {
   readonly answer: Answer;
   /** How long it must have stood before it is answered, in milliseconds; absent for not at all. */
   readonly patienceMs?: number;
+  /**
+   * Set where the answer trusts the project, and so brings to life what Claude Code leaves out without that, as
+   * `claude -p` does: what the user can do where the project has something of that kind, and no answer is given.
+   */
+  readonly trusting?: { readonly remedy: string };
 }
 
 /** The key that leaves a dialog without choosing anything. */
@@ -52,8 +57,13 @@ export const DIALOGS: readonly Dialog[] = [
     when: "start",
     words: ["Securityguide"],
     offers: [/^Yes, I trust this folder$/u, EXIT],
-    // `claude -p` works in the folder without asking.
+    // `claude -p` works in the folder without asking, and without trusting it.
     answer: { kind: "choose", choice: /^Yes, I trust this folder$/u },
+    trusting: {
+      remedy:
+        "Run claude in this folder once and trust it if you do, or see to it that what starts claude hands " +
+        "CLAUDE_CODE_SANDBOXED on",
+    },
   },
   {
     name: "added directory",

@@ -55,6 +55,6 @@ export function keysFor(dialog: Dialog, choices: readonly Choice[]): string | un
 
 /** What the user can do about the dialog of that name; absent for one that this program answers or does not know. */
 export function remedyFor(name: string | undefined): string | undefined {
-  const answer = DIALOGS.find((dialog) => dialog.name === name)?.answer;
-  return answer?.kind === "none" ? answer.remedy : undefined;
+  const { answer, trusting } = DIALOGS.find((dialog) => dialog.name === name) ?? {};
+  return answer?.kind === "none" ? answer.remedy : trusting?.remedy;
 }

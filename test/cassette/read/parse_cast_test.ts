@@ -90,6 +90,7 @@ const SESSION: Required<SessionOptions> = {
   asksStatus: true,
   caller: CALLER,
   readsNoMentions: true,
+  needsTrust: true,
   otherStopHooks: true,
   keptAtEnd: true,
 };

@@ -508,6 +508,23 @@ rule("texts of the caller's are in files, as far as Claude Code takes them from 
   },
 });
 
+rule("a project whose settings say more than its hooks is not to be trusted in the user's place", {
+  see: ({ conversation }) => conversation.session.needsTrust ?? false,
+  rows: {
+    "no settings": { is: false },
+    "the user's own": { facts: { settings: [from("user", { model: "m" })] }, is: false },
+    "hooks, which run without trust": {
+      facts: { settings: [from("project", { $schema: "s", hooks: {} })] },
+      is: false,
+    },
+    "a rule of the project's": {
+      facts: { settings: [from("project", { hooks: {}, permissions: { allow: ["Bash"] } })] },
+      is: true,
+    },
+    "something local": { facts: { settings: [from("local", { env: {} })] }, is: true },
+  },
+});
+
 const projectBypasses = [
   from("project", { permissions: { defaultMode: "bypassPermissions" } }),
 ];
