@@ -138,10 +138,10 @@ function flagsOf(
 
 /** All settings that may hold secrets as variables and headers, as JSON: a tool may show them. */
 function settingsOf(
-  { options: { cwd }, userConfig, settings }: PreparedRun,
-  request: Pick<RunRequest, "settings" | "mcpConfigs">,
+  { options: { cwd, mcpConfigs }, userConfig, settings }: PreparedRun,
+  request: Pick<RunRequest, "settings">,
 ): readonly string[] {
-  const given = [request.settings ?? "", ...request.mcpConfigs].map((value) =>
+  const given = [request.settings ?? "", ...mcpConfigs].map((value) =>
     jsonIn(
       /^\s*[{[]/u.test(value) ? value : textOf(absolutePath(value, cwd)),
     )

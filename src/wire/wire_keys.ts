@@ -10,8 +10,8 @@ interface Since {
 }
 
 /**
- * The keys `claude -p` prints, by the version since which it does; measured on 2.1.168, 2.1.197 and
- * 2.1.330. 2.1.168 and 2.1.197 print the same ones. In between and after, the last measured version
+ * The keys `claude -p` prints, by the version since which it does; measured on 2.1.168, 2.1.197, 2.1.330
+ * and 2.1.332. 2.1.168 and 2.1.197 print the same ones. In between and after, the last measured version
  * before holds: what a version may not know is not printed.
  */
 const TABLE: Table = {
@@ -59,6 +59,7 @@ const TABLE: Table = {
         "user_message_uuids",
       ],
     },
+    { version: "2.1.332", keys: ["sandbox_enabled"] },
   ],
   assistant: [
     {

@@ -54,6 +54,30 @@ Deno.test("frames: there is neither a slash command's prompt nor the text that i
   assertEquals(kinds(frames), ["system/init", "user"]);
 });
 
+Deno.test("frames: since 2.1.330 a session begins with its title, once: what its user has called it last", () => {
+  const told = (
+    { version = "2.1.330", ...options }: Parameters<typeof startTelling>[0] = {},
+    given: readonly string[] = [],
+  ) => {
+    const { push, tell, begin, frames } = startTelling(options);
+    const entries = given.map((customTitle): Entry => ({
+      type: "other",
+      line: { type: "custom-title", customTitle },
+    }));
+    tell({ type: "earlier", entries });
+    push({ type: "attachment", version, attachment: { type: "x" } });
+    begin();
+    return frames.map(({ subtype, title }) => title ?? subtype);
+  };
+  const before = { results: 1, totalUsd: 0, apiDurationMs: 0 };
+  assertEquals(told(), ["init"]);
+  assertEquals(told({ title: "Mine" }), ["Mine", "init"]);
+  assertEquals(told({}, ["One", "Two", ""]), ["Two", "init"]);
+  assertEquals(told({ title: "Mine" }, ["One"]), ["Mine", "init"]);
+  assertEquals(told({ title: "Mine", before }), ["init"]);
+  assertEquals(told({ title: "Mine", version: "2.1.197" }), ["init"]);
+});
+
 Deno.test("a session that wrote nothing begins with the version that the executable gives", () => {
   const { push, finish, frames } = startTelling();
   push("no json");

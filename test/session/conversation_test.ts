@@ -675,6 +675,21 @@ Deno.test("what an initialization that does not come first asks for is nothing t
   assertEquals([consulted("2.1.197", { hooks }), consulted("2.1.330", { hooks })], [true, false]);
 });
 
+Deno.test("whether servers of an initialization are there is answered: they come with a child's start alone", () => {
+  const mcpServers = { s: { command: "x" } };
+  const applied = (id: string, body: Readonly<Record<string, unknown>>) => {
+    const caller = { idPrefix: "q", callbacks: [], initialized: { id: "first" } };
+    const session = simulate({ conversation: true, version: "2.1.330", caller });
+    session.hear({ type: "control", request: { id, subtype: "initialize", body } });
+    session.hear({ type: "consulted", id, said: { response: { commands: [] } } });
+    const [answered] = responses(session);
+    return "error" in (answered ?? {}) ? answered : answered?.response;
+  };
+  assertEquals(applied("first", { mcpServers }), { commands: [], mcp_servers_applied: true });
+  assertEquals(applied("first", { mcpServers: {} }), { commands: [] });
+  assertEquals(applied("again", { mcpServers }), { commands: [], mcp_servers_applied: false });
+});
+
 Deno.test("a message waits for MCP servers, as the hook does that the socket does not wait for", () => {
   const ready = () => {
     const session = simulate({ conversation: true, mcpServers: 1, bridged: ["own"] });

@@ -133,6 +133,8 @@ const frames = z.object(
     subagentText: z.exactOptional(z.literal(true)),
     homes: z.exactOptional(z.object({ child: z.string(), user: z.string() })),
     fastMode: z.exactOptional(z.enum(["on", "disabled_by_env"])),
+    title: z.exactOptional(z.string()),
+    sandboxed: z.exactOptional(z.literal(true)),
     hookEvents: z.exactOptional(z.literal(true)),
     model: z.exactOptional(z.string()),
     partial: z.exactOptional(z.union([z.literal(true), z.literal("exact")])),

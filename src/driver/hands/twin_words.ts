@@ -63,9 +63,16 @@ export function askedLine(
   { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
   agents: JsonObject | undefined,
 ): AskedLine {
-  // What an initialization asks for is among the arguments otherwise.
-  const asked = subtype !== "initialize" ? body : agents === undefined ? {} : { agents };
+  const asked = subtype === "initialize" ? initialization(body, agents) : body;
   return { type: "control_request", request_id: place, request: { ...asked, subtype } };
+}
+
+/** What an initialization asks for is among the arguments, and so are plugins: of them is told whether they are there. */
+function initialization({ plugins }: JsonObject, agents: JsonObject | undefined): JsonObject {
+  return {
+    ...(plugins === undefined ? {} : { plugins }),
+    ...(agents === undefined ? {} : { agents }),
+  };
 }
 
 /** Whether it is initialized by it. */

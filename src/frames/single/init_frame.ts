@@ -49,6 +49,8 @@ export interface InitFacts {
   readonly servedByAnthropic?: boolean;
   /** The headers that the user has added to requests. */
   readonly betas?: readonly string[] | undefined;
+  /** Whether commands are carried out in Claude Code's own sandbox. */
+  readonly sandboxed?: boolean;
 }
 
 /**
@@ -82,6 +84,7 @@ export function initFrame(facts: InitFacts): InitFrame {
     served_by_anthropic: facts.servedByAnthropic,
     betas: facts.betas,
     uuid: facts.uuid,
+    sandbox_enabled: facts.sandboxed,
     memory_paths: facts.memoryPath === undefined ? undefined : { auto: facts.memoryPath },
     original_cwd: facts.cwd,
     additional_directories: facts.additionalDirectories ?? [],
@@ -109,7 +112,7 @@ const DESCRIBED = [
   ...["slash_commands", "terminal_slash_commands", "agents", "skills", "plugins", "output_style"],
   ...["apiKeySource", "additional_directories", "fast_mode_state", "fast_mode_disabled_reason"],
   ...["per_turn_effort_active", "ultrathink_available", "ultrathink_typed_raises", "view_mode"],
-  ...["analytics_disabled", "product_feedback_disabled", "served_by_anthropic"],
+  ...["analytics_disabled", "product_feedback_disabled", "served_by_anthropic", "sandbox_enabled"],
 ];
 
 /**

@@ -16,13 +16,15 @@ import { NO_PARTS } from "./partial_state.ts";
 import type { RequestOffer } from "../../session/input.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type InitFacts, initFrame } from "../single/init_frame.ts";
+import { systemFrame } from "../single/system_frame.ts";
 
 /** Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it. */
 export function begin(state: FramesState, version = state.version): Told {
   if (state.begun || version === undefined) return told(state);
   const { options, earlier } = state;
   const listing = sessionListingOf([...earlier, ...listOf(state.entries)], earlier.length);
-  const { state: next, made } = withIds(state, (newUuid) =>
+  const titled = tellGivenTitle(state, version);
+  const { state: next, made } = withIds(titled.state, (newUuid) =>
     initFrame({
       version,
       sessionId: options.sessionId,
@@ -42,6 +44,7 @@ export function begin(state: FramesState, version = state.version): Told {
       ...(options.memoryPath === undefined ? {} : { memoryPath: options.memoryPath }),
       servedByAnthropic: options.servedByAnthropic,
       betas: options.betas,
+      sandboxed: options.sandboxed === true,
       analyticsDisabled: true,
       productFeedbackDisabled: true,
       described: state.described,
@@ -57,7 +60,25 @@ export function begin(state: FramesState, version = state.version): Told {
     early: [],
     // What hooks tell next belongs to the turn that has begun, whichever that is.
     ...(next.partial === undefined ? {} : { partial }),
-  }, [made, ...state.early]);
+  }, [...titled.frames, made, ...state.early]);
+}
+
+/** Since 2.1.330 the title that the session has from its user is told first of all. */
+function tellGivenTitle(state: FramesState, version: string): Told {
+  const { options: { title = givenTitle(state.earlier), before, sessionId }, isTitled } = state;
+  const isNew = before === undefined && isVersionAtLeast(version, "2.1.330");
+  if (title === undefined || isTitled || !isNew) return told(state);
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => systemFrame("session_title_changed", { title }, { sessionId, newUuid }),
+  );
+  return told({ ...next, isTitled: true }, [made]);
+}
+
+/** The title that a session's user has given it last. */
+function givenTitle(earlier: readonly Entry[]): string | undefined {
+  const titles = earlier.map((entry) => entry.type === "other" ? entry.line["customTitle"] : "");
+  return titles.filter((title) => typeof title === "string").findLast((title) => title !== "");
 }
 
 /** Names of MCP servers that no configuration has: those of plugins, and of the account. */

@@ -49,6 +49,10 @@ export interface FramesOptions {
   readonly homes?: Homes;
   /** What is asked of fast mode. */
   readonly fastMode?: FastModeAsked;
+  /** The title that the session is to have; absent for the one that it has. */
+  readonly title?: string;
+  /** Whether commands are carried out in Claude Code's own sandbox. */
+  readonly sandboxed?: true;
   /** Whether the ends of hooks are told, other than those of SessionStart hooks, which always are. */
   readonly hookEvents?: true;
   /** The model, where it is known to be another one than the lines of a resumed session name. */

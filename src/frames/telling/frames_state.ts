@@ -80,6 +80,8 @@ export interface FramesState {
   readonly ids: number;
   /** The lines of earlier runs of the session. */
   readonly earlier: readonly Entry[];
+  /** Whether the title that it has from the start has been told. */
+  readonly isTitled?: true;
   /** What is kept of the lines of this run that have been told. */
   readonly entries: Chain<Entry> | undefined;
   /** Lines since the last `read`, which are told in the order of their times. */

@@ -14,6 +14,7 @@ import type { RunOrder } from "../plan/run_order.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
+import { isSandboxed } from "./is_sandboxed.ts";
 import { listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
 import {
   readSettings,
@@ -159,6 +160,7 @@ export async function readFacts(
     folders: [cwd, root, ...addedDirs],
     writable: writableFolders([cwd, ...addedDirs], { settings: allSettings, home: env["HOME"] }),
     scheduledTasks: hasScheduledTasks([cwd, root]),
+    ...(isSandboxed(allSettings, env) ? { sandboxed: true } : {}),
     instructions: instructionFiles({
       cwd,
       root,

@@ -10,8 +10,13 @@ import { isTooDeep } from "../../wire/json_text.ts";
 /** Events for which `claude -p` calls none of the caller's hooks. */
 export const UNCALLED_EVENTS: readonly string[] = ["SessionStart", "SessionEnd", "Setup"];
 
-/** Fields of an initialization that say something of the program that asks, or of what it takes. */
-const WITHOUT_EFFECT = ["promptSuggestions", "supportedDialogKinds", "sdkMcpServerManifests"];
+/** Fields of an initialization that say something of the program that asks, or of what it would like to be told as well. */
+const WITHOUT_EFFECT = [
+  "agentProgressSummaries",
+  "promptSuggestions",
+  "supportedDialogKinds",
+  "sdkMcpServerManifests",
+];
 
 /**
  * What of an initialization decides how a child is started, and what it says of itself: two with the same can have the
@@ -33,7 +38,8 @@ export function startingBody(body: JsonObject): JsonObject {
  */
 export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOrder {
   const { hooks, systemPrompt, appendSystemPrompt, jsonSchema, agents, title, ...others } = body;
-  const { sdkMcpServers, forwardSubagentText, ...further } = others;
+  const { sdkMcpServers, forwardSubagentText, plugins, mcpServers, ...unprompted } = others;
+  const { systemPromptSnapshot, ...further } = unprompted;
   const problems: string[] = [];
   const prompts = {
     ...textField("systemPrompt", systemPrompt, problems),
@@ -55,6 +61,13 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
   } else if (!isEmpty(agents)) problems.push('"agents" has to be an object');
   if (typeof title === "string" && title !== "") args.push(`--name=${title}`);
   else if (!isEmpty(title)) problems.push('"title" has to be text');
+  args.push(...pluginArgs(plugins, problems));
+  const configs: string[] = [];
+  if (isJsonObject(mcpServers) && !isEmpty(mcpServers)) configs.push(mcpConfigOf(mcpServers));
+  else if (!isEmpty(mcpServers)) problems.push('"mcpServers" has to be an object');
+  if (typeof systemPromptSnapshot === "boolean") {
+    args.push(`--system-prompt-snapshot=${systemPromptSnapshot ? "on" : "off"}`);
+  }
   for (const [name, value] of Object.entries(further)) {
     if (isEmpty(value) || WITHOUT_EFFECT.includes(name)) continue;
     problems.push(`claude-print cannot honour "${name}"`);
@@ -72,7 +85,8 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
     ...order,
     initialized,
     ...(forwardSubagentText === true ? { subagentText: true } : {}),
-    forwarded: [...order.forwarded, ...args],
+    mcpConfigs: [...order.mcpConfigs, ...configs],
+    forwarded: [...order.forwarded, ...args, ...configs.map((config) => `--mcp-config=${config}`)],
   };
 }
 
@@ -165,6 +179,23 @@ export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
         : []),
     ],
   };
+}
+
+/** Arguments that load plugins, of which only the local ones have a place. */
+function pluginArgs(plugins: unknown, problems: string[]): readonly string[] {
+  if (isEmpty(plugins)) return [];
+  const entries = Array.isArray(plugins) ? plugins.filter(isLocalPlugin) : [];
+  if (!Array.isArray(plugins) || entries.length < plugins.length) {
+    problems.push('"plugins" has to be a list of local ones, with their paths');
+  }
+  return entries.map(({ path, skipMcpDiscovery }) =>
+    `--plugin-dir${skipMcpDiscovery === true ? "-no-mcp" : ""}=${path}`
+  );
+}
+
+function isLocalPlugin(plugin: unknown): plugin is JsonObject & { readonly path: string } {
+  return isJsonObject(plugin) && plugin["type"] === "local" && typeof plugin["path"] === "string" &&
+    plugin["path"] !== "";
 }
 
 /** A text, or blocks of it, that is put into a file. */

@@ -174,6 +174,8 @@ function framesOptions(
     ...(order.subagentText ? { subagentText: true } : {}),
     ...(order.hookEvents ? { hookEvents: true } : {}),
     ...fastMode(order, facts),
+    ...titleOf(order),
+    ...(facts.sandboxed === undefined ? {} : { sandboxed: facts.sandboxed }),
     ...(order.persistSession
       ? { homes: { child: folderParts(facts.folder).configDir, user: facts.userConfig.dir } }
       : {}),
@@ -195,6 +197,13 @@ function framesOptions(
 function toldActivity(env: RunOrder["env"]): Pick<FramesOptions, "activity"> {
   if (isSwitchedOn(env["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"])) return { activity: "shown" };
   return env["CLAUDE_CODE_SDK_READS_SESSION_STATE"] === "1" ? { activity: true } : {};
+}
+
+/** The title that the session is to have. */
+function titleOf({ forwarded }: RunOrder): Pick<FramesOptions, "title"> {
+  const flag = "--name=";
+  const title = forwarded.findLast((argument) => argument.startsWith(flag))?.slice(flag.length);
+  return title === undefined || title.trim() === "" ? {} : { title: title.trim() };
 }
 
 /** Whether there is no place for memory: in a restricted session, and where it is switched off. */

@@ -1,4 +1,4 @@
-import { type ControlRequest, UNINITIALIZED } from "../../wire/control.ts";
+import { type ControlRequest, isEmpty, UNINITIALIZED } from "../../wire/control.ts";
 import { COMMAND, withCommand } from "./asked_command.ts";
 import type { Effect } from "../effect.ts";
 import { handToChild } from "../handing_over.ts";
@@ -161,8 +161,12 @@ export function passedOn(
 ): Effect {
   if (request.subtype === "initialize") {
     // Whoever initializes cannot go on without an answer, and needs little of it.
-    const response = "response" in said ? said.response : UNINITIALIZED;
+    const told = "response" in said ? said.response : UNINITIALIZED;
     const { id } = state.options.caller?.initialized ?? {};
+    // They are loaded with a child's start alone.
+    const response = isEmpty(request.body["mcpServers"])
+      ? told
+      : { ...told, mcp_servers_applied: request.id === id };
     // Before 2.1.330 it says what is pending only to who has initialized it before.
     const isAgain = id !== undefined && id !== request.id;
     return respond(

@@ -116,10 +116,15 @@ function onInitialize(state: SessionState, request: ControlRequest): Step {
     : act(others, [passedOn(others, { request, said: foretold })]);
 }
 
+const NOTHING_LATER = [
+  ...["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions"],
+  // The answer says whether they are there.
+  ...["plugins", "mcpServers"],
+];
+
 /** Whether a field of an initialization that does not come first is nothing to `claude -p` (2.1.197 and 2.1.330). */
 function isWithoutEffect(state: SessionState, name: string): boolean {
-  return ["systemPrompt", "appendSystemPrompt", "agents", "promptSuggestions"].includes(name) ||
-    name === (isNew(state) ? "jsonSchema" : "hooks");
+  return NOTHING_LATER.includes(name) || name === (isNew(state) ? "jsonSchema" : "hooks");
 }
 
 function lateError(fields: readonly string[]): string | undefined {

@@ -134,6 +134,8 @@ const FRAMES: Required<FramesOptions> = {
   subagentText: true,
   homes: { child: "/c", user: "/u" },
   fastMode: "on",
+  title: "Mine",
+  sandboxed: true,
   hookEvents: true,
   model: "m",
   partial: "exact",

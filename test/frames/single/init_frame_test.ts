@@ -14,6 +14,14 @@ Deno.test("initFrame: leaves unknown lists empty and unknown facts out", () => {
   assertEquals([frame.cwd, frame.original_cwd, frame.session_id], ["/work dir", "/work dir", "s"]);
 });
 
+Deno.test("initFrame: says since 2.1.332 whether commands are carried out in a sandbox", () => {
+  const told = (version: string, facts: object = {}) =>
+    initFrame({ ...FACTS, version, sandboxed: false, ...facts })["sandbox_enabled"];
+  assertEquals([told("2.1.331"), told("2.1.332")], [undefined, false]);
+  assertEquals(told("2.1.332", { sandboxed: true }), true);
+  assertEquals(told("2.1.332", { described: { sandbox_enabled: true } }), true);
+});
+
 Deno.test("initFrame: lists Agent as Task, where Agent stands", () => {
   const { tools } = initFrame({ ...FACTS, tools: ["Write", "mcp__a__b", "Bash", "Agent"] });
   assertEquals(tools, ["Task", "Bash", "Write", "mcp__a__b"]);

@@ -54,6 +54,38 @@ Deno.test("prompts, agents and a title are given to the child, hooks get places"
   assertEquals(asked({ systemPrompt: "" }), { ...NOTHING, systemPrompt: "" });
 });
 
+Deno.test("plugins and servers become arguments: of texts the plan makes files", () => {
+  const mcpServers = { s: { command: "x", env: { KEY: "secret" } } };
+  const config = JSON.stringify({ mcpServers });
+  assertEquals(
+    asked({
+      plugins: [
+        { type: "local", path: "/p" },
+        { type: "local", path: "/q", skipMcpDiscovery: true },
+      ],
+      mcpServers: { ...mcpServers, own: { type: "sdk" } },
+      systemPromptSnapshot: false,
+      agentProgressSummaries: true,
+    }),
+    {
+      ...NOTHING,
+      args: [
+        ...["--plugin-dir=/p", "--plugin-dir-no-mcp=/q", "--system-prompt-snapshot=off"],
+        `--mcp-config=${config}`,
+      ],
+    },
+  );
+  const { args, error } = asked({
+    plugins: [{ type: "url", url: "x" }, { type: "local", path: "/p" }, 7],
+    mcpServers: ["s"],
+  });
+  assertEquals(args, ["--plugin-dir=/p"]);
+  assertEquals(
+    error,
+    '"plugins" has to be a list of local ones, with their paths; "mcpServers" has to be an object',
+  );
+});
+
 Deno.test("what cannot be honoured is named", () => {
   const errorOf = (body: Readonly<Record<string, unknown>>) => asked(body).error;
   assertEquals(

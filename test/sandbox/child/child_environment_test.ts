@@ -10,12 +10,16 @@ const sandbox = {
 
 Deno.test("childEnvironment() keeps the caller's variables and moves Claude Code's own places", () => {
   const env = childEnvironment(
-    { PATH: "/bin", TMPDIR: "/t", TERM: "dumb", ANTHROPIC_BASE_URL: "http://x" },
+    {
+      ...{ PATH: "/bin", TMPDIR: "/t", TERM: "dumb", ANTHROPIC_BASE_URL: "http://x" },
+      CLAUDE_AGENT_SDK_CLIENT_APP: "my-app/1.0",
+    },
     sandbox,
   );
   assertEquals(env["PATH"], "/bin");
   assertEquals(env["TMPDIR"], "/t");
   assertEquals(env["ANTHROPIC_BASE_URL"], "http://x");
+  assertEquals(env["CLAUDE_AGENT_SDK_CLIENT_APP"], "my-app/1.0");
   assertEquals(env["TERM"], "xterm-256color");
   assertEquals(env["CLAUDE_CONFIG_DIR"], "/s/config");
   assertEquals(env["CLAUDE_CODE_TMPDIR"], "/s/tmp");
