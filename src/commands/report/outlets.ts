@@ -22,6 +22,7 @@ export class Outlets implements Disposable {
 
   /** The fd of stderr. */
   readonly stderrFd: number;
+  #isSilent = false;
 
   /** @param fds of this process, which are its own unless they are somebody else's */
   constructor({ stdout, stderr }: { readonly stdout: number; readonly stderr: number } = OWN) {
@@ -44,16 +45,28 @@ export class Outlets implements Disposable {
 
   /** Prints a text on stdout, as it is. */
   print(text: string): void {
+    if (this.#isSilent) return;
     if (this.stdout === undefined) print(Deno.stdout, text);
     else this.stdout.write(text);
   }
 
   /** Tells a person something on stderr; a stderr that takes nothing is none of the run's business. */
   tell(text: string): void {
+    if (!this.#isSilent) this.tellLeft(text);
+  }
+
+  /** Tells a person what a run leaves behind, also where nothing else is said any more. */
+  tellLeft(text: string): void {
     if (this.stderr === undefined) print(Deno.stderr, text);
     else if (this.stderr.pending < MOST_UNTOLD || this.stderr === this.stdout) {
       this.stderr.write(visible(text));
     }
+  }
+
+  /** From now on nothing is said but what is left behind, and nothing of what nobody has read yet. */
+  silence(): void {
+    this.#isSilent = true;
+    for (const outlet of this.all) outlet.drop();
   }
 
   [Symbol.dispose](): void {

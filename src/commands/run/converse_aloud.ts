@@ -27,9 +27,10 @@ export async function converseAloud(request: RunRequest, options: AloudOptions):
   const { caller, writer, invocation, onReport, fork } = options;
   const { outlets, signals, handedOver } = invocation;
   const crash = Promise.withResolvers<never>();
-  const warn = (text: string) => outlets.tell(`claude-print: Warning: ${text}\n`);
+  const warning = (text: string) => `claude-print: Warning: ${text}\n`;
+  const warn = (text: string) => outlets.tell(warning(text));
   using teardown = new Teardown({
-    warn,
+    warn: (text) => outlets.tellLeft(warning(text)),
     ...(handedOver === undefined ? { onCrash: crash.reject } : {}),
   });
   const told: Promise<void>[] = [];

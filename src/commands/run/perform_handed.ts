@@ -30,6 +30,7 @@ export async function performHanded(
   run.gone.addEventListener("abort", () => {
     for (const outlet of outlets.all) outlet.abandon();
   });
+  run.quit.addEventListener("abort", () => outlets.silence());
   const commit = async () => {
     await run.commit();
     for (const outlet of outlets.all) outlet.release();

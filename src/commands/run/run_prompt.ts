@@ -38,9 +38,8 @@ const REMARKED =
 export async function runPrompt(request: RunRequest, options: PromptRunOptions): Promise<number> {
   const { label, invocation: { outlets, isTerminal, handedOver } } = options;
   const crash = Promise.withResolvers<never>();
-  const warn = (text: string) => {
-    outlets.tell(`claude-print: ${label ?? ""}Warning: ${text}\n`);
-  };
+  const warning = (text: string) => `claude-print: ${label ?? ""}Warning: ${text}\n`;
+  const warn = (text: string) => outlets.tell(warning(text));
   const onRemark = () => {
     if (!request.quiet && !isTerminal.stdout) warn(REMARKED);
   };
@@ -51,7 +50,7 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
   });
   // With --quiet too: nothing else tells what was lost, or where a kept folder is.
   using teardown = new Teardown({
-    warn,
+    warn: (text) => outlets.tellLeft(warning(text)),
     ...(handedOver === undefined ? { onCrash: crash.reject } : {}),
   });
   try {

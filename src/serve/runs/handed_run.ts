@@ -12,6 +12,8 @@ export interface HandedRun extends Omit<RunMessage, "type" | "began"> {
   readonly pid: number;
   /** Aborted once nobody waits for it any more, which `signals` have as a SIGPIPE. */
   readonly gone: AbortSignal;
+  /** Aborted once SIGQUIT has ended the other process: nothing is said but what of the run stays. */
+  readonly quit: AbortSignal;
   /** What it has been told by signals. */
   readonly signals: StopSignals;
   /** Its terminal. */

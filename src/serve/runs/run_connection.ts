@@ -57,11 +57,11 @@ async function speak(
   // Whoever waits for it hears of it.
   committed.promise.catch(() => {});
   const gone = new AbortController();
+  const quit = new AbortController();
   const resized = new Set<() => void>();
   let asked: RunMessage | undefined;
   let isGreeted = false;
   let isReady = false;
-  let isQuit = false;
   let running: Promise<void> | undefined;
   let isDone = false;
 
@@ -89,6 +89,7 @@ async function speak(
       pid: peer.pid,
       signals,
       gone: gone.signal,
+      quit: quit.signal,
       terminal: {
         size: () => terminalSize(streams),
         listen: (onResize) => {
@@ -108,7 +109,7 @@ async function speak(
       if (!(error instanceof GoneError)) service.onMistake(error);
       return FAILED;
     }).then((code) => {
-      say({ type: "exit", code: isQuit ? QUIT : code });
+      say({ type: "exit", code: quit.signal.aborted ? QUIT : code });
       isDone = true;
       poller.wake();
     });
@@ -132,8 +133,7 @@ async function speak(
       case "signal":
         if (message.signal !== "SIGQUIT") return signals.raise(message.signal);
         // It ends a run without a result.
-        isQuit = true;
-        gone.abort();
+        quit.abort();
         return signals.raise("SIGTERM");
       case "resized":
         return resized.forEach((onResize) => onResize());

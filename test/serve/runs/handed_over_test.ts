@@ -84,10 +84,23 @@ Deno.test("signals and --timeout end a run in a server as they end one without",
     assertEquals([ended.code, ended.result["subtype"]], [code, "interrupted"]);
     assertEquals(ended.stderr, `claude-print: The run was interrupted by ${signal}\n`);
   }
-  const quit = claude.start([...JSON_FORMAT, "hello"], { env, killed: true });
-  await claude.untilNoted("prompt", SIGNALLED.length + 1);
-  quit.kill("SIGQUIT");
-  assertEquals((await quit.ended).code, 131);
+  const quit = async (prompts: number) => {
+    const run = claude.start([...JSON_FORMAT, "hello"], { env, killed: true });
+    await claude.untilNoted("prompt", SIGNALLED.length + prompts);
+    run.kill("SIGQUIT");
+    const { code, stdout, stderr } = await run.ended;
+    assertEquals([code, stdout], [131, ""]);
+    return stderr;
+  };
+  assertEquals(await quit(1), "");
+  const { config } = claude.home;
+  await Deno.rename(`${config}/projects`, `${config}/before`);
+  await Deno.writeTextFile(`${config}/projects`, "not a folder");
+  assertMatch(
+    await quit(2),
+    /^claude-print: Warning: Cannot copy the transcript .*; it is kept in .*\n$/u,
+  );
+  await Deno.remove(`${config}/projects`);
   const late = await claude.print([...JSON_FORMAT, "--timeout", "1", "hello"], { env });
   assertEquals([late.code, late.result["subtype"]], [124, "timeout"]);
 });
