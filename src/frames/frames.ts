@@ -277,7 +277,9 @@ function tellLate(state: FramesState, version: string): Told {
   if (end !== undefined) {
     return and(tellResult({ ...state, ended }, end), (state) => tellLate(state, version));
   }
-  const isQuiet = state.rested && state.awaited.length === 0;
+  const isUnasked = state.options.conversation === true && !state.begun &&
+    state.prompt === undefined;
+  const isQuiet = (state.rested || isUnasked) && state.awaited.length === 0;
   return isQuiet
     ? told(state)
     : and(beginTurn(state), (state) => begin(state, state.version ?? version));

@@ -74,6 +74,19 @@ Deno.test("the answer that Stop announced is waited for, though the child is gon
   assertEquals(hurried.report?.exitCode, 0);
 });
 
+Deno.test("a conversation in which nothing was said has no beginning", () => {
+  const { frames, ...options } = conversationOptions({ conversation: true });
+  const said: EffectPart[] = [];
+  fold({ ...options, frames: { ...frames, conversation: true } }, [
+    SPAWNED,
+    IDLE,
+    { at: 22, type: "reachable" },
+    { ...exit(137), remains: { version: "2.1.330" } } as Input,
+  ], { onEffect: (effect) => said.push(...partsOf(effect)) });
+  assertEquals(said.filter(({ type }) => type === "frame" || type === "report"), []);
+  assertEquals(said.at(-1)?.type, "end");
+});
+
 Deno.test("a run without any line has a beginning, and a result that says why", () => {
   const remains = { version: "2.1.330" };
   const { frames, report } = outcome({ ...exit(7), remains } as Input);
