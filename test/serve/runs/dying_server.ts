@@ -3,6 +3,8 @@ import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { acceptUnix, connectUnix, listenUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { LineChannel } from "../../../src/serve/line_channel.ts";
 import { isJsonObject } from "../../../src/transcript/json_object.ts";
+import { until } from "../../standin/stand_in.ts";
+import { poolCounts } from "./pool_counts.ts";
 import { serve } from "./served.ts";
 
 /** A moment of a hand-over: just before the server or its client gets a message, at its beginning, and at its end. */
@@ -14,15 +16,27 @@ export type Step = "connect" | "taken" | "streams" | "ready" | "go" | "exit" | "
  *
  * @param options.step absent for one that nobody kills here
  * @param options.env its environment, but for where it is to be found
+ * @param options.waits the profile of a Claude Code that waits in it before anybody comes, if one does
  */
 export async function dyingServer(
-  { step, env }: {
+  { step, env, waits }: {
     readonly step?: Step | undefined;
     readonly env: Readonly<Record<string, string>>;
+    readonly waits?: {
+      readonly args: readonly string[];
+      readonly cwd: string;
+      readonly env: Readonly<Record<string, string>>;
+    } | undefined;
   },
 ) {
-  const server = await serve({ env });
   const runtime = await Deno.makeTempDir({ prefix: "x" });
+  const profile = { ...waits, env: { ...waits?.env, XDG_RUNTIME_DIR: runtime }, text: true };
+  await Deno.writeTextFile(`${runtime}/profiles`, `${JSON.stringify(profile)}\n`);
+  const pool = waits === undefined ? ["--warm", "0"] : ["--profiles", `${runtime}/profiles`];
+  const server = await serve({ env, args: pool });
+  if (waits !== undefined) {
+    await until(async () => (await poolCounts(server.env)).ready === 1, "one waits");
+  }
   await Deno.mkdir(`${runtime}/claude-print`, { mode: 0o700 });
   const listener = listenUnix(`${runtime}/claude-print/run.sock`, { backlog: 8 });
   const poller = new Poller();

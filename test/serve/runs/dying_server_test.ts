@@ -15,7 +15,10 @@ const KILLS = "read -r _ _ _ parent _ < /proc/$CLAUDE/stat; kill -KILL $parent";
 const NEVER_MS = 600_000;
 
 /** When a server is killed: at a step of the hand-over, or by its Claude Code at a moment of the turn. */
-type Death = { readonly step: Step } | { readonly at: Moment };
+type Death = ({ readonly step: Step } | { readonly at: Moment }) & {
+  /** Whether a Claude Code waits that the run can have. */
+  readonly waits?: true;
+};
 
 /** What the caller has of it: exit code, stdout, and a part of what it is told. */
 type Fate = readonly [code: 0 | 2, stdout: string, told: string];
@@ -36,6 +39,11 @@ const DEATHS: readonly (readonly [death: Death, fate: Fate, starts: number])[] =
   // The answer is there, and whether all of the run is nobody knows.
   [{ step: "exit" }, [2, ANSWER, LOST], 1],
   [{ step: "end" }, [0, ANSWER, ""], 1],
+  // One that has waited goes with its server, like any other one.
+  [{ step: "ready", waits: true }, COLD, 2],
+  [{ step: "go", waits: true }, [2, "", LOST], 1],
+  [{ at: "prompt", waits: true }, [2, "", LOST], 1],
+  [{ step: "exit", waits: true }, [2, ANSWER, LOST], 1],
 ];
 
 Deno.test("a server may be killed at each step of a run: its caller has the answer or an error, and the next server removes what is left", async () => {
@@ -45,15 +53,21 @@ Deno.test("a server may be killed at each step of a run: its caller has the answ
   for (const [death, [code, stdout, told], started] of DEATHS) {
     const what = JSON.stringify(death);
     const step = "step" in death ? death.step : undefined;
-    await using server = await dyingServer({ step, env });
-    // The one before it has been killed.
-    assertEquals(await leftovers(claude.home, { but: ownedBy(server.pid) }), [], what);
     const scenario: Partial<Scenario> = "at" in death
       ? { turns: TURNS, sabotage: [{ at: death.at, run: KILLS }], transcriptDelayMs: NEVER_MS }
       : { turns: TURNS };
+    const own = { MOCK_CLAUDE_SCENARIO: JSON.stringify(scenario) };
+    const waits = death.waits === undefined
+      ? undefined
+      : { args: ["--claude-binary", claude.binary], cwd: claude.home.project, env: own };
+    await using server = await dyingServer({ step, env, waits });
+    // The one before it has been killed.
+    if (waits === undefined) {
+      assertEquals(await leftovers(claude.home, { but: ownedBy(server.pid) }), [], what);
+    }
     const keptBefore = kept(claude);
     const run = await claude.print(["hello", "--trace"], {
-      env: { ...server.env, MOCK_CLAUDE_SCENARIO: JSON.stringify(scenario) },
+      env: { ...server.env, ...own },
       killed: true,
     });
     assertEquals([run.code, run.stdout], [code, stdout], what);
