@@ -52,10 +52,10 @@ Deno.test("the tools of a child that was killed do not outlive the run", async (
 /** Lets a turn time out that hangs at a moment. */
 async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
   await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
-  const run = await claude.print([...JSON_FORMAT, "--timeout", "2", "hello"]);
+  const run = await claude.print([...JSON_FORMAT, "--timeout", "5", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
-  assertEquals(run.result["errors"], ["The run timed out after 2 s"], hang);
-  assertStringIncludes(run.stderr, "The run timed out after 2 s\n", hang);
+  assertEquals(run.result["errors"], ["The run timed out after 5 s"], hang);
+  assertStringIncludes(run.stderr, "The run timed out after 5 s\n", hang);
   assertStringIncludes(run.stderr, "--timeout", hang);
   const partial = hang === "answer" ? "Hello from the stand-in." : undefined;
   assertEquals(run.result["result"], partial, "what there is of the answer");
@@ -65,7 +65,7 @@ async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
 /** Lets a turn time out that hangs with an answer, in another format than json. */
 async function timeOutIn(format: readonly string[]): Promise<void> {
   await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
-  const run = await claude.print([...format, "--timeout", "2", "hello"]);
+  const run = await claude.print([...format, "--timeout", "5", "hello"]);
   assertEquals(run.code, 124);
   if (run.format === "text") return assertEquals(run.stdout, "");
   const names = run.frames.map(({ type, subtype }) => subtype ?? type);
