@@ -11,7 +11,6 @@ import type { UserTerminal } from "../driver/user_terminal.ts";
 import type { ConversationEffect } from "../frames/conversation.ts";
 import type { LateTerms } from "../session/late_terms.ts";
 import type { Report } from "../frames/result/report.ts";
-import { tooManyProcesses } from "./facts/ask_version.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import type { Input } from "../session/input.ts";
 import type { Frame } from "../wire/frame.ts";
@@ -92,14 +91,14 @@ export async function performSession(
       },
     });
   } catch (error) {
-    throw error instanceof LibcError ? driverError(error, prepared) : error;
+    throw error instanceof LibcError ? await driverError(error, prepared) : error;
   }
 }
 
-function driverError(
+async function driverError(
   error: LibcError,
   { binary, options: { cwd } }: PreparedRun,
-): CliError {
+): Promise<CliError> {
   if (error.path === cwd) {
     const why = error.code === "ENOENT" ? "it no longer exists" : error.description;
     return new CliError(`Cannot work in ${error.path}: ${why}`, {
@@ -107,6 +106,7 @@ function driverError(
       cause: error,
     });
   }
+  const { tooManyProcesses } = await import("./facts/ask_version.ts");
   return tooManyProcesses(error) ??
     new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
       suggestion: error.path === binary

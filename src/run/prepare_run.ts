@@ -2,9 +2,8 @@ import { Poller } from "../../ffi/descriptors/poll.ts";
 import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
 import { UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
-import { askVersion } from "./facts/ask_version.ts";
 import type { ApiRelay } from "./api_relay.ts";
-import { isKnownSession } from "./facts/find_sessions.ts";
+import { isKnownSession } from "./facts/known_session.ts";
 import type { MessageJudge } from "./facts/message_judge.ts";
 import { readFacts } from "./facts/read_facts.ts";
 import { type Plan, plan } from "./plan/plan.ts";
@@ -136,7 +135,10 @@ async function foundSessions(
   return await findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
-    version: async () => version ?? await askVersion(binary, order.env, order),
+    version: async () => {
+      const { askVersion } = await import("./facts/ask_version.ts");
+      return version ?? await askVersion(binary, order.env, order);
+    },
   });
 }
 

@@ -1,4 +1,4 @@
-import { DEFERRED } from "../transcript/turn.ts";
+import { DEFERRED } from "../transcript/deferred.ts";
 import type { HookPayload } from "./input.ts";
 
 /** What the model is told when it needs a permission that nobody is there to give. */

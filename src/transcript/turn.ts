@@ -1,4 +1,5 @@
 import { summedUsage } from "./cost.ts";
+import { DEFERRED } from "./deferred.ts";
 import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { resultText } from "./kept_entry.ts";
@@ -87,10 +88,6 @@ export interface TurnOptions {
 
 /** The type of the attachment by which Claude Code notes that a hook has stopped a turn. */
 export const HALTED = "hook_stopped_continuation";
-
-/** What the model is told of a call that a hook of the caller's has put off, and by which the call is known later. */
-export const DEFERRED =
-  "This call was deferred and has not been carried out: whoever goes on with the session decides on it";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 

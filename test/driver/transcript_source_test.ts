@@ -5,8 +5,10 @@ import { TranscriptSource } from "../../src/driver/sources/transcript_source.ts"
 const append = (path: string, text: string) => Deno.writeTextFileSync(path, text, { append: true });
 /** A line, by a word. */
 const said = (word: string) => `${JSON.stringify({ word })}\n`;
-const words = (source: TranscriptSource) =>
-  source.read().map((entry) => entry.type === "other" ? entry.line.word : entry);
+const words = (source: TranscriptSource) => {
+  source.find();
+  return source.read().map((entry) => entry.type === "other" ? entry.line.word : entry);
+};
 
 Deno.test("TranscriptSource finds the session's transcript and gives whole lines", () => {
   const configDir = Deno.makeTempDirSync();

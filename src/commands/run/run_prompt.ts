@@ -5,7 +5,6 @@ import type { Invocation } from "./invocation.ts";
 import { createTracer } from "./tracer.ts";
 import type { RunWatcher, WatchOptions } from "../watch/watch_run.ts";
 import { checkDelivery } from "../../run/facts/check_delivery.ts";
-import { inTime } from "../../run/in_time.ts";
 import { performRun } from "../../run/perform_run.ts";
 import type { RunOrder } from "../../run/plan/run_order.ts";
 import { needsChild } from "../../run/plan/plan_facts.ts";
@@ -95,8 +94,13 @@ async function carryOut(
   if (recorder !== undefined) teardown.keep(recorder.save);
   using watcher = await watcherOf(request, { ...invocation, env, cwd });
   const prompt = await options.readPrompt({
-    inTime: (wait, what) =>
-      inTime(wait, { what, startedAt, timeoutMs: request.timeoutMs, signals }),
+    inTime: async (wait, what) =>
+      await (await import("../../run/in_time.ts")).inTime(wait, {
+        what,
+        startedAt,
+        timeoutMs: request.timeoutMs,
+        signals,
+      }),
     warn,
   });
   const altered = await checkDelivery({ prompt, inject: request.inject });

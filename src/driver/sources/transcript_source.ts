@@ -30,8 +30,13 @@ export class TranscriptSource {
     this.#resumed = options.resumed;
   }
 
-  /** Path of the transcript; `undefined` until the child has written to it, and while it is no file. */
+  /** Path of the transcript, as it was found last; `undefined` until the child has written to it. */
   get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Looks for the transcript where it is not there any more, or has not been found yet: a file, and no link. */
+  find(): string | undefined {
     if (this.#path === undefined || sizeOf(this.#path) === undefined) this.#path = this.#find();
     return this.#path;
   }

@@ -97,7 +97,7 @@ export class WrittenSource implements Disposable {
   *read(): Generator<WrittenNews> {
     this.#lookedAt = this.#now();
     this.#isNews = false;
-    const { path } = this.#transcript;
+    const path = this.#transcript.find();
     this.#isWatched = path !== undefined && this.#folders?.watch([
           `${this.#configDir}/sessions`,
           parentOf(path),

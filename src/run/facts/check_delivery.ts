@@ -1,4 +1,3 @@
-import { pasteRefusal } from "../../session/terminal/paste.ts";
 import { CliError } from "../../cli_error.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 
@@ -11,7 +10,9 @@ import type { RunOrder } from "../plan/run_order.ts";
 export async function checkDelivery(
   { prompt, inject }: Pick<RunOrder, "inject"> & { readonly prompt: string },
 ): Promise<string | undefined> {
-  const refusal = inject === "paste" ? pasteRefusal(prompt) : undefined;
+  const refusal = inject === "paste"
+    ? (await import("../../session/terminal/paste.ts")).pasteRefusal(prompt)
+    : undefined;
   if (refusal !== undefined) {
     throw new CliError(`Cannot paste the prompt: ${refusal}`, {
       suggestion: "Leave out --inject paste: on stdin every prompt goes in as it is",

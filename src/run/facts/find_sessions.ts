@@ -155,18 +155,3 @@ function read(
 function linesOf(bytes: Uint8Array<ArrayBuffer>): readonly string[] {
   return new TextDecoder().decode(bytes).split("\n");
 }
-
-/**
- * Whether the user has a transcript of a session.
- *
- * @param configDir the user's config dir
- */
-export function isKnownSession(sessionId: string, configDir: string): boolean {
-  return namesIn(`${configDir}/projects`).some((slug) => {
-    try {
-      return Deno.lstatSync(`${configDir}/projects/${slug}/${sessionId}.jsonl`) !== undefined;
-    } catch {
-      return false;
-    }
-  });
-}

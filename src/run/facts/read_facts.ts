@@ -1,6 +1,5 @@
 import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
-import { askVersion } from "./ask_version.ts";
 import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./gate_prompt.ts";
@@ -62,7 +61,8 @@ export async function readFacts(
   let known: Promise<string | undefined> | undefined = before.version === undefined
     ? undefined
     : Promise.resolve(before.version);
-  const version = (): Promise<string | undefined> => known ??= askVersion(binary, env, { cwd });
+  const version = (): Promise<string | undefined> =>
+    known ??= import("./ask_version.ts").then(({ askVersion }) => askVersion(binary, env, { cwd }));
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());

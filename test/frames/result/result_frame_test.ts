@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Cost } from "../../../src/transcript/cost.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
-import { DEFERRED, HALTED, turnsOf } from "../../../src/transcript/turn.ts";
+import { DEFERRED } from "../../../src/transcript/deferred.ts";
+import { HALTED, turnsOf } from "../../../src/transcript/turn.ts";
 import { resultFrame } from "../../../src/frames/result/result_frame.ts";
 import { readRecording } from "../../transcript/recording.ts";
 
