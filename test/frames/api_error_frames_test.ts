@@ -93,6 +93,7 @@ Deno.test("what is told before the screen alone is no frame", () => {
     ),
     0,
   );
+  assertEquals(notice("Logging to ~/own/debug.log"), 0);
   assertEquals(notice("Something else"), 1);
 });
 

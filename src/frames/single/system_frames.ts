@@ -70,14 +70,12 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
 }
 
 /**
- * What 2.1.330 tells whoever sits before its screen, and nobody else: that its input box waits for the end of a limit, and that it asks
- * again without a stream.
+ * What 2.1.330 tells whoever sits before its screen, and nobody else: that its input box waits for the end of a limit, that it asks again
+ * without a stream, and where `/debug` has it log to.
  */
-const OF_SCREEN = [
-  "set to continue automatically",
-  "Streaming response ended before any complete data was received.",
-];
+const OF_SCREEN =
+  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to /u;
 
 function isOfScreen({ content }: SystemEntry): boolean {
-  return typeof content === "string" && OF_SCREEN.some((words) => content.includes(words));
+  return typeof content === "string" && OF_SCREEN.test(content);
 }
