@@ -8,7 +8,7 @@ const request = (more: Readonly<Record<string, string>> = {}, path = "/v1/messag
   method: "POST",
   path,
   headers: new Headers({ "x-claude-code-session-id": ID, ...more }),
-  body: new Uint8Array(),
+  body: encoder.encode('{"stream":true}'),
 });
 const head = (type: string, status = 200) => ({
   status,
@@ -25,6 +25,7 @@ Deno.test("requests of the conversation itself are heard, and no others", () => 
       request({ "x-claude-code-session-id": "another" }),
       request({}, "/v1/messages/count_tokens"),
       { ...request(), method: "GET" },
+      { ...request(), body: encoder.encode('{"messages":[{"content":"\\"stream\\":true"}]}') },
     ]
   ) {
     assertEquals(source.watch(other), undefined);
@@ -43,22 +44,25 @@ Deno.test("a request for the summary of a compaction is none of the conversation
   const words = "Your task is to create a detailed summary of the conversation so far";
   const asking = (...contents: readonly unknown[]) => ({
     ...request(),
-    body: encoder.encode(JSON.stringify({ messages: contents.map((content) => ({ content })) })),
+    body: encoder.encode(
+      JSON.stringify({ messages: contents.map((content) => ({ content })), stream: true }),
+    ),
   });
   assertEquals(source.watch(asking("hello", words)), undefined);
   assertEquals(source.watch(asking([{ type: "text", text: `Now: ${words}` }])), undefined);
   source.watch(asking(words, "hello"));
   source.watch(asking([{ type: "tool_result", content: words }]));
-  source.watch({ ...request(), body: encoder.encode(words) });
+  source.watch({ ...request(), body: encoder.encode(`"stream":true${words}`) });
   assertEquals(source.take().map((heard) => heard.request), [1, 2, 3]);
 });
 
 Deno.test("the first request tells what the model is offered, if it can be understood", () => {
-  const offered = (body: unknown, headers = {}) => {
+  const offered = (body: object | string | null, headers = {}) => {
     const source = new StreamSource({ sessionId: ID });
-    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const text = typeof body === "string" ? body : JSON.stringify({ ...body, stream: true });
     source.watch({ ...request(headers), body: encoder.encode(text) });
-    source.watch({ ...request(), body: encoder.encode(`{"tools": [{"name": "Later"}]}`) });
+    const next = { tools: [{ name: "Later" }], stream: true };
+    source.watch({ ...request(), body: encoder.encode(JSON.stringify(next)) });
     const [first, later] = source.take().map(({ part }) => part);
     assertEquals(later, { kind: "request" });
     return first?.kind === "request" ? first.offer : undefined;
@@ -67,7 +71,9 @@ Deno.test("the first request tells what the model is offered, if it can be under
   assertEquals(offered({ tools }), { tools: ["Bash", "mcp__a__b"], fast: false });
   assertEquals(offered({ tools }, { "anthropic-beta": "a,fast-mode-2026-02-01" })?.fast, true);
   assertEquals(offered({ tools: [5, null, {}, { name: 5 }] })?.tools, []);
-  for (const odd of [{}, { tools: 5 }, null, "no JSON", "["]) assertEquals(offered(odd), undefined);
+  for (const odd of [{}, { tools: 5 }, null, '"stream":true', '["stream":true']) {
+    assertEquals(offered(odd), undefined);
+  }
 });
 
 Deno.test("what the API says of limits is heard for a subscription alone", () => {
@@ -103,6 +109,23 @@ Deno.test("the events of a stream are heard as they come, and what is none is le
     { kind: "end" },
   ]);
   assertEquals(arrivals, 4);
+});
+
+Deno.test("an event of an answer that is no JSON is the last one", () => {
+  const source = new StreamSource({ sessionId: ID });
+  const watcher = source.watch(request());
+  watcher?.onHead?.(STREAM);
+  watcher?.onBytes?.(encoder.encode('event: odd\ndata: {\n\ndata: {"type":"x"}\n\n'));
+  watcher?.onBytes?.(
+    encoder.encode('event: content_block_delta\ndata: {\n\ndata: {"type":"y"}\n\n'),
+  );
+  watcher?.onBytes?.(encoder.encode('data: {"type":"z"}\n\n'));
+  watcher?.onEnd?.({ whole: true });
+  assertEquals(source.take().map(({ part }) => part), [
+    { kind: "request" },
+    { kind: "event", event: { type: "x" } },
+    { kind: "end" },
+  ]);
 });
 
 Deno.test("a stream is heard that the API compresses though it is asked not to, up to where it breaks off", async () => {

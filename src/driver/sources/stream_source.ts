@@ -2,7 +2,7 @@ import { eventReader } from "../../relay/event_stream.ts";
 import type { RelayedRequest } from "../../relay/relay.ts";
 import type { ExchangeWatcher } from "../../relay/watched.ts";
 import type { RequestOffer, StreamedPart } from "../../session/input.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** A part of what the API streams for the conversation itself. */
 export interface HeardStream {
@@ -29,7 +29,9 @@ export class StreamSource {
 
   /** Looks on at a request if it is one of the conversation itself; subagents and other sessions make requests too. */
   readonly watch = (request: RelayedRequest): ExchangeWatcher | undefined => {
-    if (!isOwn(request, this.#sessionId) || isForSummary(request)) return undefined;
+    if (!isOwn(request, this.#sessionId)) return undefined;
+    const text = new TextDecoder().decode(request.body);
+    if (!isForStream(text) || isForSummary(text)) return undefined;
     const number = ++this.#requests;
     const hear = (...parts: readonly StreamedPart[]) => {
       if (parts.length === 0) return;
@@ -37,11 +39,16 @@ export class StreamSource {
       this.onArrival?.();
     };
     let stream: StreamReader | undefined;
-    const take = (bytes: Uint8Array, read: ReturnType<typeof eventReader>) =>
-      hear(
-        ...read(bytes).filter(({ name }) => this.#whole || name !== "content_block_delta")
-          .flatMap(({ data }) => eventOf(data)),
-      );
+    let isBroken = false;
+    const take = (bytes: Uint8Array, read: ReturnType<typeof eventReader>) => {
+      for (const { name, data } of read(bytes)) {
+        const event = eventOf(data);
+        isBroken ||= event === undefined && OF_ANSWER.test(name);
+        if (isBroken) return;
+        if (event === undefined) continue;
+        if (this.#whole || name !== "content_block_delta") hear({ kind: "event", event });
+      }
+    };
     const offer = number === 1 ? offerOf(request) : undefined;
     hear({ kind: "request", ...(offer === undefined ? {} : { offer }) });
     return {
@@ -155,6 +162,14 @@ function limitsOf(
   }];
 }
 
+/**
+ * Whether a stream is asked for: after one that broke off Claude Code asks once more for the whole answer, of which
+ * nothing is told while it comes. Within a text the quotes would not stand like that.
+ */
+function isForStream(text: string): boolean {
+  return text.includes('"stream":true');
+}
+
 /** With this a compaction asks for its summary, after all of the conversation (2.1.197 and 2.1.330). */
 const SUMMARY = "Your task is to create a detailed summary of";
 
@@ -162,8 +177,7 @@ const SUMMARY = "Your task is to create a detailed summary of";
  * Whether a request is for the summary of a compaction. Only what it asks in the end says so: its headers, model and
  * tools are those of the conversation.
  */
-function isForSummary({ body }: RelayedRequest): boolean {
-  const text = new TextDecoder().decode(body);
+function isForSummary(text: string): boolean {
   // Conversations are long, and hardly one has these words in it.
   if (!text.includes(SUMMARY)) return false;
   try {
@@ -182,13 +196,14 @@ function textsOf(content: unknown): readonly string[] {
     .filter((text) => typeof text === "string");
 }
 
-function eventOf(data: string): readonly StreamedPart[] {
+/** Events that Claude Code reads: at one of them that is no JSON it gives the answer up, and passes over others. */
+const OF_ANSWER = /^(?:message|content_block)_/u;
+
+function eventOf(data: string): JsonObject | undefined {
   try {
     const event: unknown = JSON.parse(data);
-    return isJsonObject(event) && typeof event["type"] === "string"
-      ? [{ kind: "event", event }]
-      : [];
+    return isJsonObject(event) && typeof event["type"] === "string" ? event : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }
