@@ -4,7 +4,7 @@ import type { ProgramOutput } from "../start_program.ts";
 import { filesBelow } from "../real/files_below.ts";
 import { asRecorded } from "../real/as_recorded.ts";
 import { forEachVersion } from "../real/for_each_version.ts";
-import type { RealClaude } from "../real/real_claude.ts";
+import { RealClaude } from "../real/real_claude.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "fixtures", "mcp_server.ts");
@@ -214,4 +214,19 @@ Deno.test("a project is not trusted in its user's place, where Claude Code asks 
     await tell({ hooks: {} });
     assertEquals((await claude.print(["hello"])).stdout, "Hello from the stand-in.\n");
   }
+});
+
+Deno.test("2.1.197: variables of a project that nobody trusts take neither hooks nor limits away", async () => {
+  await using real = await RealClaude.set("2.1.197");
+  const { project } = real.home;
+  await Deno.mkdir(`${project}/.claude`);
+  const env = { CLAUDE_CODE_SIMPLE: "1", CLAUDE_CODE_SAFE_MODE: "1" };
+  await Deno.writeTextFile(`${project}/.claude/settings.json`, JSON.stringify({ env }));
+  const run = await real.print(
+    ["--max-turns=1", "--allowedTools=Bash", "--", "Hi [[bash touch one]] [[bash touch two]]"],
+    { env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789abcdefghij" } },
+  );
+  assertEquals([run.code, run.stdout], [1, "Error: Reached max turns (1)"], run.stderr);
+  const made = Array.from(Deno.readDirSync(project), ({ name }) => name).sort();
+  assertEquals(made, [".claude", "one"]);
 });

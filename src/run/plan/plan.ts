@@ -13,7 +13,7 @@ import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
 import { settingsWarnings } from "./settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
-import { childEnvironment } from "../../sandbox/child/child_environment.ts";
+import { childEnvironment, contestedVariables } from "../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../sandbox/child/child_files.ts";
 import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
 import type { HookEvent } from "../../sandbox/child/hooks.ts";
@@ -89,17 +89,18 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const { userConfig, scheduledTasks } = facts;
   const environment = { configDir, tempDir, userConfig, scheduledTasks };
   const caller = { ...order.env, ...variables };
+  const env = childEnvironment(caller, {
+    ...environment,
+    rendezvous,
+    logLevel: logLevel(order, decided),
+    splitShell: decided.splitShell,
+  });
   return {
     sessionId: session.id,
     permissionMode: mode,
     args,
-    env: childEnvironment(caller, {
-      ...environment,
-      rendezvous,
-      logLevel: logLevel(order, decided),
-      splitShell: decided.splitShell,
-    }),
-    contents: contentsOf(order, { facts, decided, variables }),
+    env,
+    contents: contentsOf(order, { facts, decided, variables, env }),
     rendezvous,
     twin: order.prompt !== undefined && facts.gated.asked === undefined
       ? undefined
@@ -195,10 +196,11 @@ function isLongConversation({ prompt, answerAlone }: RunOrder): boolean {
 
 function contentsOf(
   order: RunOrder,
-  { facts, decided, variables }: {
+  { facts, decided, variables, env }: {
     readonly facts: PlanFacts;
     readonly decided: Decisions;
     readonly variables: Environment;
+    readonly env: Environment;
   },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
@@ -232,7 +234,14 @@ function contentsOf(
           facts.callerSettings,
           valuesOf(settings, { without: ["user", "flags"] }),
         ),
-        { variables, settings: valuesOf(settings) },
+        {
+          variables,
+          settings: valuesOf(settings),
+          // A flag that takes the hooks away has Claude Code set such a variable itself.
+          contested: decided.hookless === undefined
+            ? contestedVariables(env, valuesOf(settings))
+            : {},
+        },
       ),
       memoryPath,
       ...(session.resumed === undefined ? {} : {
@@ -271,17 +280,20 @@ function withoutServers({ mcpServers: _, ...rest }: JsonObject = {}): JsonObject
 /** The caller's settings with variables of ours, where settings name them too: these come before the environment. */
 function withVariables(
   caller: JsonObject,
-  { variables, settings }: {
+  { variables, settings, contested }: {
     readonly variables: Environment;
     readonly settings: readonly JsonObject[];
+    /** Those of the child that are ours whoever names them. */
+    readonly contested: Environment;
   },
 ): JsonObject {
   const isNamed = Object.keys(variables).some((name) =>
     settings.some(({ env }) => isJsonObject(env) && env[name] !== undefined)
   );
-  if (!isNamed) return caller;
+  const added = { ...(isNamed ? variables : {}), ...contested };
+  if (Object.keys(added).length === 0) return caller;
   const { env } = caller;
-  return { ...caller, env: { ...(isJsonObject(env) ? env : {}), ...variables } };
+  return { ...caller, env: { ...(isJsonObject(env) ? env : {}), ...added } };
 }
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { Environment } from "../environment.ts";
 import { USER_CONFIG_VARIABLE, type UserConfig } from "../user_config.ts";
 
@@ -36,6 +37,31 @@ const REMOVED = [
   "CLAUDE_PROJECT_DIR",
   "IS_DEMO",
 ] as const;
+
+/** Variables by which the child is kept in its sandbox, and from what no project may have it do. */
+const KEEPING = [
+  "CLAUDE_CODE_DISABLE_CRON",
+  "CLAUDE_CODE_SANDBOXED",
+  "CLAUDE_CODE_TMPDIR",
+  "CLAUDE_CONFIG_DIR",
+  "CLAUDE_SECURESTORAGE_CONFIG_DIR",
+];
+
+/**
+ * What of a child's environment settings name as well: of a project, too, that nobody trusts they come before it
+ * (2.1.197), and one that takes the hooks away takes the limits with them.
+ *
+ * @param env the child's environment
+ * @param settings every settings object that applies to the run
+ */
+export function contestedVariables(
+  env: Environment,
+  settings: readonly JsonObject[],
+): Environment {
+  const named = settings.flatMap(({ env }) => isJsonObject(env) ? Object.keys(env) : []);
+  const contested = [...REMOVED, ...KEEPING].filter((name) => named.includes(name));
+  return Object.fromEntries(contested.map((name) => [name, env[name] ?? ""]));
+}
 
 /**
  * The environment of the child: the caller's, less what would change who the child is, plus what keeps it in

@@ -508,6 +508,28 @@ rule("texts of the caller's are in files, as far as Claude Code takes them from 
   },
 });
 
+rule("what settings say of a variable that is the run's to decide does not count", {
+  see: (planned) => settingsOf(planned).env ?? {},
+  rows: {
+    "one that takes hooks away": {
+      facts: { settings: [from("project", { env: { CLAUDE_CODE_SIMPLE: "1", OTHER: "1" } })] },
+      is: { CLAUDE_CODE_SIMPLE: "" },
+    },
+    "one that moves the child": {
+      facts: {
+        callerSettings: { env: { MINE: "1" } },
+        settings: [from("local", { env: { CLAUDE_CONFIG_DIR: "/evil" } })],
+      },
+      is: { MINE: "1", CLAUDE_CONFIG_DIR: `${FOLDER}/.claude` },
+    },
+    "beside a flag that takes hooks away itself": {
+      order: { forwarded: ["--bare"] },
+      facts: { settings: [from("project", { env: { CLAUDE_CODE_SIMPLE: "1" } })] },
+      is: {},
+    },
+  },
+});
+
 rule("a project whose settings say more than its hooks is not to be trusted in the user's place", {
   see: ({ conversation }) => conversation.session.needsTrust ?? false,
   rows: {

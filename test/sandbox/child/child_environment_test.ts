@@ -1,5 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { childEnvironment } from "../../../src/sandbox/child/child_environment.ts";
+import {
+  childEnvironment,
+  contestedVariables,
+} from "../../../src/sandbox/child/child_environment.ts";
 
 const sandbox = {
   configDir: "/s/config",
@@ -67,4 +70,19 @@ Deno.test("childEnvironment() trusts no folder, and keeps a project's own prompt
   assertEquals("CLAUDE_CODE_DISABLE_CRON" in env, false);
   const scheduled = childEnvironment({}, { ...sandbox, scheduledTasks: true });
   assertEquals(scheduled["CLAUDE_CODE_DISABLE_CRON"], "1");
+});
+
+Deno.test("contestedVariables() are those that settings name and that are the run's to decide", () => {
+  const env = { CLAUDE_CONFIG_DIR: "/run/.claude", CLAUDE_CODE_DISABLE_CRON: "1", PATH: "/bin" };
+  const of = (...settings: readonly unknown[]) =>
+    contestedVariables(env, settings.map((env) => ({ env })));
+  assertEquals(of(undefined, "x", { PATH: "/evil", FOO: "1", CLAUDE_CODE_MAX_RETRIES: "1" }), {});
+  assertEquals(
+    of({ CLAUDE_CODE_SIMPLE: "1", CLAUDE_CONFIG_DIR: "/evil" }, { CLAUDE_CODE_DISABLE_CRON: "0" }),
+    {
+      CLAUDE_CODE_SIMPLE: "",
+      CLAUDE_CONFIG_DIR: "/run/.claude",
+      CLAUDE_CODE_DISABLE_CRON: "1",
+    },
+  );
 });
