@@ -27,7 +27,7 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     flag: "--allow-run",
-    reason: "`claude --version` and `git ls-files`, from wherever they are",
+    reason: "`claude`, where it is not on a terminal, and `git`, from wherever they are",
   },
   {
     flag: "--allow-sys=hostname,statfs,uid",

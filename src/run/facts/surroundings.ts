@@ -7,16 +7,10 @@ import type { RunOrder } from "../plan/run_order.ts";
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { DONE, seededClaudeJson } from "../../sandbox/child/seeded_claude_json.ts";
 import { gitRoot, repositoryOf } from "../../sandbox/child/git_repository.ts";
-import { runGit } from "../../sandbox/child/run_git.ts";
+import { gitStatus } from "../../sandbox/child/run_git.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { absolutePath, parentOf, realPath } from "../../sandbox/paths.ts";
-
-/**
- * What git is asked: of the same state of files, the same branch and the same commit Claude Code tells the model the same
- * status and the same log at the beginning of a conversation.
- */
-const GIT = ["status", "--porcelain=v2", "--branch"];
 
 /** Names of instructions in a folder and in its `.claude`; 2.1.330 takes the second where the first is missing. */
 const INSTRUCTIONS = [
@@ -81,7 +75,9 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     folders: facts.folders,
     apiKey: undefined,
   });
-  const repository = isInRepository(order) ? await runGit(GIT, { cwd, env }) : undefined;
+  // Of the same state of files, the same branch and the same commit Claude Code tells the model the same status and the
+  // same log.
+  const git = isInRepository(order) ? await gitStatus({ cwd, env }) : undefined;
   return JSON.stringify({
     today: daysOf(env),
     documents,
@@ -89,7 +85,7 @@ async function surroundings(order: RunOrder, facts: RunFacts): Promise<string> {
     mcpServers,
     claudeJson,
     login: login.kind === "variable" ? [login.kind, login.name] : [login.kind],
-    git: repository?.stdout,
+    git,
     folder: idOf(cwd),
     program: programOf(facts),
     version: isScript(facts.binary) ? await askVersion(facts.binary, env, { cwd }) : undefined,
