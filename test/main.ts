@@ -101,7 +101,6 @@ const LONGEST: readonly string[] = [
   "test/library/converse_test.ts",
   "test/standin/child/killed_test.ts",
   "test/examples/library_test.ts",
-  "test/examples/types_test.ts",
 ];
 
 /** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */

@@ -34,17 +34,8 @@ export async function runExample(
   return await startProgram(command, { env, cwd: folder }).ended;
 }
 
-/** Checks the types of such programs, all at once. */
-export async function checkExamples(
-  codes: readonly string[],
-  { folder, env }: Surroundings,
-): Promise<ProgramOutput> {
-  const paths = codes.map((code, index) => writeExample(code, { folder, name: `example${index}` }));
-  const command = [...DENO, "check", ...CONFIGURED, ...await Promise.all(paths)];
-  return await startProgram(command, { env, cwd: folder }).ended;
-}
-
-async function writeExample(
+/** Writes such a program into a folder, and returns where it is. */
+export async function writeExample(
   code: string,
   { folder, name }: { readonly folder: string; readonly name: string },
 ): Promise<string> {

@@ -128,14 +128,14 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "the child floods its terminal",
-    scenario: doing(flooding(8)),
+    scenario: doing(flooding(4)),
     together: ["before start", "in a tool", "at Stop", "while forwarding"],
     cells: {
       "before start": ANSWERED,
       "at the dialog": outOf("start-timeout", { seconds: 2, says: /was not ready .* in 2 s$/ }),
       "at the prompt": {
         ...ANSWERED,
-        scenario: { sabotage: [{ at: "prompt", run: flooding(30) }] },
+        scenario: { sabotage: [{ at: "prompt", run: flooding(12) }] },
       },
       "in a tool": ANSWERED,
       "at Stop": ANSWERED,

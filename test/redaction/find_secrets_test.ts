@@ -108,7 +108,7 @@ Deno.test("secrets are found in as many steps as the text is long, however it re
     ),
   ];
   for (const text of texts) {
-    const [short, long] = [text(2000), text(16_000)].map((each) => find(each).steps / each.length);
+    const [short, long] = [text(1000), text(8000)].map((each) => find(each).steps / each.length);
     assert(short !== undefined && long !== undefined);
     const what = `${JSON.stringify(text(100))}: ${short} and ${long} steps a character`;
     assert(long < 40, what);
@@ -123,12 +123,12 @@ Deno.test("secrets are found in as many steps as the text is long, whatever it i
       const text = repeated(units.join(""), 20_000);
       assert(find(text).steps < 40 * text.length);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
 Deno.test("many secrets take no more steps than one", () => {
-  const text = repeated("aaaaaaaaaaaa aaaaaaaaaaaab ", 50_000);
+  const text = repeated("aaaaaaaaaaaa aaaaaaaaaaaab ", 20_000);
   const one = createSecretFinder(["aaaaaaaaaaaab"])(text).steps;
   const many = createSecretFinder(
     Array.from({ length: 2000 }, (_, index) => `${"a".repeat(8 + index % 300)}${index}`),

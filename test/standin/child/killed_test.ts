@@ -6,12 +6,14 @@ import { type ProgramOutput, startProgram } from "../../start_program.ts";
 import { StandIn } from "../stand_in.ts";
 
 const PATIENCE_MS = 20_000;
+/** All processes are gone through each time. */
+const LOOK_MS = 25;
 
 async function until(condition: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error("Cannot wait any longer");
-    await new Promise((done) => setTimeout(done, 5));
+    await new Promise((done) => setTimeout(done, LOOK_MS));
   }
 }
 

@@ -93,9 +93,11 @@ async function tapeOf(scenario: Partial<Scenario>, format: string): Promise<unkn
   const run = await print(claude, [...args, "--record", folderOf(claude), "look"]);
   assertEquals([run.code, run.stderr], [0, ""], format);
   assertEquals(comparable(run.stdout), comparable(plain.stdout), format);
-  const replayed = await cassette(claude, "replay");
-  assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
-  const { meta, tape } = readCassette(folderOf(claude));
+  if (format === "stream-json") {
+    const replayed = await cassette(claude, "replay");
+    assertEquals([replayed.code, replayed.stderr, replayed.stdout], [0, "", run.stdout]);
+  }
+  const { meta, tape } = recorded(claude, run);
   assertEquals(meta?.claude_code, "2.1.330");
   const frames = framesOn(tape).map(({ frame }) => frame);
   assertEquals(frames.at(-1)?.type, "result", format);
