@@ -40,15 +40,15 @@ Deno.test("redactedGaps() says what was taken out", () => {
 });
 
 Deno.test("texts of any length and in any number of pieces come to an end", () => {
-  const pieces = Array.from({ length: 1_000_000 }, () => "a secret");
+  const pieces = Array.from({ length: 200_000 }, () => "a secret");
   const redacted = redactPieces(pieces, redact);
   assertEquals([redacted.length, redacted[0], redacted.at(-1)], [
-    1e6,
+    200_000,
     "a [redacted]",
     "a [redacted]",
   ]);
   // A search that begins anew at each place compares half of such a text at each of them.
-  const length = 1_000_000;
+  const length = 300_000;
   const kept = `${"x".repeat(length)}b${"x".repeat(length)}`;
   assertEquals(
     redactedGaps(`${"x".repeat(2 * length)}${kept}secret`, `[redacted]${kept}[redacted]`),

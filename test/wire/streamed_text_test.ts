@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { anyCharacter } from "../any_character.ts";
 import { createOutputWriter } from "../../src/wire/output_writer.ts";
 import type { Frame, ResultFrame, StreamEvent } from "../../src/wire/frame.ts";
 
@@ -83,7 +84,7 @@ Deno.test("what a failure stops ends with its line", () => {
 });
 
 Deno.test("however an answer is cut, what appears is what the text format prints", () => {
-  const texts = fc.array(fc.string({ unit: "binary" }), { maxLength: 6 });
+  const texts = fc.array(fc.string({ unit: anyCharacter }), { maxLength: 6 });
   fc.assert(fc.property(texts, (texts) => {
     const answer = texts.join("");
     const streamed = written([begins("text"), ...texts.map(delta), result(answer)]);

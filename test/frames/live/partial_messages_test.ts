@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { anyCharacter } from "../../any_character.ts";
 import type {
   AssistantFrame,
   Frame,
@@ -311,7 +312,10 @@ Deno.test("hooks of subagents, of other sessions, and payloads that are none tel
 /** Pieces of an answer, in the order in which they are heard, and whether its lines have been read before each. */
 const answers = fc.array(
   fc.record({
-    texts: fc.array(fc.string({ unit: "binary", minLength: 1 }), { minLength: 1, maxLength: 3 }),
+    texts: fc.array(fc.string({ unit: anyCharacter, minLength: 1 }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
     cuts: fc.array(fc.nat({ max: 30 }), { maxLength: 4 }),
     order: fc.array(fc.nat({ max: 9 }), { maxLength: 5 }),
     linesAfter: fc.nat({ max: 6 }),

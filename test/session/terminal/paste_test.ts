@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
+import { anyCharacter } from "../../any_character.ts";
 import {
   ECHO_START,
   encodePaste,
@@ -54,7 +55,7 @@ Deno.test("pasteRefusal() names what the input box would change", () => {
 });
 
 Deno.test("pasteRefusal() lets nothing through that could press a key", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary" }), (prompt) => {
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (prompt) => {
     if (pasteRefusal(prompt) !== undefined) return;
     for (const char of prompt) {
       const code = char.codePointAt(0) as number;
