@@ -1,6 +1,6 @@
-import { apiRetryFrame } from "./single/api_retry_frame.ts";
-import { tellRequest } from "./live/request_status.ts";
-import { and, type FramesState, type Told, told, withIds } from "./telling/frames_state.ts";
+import { hearRetry } from "./live/exact_stream.ts";
+import { tellAgain } from "./live/request_status.ts";
+import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
 import { type ApiFault, type ApiRetry, type Input, isTurnFailure } from "../session/input.ts";
 
 /** How long Claude Code waits before its first retry, and at most, in milliseconds; each time twice as long. */
@@ -15,14 +15,8 @@ const OVERLOADS = 3;
 export function tellRetry(before: FramesState, retry: ApiRetry): Told {
   const { fault: _, missed, ...state } = before;
   if (retry.attempt === missed) return told(state);
-  const { sessionId } = state.options;
-  const asked = and(tellRequest(state), (state) => {
-    const { state: next, made } = withIds(
-      state,
-      (newUuid) => apiRetryFrame(retry, { sessionId, uuid: newUuid() }),
-    );
-    return told(next, [made]);
-  });
+  if (state.exact !== undefined) return told(hearRetry(state, retry));
+  const asked = tellAgain(state, retry);
   if (state.begun) return asked;
   return told({ ...asked.state, early: [...asked.state.early, ...asked.frames] });
 }
@@ -45,6 +39,8 @@ export function tellMissed(state: FramesState, input: Input): Told {
     case "hook":
       if (input.event === "MessageDisplay") return tellFault(state);
       return told(isTurnFailure(input.event, input.payload) ? withoutFault(state) : state);
+    case "stream":
+      return input.part.kind === "event" ? tellFault(state) : told(state);
     case "transcript":
       if (input.entry.type !== "assistant") return told(state);
       return input.entry.isApiErrorMessage ? told(withoutFault(state)) : tellFault(state);

@@ -1,4 +1,4 @@
-import type { Input } from "../../session/input.ts";
+import type { ApiRetry, Input } from "../../session/input.ts";
 import type { AssistantEntry, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import { OUTPUT_TOOL } from "../../transcript/structured_output.ts";
@@ -11,13 +11,14 @@ import {
   type HeardPart,
   NO_STREAM,
   type StreamedAnswer,
+  type StreamPart,
 } from "../telling/exact_state.ts";
 import { and, type FramesState, type Told, told, withStreamed } from "../telling/frames_state.ts";
 import { hearFirsts } from "../telling/heard_firsts.ts";
 import { isBeginning, standsInPlace } from "./partial_messages.ts";
 import { isAfterOutput, isOfOutput } from "./output_result.ts";
 import { rateLimitInfo } from "./rate_limit_info.ts";
-import { forgetRequest, tellRequest } from "./request_status.ts";
+import { forgetRequest, tellAgain, tellRequest } from "./request_status.ts";
 import { sayAbandoned, sayEvent } from "./say_event.ts";
 import { say } from "../telling/saying.ts";
 import { systemFrame } from "../single/system_frame.ts";
@@ -47,6 +48,12 @@ export function hearStream(
   });
 }
 
+/** Takes word of a request that is made again: it comes after all that has been heard before. */
+export function hearRetry(state: FramesState, retry: ApiRetry): FramesState {
+  const { waiting } = state.exact ?? NO_STREAM;
+  return changed(state, { waiting: [...waiting, { retry }] });
+}
+
 /** Tells what has been heard, as far as everything before it has been told. */
 export function tellStream(before: FramesState): Told {
   const first = before.exact?.waiting[0];
@@ -61,14 +68,24 @@ export function tellStream(before: FramesState): Told {
  * Whether a part can be told. What begins a turn, what the model is told, and the frames of the answer before are in
  * lines that may still have to be read.
  */
-function isTime(state: FramesState, { request }: HeardPart): boolean {
+function isTime(state: FramesState, heard: HeardPart): boolean {
   const { open, calls, fresh } = state.exact ?? NO_STREAM;
-  if (open?.request === request) return true;
+  if (isRetry(heard) ? open?.over === "broken" : open?.request === heard.request) return true;
   const isEarly = !state.begun || state.rested || state.version === undefined;
   return !isEarly && open === undefined && calls.size === 0 && fresh;
 }
 
-function tellPart(state: FramesState, { at, request, part }: HeardPart): Told {
+function isRetry(heard: HeardPart): heard is Exclude<HeardPart, StreamPart> {
+  return "retry" in heard;
+}
+
+function tellPart(state: FramesState, heard: HeardPart): Told {
+  if (isRetry(heard)) {
+    // Nothing comes of an answer that broke off, and of its calls.
+    const dropped = state.exact?.open === undefined ? state : changed(state, { calls: new Set() });
+    return and(close(dropped), (state) => tellAgain(state, heard.retry));
+  }
+  const { at, request, part } = heard;
   const { askedAt } = state.exact ?? NO_STREAM;
   switch (part.kind) {
     case "request":
@@ -191,7 +208,7 @@ function broken(state: FramesState, open: StreamedAnswer): FramesState {
 export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told {
   if (standsInPlace(entry)) {
     return and(
-      and(close(before), (state) => and(begin(state), tellRequest)),
+      and(and(and(close(before), begin), tellStream), tellRequest),
       (state) => and(sayLine(state, entry), (state) => told(forgetRequest(state))),
     );
   }
@@ -208,18 +225,21 @@ export function tellAnswerLine(before: FramesState, entry: AssistantEntry): Told
 function openFor(state: FramesState, id: string): Told {
   const { open, waiting } = state.exact ?? NO_STREAM;
   if (open?.id === id) return told(state);
-  const start = waiting.findIndex(({ part }) =>
-    part.kind === "event" && part.event["type"] === "message_start" &&
-    isJsonObject(part.event["message"]) && part.event["message"]["id"] === id
-  );
+  const start = waiting.findIndex((heard) => !isRetry(heard) && isStart(heard, id));
   const ended = and(close(state), begin);
   // Claude Code asks once more without a stream where one breaks off.
   if (start < 0) return and(ended, tellRequest);
   return and(ended, (state) => {
     const { waiting } = state.exact ?? NO_STREAM;
-    const next = changed(state, { waiting: waiting.slice(start), calls: new Set(), fresh: true });
-    return tellStream(next);
+    const left = waiting.filter((heard, index) => index >= start || isRetry(heard));
+    return tellStream(changed(state, { waiting: left, calls: new Set(), fresh: true }));
   });
+}
+
+/** Whether an answer begins with it that has that id. */
+function isStart({ part }: StreamPart, id: string): boolean {
+  return part.kind === "event" && part.event["type"] === "message_start" &&
+    isJsonObject(part.event["message"]) && part.event["message"]["id"] === id;
 }
 
 /** What the model is told comes after what it has said. */
@@ -251,10 +271,10 @@ function awaitsOutput({ exact }: FramesState): boolean {
 
 /** Forgets what is left of a turn that is over, but for what has been heard of the next one. */
 export function endStream(state: FramesState): Told {
-  return and(
-    close(state),
-    (state) => told(forgetRequest(changed(state, { calls: new Set(), fresh: true }))),
-  );
+  return and(close(state), (state) => {
+    const waiting = state.exact?.waiting.filter((heard) => !isRetry(heard)) ?? [];
+    return told(forgetRequest(changed(state, { waiting, calls: new Set(), fresh: true })));
+  });
 }
 
 /** Tells the end of a block, and of an answer, once the frames of all its blocks have been told. */

@@ -1,5 +1,7 @@
+import { apiRetryFrame } from "../single/api_retry_frame.ts";
 import { systemFrame } from "../single/system_frame.ts";
-import { type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+import { and, type FramesState, type Told, told, withIds } from "../telling/frames_state.ts";
+import type { ApiRetry } from "../../session/input.ts";
 
 /** Says that the model is asked, once for each answer and before anything that comes of it, to whoever wants answers live. */
 export function tellRequest(state: FramesState): Told {
@@ -10,6 +12,18 @@ export function tellRequest(state: FramesState): Told {
     (newUuid) => systemFrame("status", { status: "requesting" }, { sessionId, newUuid }),
   );
   return told(next, [made]);
+}
+
+/** Says that a request has failed and is made again. */
+export function tellAgain(state: FramesState, retry: ApiRetry): Told {
+  const { sessionId } = state.options;
+  return and(tellRequest(state), (state) => {
+    const { state: next, made } = withIds(
+      state,
+      (newUuid) => apiRetryFrame(retry, { sessionId, uuid: newUuid() }),
+    );
+    return told(next, [made]);
+  });
 }
 
 /** The answer has been told, or will not come: the next one takes another request. */

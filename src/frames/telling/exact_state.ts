@@ -1,4 +1,4 @@
-import type { HeardLimits, RequestOffer, StreamedPart } from "../../session/input.ts";
+import type { ApiRetry, HeardLimits, RequestOffer, StreamedPart } from "../../session/input.ts";
 import type { StreamEvent } from "../../wire/frame.ts";
 import type { StreamTimes } from "../result/times_to_first.ts";
 
@@ -27,11 +27,14 @@ export interface ExactState {
 }
 
 /** A part of a stream, and when it was heard. */
-export interface HeardPart {
+export interface StreamPart {
   readonly at: number;
   readonly request: number;
   readonly part: Exclude<StreamedPart, { readonly kind: "limits" }>;
 }
+
+/** The same, or that the last request is made again. */
+export type HeardPart = StreamPart | { readonly retry: ApiRetry };
 
 /** An answer whose beginning has been told. */
 export interface StreamedAnswer {

@@ -8,6 +8,7 @@ import type {
 } from "../../../src/wire/frame.ts";
 import type { FramesOptions } from "../../../src/frames/telling/frames_options.ts";
 import { BRIDGED_OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
+import type { Input, Untimed } from "../../../src/session/input.ts";
 import { startTelling, type Telling } from "../telling.ts";
 
 const VERSION = "2.1.330";
@@ -105,6 +106,11 @@ Deno.test("an answer is told event by event, and its frame before the end of its
   ]);
   assertEquals(run.frames[1]?.["ttft_ms"], 30);
   assertEquals(run.frames[1]?.["api_message_id"], "m");
+});
+
+const retry = (attempt: number): Untimed<Input> => ({
+  type: "retry",
+  retry: { attempt, maxRetries: 2, delayMs: 1, status: 529 },
 });
 
 const offers = ({ tell }: Telling, tools: readonly string[]) =>
@@ -257,11 +263,57 @@ Deno.test("a request that fails, and an answer that nobody streams, have their f
   const run = begun();
   asks(run, 1);
   ends(run, 1);
-  run.tell({ type: "retry", retry: { attempt: 1, maxRetries: 2, delayMs: 1, status: 529 } });
+  run.tell(retry(1));
   asks(run, 2);
   ends(run, 2);
   run.push(line("m", { type: "text", text: "whole" }));
   assertEquals(outline(run.frames), ["system/status", "system/api_retry", "assistant whole"]);
+});
+
+Deno.test("a request that is made again is told after all that came before it, as late as that may be read", () => {
+  const run = startTelling({ partial: "exact" });
+  run.push({ version: VERSION, type: "user", uuid: "p", message: { content: "Hi" } });
+  asks(run, 1);
+  streams(run, 1, start("m"), block(0, CALL), stop(0), ...over);
+  ends(run, 1);
+  asks(run, 2);
+  ends(run, 2);
+  run.tell(retry(1));
+  assertEquals(run.frames, []);
+  run.begin();
+  const before = ["system/init", "system/status", "message_start", "content_block_start 0"];
+  assertEquals(outline(run.frames), before);
+  run.push(line("m", CALL), result, line("x", EMPTY, { isApiErrorMessage: true }));
+  assertEquals(outline(run.frames), [
+    ...before,
+    ...["assistant tool_use", "content_block_stop 0", "message_delta", "message_stop", "user"],
+    ...["system/status", "system/api_retry", "assistant "],
+  ]);
+});
+
+Deno.test("a retry that nothing has announced is told before the answer that streams then", () => {
+  const run = begun();
+  asks(run, 1);
+  run.tell({ type: "fault", fault: { attempt: 1, maxRetries: 2, status: 529 } });
+  ends(run, 1);
+  asks(run, 2);
+  streams(run, 2, start("m"));
+  run.tell(retry(1));
+  assertEquals(outline(run.frames), ["system/status", "system/api_retry", "message_start"]);
+});
+
+Deno.test("an answer that breaks off holds up neither word of the next request nor its stream", () => {
+  const run = begun("2.1.197");
+  asks(run, 1);
+  streams(run, 1, start("m"), block(0, CALL));
+  ends(run, 1);
+  run.tell(retry(1));
+  asks(run, 2);
+  streams(run, 2, start("n"), block(0, EMPTY));
+  assertEquals(outline(run.frames), [
+    ...["system/status", "message_start", "content_block_start 0", "content_block_stop 0"],
+    ...["system/api_retry", "message_start", "content_block_start 0"],
+  ]);
 });
 
 Deno.test("what is no stream of the API's changes nothing", () => {
@@ -274,14 +326,18 @@ Deno.test("what is no stream of the API's changes nothing", () => {
 
 Deno.test("whenever lines are read, events come in their order, each once, and frames before the end of the answer", () => {
   const answers = fc.array(
-    fc.record({ texts: fc.array(fc.string(), { minLength: 1, maxLength: 4 }), tool: fc.boolean() }),
+    fc.record({
+      texts: fc.array(fc.string(), { minLength: 1, maxLength: 4 }),
+      tool: fc.boolean(),
+      failures: fc.nat({ max: 2 }),
+    }),
     { minLength: 1, maxLength: 3 },
   );
   fc.assert(fc.property(answers, fc.array(fc.nat({ max: 6 })), (answers, delays) => {
     const run = begun();
     const expected: string[] = [];
     let late: (() => void)[] = [];
-    for (const [number, { texts, tool }] of answers.entries()) {
+    for (const [number, { texts, tool, failures }] of answers.entries()) {
       const id = `m${number}`;
       const call = { ...CALL, id: `c${number}` };
       const events = [
@@ -290,6 +346,12 @@ Deno.test("whenever lines are read, events come in their order, each once, and f
         ...tool ? [block(texts.length, call), stop(texts.length)] : [],
         ...over,
       ];
+      for (let attempt = 1; attempt <= failures; attempt++) {
+        asks(run, number + attempt / 10);
+        ends(run, number + attempt / 10);
+        run.tell(retry(attempt));
+        expected.push(`${attempt}`);
+      }
       asks(run, number);
       for (const event of events) {
         if ((delays.pop() ?? 0) === 0) { for (const tell of late.splice(0)) tell(); }
@@ -310,15 +372,21 @@ Deno.test("whenever lines are read, events come in their order, each once, and f
     }
     for (const tell of late) tell();
     run.finish(VERSION);
-    const events = run.frames.filter(({ type }) => type === "stream_event");
-    assertEquals(events.map((frame) => JSON.stringify(frame["event"])), expected);
+    const told = run.frames.flatMap((frame) =>
+      frame.type === "stream_event"
+        ? [JSON.stringify(frame["event"])]
+        : frame.subtype === "api_retry"
+        ? [`${frame["attempt"]}`]
+        : []
+    );
+    assertEquals(told, expected);
     const kinds = run.frames.map((frame) =>
       frame.type === "stream_event" ? (frame as StreamEventFrame).event.type : frame.type
     );
     const blocks = answers.map(({ texts, tool }) => texts.length + (tool ? 1 : 0));
-    const told = kinds.join(" ").split("message_stop").map((part) =>
+    const shown = kinds.join(" ").split("message_stop").map((part) =>
       part.split(" ").filter((kind) => kind === "assistant").length
     );
-    assertEquals(told.slice(0, -1), blocks);
+    assertEquals(shown.slice(0, -1), blocks);
   }));
 });
