@@ -2,28 +2,38 @@
 const TOO_MANY_OPEN = /\bToo many open files(?: in system)?(?: \(os error \d+\))?$/u;
 const ALLOW_MORE = "Allow more of them in the shell that starts it: ulimit -n 4096";
 
+/** How `claude -p` tells of what it refuses. */
+export type Refusal = "silent" | "result";
+
 /**
  * A failure that a user can act on: one line that names the failed action, and what to do instead.
  *
  * `message` names the action first, in the active voice, without a full stop. `suggestion` says what to do about it; it
  * is absent where the user did it, as with a signal; too many open files have one of their own, whatever was done with
  * them. `exitCode` is 2 unless given: this program or its environment failed.
+ *
+ * `refusal` is there where `claude -p` refuses the same, in its words where programs may know them: then the exit code is
+ * 1, and stdout tells nothing of it (`silent`), or nothing but a result in stream-json (`result`).
  */
 export class CliError extends Error {
   override readonly name: string = "CliError";
   readonly exitCode: number;
   readonly suggestion?: string;
+  readonly refusal?: Refusal;
 
   constructor(
     message: string,
     options: {
       readonly exitCode?: number;
       readonly suggestion?: string;
+      readonly refusal?: Refusal;
       readonly cause?: unknown;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.exitCode = options.exitCode ?? 2;
+    const { refusal } = options;
+    this.exitCode = options.exitCode ?? (refusal === undefined ? 2 : 1);
+    if (refusal !== undefined) this.refusal = refusal;
     const suggestion = TOO_MANY_OPEN.test(message) ? ALLOW_MORE : options.suggestion;
     if (suggestion !== undefined) this.suggestion = suggestion;
   }

@@ -6,6 +6,16 @@ import { CliError } from "../cli_error.ts";
  */
 export const MAX_PROMPT_LENGTH: number = 10 * 1024 * 1024;
 
+const SUGGESTION = 'Type claude-print "your prompt", or pipe the prompt in';
+
+/** The error for a command line without a prompt, in the words of `claude -p`. */
+export function noPrompt(): CliError {
+  return new CliError(
+    "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+    { suggestion: SUGGESTION, refusal: "silent" },
+  );
+}
+
 /**
  * What makes a prompt unfit for a turn of the interactive Claude Code, or undefined if nothing does:
  * no text at all, a NUL character, half of a surrogate pair, or too much text.
@@ -16,7 +26,7 @@ export function checkPrompt(text: string): CliError | undefined {
       text === ""
         ? "Cannot start a turn: there is no prompt"
         : "Cannot start a turn: the prompt is nothing but white space",
-      { suggestion: 'Type claude-print "your prompt", or pipe the prompt in' },
+      { suggestion: SUGGESTION },
     );
   }
   const nul = text.indexOf("\0");

@@ -1,4 +1,10 @@
-import { checkPrompt, decodePrompt, MAX_PROMPT_LENGTH, promptTooLong } from "./check_prompt.ts";
+import {
+  checkPrompt,
+  decodePrompt,
+  MAX_PROMPT_LENGTH,
+  noPrompt,
+  promptTooLong,
+} from "./check_prompt.ts";
 import type { RunRequest } from "./run_request.ts";
 import { CliError } from "../cli_error.ts";
 
@@ -64,7 +70,7 @@ export async function readPrompt(
   const text = request.inputFile === undefined
     ? await fromArgumentAndStdin(argument, io)
     : await fromInputFile(request.inputFile, { argument, io });
-  const problem = checkPrompt(text);
+  const problem = text.trim() === "" ? noPrompt() : checkPrompt(text);
   if (problem !== undefined) throw problem;
   return text;
 }

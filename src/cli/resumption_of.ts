@@ -18,8 +18,9 @@ export function resumptionOf(
 ): Pick<RunRequest, "resume" | "resumption"> {
   const named = given?.trim();
   if (upTo !== undefined && named === undefined) {
-    throw new CliError("Cannot read the command line: --resume-session-at needs --resume", {
+    throw new CliError("Error: --resume-session-at requires --resume", {
       suggestion: "Add --resume <id>, or leave it out",
+      refusal: "silent",
     });
   }
   if (dropsTurn !== undefined) checkTurn(dropsTurn, { upTo });
@@ -41,23 +42,18 @@ function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }
   if (upTo === undefined) {
     throw new CliError(
       "Cannot read the command line: --resume-drops-turn needs --resume-session-at",
-      { suggestion: "Add --resume-session-at <message>, or leave it out" },
+      { suggestion: "Add --resume-session-at <message>, or leave it out", refusal: "silent" },
     );
   }
   if (UUID.test(turn)) return;
   throw new CliError(`Cannot read the command line: --resume-drops-turn "${turn}" is not a UUID`, {
     suggestion: "Use the uuid of the prompt that began the turn",
+    refusal: "silent",
   });
 }
 
 /** `claude -p` also takes a transcript's path and an address: neither names a session that is the user's. */
 function checkName(named: string): void {
-  if (named === "") {
-    throw new CliError(
-      "Cannot resume a session: --resume needs a session id or a title when printing",
-      { suggestion: SUGGESTION },
-    );
-  }
   const what = /\.jsonl$/iu.test(named)
     ? "a file"
     : /^[a-z][a-z0-9+.-]*:\/\//iu.test(named)

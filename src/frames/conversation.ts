@@ -316,7 +316,7 @@ function conclude(
   const isRenewed = end.ending.kind === "renewed";
   // What has been said and not taken is told of beside the next child.
   const frames = isRenewed ? { ...state.frames, awaited: [], rested: true } : state.frames;
-  const last = tellEnd(frames, {
+  const last = end.ending.kind === "refused" ? { state: frames, frames: [] } : tellEnd(frames, {
     version: remains.version ?? "unknown",
     now: startedAt + at,
   });

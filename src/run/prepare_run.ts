@@ -194,8 +194,9 @@ async function claimThread(): Promise<void> {
  */
 function refuseKnownSession(sessionId: string, configDir: string): void {
   if (!isKnownSession(sessionId, configDir)) return;
-  throw new CliError(`Cannot begin the session ${sessionId}: its id is already in use`, {
+  throw new CliError(`Error: Session ID ${sessionId} is already in use.`, {
     suggestion: `Give another --session-id, or go on with it: --resume ${sessionId}`,
+    refusal: "silent",
   });
 }
 

@@ -61,6 +61,8 @@ export type Ending =
   | { readonly kind: "blocked"; readonly text: string }
   /** The child ended by itself before the turn did. */
   | { readonly kind: "exited"; readonly exit: Exit }
+  /** The child refused to start, and said why, as `claude -p` says it: with an exit code of 1. */
+  | { readonly kind: "refused"; readonly words: string }
   /** The wall clock ran out. */
   | { readonly kind: "timeout" }
   /** Hooks of ours could not tell what they had to. */

@@ -142,6 +142,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** The ids of prompts in the transcript, by those that the caller gave them. */
   readonly lineIds: ReadonlyMap<string, string>;
   readonly scanner: ScannerState;
+  /** What the child has written as long as it has no status. */
+  readonly written: Uint8Array;
   readonly echo: EchoState;
   /** What of a prompt is still to be pasted, the part whose echo is awaited first. */
   readonly pasting: readonly PromptPart[];
@@ -332,6 +334,7 @@ export function startSession(options: SessionOptions): SessionState {
     ...(options.version === undefined ? {} : { version: options.version }),
     phase: "starting",
     scanner: SCANNER_START,
+    written: new Uint8Array(),
     echo: ECHO_START,
     entersAgain: false,
     pasting: [],

@@ -1,9 +1,10 @@
 import { asText, isJsonObject, type JsonObject } from "./json_object.ts";
 import { strangerToTurn } from "./stranger_to_turn.ts";
 
-/** What becomes of a transcript that is cut; or what keeps it from being cut there, and why: a clause. */
+/** What becomes of a transcript that is cut; that there is no such message; or what keeps it from being cut there: a clause. */
 export type CutTranscript =
   | { readonly kind: "cut"; readonly text: string }
+  | { readonly kind: "absent" }
   | { readonly kind: "refused"; readonly by: "message" | "turn"; readonly reason: string };
 
 /** A line and its object, where it is one. */
@@ -30,7 +31,7 @@ export function cutTranscript(
   const lines = inOrder(text.split("\n").map(lineOf).filter((line) => line !== undefined), upTo);
   const chain = lastBranch(lines);
   const at = lines.findIndex(({ value }) => value["uuid"] === upTo);
-  if (at < 0 || !chain.has(upTo)) return refused("message", `the session has no message "${upTo}"`);
+  if (at < 0 || !chain.has(upTo)) return { kind: "absent" };
   const inChain = ({ value }: Line) => chain.has(asText(value["uuid"]));
   const kept = lines.slice(0, at + 1);
   const spoken = kept.filter(inChain).filter(({ value }) => isSpoken(value));

@@ -563,6 +563,7 @@ export interface LifecycleFrame extends AnyFrame {
  * - `assistant_error`: the turn ended without an answer
  * - `error_during_execution`: the caller stopped the turn, as `claude -p` names it
  * - `bad_input`: what the caller sent could not be understood
+ * - `refused`: nothing was begun, because `claude -p` would not have begun it either
  */
 export type FailureSubtype =
   | "error_max_turns"
@@ -578,7 +579,8 @@ export type FailureSubtype =
   | "internal_error"
   | "assistant_error"
   | "error_during_execution"
-  | "bad_input";
+  | "bad_input"
+  | "refused";
 
 /** What a model was used for. */
 export interface ModelUsage {

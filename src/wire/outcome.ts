@@ -18,6 +18,8 @@ export type Outcome =
   | { readonly kind: "error_during_execution"; readonly message: string }
   /** What the caller sent could not be understood. */
   | { readonly kind: "bad_input"; readonly message: string }
+  /** Nothing was begun: `claude -p` would have refused it too. */
+  | { readonly kind: "refused"; readonly message: string }
   /** A limit ran out: the wall clock, or the one for a stage of the run. */
   | {
     readonly kind:
@@ -58,6 +60,7 @@ export function exitCodeOf(outcome: Outcome, apiError: boolean): number {
     case "assistant_error":
     case "error_during_execution":
     case "bad_input":
+    case "refused":
       return 1;
     case "internal_error":
     case "start_timeout":

@@ -27,6 +27,8 @@ export interface OutputOptions {
   readonly verbose: boolean;
   /** Writes all of a text before it returns. */
   readonly write: (text: string) => void;
+  /** Whether a result stands for what was refused, where `claude -p` prints nothing. */
+  readonly refusals?: boolean;
   /** With `text`, whether answers appear as they are written, and what to do when more has appeared than the answer. */
   readonly stream?: Omit<TextStreamOptions, "write">;
 }
@@ -42,6 +44,21 @@ export interface OutputOptions {
  * - `stream-json` prints each frame at once, on a line of its own.
  */
 export function createOutputWriter(format: OutputFormat, options: OutputOptions): OutputWriter {
+  const writer = writerOf(format, options);
+  if (options.refusals === true) return writer;
+  let isRefused = false;
+  return {
+    frame: (frame) => {
+      if (frame.subtype === "refused") isRefused = true;
+      else writer.frame(frame);
+    },
+    end: () => {
+      if (!isRefused) writer.end();
+    },
+  };
+}
+
+function writerOf(format: OutputFormat, options: OutputOptions): OutputWriter {
   const { write } = options;
   switch (format) {
     case "text":

@@ -22,9 +22,11 @@ async function requestOf(...argv: readonly string[]): Promise<RunRequest> {
 /** The error a command line gives, which must be a usage error with a suggestion. */
 async function errorOf(...argv: readonly string[]): Promise<CliError> {
   const error = await assertRejects(() => parseArguments(argv), CliError);
-  assertEquals(error.exitCode, 2);
+  assertEquals(error.exitCode, error.refusal === undefined ? 2 : 1);
   assert((error.suggestion ?? "").length > 3, `no suggestion: ${error.message}`);
-  assert(!error.message.endsWith("."), error.message);
+  // As it ends in the words of `claude -p`.
+  const isOurs = !error.message.startsWith("Error: ");
+  assert(!isOurs || !error.message.endsWith("."), error.message);
   return error;
 }
 
@@ -227,6 +229,7 @@ Deno.test("parseArguments resumes an id as it is, and leaves to be looked up wha
   assertEquals(await sessionOf(), undefined);
   assertEquals(await sessionOf("--reply-on-resume", "--resume", ID), ID);
   assertEquals(await sessionOf("--resume", ` ${ID} `), ID);
+  assertEquals(await sessionOf("hi", "--resume"), { latest: false, named: "" });
   assertEquals(await sessionOf("--resume", " My title "), { latest: false, named: "My title" });
   assertEquals(await sessionOf("-c"), { latest: true });
   assertEquals(await sessionOf("--continue", "--resume", ID), { latest: true, named: ID });
@@ -412,6 +415,36 @@ Deno.test("parseArguments says how to send a prompt that begins with a dash", as
   assertStringIncludes((await errorOf("--bogus=two words")).message, "unknown flag --bogus");
 });
 
+Deno.test("parseArguments refuses with exit code 1 what claude -p refuses, and with 2 what is wrong with our own flags", async () => {
+  const refusalOf = async (...args: string[]) => {
+    const { exitCode, refusal } = await errorOf(...args);
+    return [exitCode, refusal];
+  };
+  for (
+    const args of [
+      ["--modle", "x"],
+      ["--model"],
+      ["--permission-mode=no"],
+      ["--output-format", "xml"],
+      ["--output-format=stream-json"],
+      ["--input-format=stream-json"],
+      ["--session-id", "x"],
+      ["--session-id", ID, "-c"],
+      ["--resume-session-at", ID],
+      ["--setting-sources", "none"],
+      ["--max-budget-usd=0"],
+      ["--task-budget=many"],
+      ["--replay-user-messages"],
+      ["--include-partial-messages"],
+    ]
+  ) assertEquals(await refusalOf(...args), [1, "silent"], args.join(" "));
+  for (
+    const args of [["--timeout", "x"], ["--inject=x"], ["--one-session"], ["--exact-stream"], [
+      "--cloud",
+    ]]
+  ) assertEquals(await refusalOf(...args), [2, undefined], args.join(" "));
+});
+
 Deno.test("parseArguments has a sentence for each kind of wrong value", async () => {
   const messages: readonly (readonly [readonly string[], string])[] = [
     [["--model"], "Cannot read the command line: --model needs a value"],
@@ -430,18 +463,14 @@ Deno.test("parseArguments has a sentence for each kind of wrong value", async ()
       ["--setting-sources", "user,none"],
       'Cannot read the command line: --setting-sources does not take "none"',
     ],
-    [["--session-id", "x"], 'Cannot read the command line: --session-id "x" is not a UUID'],
+    [["--session-id", "x"], "Error: Invalid session ID. Must be a valid UUID."],
     [
       ["--session-id", ID, "-r", ID],
-      "Cannot read the command line: --session-id with --resume needs --fork-session",
+      "Error: --session-id with --continue or --resume also needs --fork-session.",
     ],
     [
       ["--session-id", ID, "-c"],
-      "Cannot read the command line: --session-id with --continue needs --fork-session",
-    ],
-    [
-      ["hi", "--resume"],
-      "Cannot resume a session: --resume needs a session id or a title when printing",
+      "Error: --session-id with --continue or --resume also needs --fork-session.",
     ],
     [
       ["--resume", "/t/s.jsonl"],
@@ -453,7 +482,7 @@ Deno.test("parseArguments has a sentence for each kind of wrong value", async ()
     ],
     [
       ["-c", "--resume-session-at", ID],
-      "Cannot read the command line: --resume-session-at needs --resume",
+      "Error: --resume-session-at requires --resume",
     ],
     [
       ["--resume", ID, "--resume-drops-turn", ID],

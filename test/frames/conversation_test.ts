@@ -97,6 +97,31 @@ Deno.test("a run without any line has a beginning, and a result that says why", 
   assertStringIncludes(foreign?.problem?.message ?? "", "it is not Claude Code");
 });
 
+const writes = (text: string): Input => ({
+  at: 5,
+  type: "terminal",
+  bytes: new TextEncoder().encode(text),
+});
+
+Deno.test("a child that refuses to begin is told in its words, as claude -p tells it, and with nothing that was begun", () => {
+  const red = "\x1b[0m\x1b[31m\x1b[31mError: Invalid MCP configuration:\x1b[39m\r\n" +
+    "\x1b[31mno such file\x1b[39m\x1b[0m\r\n\x1b[?25h";
+  const { frames, report } = outcome(...[...red].map((each) => writes(each)), exit(1));
+  assertEquals(frames.map(({ frame }) => [frame.type, frame.subtype]), [["result", "refused"]]);
+  assertEquals([report?.exitCode, report?.problem], [1, {
+    message: "Error: Invalid MCP configuration:\nno such file",
+  }]);
+  for (
+    const other of [
+      [writes(red), exit(2)],
+      [writes(""), exit(1)],
+      [writes("\x1b7\x1b[r\x1b8\x1b[?25hError"), exit(1)],
+      [writes(`Error: ${"x".repeat(9000)}`), writes("y"), exit(1)],
+      [writes(red), IDLE, exit(1)],
+    ]
+  ) assertEquals(outcome(...other).report?.result.subtype, "internal_error");
+});
+
 Deno.test("a prompt that was changed is told so in the same words, whether its line or its hook is heard first", () => {
   const written = line({
     type: "user",

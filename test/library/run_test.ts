@@ -205,8 +205,11 @@ const REFUSED: readonly (readonly [prompt: string, args: readonly string[], mess
     ["--claude-binary", "/no/claude"],
     /^Cannot start claude: "\/no\/claude" does not exist$/u,
   ],
-  ["hi", ["--settings", "none.json"], /^Cannot read the settings file "none.json": /u],
+  ["hi", ["--settings", "none.json"], /^Error: Settings file not found: .*none\.json$/u],
 ];
+
+/** What `claude -p` refuses as well. */
+const REFUSED_TOO: readonly unknown[] = ["--modle", "--settings"];
 
 Deno.test("what keeps a run from starting rejects, with what to do about it", async () => {
   await using claude = await StandIn.set();
@@ -214,7 +217,7 @@ Deno.test("what keeps a run from starting rejects, with what to do about it", as
     const run = runHere(claude, { prompt, args });
     const error = await assertRejects(() => run.result, RunError);
     assertMatch(error.message, message);
-    assertEquals(error.exitCode, 2);
+    assertEquals(error.exitCode, REFUSED_TOO.includes(args[0]) ? 1 : 2);
     assert(error.suggestion !== undefined, error.message);
     assertEquals(await assertRejects(() => Array.fromAsync(run)), error);
     assertEquals(await Array.fromAsync(run), [], "it is told once");

@@ -6,6 +6,7 @@ import type { Run } from "./run.ts";
 const CODES: Readonly<Record<string, readonly number[]>> = {
   assistant_error: [1],
   error_max_turns: [1],
+  refused: [1],
   internal_error: [2],
   start_timeout: [2],
   delivery_timeout: [2],
@@ -22,7 +23,11 @@ export function checkOutput(run: Run, { warns }: { readonly warns: boolean }): v
   const isSuccess = code === 0;
   if (isSuccess && !warns) assertEquals(stderr, "", "a success has nothing to say on stderr");
   if (!isSuccess) {
-    assertMatch(stderr, /^claude-print: [A-Z].*[^.\n]\n/, "stderr names a cause");
+    assertMatch(
+      stderr,
+      /^claude-print: (?:[A-Z].*[^.\n]|(?:line \d+: )?Error: .*\.|-.*)\n/,
+      "stderr names a cause",
+    );
   }
   assert(!/^ +at .+:\d+/m.test(stderr), `a stack trace: ${stderr}`);
   assert(!/(?!\n)\p{Cc}/u.test(stderr), `control characters: ${JSON.stringify(stderr)}`);
@@ -33,6 +38,8 @@ export function checkOutput(run: Run, { warns }: { readonly warns: boolean }): v
     assert(code === 1 || code === 75 || isSuccess === (stdout !== ""), "only an answer is printed");
     return;
   }
+  // As `claude -p` tells of what it refuses.
+  if (code === 1 && stdout === "") return;
   assertEquals(frames.filter(({ type }) => type === "result").length, 1, "one result");
   assertEquals(result["type"], "result", "the result comes last");
   assertEquals(result["is_error"], !isSuccess);

@@ -21,6 +21,7 @@ const OWN_FRAMES = [
     "idle_timeout",
     "internal_error",
     "interrupted",
+    "refused",
     "start_timeout",
     "timeout",
   ].map((subtype) => `result/${subtype}`),

@@ -237,6 +237,8 @@ export function verdictOf(
         ),
         isForeign: true,
       };
+    case "refused":
+      return { outcome: { kind: "refused", message: ending.words }, showScreen: false };
     case "exited": {
       const how = describeExit(ending.exit);
       // What a signal ends at its start cannot say its version either.

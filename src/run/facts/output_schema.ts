@@ -34,7 +34,7 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
     validate = ajv.compile(schema);
   } catch (cause) {
     throw new NoSchemaError(
-      `it is no JSON Schema: ${cause instanceof Error ? cause.message : cause}`,
+      `is not a valid JSON Schema: ${cause instanceof Error ? cause.message : cause}`,
     );
   }
   return {
@@ -47,15 +47,15 @@ export async function readOutputSchema(text: string): Promise<OutputSchema> {
 }
 
 function parseSchema(text: string): JsonObject {
-  if (text.length > MAX_LENGTH || isTooDeep(text)) throw unfit("it is too large");
+  if (text.length > MAX_LENGTH || isTooDeep(text)) throw unfit("is too large");
   let schema: unknown;
   try {
     schema = JSON.parse(text);
   } catch (cause) {
-    throw unfit(`it is not valid JSON: ${(cause as Error).message}`);
+    throw unfit(`is not valid JSON: ${(cause as Error).message}`);
   }
-  if (!isJsonObject(schema)) throw unfit("it is no JSON object");
-  if (schema["$async"]) throw unfit("it is asynchronous");
+  if (!isJsonObject(schema)) throw unfit("must be a JSON object");
+  if (schema["$async"]) throw unfit("must not be asynchronous");
   return schema;
 }
 
@@ -65,9 +65,10 @@ function unfit(why: string): CliError {
 
 class UnfitSchemaError extends CliError {
   constructor(why: string) {
-    super(`Cannot use --json-schema: ${why}`, {
+    super(`Error: --json-schema ${why}`, {
       suggestion:
         `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
+      refusal: "silent",
     });
   }
 }

@@ -334,10 +334,17 @@ function cutOf(
   if (upTo === undefined || transcript === undefined) return undefined;
   const cut = cutTranscript(transcript.text, { upTo, dropsTurn });
   if (cut.kind === "cut") return { path: transcript.path, text: cut.text };
+  if (cut.kind === "absent") {
+    throw new CliError(`No message found with message.uuid of: ${upTo}`, {
+      suggestion: "Use the uuid of an assistant message that ended an answer",
+      refusal: "result",
+    });
+  }
   if (cut.by === "turn") {
     // Whoever uses an Agent SDK knows it by its first words.
     throw new CliError(`Resume rejected by --resume-drops-turn: ${cut.reason}`, {
       suggestion: "Leave it out, or resume at the end of the turn before",
+      refusal: "result",
     });
   }
   throw new CliError(`Cannot honour --resume-session-at: ${cut.reason}`, {

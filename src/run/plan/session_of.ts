@@ -2,6 +2,11 @@ import { CliError } from "../../cli_error.ts";
 import type { FoundSessions } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 
+/** How `claude -p` refuses what names no session. */
+const NO_SESSION =
+  "Error: --resume requires a valid session ID or session title when used with --print. " +
+  "Usage: claude -p --resume <session-id|title>";
+
 /** The session that a run goes on in. */
 export interface RunSession {
   readonly id: string;
@@ -38,11 +43,16 @@ function namedSession(
   { named = [] }: FoundSessions,
 ): string | undefined {
   if (resumption?.named === undefined) return undefined;
-  const [id, ...more] = named;
+  const [id, ...more] = resumption.named === "" ? [] : named;
   if (id === undefined) {
     throw new CliError(
-      `Cannot resume a session: "${resumption.named}" is neither a session id nor the title of a session here`,
-      { suggestion: "Use --resume <id>, with the session_id of an earlier json result" },
+      resumption.named === ""
+        ? NO_SESSION
+        : `${NO_SESSION}. Provided value "${resumption.named}" is not a UUID and does not match any session title.`,
+      {
+        suggestion: "Use --resume <id>, with the session_id of an earlier json result",
+        refusal: "result",
+      },
     );
   }
   if (more.length > 0) {

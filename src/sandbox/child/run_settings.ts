@@ -33,6 +33,7 @@ export async function parseCallerSettings(
     if (!inline) return unreadableSettings({ source: "flags", name });
     throw new CliError(`Cannot parse --settings: ${(cause as Error).message}`, {
       suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
+      refusal: "silent",
       cause,
     });
   }
@@ -54,9 +55,12 @@ function textOf(path: string, what: string): string {
   } catch (cause) {
     const isMissing = cause instanceof Deno.errors.NotFound;
     if (!isMissing && !(cause instanceof UnfitFileError)) throw cause;
-    const why = isMissing ? "there is no such file" : cause.reason;
-    throw new CliError(`Cannot read ${what}: ${why}`, {
+    const problem = isMissing
+      ? `Error: Settings file not found: ${path}`
+      : `Cannot read ${what}: ${cause.reason}`;
+    throw new CliError(problem, {
       suggestion: "Give --settings a JSON object or the path of a file that holds one",
+      ...(isMissing ? { refusal: "silent" } : {}),
       cause,
     });
   }

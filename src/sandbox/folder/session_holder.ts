@@ -62,8 +62,9 @@ export function refuseHeldSession(owner: Owner, places: readonly string[]): void
   const { id, configDir } = owner.session;
   const holder = findSessionHolder(id, { configDir, before: owner, places });
   if (holder === undefined) return;
-  throw new CliError(`Cannot begin the session ${id}: its id is already in use`, {
+  throw new CliError(`Error: Session ID ${id} is already in use.`, {
     suggestion: `${adviceOn(holder)}, or give another --session-id`,
+    refusal: "silent",
   });
 }
 

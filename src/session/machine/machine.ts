@@ -38,6 +38,7 @@ import { onTranscript } from "./on_transcript.ts";
 import { enqueued, type Message } from "../message.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
+import { firstWords } from "../terminal/first_words.ts";
 import { onPriced, onTaskless, overAtOnce } from "../turn_end.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import type { StopSignal } from "../../wire/stop_signal.ts";
@@ -163,12 +164,23 @@ function onExit(state: SessionState, exit: Exit): Step {
   // What it was sent and has not taken is for the next child, if this one was any good.
   const isUnasked = (state.phase === "resting" || state.phase === "entered") &&
     state.taken.length === 0 && (state.turns > 0 || state.sent.length + state.queue.length === 0);
-  const ending: Ending = state.ending ?? settledEnding(state) ??
+  const ending: Ending = state.ending ?? settledEnding(state) ?? refusal(state, exit) ??
     (isUnasked && state.options.conversation ? { kind: "closed" } : { kind: "exited", exit });
   const stopped = stopsOver({ ...state, phase: "reading", ending, exit });
   const gone = onChildGone(stopped.state);
   const next = awaitRest(gone.state);
   return act(next.state, [...stopped.effects, ...gone.effects, ...next.effects]);
+}
+
+/** The exit code with which Claude Code, and `claude -p`, end without beginning anything. */
+const REFUSED = 1;
+
+/** Why the child has not begun anything, in its own words. */
+function refusal(state: SessionState, exit: Exit): Ending | undefined {
+  const isEarly = state.phase === "starting" && state.status === undefined && !state.ready;
+  if (!isEarly || exit.kind !== "exited" || exit.code !== REFUSED) return undefined;
+  const words = firstWords(state.written);
+  return words === undefined ? undefined : { kind: "refused", words };
 }
 
 /** The child tells what it has cost: after the announced end of a turn, what the turn has. */

@@ -1,6 +1,7 @@
 import type { Effect } from "../effect.ts";
 import { paste, seePasted } from "../handing_over.ts";
 import { PASTE_MODE } from "../terminal/paste.ts";
+import { withWritten } from "../terminal/first_words.ts";
 import { answerProbes, PROBE_FINAL } from "../terminal/probes.ts";
 import type { Input } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
@@ -32,7 +33,10 @@ export function onTerminal(
     ? state
     : { ...state, scanner, heardAt };
   if (next.phase === "starting") {
-    if (next.status === undefined) effects.push(lookAtStart(next));
+    if (next.status === undefined) {
+      next = { ...next, written: withWritten(next.written, bytes) };
+      effects.push(lookAtStart(next));
+    }
     const ready = tokens.some((token) =>
       token.kind === "csi" && token.final === "h" && token.parameters.startsWith(PASTE_MODE)
     );

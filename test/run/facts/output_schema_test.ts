@@ -54,19 +54,22 @@ Deno.test("what does not fit is told with its place, and with what was found the
 Deno.test("a schema that is none is refused with the reason", async () => {
   for (
     const [text, reason] of [
-      ["[]", "it is no JSON object"],
-      ["nonsense", "it is not valid JSON: Unexpected token 'o', \"nonsense\" is not valid JSON"],
-      ['{"type":"object","foo":1}', 'it is no JSON Schema: strict mode: unknown keyword: "foo"'],
+      ["[]", "must be a JSON object"],
+      ["nonsense", "is not valid JSON: Unexpected token 'o', \"nonsense\" is not valid JSON"],
+      [
+        '{"type":"object","foo":1}',
+        'is not a valid JSON Schema: strict mode: unknown keyword: "foo"',
+      ],
       [
         '{"$ref":"#/definitions/x"}',
-        "it is no JSON Schema: can't resolve reference #/definitions/x from id #",
+        "is not a valid JSON Schema: can't resolve reference #/definitions/x from id #",
       ],
-      ['{"$async":true}', "it is asynchronous"],
-      [`${'{"not":'.repeat(501)}{}${"}".repeat(501)}`, "it is too large"],
-      [`{"title":"${"x".repeat(1_000_000)}"}`, "it is too large"],
+      ['{"$async":true}', "must not be asynchronous"],
+      [`${'{"not":'.repeat(501)}{}${"}".repeat(501)}`, "is too large"],
+      [`{"title":"${"x".repeat(1_000_000)}"}`, "is too large"],
     ] as const
   ) {
     const error = await assertRejects(() => readOutputSchema(text), CliError);
-    assertEquals(error.message, `Cannot use --json-schema: ${reason}`);
+    assertEquals(error.message, `Error: --json-schema ${reason}`);
   }
 });

@@ -169,6 +169,9 @@ Deno.test("readFacts() refuses agents and schemas that are none, as of 2.1.330, 
   }
   const schema = { jsonSchema: '{"type":"nonesuch"}' };
   assertEquals(await no(schema), undefined);
-  assertEquals(`${await no(schema, "2.1.330")}`.split(": ")[1], "it is no JSON Schema");
-  assertEquals(await no({ jsonSchema: "[]" }), "Cannot use --json-schema: it is no JSON object");
+  assertEquals(
+    `${await no(schema, "2.1.330")}`.split(": ")[1],
+    "--json-schema is not a valid JSON Schema",
+  );
+  assertEquals(await no({ jsonSchema: "[]" }), "Error: --json-schema must be a JSON object");
 });

@@ -1031,13 +1031,13 @@ Deno.test("plan(): a session that is not there, or not in parts, is refused", ()
   const refusals: readonly (readonly [Omit<Row, "is">, string])[] = [
     [
       titled([]),
-      'Cannot resume a session: "Title" is neither a session id nor the title of a session here',
+      'Error: --resume requires a valid session ID or session title when used with --print. Usage: claude -p --resume <session-id|title>. Provided value "Title" is not a UUID and does not match any session title.',
     ],
     [
       titled([EARLIER, NAMED]),
       'Cannot resume a session: 2 sessions have the title "Title"',
     ],
-    [upTo("x"), 'Cannot honour --resume-session-at: the session has no message "x"'],
+    [upTo("x"), "No message found with message.uuid of: x"],
     [
       upTo("p1"),
       'Cannot honour --resume-session-at: the message "p1" is not the end of an answer, and the interactive Claude Code adds to what ends elsewhere',

@@ -38,7 +38,7 @@ Deno.test("parseCallerSettings() says what is wrong", async () => {
   await assertRejects(
     () => parseCallerSettings(NOWHERE, HERE),
     CliError,
-    `Cannot read the settings file "${NOWHERE}"`,
+    `Error: Settings file not found: ${NOWHERE}`,
   );
   const file = await Deno.makeTempFile();
   const said = async (value: string) =>

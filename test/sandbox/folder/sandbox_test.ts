@@ -145,7 +145,7 @@ Deno.test("Sandbox refuses a session that a run has, until it is at home or the 
     const error = assertThrows(() => begin(more), CliError);
     return `${error.message}. ${error.suggestion}`;
   };
-  const inUse = "Cannot begin the session s1: its id is already in use";
+  const inUse = "Error: Session ID s1 is already in use.";
   const first = begin();
   const wait = `Wait for the run that has it, process ${Deno.pid}`;
   assertEquals(adviceOn(), `${inUse}. ${wait}, or give another --session-id`);

@@ -33,6 +33,20 @@ for (const at of ["start", "ready", "prompt", "answer"] as const satisfies reado
   });
 }
 
+Deno.test("a child that refuses to begin ends the run as claude -p ends: with its words and exit code 1, and nothing on stdout", async () => {
+  const screen = "\x1b[31m--agent 'nobody' not found. Available agents: claude\x1b[39m\n";
+  const told = async (...args: string[]) => {
+    await using claude = await StandIn.set({ crash: { at: "start", code: 1, screen } });
+    const { code, stdout, stderr } = await claude.print([...args, "hello"]);
+    assertEquals(stderr, "claude-print: --agent 'nobody' not found. Available agents: claude\n");
+    return [code, stdout];
+  };
+  const stream = ["--output-format", "stream-json", "--verbose"];
+  for (const format of [[], JSON_FORMAT, [...JSON_FORMAT, "--verbose"], stream]) {
+    assertEquals(await told(...format), [1, ""], format.join(" "));
+  }
+});
+
 Deno.test("a child that ends by itself without a word ends the run too", async () => {
   await using claude = await StandIn.set({ crash: { at: "start", code: 0 } });
   const run = await claude.print(["hello"]);

@@ -36,13 +36,13 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
   const refused = await claude.print(["--timeout", "30", "--session-id", ID, "two"]);
-  assertEquals(refused.code, 2);
+  assertEquals(refused.code, 1);
   assertMatch(
     refused.stderr,
-    /^claude-print: Cannot begin the session \S+: its id is already in use\n {2}Wait for the run that has it, process \d+, or/u,
+    /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Wait for the run that has it, process \d+, or/u,
   );
   const early = await claude.print(["--resume", ID, "three"]);
-  assertEquals(early.code, 2);
+  assertEquals(early.code, 1);
   assertStringIncludes(
     early.stderr,
     `No conversation found with session ID: ${ID}\n  Wait for the run that has it, process `,
@@ -83,8 +83,8 @@ Deno.test("a session whose run was killed comes home before anybody has its id",
   first.kill("SIGKILL");
   await first.ended;
   const known = await claude.print(["--timeout", "30", "--session-id", ID, "two"]);
-  assertEquals(known.code, 2);
-  assertStringIncludes(known.stderr, "its id is already in use");
+  assertEquals(known.code, 1);
+  assertStringIncludes(known.stderr, "is already in use.");
   assertStringIncludes(transcript(), '"content":"one"');
   await go();
   assertEquals((await claude.print(["--resume", ID, "three"])).stdout, "You said: three\n");

@@ -61,7 +61,7 @@ Deno.test("--one-session tells all lines why there can be no conversation", asyn
     args: ["--resume", crypto.randomUUID()],
     stdin: '"a"\n"b"\n',
   });
-  assertEquals([code, lines.map(({ exit_code }) => exit_code)], [2, [2, 2]]);
+  assertEquals([code, lines.map(({ exit_code }) => exit_code)], [1, [1, 1]]);
   assertEquals(stderr.match(/line \d: No conversation found with session ID: /gu)?.length, 2);
 });
 

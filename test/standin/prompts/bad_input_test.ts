@@ -12,6 +12,8 @@ interface Mistake {
   /** Prepares the home. */
   readonly before?: (claude: StandIn) => Promise<unknown>;
   readonly loggedIn?: boolean;
+  /** Whether `claude -p` refuses it too, which then tells stderr alone. */
+  readonly isRefused?: true;
   /** Whether it is made with text as well, which one of each stage of a run is: what is told on stderr is the same. */
   readonly isToldInText?: boolean;
 }
@@ -131,7 +133,9 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "an empty --input-file": {
     args: ["--input-file", "empty"],
     before: file("empty", ""),
-    message: /^Cannot start a turn: there is no prompt$/,
+    message:
+      /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
+    isRefused: true,
     suggestion: /claude-print "your prompt"/,
   },
   "stdin that is not UTF-8": {
@@ -148,18 +152,24 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   "no prompt at all": {
     args: [],
-    message: /^Cannot start a turn: there is no prompt$/,
+    message:
+      /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
+    isRefused: true,
     suggestion: /claude-print "your prompt"/,
   },
   "an empty prompt": {
     args: [""],
-    message: /^Cannot start a turn: there is no prompt$/,
+    message:
+      /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
+    isRefused: true,
     suggestion: /claude-print "your prompt"/,
     isToldInText: true,
   },
   "a prompt of white space": {
     args: [" \n\t "],
-    message: /^Cannot start a turn: the prompt is nothing but white space$/,
+    message:
+      /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
+    isRefused: true,
     suggestion: /claude-print "your prompt"/,
   },
   "a word on which Claude Code quits": {
@@ -183,12 +193,14 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "an unknown flag": {
     args: ["--modle", "opus", "hello"],
     message: /^Cannot read the command line: unknown flag --modle$/,
+    isRefused: true,
     suggestion: /Did you mean --model\?/,
     isToldInText: true,
   },
   "a flag without its value": {
     args: ["hello", "--model"],
     message: /^Cannot read the command line: --model needs a value$/,
+    isRefused: true,
     suggestion: /Type --model/,
   },
   "a --timeout of 0": {
@@ -208,23 +220,27 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   "a schema that is no JSON": {
     args: ["--json-schema", "schema.json", "hello"],
-    message: /^Cannot use --json-schema: it is not valid JSON: /,
+    message: /^Error: --json-schema is not valid JSON: /,
+    isRefused: true,
     suggestion: /Give a JSON Schema/,
   },
   "a schema that is none": {
     args: ["--json-schema", '{"type":"nonsense"}', "hello"],
-    message: /^Cannot use --json-schema: it is no JSON Schema: data\/type must be /,
+    message: /^Error: --json-schema is not a valid JSON Schema: data\/type must be /,
+    isRefused: true,
     suggestion: /Give a JSON Schema/,
   },
   "bad JSON in --settings": {
     args: ["--settings", '{"model": }', "hello"],
     message: /^Cannot parse --settings: /,
+    isRefused: true,
     suggestion: /Give a JSON object/,
     isToldInText: true,
   },
   "a --settings file that does not exist": {
     args: ["--settings", "missing.json", "hello"],
-    message: /^Cannot read the settings file "missing\.json": /,
+    message: /^Error: Settings file not found: .*\/missing\.json$/,
+    isRefused: true,
     suggestion: /path of a file/,
   },
   "--settings that silence all hooks": {
@@ -235,6 +251,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "a session to resume that does not exist": {
     args: ["--resume", "123e4567-e89b-42d3-a456-426614174000", "hello"],
     message: /^No conversation found with session ID: 123e4567-\S+$/,
+    isRefused: true,
     suggestion: /projects/,
   },
   "a $TMPDIR that does not exist": {
@@ -273,19 +290,20 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
 };
 
 for (const [name, mistake] of Object.entries(MISTAKES)) {
-  Deno.test(`${name}: one line that says why, what to do about it, and exit code 2`, async () => {
+  Deno.test(`${name}: one line that says why, what to do about it, and the exit code`, async () => {
     const formats = [["--output-format", "json"], ...mistake.isToldInText ? [[]] : []];
     await Promise.all(formats.map(async (format) => {
       await using claude = await StandIn.set({}, { loggedIn: mistake.loggedIn ?? true });
       await mistake.before?.(claude);
       const run = await claude.print([...format, ...mistake.args], mistake.options);
-      assertEquals(run.code, 2);
+      assertEquals(run.code, mistake.isRefused ? 1 : 2);
       const [, message = "", suggestion = "", ...others] =
         /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
       assertMatch(message, mistake.message);
       assertMatch(suggestion, mistake.suggestion);
       assert(others.join("") === "" || /^ {2}The last screen:\n/.test(others.join("")), run.stderr);
-      if (run.format === "json") {
+      if (mistake.isRefused) assertEquals(run.stdout, "");
+      else if (run.format === "json") {
         assertEquals([run.result["subtype"], run.result["errors"]], ["internal_error", [message]]);
       }
       assertEquals(await claude.journal("start"), [], "the child is not even started");
@@ -296,16 +314,21 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
 
 Deno.test("stream-json tells of a mistake in a result too", async () => {
   await using claude = await StandIn.set();
-  const args = ["--output-format", "stream-json", "--verbose", "--settings", "{", "hello"];
-  const { code, frames } = await claude.print(args);
-  assertEquals([code, frames.map(({ subtype }) => subtype)], [2, ["internal_error"]]);
+  const told = async (...args: string[]) => {
+    const format = ["--output-format", "stream-json", "--verbose"];
+    const { code, frames } = await claude.print([...format, ...args, "hello"]);
+    return [code, ...frames.map(({ subtype }) => subtype)];
+  };
+  assertEquals(await told("--timeout", "0"), [2, "internal_error"]);
+  assertEquals(await told("--settings", "{"), [1]);
+  assertEquals(await told("--resume", crypto.randomUUID()), [1, "error_during_execution"]);
 });
 
 Deno.test("a mistake in a command line of a megabyte is told too", async () => {
   await using claude = await StandIn.set();
   const words = Array.from({ length: 8 }, () => "word ".repeat(24_000));
   const { code, stdout, stderr } = await claude.print([...words, "--nonsense"]);
-  assertEquals([code, stdout], [2, ""]);
+  assertEquals([code, stdout], [1, ""]);
   assertMatch(stderr, /^claude-print: Cannot read the command line: .*--nonsense/);
 });
 
@@ -357,10 +380,10 @@ Deno.test("a --session-id that is taken is refused, for a fork too, and its tran
   for (const id of [taken, resumed]) await Deno.writeTextFile(`${projects}/${id}.jsonl`, "{}\n");
   for (const more of [[], ["--resume", resumed, "--fork-session"]]) {
     const { code, stderr } = await claude.print(["--session-id", taken, ...more, "--", "hello"]);
-    assertEquals(code, 2);
+    assertEquals(code, 1);
     assertMatch(
       stderr,
-      /^claude-print: Cannot begin the session .*already in use\n {2}Give another/,
+      /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Give another/,
     );
   }
   assertEquals(await Deno.readTextFile(`${projects}/${taken}.jsonl`), "{}\n");
