@@ -182,7 +182,7 @@ echo '${SUCCESS({})}'`;
   assertEquals(await heardOf([prompt, end]), told);
 });
 
-Deno.test("HeadlessTwin asks at once what is asked while it is at it, an initialization first", async () => {
+Deno.test("HeadlessTwin asks at once what is asked at once, an initialization first", async () => {
   const { said, heard } = await asked(
     `echo started >> $FOLDER/heard
 while read line; do
@@ -203,7 +203,7 @@ done`,
     return request?.subtype ?? shouldQuery ?? line;
   });
   // What asks the model for nothing makes Claude Code say what the session is like.
-  assertEquals(order, ["started", "first", "started", "initialize", "get_settings", false]);
+  assertEquals(order, ["started", "initialize", "first", "get_settings", false]);
 });
 
 Deno.test("HeadlessTwin answers each of several initializations that are asked for at once", async () => {
@@ -217,7 +217,7 @@ done`,
     { subtypes: ["first", "initialize", "initialize"] },
   );
   const init = { type: "system", subtype: "init" };
-  assertEquals(said.slice(1), [{ response: { n: 0 }, init }, { response: { n: 1 }, init }]);
+  assertEquals(said.slice(1), [{ response: { n: 1 }, init }, { response: { n: 2 }, init }]);
 });
 
 Deno.test("HeadlessTwin is told of agents as claude -p is, whatever it is asked", async () => {

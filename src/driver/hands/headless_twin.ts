@@ -101,7 +101,7 @@ export class HeadlessTwin implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Asks as soon as what was asked before has been answered. */
+  /** Asks as soon as what was asked before has been answered, together with what else a caller asks at once. */
   ask(request: ControlRequest): void {
     this.#asked.push(request);
     this.#asking ??= this.#askAll();
@@ -127,6 +127,7 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   async #askAll(): Promise<void> {
+    await Promise.resolve();
     while (this.#asked.length > 0 && !this.#isOver) {
       // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
       // noted in no session.
