@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
-import { pythonPytest, typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
+import { pytestModules, pythonSdk, typescriptSdk } from "../../../fixtures/programs/agent_sdk.ts";
 import { usableNode, vitestModules } from "../../../fixtures/programs/vitest.ts";
 import { usablePython } from "../../../fixtures/programs/python_packages.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
@@ -20,6 +20,8 @@ interface Recipe {
   /** What stands beside them, and where it is. */
   readonly links?: Readonly<Record<string, string>>;
   readonly command: readonly string[];
+  /** Variables for that. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly cassette: string;
 }
 
@@ -28,10 +30,12 @@ Deno.test(unlessLacking(python === undefined ? "python3 with venv, 3.10 or later
   fn: async () => {
     if (python === undefined) return;
     const [conftest = "", test = ""] = codeBlocks(PAGE, "python").map(({ code }) => code);
+    const sdk = await pythonSdk(python);
     await tryRecipe({
       files: { "conftest.py": conftest, "test_greeting.py": test },
+      env: { PYTHONPATH: await pytestModules(sdk) },
       command: [
-        await pythonPytest(python),
+        sdk,
         "-B",
         "-m",
         "pytest",
@@ -83,7 +87,9 @@ Deno.test(unlessLacking(node === undefined ? "Node 20 with npm" : undefined, {
   },
 }));
 
-async function tryRecipe({ files, links = {}, command, cassette }: Recipe): Promise<void> {
+async function tryRecipe(
+  { files, links = {}, command, env: own = {}, cassette }: Recipe,
+): Promise<void> {
   await using real = await RealClaude.set(REAL_VERSIONS.at(-1) ?? "", {
     api: {
       reply: ({ prompt }) =>
@@ -107,7 +113,7 @@ async function tryRecipe({ files, links = {}, command, cassette }: Recipe): Prom
   const { DENO_DIR } = home.env;
   const run = async (bin: string, env: Readonly<Record<string, string | undefined>>) => {
     const { code, stdout, stderr } = await startProgram(command, {
-      env: { ...env, PATH: `${bin}:/usr/bin:/bin`, NO_COLOR: "1" },
+      env: { ...env, ...own, PATH: `${bin}:/usr/bin:/bin`, NO_COLOR: "1" },
       cwd: home.project,
     }).ended;
     return { code, said: stdout + stderr };
