@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { firstAlteredCharacter } from "../../src/session/prompt/first_altered_character.ts";
 import { pasteRefusal } from "../../src/session/terminal/paste.ts";
 import { messagesRequest } from "../../fixtures/api/messages_request.ts";
-import { forEachVersion, REAL_VERSIONS } from "../real/for_each_version.ts";
+import { forEachVersion } from "../real/for_each_version.ts";
 import { sha256 } from "../../fixtures/mock/files/journal.ts";
 import { StandIn } from "../standin/stand_in.ts";
 
@@ -56,27 +56,15 @@ Deno.test("keys in a prompt on stdin are text, and none is pressed", async () =>
   assertEquals(await claude.keys(), []);
 });
 
-/** Prompts for stdin; that each kind stands alone shows what becomes of it where another is refused. */
-const PROMPTS: Readonly<Record<string, string>> = {
-  all: ["Say hello.", ...KEYS, BIDI].join("\nthen "),
-  C1: "Say \x9b201~ \x9d0;t\x9c hello \x85.",
-  bidi: `Say ${BIDI} hello.`,
-};
-
 forEachVersion(
   "keys and invisible characters reach the API as text",
   async (real) => {
-    const isNewest = real.version === REAL_VERSIONS.at(-1);
-    for (const [name, prompt] of Object.entries(PROMPTS)) {
-      // Older versions take all of them alike.
-      if (name !== "all" && !isNewest) continue;
-      const before = real.api.turns.length;
-      const run = await real.print([], { stdin: prompt });
-      const requests = real.api.turns.slice(before).map(({ body }) => messagesRequest(body));
-      assertEquals(run.code, 0, run.stderr);
-      const content = requests[0]?.messages.findLast(({ role }) => role === "user")?.content ?? "";
-      const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
-      assert(texts.includes(prompt), `${name}: ${JSON.stringify(texts)}`);
-    }
+    const prompt = ["Say hello.", ...KEYS, BIDI].join("\nthen ");
+    const run = await real.print([], { stdin: prompt });
+    assertEquals(run.code, 0, run.stderr);
+    const [request] = real.api.turns.map(({ body }) => messagesRequest(body));
+    const content = request?.messages.findLast(({ role }) => role === "user")?.content ?? "";
+    const texts = typeof content === "string" ? [content] : content.map(({ text }) => text);
+    assert(texts.includes(prompt), JSON.stringify(texts));
   },
 );

@@ -29,6 +29,10 @@ const request = (id: string, body: JsonObject) => ({
   request: body,
 });
 
+/** Requests that are sent at once: one headless Claude Code answers them all. */
+const linesOf = (requests: readonly JsonObject[]): string =>
+  requests.map((each) => `${JSON.stringify(each)}\n`).join("");
+
 /** Everything that a caller of the control protocol hears, but for what differs in any two runs. */
 async function heardBy(
   holding: typeof hold,
@@ -196,7 +200,10 @@ function orderOf(stdout: string): readonly string[] {
   return parseFrames(stdout).flatMap((frame) => {
     const { type, request } = frame;
     if (type !== "control_request") {
-      return type === "control_response" ? [] : outlineOfFrames([frame]);
+      // A subagent's report names it, and how long it took.
+      return type === "control_response"
+        ? []
+        : outlineOfFrames([frame]).map((line) => line.replace(/\(.*hand-back.*\)/su, ""));
     }
     const { subtype, callback_id: id, message, input, ...told } = request as JsonObject;
     const { method } = (message ?? {}) as JsonObject;
@@ -211,7 +218,7 @@ function orderOf(stdout: string): readonly string[] {
 }
 
 forNewestVersion(
-  "a caller is asked after the frames of what it is asked about, as by claude -p, though a rule says to ask",
+  "a caller is asked after the frames of what it is asked about, by hooks of subagents too, as by claude -p, though a rule says to ask",
   async (real) => {
     const rules = { permissions: { ask: ["Bash(touch:*)"] } };
     await Deno.mkdir(`${real.home.project}/.claude`);
@@ -219,7 +226,14 @@ forNewestVersion(
       `${real.home.project}/.claude/settings.json`,
       JSON.stringify(rules),
     );
-    const events = ["UserPromptSubmit", "PostToolUse", "PostToolBatch", "Stop"];
+    const events = ["UserPromptSubmit", "PostToolUse", "PostToolBatch", "Stop"]
+      .concat("SubagentStart", "SubagentStop");
+    const agent = {
+      description: "look around",
+      prompt: "Look. [[say found]]",
+      subagent_type: "general-purpose",
+      run_in_background: false,
+    };
     const hooks = {
       ...Object.fromEntries(events.map((event) => [event, [{ hookCallbackIds: [event] }]])),
       PreToolUse: [{ matcher: "Bash|mcp__.*", hookCallbackIds: ["PreToolUse"] }],
@@ -229,7 +243,9 @@ forNewestVersion(
         answer(answerOfCaller);
         await send(request("init", { subtype: "initialize", hooks }));
         await say('One. [[tool mcp__calc__add {"a":1,"b":2}]] [[bash touch other]] [[say first]]');
-        await heard(RESULT);
+        await heard(RESULT, 1);
+        await say(`Two. [[tool Agent ${JSON.stringify(agent)}]] [[say second]]`);
+        await heard(RESULT, 2);
       }, [...ASKS_CALLER, ...CALCULATOR]);
       return orderOf(stdout);
     };
@@ -295,9 +311,10 @@ forNewestVersion(
         await heard('"request_id":"initialize"');
         await say("One. [[say first]]");
         await heard(RESULT, 1);
-        for (const subtype of asked.slice(1)) {
-          await send(request(subtype, { subtype, path: `${real.home.project}/note.txt` }));
-        }
+        const others = asked.slice(1).map((subtype) =>
+          request(subtype, { subtype, path: `${real.home.project}/note.txt` })
+        );
+        await send(linesOf(others));
         await heard('"type":"control_response"', asked.length);
         await say(`Two. ${calls.join(" ")} [[say second]]`);
         await heard(RESULT, 2);
@@ -362,8 +379,11 @@ forNewestVersion(
           await send(request("init", init));
           await say('One. [[tool mcp__works__shout {"text":"one"}]] [[say first]]');
           await heard(RESULT, 1);
+          // claude -p carries out at the same time what it is asked at once: there each has to wait for the one before.
+          const isAtOnce = holding === hold;
+          if (isAtOnce) await send(linesOf(steps.map(([id, body]) => request(id, body))));
           for (const [id, body] of steps) {
-            await send(request(id, body));
+            if (!isAtOnce) await send(request(id, body));
             await heard(`"request_id":"${id}"`);
           }
           // What was applied and set holds now, and what was set first does not any more.
@@ -378,7 +398,7 @@ forNewestVersion(
             { type: "user", message: { role: "user", content: [{ type: "text", text }] } },
             request("handed-over", { subtype: "mcp_status" }),
           ];
-          await send(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+          await send(linesOf(lines));
           await heard('"request_id":"handed-over"');
           await heard(RESULT, 3);
           await send(request("end", { subtype: "end_session" }));
@@ -442,16 +462,20 @@ forNewestVersion("files are what they were before a message, as by claude -p", a
       await heard(RESULT, 1);
       await say(`Two. ${edit("after", "later")} [[say second]]`, { uuid: idOf(2) });
       await heard(RESULT, 2);
-      const rewind = async (id: string, body: JsonObject) => {
-        await send(request(id, { subtype: "rewind_files", ...body }));
-        await heard(`"request_id":"${id}"`);
+      const rewind = async (asked: Readonly<Record<string, JsonObject>>) => {
+        const ids = Object.keys(asked);
+        const rewinding = { subtype: "rewind_files" };
+        await send(linesOf(ids.map((id) => request(id, { ...rewinding, ...asked[id] }))));
+        for (const id of ids) await heard(`"request_id":"${id}"`);
         const isMade = await Deno.lstat(made).then(() => true, () => false);
-        files.push([id, await Deno.readTextFile(kept), isMade]);
+        files.push([...ids, await Deno.readTextFile(kept), isMade]);
       };
-      await rewind("dry", { user_message_id: idOf(1), dry_run: true });
-      await rewind("unknown", { user_message_id: idOf(7) });
-      await rewind("second", { user_message_id: idOf(2) });
-      await rewind("first", { user_message_id: idOf(1) });
+      await rewind({
+        dry: { user_message_id: idOf(1), dry_run: true },
+        unknown: { user_message_id: idOf(7) },
+      });
+      await rewind({ second: { user_message_id: idOf(2) } });
+      await rewind({ first: { user_message_id: idOf(1) } });
     }, ["--allowedTools", "Write,Edit"]);
     const answers = parseFrames(stdout).filter(({ type }) => type === "control_response")
       .map(({ response }) => sorted(response)).slice(1);
@@ -552,10 +576,7 @@ forNewestVersion(
     const script = async ({ say, send, heard }: Caller) => {
       /** Asks all at once: one headless Claude Code answers what is no command. */
       const ask = async (asked: Readonly<Record<string, JsonObject>>) => {
-        const lines = Object.entries(asked).map(([id, body]) =>
-          `${JSON.stringify(request(id, body))}\n`
-        );
-        await send(lines.join(""));
+        await send(linesOf(Object.entries(asked).map(([id, body]) => request(id, body))));
         for (const id of Object.keys(asked)) await heard(`"request_id":"${id}"`);
       };
       const rename = { subtype: "rename_session" };
@@ -600,39 +621,6 @@ forNewestVersion(
     assertEquals(ours.title, "Later");
     assertEquals(JSON.stringify(real.api.turns.at(-1)?.body).includes("this."), false);
     assertEquals(ours, await asRecorded(real, "control/names", () => run(holdWithClaude)));
-  },
-);
-
-// claude -p calls these in the same order in every version.
-forNewestVersion(
-  "hooks of a caller's are called in the order of claude -p's frames",
-  async (real) => {
-    const events = ["SubagentStart", "SubagentStop", "PostToolUse", "PostToolBatch"];
-    const call = {
-      description: "look around",
-      prompt: "Look. [[say found]]",
-      subagent_type: "general-purpose",
-      run_in_background: false,
-    };
-    const script = async ({ answer, send, say, heard }: Caller) => {
-      answer(() => ({}));
-      const hooks = Object.fromEntries(
-        events.map((event) => [event, [{ hookCallbackIds: [event] }]]),
-      );
-      await send(request("init", { subtype: "initialize", hooks }));
-      await heard("control_response");
-      await say(`[[tool Agent ${JSON.stringify(call)}]] [[say done]]`);
-      await heard(RESULT);
-    };
-    const run = async (holding: typeof hold) => {
-      const { code, stdout, stderr } = await holding(real, script);
-      const order = parseFrames(stdout).map(({ type, subtype, request }) =>
-        `${(request as JsonObject | undefined)?.["callback_id"] ?? subtype ?? type}`
-      ).filter((name) => name !== "rate_limit_event" && name !== "control_response");
-      return { code, stderr, order };
-    };
-    const ours = JSON.parse(JSON.stringify(await run(hold)));
-    assertEquals(ours, await asRecorded(real, "control/hook-order", () => run(holdWithClaude)));
   },
 );
 

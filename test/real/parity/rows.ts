@@ -124,10 +124,14 @@ const ROWS: readonly Row[] = [
       ".claude/settings.json": JSON.stringify({ permissions: { allow: ["Bash"] } }),
     },
     args: [
-      ...[...STREAM, "--setting-sources", "user"],
+      ...[...STREAM, "--setting-sources", "user", "--disallowedTools", "Edit,WebFetch", "--"],
       `Work. [[bash touch forbidden]] ${
         call("Write", { file_path: "HOME/project/b.txt", content: "new\n" })
-      } ${call("Read", { file_path: "nofile" })} [[say not allowed]]`,
+      } ${call("Read", { file_path: "nofile" })} ${call("Glob", { pattern: "*.txt" })} ${
+        call("Grep", { pattern: "one" })
+      } ${call("Nonesuch", { x: 1 })} ${
+        call("Edit", { file_path: "a.txt", old_string: "one", new_string: "two" })
+      } [[say not allowed]]`,
     ],
   },
   {
@@ -150,16 +154,6 @@ const ROWS: readonly Row[] = [
       } ${call("Read", { file_path: "../other/a.txt" })} [[say done]]`,
     ],
   },
-  {
-    name: "glob",
-    files: { "a.txt": "one\n", "b.md": "two\n" },
-    args: [
-      ...[...STREAM, "--disallowedTools", "Bash,Edit", "--"],
-      `Work. ${call("Glob", { pattern: "*.txt" })} ${call("Grep", { pattern: "two" })} ${
-        call("Nonesuch", { x: 1 })
-      } [[bash echo one]] [[say done]]`,
-    ],
-  },
 
   // What the model is told
   {
@@ -168,18 +162,6 @@ const ROWS: readonly Row[] = [
     args: [
       ...[...STREAM, "--system-prompt-file", "s.txt", "--append-system-prompt", "Be brief."],
       ...["--tools", "", "--", "Hi [[stop end_turn]]"],
-    ],
-  },
-  {
-    name: "system-prompt-empty",
-    files: {
-      "a.txt": "Be brief.\n",
-      "CLAUDE.md": "Use tabs.\n",
-      "~/.claude/settings.json": JSON.stringify({ model: "opus" }),
-    },
-    args: [
-      ...[...STREAM, "--system-prompt", "", "--append-system-prompt-file", "a.txt"],
-      ...["--disable-slash-commands", "--setting-sources", "", "Hi [[say yes]]"],
     ],
   },
   {
@@ -294,9 +276,15 @@ const ROWS: readonly Row[] = [
   {
     name: "betas",
     home: { loggedIn: false, env: { ANTHROPIC_API_KEY: "sk-ant-api03-throwaway-0123456789" } },
+    files: {
+      "a.txt": "Be brief.\n",
+      "CLAUDE.md": "Use tabs.\n",
+      "~/.claude/settings.json": JSON.stringify({ outputStyle: "Explanatory" }),
+    },
     args: [
       ...[...STREAM, "--model", "claude-sonnet-4-5", "--betas", "context-1m-2025-08-07"],
-      ...["--system-prompt", "You count.", "--", "Hi [[say yes]]"],
+      ...["--system-prompt", "", "--append-system-prompt-file", "a.txt"],
+      ...["--disable-slash-commands", "--setting-sources", "", "Hi [[say yes]]"],
     ],
   },
 

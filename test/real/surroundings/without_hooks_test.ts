@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { RecordedName } from "../as_recorded.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import {
@@ -91,32 +91,3 @@ for (
     options,
   );
 }
-
-forNewestVersion(
-  "what nobody can be asked is denied without hooks too, and what needs hooks is refused",
-  async (real) => {
-    const [denied, theirs] = await Promise.all([
-      real.print(["--safe-mode", "--", WORK]),
-      real.claudeP(["--safe-mode", "--", WORK], { recorded: "without_hooks/text" }),
-    ]);
-    assertEquals([denied.code, denied.stdout], [theirs.code, theirs.stdout]);
-    assertEquals([...Deno.readDirSync(real.home.project)], [], "and nothing was made");
-    assertStringIncludes(real.api.turns.map(({ text }) => text).join(), "don't ask mode");
-    for (
-      const [args, what] of [
-        [["--max-turns", "2"], "--max-turns"],
-        [["--json-schema", "{}"], "--json-schema"],
-        [["--stream-text"], "live text without --exact-stream"],
-        [["--permission-mode", "plan"], "the permission mode plan"],
-        [["--permission-prompt-tool", "mcp__a__b"], "--permission-prompt-tool"],
-      ] as const
-    ) {
-      const { code, stderr } = await real.print(["--safe-mode", ...args, "--", "Hi"]);
-      assertEquals(code, 2);
-      assertMatch(
-        stderr,
-        new RegExp(`^claude-print: Cannot honour --safe-mode with ${what}: `, "u"),
-      );
-    }
-  },
-);

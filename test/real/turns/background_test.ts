@@ -1,20 +1,11 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { CLAUDE_PRINT } from "../../claude_print.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
-import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
-import { RealClaude } from "../real_claude.ts";
+import type { RealClaude } from "../real_claude.ts";
 
 const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
-
-/** A shell that runs until there is a file `go`, and what is said before and after its end. */
-const PATIENT_SHELL = `Wait. [[tool Bash ${
-  JSON.stringify({
-    command: "until [ -e go ]; do sleep 0.05; done",
-    description: "Wait",
-    run_in_background: true,
-  })
-}]] [[say started]] [[next]] [[say done]]`;
 
 /** A shell in the background, and an answer that is written until there is a file `go`. */
 const patientAnswer = ({ home }: RealClaude): string =>
@@ -90,34 +81,6 @@ async function printBoth(
   };
 }
 
-forEarlierVersions(
-  "each turn's result is printed when the turn ends, as in claude -p",
-  async (real) => {
-    const args = [...STREAM_FORMAT, "--", PATIENT_SHELL];
-    // The shell ends only after the first result: held back, that would keep the run from its end.
-    const { ours, theirs } = await printBoth(real, {
-      recorded: "background/results",
-      args,
-      sign: '"type":"result"',
-    });
-    const [frames, expected] = [parseFrames(ours), parseFrames(theirs)];
-    assertEquals(outlineOf(frames), outlineOf(expected));
-    const results = (all: readonly JsonObject[]) =>
-      all.filter(({ type }) => type === "result").map((result) => ({
-        num_turns: result.num_turns,
-        result: result.result,
-        result_index: result.result_index,
-        models: Object.keys(Object(result.modelUsage)),
-        isPriced: Number(result.total_cost_usd) > 0,
-        // Its id belongs to the run.
-        origin: { ...Object(result.origin), runId: undefined },
-      }));
-    assertEquals(results(frames), results(expected));
-    assertEquals(results(frames).map(({ result }) => result), ["started", "done"]);
-    assert("total_cost_usd" in (frames.at(-1) ?? {}));
-  },
-);
-
 forNewestVersion(
   "a shell that ends while the last answer is written starts a turn, as in claude -p",
   async (real) => {
@@ -134,18 +97,6 @@ forNewestVersion(
     );
   },
 );
-
-// What stream-json prints of it is a row of parity.
-Deno.test("2.1.330: text prints each turn when it ends, with an empty line in between", async () => {
-  await using real = await RealClaude.set("2.1.330");
-  const { ours, theirs } = await printBoth(real, {
-    recorded: "background/text",
-    args: ["--", PATIENT_SHELL],
-    sign: "started",
-  });
-  assertEquals(ours, theirs);
-  assertEquals(ours, "started\n\ndone\n");
-});
 
 forNewestVersion("a subagent in the background is waited for up to the ceiling", async (real) => {
   const args = [...STREAM_FORMAT, "--allowedTools", "Agent", "--", SILENT_SUBAGENT];

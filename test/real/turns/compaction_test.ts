@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Reply } from "../../../fixtures/api/reply_script.ts";
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
-import { forEachVersion, forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import {
   factsOfResult,
   type JsonObject,
@@ -91,10 +91,14 @@ async function turns(
 /** Gives `claude-print` prompts that `claude -p` was given; their frames have to be the same. */
 async function both(
   real: RealClaude,
-  { recorded, prompts }: { readonly recorded: RecordedName; readonly prompts: readonly string[] },
+  { recorded, prompts, env = ENV }: {
+    readonly recorded: RecordedName;
+    readonly prompts: readonly string[];
+    readonly env?: typeof ENV;
+  },
 ): Promise<readonly (readonly JsonObject[])[]> {
   const isTyped = prompts.some((prompt) => prompt.startsWith("/"));
-  const options = { prompts, env: isTyped ? NONE : ENV };
+  const options = { prompts, env };
   const told = (all: readonly (readonly JsonObject[])[]) =>
     all.map((frames) => [facts(frames), resultOf(frames), usageOf(frames, !isTyped)]);
   const ours = await turns((args, start) => real.print(args, start), options);
@@ -129,11 +133,19 @@ forEachVersion("a turn that is compacted in its middle is told as by claude -p",
   assert(frames.some(({ subtype }) => subtype === "compact_boundary"));
 }, SUMMED);
 
-forNewestVersion("a turn goes on after a compaction that fails, as in claude -p", async (real) => {
-  const [frames = []] = await both(real, { recorded: "compaction/failed", prompts: [WORK] });
-  assertEquals(outcomes(frames), ["too_few_groups", "API Error: 400 no summary today"]);
-  assertEquals(frames.at(-1)?.result, "on");
-}, REFUSED);
+forNewestVersion(
+  "a turn goes on after a compaction that fails, and a typed one that does tells why, as in claude -p",
+  async (real) => {
+    const prompts = [WORK, "/compact"];
+    const [frames = [], typed = []] = await both(real, { recorded: "compaction/failed", prompts });
+    const why = "API Error: 400 no summary today";
+    assertEquals(outcomes(frames), ["too_few_groups", why]);
+    assertEquals(frames.at(-1)?.result, "on");
+    const error = `Error during compaction: ${why}`;
+    assertEquals([outcomes(typed), typed.at(-1)?.result], [[error], error]);
+  },
+  REFUSED,
+);
 
 forNewestVersion("a session is compacted before its next turn as by claude -p", async (real) => {
   const prompts = ["First [[bash echo 1]] [[kilobytes 50]]", "Second [[say two]]"];
@@ -147,6 +159,7 @@ const ROUNDS = "First. [[bash echo 1]] [[bash echo 2]] [[bash echo 3]] [[say one
 forNewestVersion("a typed /compact does and tells what it does in claude -p", async (real) => {
   const all = await both(real, {
     recorded: "compaction/typed",
+    env: NONE,
     prompts: [ROUNDS, "/compact keep numbers", "Next [[say two]]"],
   });
   assertEquals(all.map(outcomes), [[], ["success"], []]);
@@ -154,22 +167,6 @@ forNewestVersion("a typed /compact does and tells what it does in claude -p", as
   assertEquals(results.map((result) => result?.result), ["one", "", "two"]);
   assertEquals(results.map((result) => result?.num_turns), [4, 0, 1]);
 }, SUMMED);
-
-forNewestVersion("a typed /compact that fails tells why, as in claude -p", async (real) => {
-  const [, frames = []] = await both(real, {
-    recorded: "compaction/typed-failed",
-    prompts: [ROUNDS, "/compact"],
-  });
-  const error = "Error during compaction: API Error: 400 no summary today";
-  assertEquals([outcomes(frames), frames.at(-1)?.result], [[error], error]);
-}, REFUSED);
-
-forEarlierVersions(
-  "without a conversation a typed /compact says so, as claude -p does",
-  async (real) => {
-    await both(real, { recorded: "compaction/nothing", prompts: ["/compact"] });
-  },
-);
 
 forNewestVersion(
   "without a conversation a typed /compact says so in text output, as claude -p does",

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { forNewestVersion } from "../for_each_version.ts";
 import { hold } from "../hold_conversation.ts";
-import { type JsonObject, parseFrames, parseObject } from "../print_mode_facts.ts";
+import { type JsonObject, parseFrames } from "../print_mode_facts.ts";
 
 const IN_AN_HOUR = Math.floor(Date.now() / 1000) + 3600;
 const IN_A_DAY = IN_AN_HOUR + 23 * 3600;
@@ -46,20 +46,9 @@ function assertTold(result: JsonObject | undefined): void {
   assertEquals(context.context_window_size, model?.contextWindow);
 }
 
-forEarlierVersions(
-  "a result tells how much of the account's limits and of the context is used",
-  async (real) => {
-    const args = ["--output-format", "json", "--allowedTools", "Bash", "--"];
-    const { code, stdout } = await real.print([...args, "Work [[bash echo one]] [[say done]]"]);
-    assertEquals(code, 0);
-    assertTold(parseObject(stdout));
-  },
-  { api: { headers: HEADERS } },
-);
-
 // In which words it is told is a row of parity.
 forNewestVersion(
-  "so do those of a conversation, what each turn has cost, and when a limit is reset that is used up",
+  "a result tells how much of the account's limits and of the context is used, what its turn has cost, and when a limit is reset that is used up",
   async (real) => {
     const before = Math.floor(Date.now() / 1000);
     const { code, stdout } = await hold(real, async ({ say, heard }) => {

@@ -53,13 +53,8 @@ const awkward = (bytes: number): string =>
 const AWKWARD_BEGINNINGS = ["//x", "!touch pressed"];
 
 forEachVersion("an awkward prompt of more than 1 MB reaches the API as it is", async (real) => {
-  const prompt = awkward(1024 * 1024);
+  const prompt = `# remember this${awkward(1024 * 1024)}`;
   assertEquals(await received(real, { stdin: prompt }) === prompt, true);
-});
-
-forNewestVersion("an awkward prompt of more than 33 KB reaches the API as it is", async (real) => {
-  const prompt = `# remember this${awkward(33 * 1024)}`;
-  assertEquals(await received(real, { stdin: prompt }), prompt);
 });
 
 forNewestVersion("a prompt with an awkward beginning reaches the API as it is", async (real) => {
@@ -84,24 +79,24 @@ const ALTERED = [
 ];
 
 forNewestVersion(
-  "a prompt with characters that may be altered, of the argument and stdin, is exact",
+  "a prompt with characters that may be altered, of the argument and stdin, is exact, and refused where it is too long for the one way in that is",
   async (real) => {
-    const stdin = ALTERED.join("\n");
-    assertEquals(await received(real, { stdin }, ["-p", "?"]), `?\n${stdin}`);
+    const altered = ALTERED.join("\n");
+    const prompt = `${"x".repeat(1_048_576)}${altered}`;
+    const run = await real.print(["--output-format", "json"], { stdin: prompt });
+    assertEquals(run.code, 2);
+    assertStringIncludes(run.stderr, "U+200B");
+    const result = parseObject(run.stdout);
+    assertEquals(result.subtype, "internal_error");
+    assertEquals(result.result, undefined, "no answer to another prompt");
+    const exact = prompt.slice(2000);
+    const argument = "--help -p -- \\ ";
+    assertEquals(
+      await received(real, { stdin: exact }, ["-p", "--", argument]),
+      `${argument}\n${exact}`,
+    );
   },
 );
-
-forNewestVersion("a prompt that is too long for its one exact way in is refused", async (real) => {
-  const prompt = `${"x".repeat(1_048_576)}${ALTERED[0]}`;
-  const run = await real.print(["--output-format", "json"], { stdin: prompt });
-  assertEquals(run.code, 2);
-  assertStringIncludes(run.stderr, "U+200B");
-  const result = parseObject(run.stdout);
-  assertEquals(result.subtype, "internal_error");
-  assertEquals(result.result, undefined, "no answer to another prompt");
-  const exact = `--help -p -- \\ ${prompt.slice(2000)}`;
-  assertEquals(await received(real, { stdin: exact }), exact);
-});
 
 // The newest version's is recorded.
 forEarlierVersions("a prompt that is pasted is answered", async (real) => {

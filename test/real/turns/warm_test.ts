@@ -31,25 +31,32 @@ async function startsOf({ home }: RealClaude): Promise<number> {
   return (await Deno.readTextFile(`${home.path}/starts`).catch(() => "")).length;
 }
 
-/** Holds a conversation of one turn; gives what the model was told. */
+/** Holds a conversation of two turns; gives what the model was told. */
 async function told(real: RealClaude, options: ConverseOptions) {
   const [starts, requests] = [await startsOf(real), real.api.turns.length];
   await using conversation = converseHere(real, options);
   if (options.warm) {
     await until(async () => await startsOf(real) > starts, "Claude Code starts");
   }
-  const { text, warnings } = await conversation.send("Hi [[say yes]]").result;
-  assertEquals([text, warnings], ["yes", []]);
-  await conversation.close();
+  const first = await conversation.send("Hi [[say yes]]").result;
+  const second = await conversation.send("Well [[say no]]").result;
+  assertEquals([first.text, second.text], ["yes", "no"]);
+  assertEquals([first.exitCode, second.exitCode], [0, 0]);
+  assertEquals([first.warnings, second.warnings], [[], []]);
+  assertEquals(second.frame.session_id, first.frame.session_id);
+  assertEquals(await conversation.close(), { exitCode: 0, warnings: [] });
   const said = { requests: real.api.turns.slice(requests), home: real.home.path };
   return { starts: await startsOf(real) - starts, requests: maskedRequests(said, { row: "warm" }) };
 }
 
 // That those of other versions can wait, and what they tell the model then, is in pool_test.ts.
-forNewestVersion("a warm conversation tells the model what a cold one does", async (real) => {
-  await lay(real);
-  const cold = await told(real, {});
-  const warm = await told(real, { warm: true });
-  assertEquals(warm, cold);
-  assertEquals(cold.starts, 1);
-});
+forNewestVersion(
+  "converse() holds two turns in one session, and a warm one tells the model what a cold one does",
+  async (real) => {
+    await lay(real);
+    const cold = await told(real, {});
+    const warm = await told(real, { warm: true });
+    assertEquals(warm, cold);
+    assertEquals(cold.starts, 1);
+  },
+);

@@ -24,7 +24,12 @@ Deno.test("modeWithoutHooks() settles what nobody can be asked, and refuses what
     const [mode, order, what] of [
       ["acceptEdits", {}, "the permission mode acceptEdits"],
       ["constructor", {}, "the permission mode constructor"],
+      ["plan", {}, "the permission mode plan"],
       ["default", { prompt: undefined }, "a conversation"],
+      ["default", { maxTurns: 2 }, "--max-turns"],
+      ["default", { jsonSchema: {} }, "--json-schema"],
+      ["default", { promptTool: "mcp__a__b" }, "--permission-prompt-tool"],
+      ["default", { partialMessages: true }, "live text without --exact-stream"],
       ["default", { maxBudgetUsd: 1 }, "--max-budget-usd"],
       ["default", { mcpConfigs: ["{}"] }, "--mcp-config"],
       ["default", { inheritHooks: true }, "--inherit-hooks"],
