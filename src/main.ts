@@ -114,4 +114,12 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) {
+  // @xterm/headless asks whether there is a "process", for which Deno would load modules of Node's: 40 ms of CPU time.
+  Object.defineProperty(globalThis, "process", {
+    value: { title: "claude-print" },
+    configurable: true,
+    writable: true,
+  });
+  Deno.exit(await main(Deno.args));
+}
