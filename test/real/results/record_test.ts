@@ -65,10 +65,10 @@ forNewestVersion(
   "--timeout ends the run and its answer with 124, and recorded by stdin it replays without a difference",
   async (real) => {
     const format = ["--output-format", "stream-json", "--verbose"];
-    const args = ["--timeout", "4", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
+    const args = ["--timeout", "8", "--record", folderOf(real), "--", "Hi [[say Half]] [[hang]]"];
     const run = await real.print([...format, ...args]);
     assertEquals(run.code, 124);
-    assertStringIncludes(run.stderr, "timed out after 4 s");
+    assertStringIncludes(run.stderr, "timed out after 8 s");
     const { type, subtype, is_error } = parseFrames(run.stdout).at(-1) ?? {};
     assertEquals([type, subtype, is_error], ["result", "timeout", true]);
     // What was being said then is recorded as far as it came.
