@@ -2,7 +2,6 @@ import { drainFd } from "../../ffi/descriptors/fd.ts";
 import type { Interest, Ready } from "../../ffi/descriptors/poll.ts";
 import { WriteQueue } from "../../ffi/descriptors/write_queue.ts";
 import type { Pty, WindowSize } from "../../ffi/terminal/pty.ts";
-import { renderScreen } from "./hands/render_screen.ts";
 import { TerminalRing } from "./sources/terminal_ring.ts";
 import type { Screen } from "../session/terminal/screen.ts";
 
@@ -81,9 +80,11 @@ export class ChildTerminal implements ShownTerminal {
     return this.#ring.chunks();
   }
 
-  /** Renders what it shows. */
-  render(): Promise<Screen> {
-    return renderScreen(this.chunks(), this.#size);
+  /** Renders what it shows; only where somebody looks at it is loaded what draws it. */
+  async render(): Promise<Screen> {
+    const [chunks, size] = [this.chunks(), this.#size];
+    const { renderScreen } = await import("./hands/render_screen.ts");
+    return await renderScreen(chunks, size);
   }
 
   #read(portions: number, onBytes: OnBytes): void {

@@ -1,12 +1,12 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import type { ChildTerminal } from "./child_terminal.ts";
-import { HeadlessTwin } from "./hands/headless_twin.ts";
+import type { HeadlessTwin } from "./hands/headless_twin.ts";
 import { Rendezvous } from "./hands/rendezvous.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import type { HookCall } from "./sources/hook_source.ts";
-import { McpBridge } from "./sources/mcp_bridge.ts";
-import { McpSource } from "./sources/mcp_source.ts";
-import { RetrySource } from "./sources/retry_source.ts";
+import type { McpBridge } from "./sources/mcp_bridge.ts";
+import type { McpSource } from "./sources/mcp_source.ts";
+import type { RetrySource } from "./sources/retry_source.ts";
 import type { ShellSource } from "./sources/shells/shell_source.ts";
 import type { StreamSource } from "./sources/stream_source.ts";
 import { type HookNews, WrittenSource } from "./sources/written_source.ts";
@@ -52,10 +52,13 @@ export async function openResources(
   const { hooks } = child;
   const poller = stack.use(new Poller());
   const onArrival = () => poller.wake();
-  const bridges = sandbox.bridges.map((bridge) => stack.use(new McpBridge(bridge)));
+  const bridges = await openBridges(stack, sandbox);
   const rendezvous = options.rendezvous && stack.use(new Rendezvous(options.rendezvous));
-  const retries = options.retryLines && new RetrySource(options.retryLines);
-  const servers = options.mcpLog === undefined ? undefined : new McpSource(options.mcpLog);
+  const retries = options.retryLines &&
+    new (await import("./sources/retry_source.ts")).RetrySource(options.retryLines);
+  const servers = options.mcpLog === undefined
+    ? undefined
+    : new (await import("./sources/mcp_source.ts")).McpSource(options.mcpLog);
   const shells = conversation.frames.shellOutput === undefined
     ? undefined
     : stack.use(await followShells(options));
@@ -78,7 +81,7 @@ export async function openResources(
   }
   if (stream !== undefined) stack.defer(() => stream.onArrival = undefined);
   const twin = options.twin && stack.use(
-    new HeadlessTwin({
+    new (await import("./hands/headless_twin.ts")).HeadlessTwin({
       ...options,
       plan: options.twin,
       configDir: sandbox.configDir,
@@ -102,6 +105,16 @@ export async function openResources(
     twin,
     takeResized,
   };
+}
+
+/** Only a run that has servers to bridge loads what it takes. */
+async function openBridges(
+  stack: AsyncDisposableStack,
+  { bridges }: RunSessionOptions["sandbox"],
+): Promise<readonly McpBridge[]> {
+  if (bridges.length === 0) return [];
+  const { McpBridge } = await import("./sources/mcp_bridge.ts");
+  return bridges.map((bridge) => stack.use(new McpBridge(bridge)));
 }
 
 /** Only who wants to hear of them loads what it takes. */
