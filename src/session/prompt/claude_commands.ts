@@ -30,6 +30,9 @@ export type CommandKind =
 /** The versions that the table was measured with. */
 const MEASURED = ["2.1.168", "2.1.197", "2.1.330"] as const;
 
+/** Later versions that have the commands of the last one before. */
+const ALIKE: readonly string[] = ["2.1.332"];
+
 interface Row {
   readonly names: string;
   /** One for each measured version. */
@@ -112,7 +115,7 @@ const HEEDLESS = ["agents", "context", "cost", "stats", "usage"];
 export interface ClaudeCommands {
   /** By name; other versions' are `absent`. */
   readonly kinds: ReadonlyMap<string, CommandKind>;
-  /** Whether these are all: in between and after the measured versions the commands of the last before are assumed. */
+  /** Whether these are all: where nobody has looked, the commands of the last version before are assumed. */
   readonly complete: boolean;
   /** What becomes of that which follows a command: it is noted in the session, it is nothing to it, or it does more. */
   readonly heeds: (name: string) => "notes" | "nothing" | "more";
@@ -132,7 +135,7 @@ export function claudeCommands(version: string): ClaudeCommands {
   const last = MEASURED.findLastIndex((measured) => isVersionAtLeast(version, measured));
   return {
     kinds: KINDS[Math.max(0, last)] ?? new Map(),
-    complete: MEASURED.some((measured) => measured === version),
+    complete: [...MEASURED, ...ALIKE].includes(version),
     heeds: (name) =>
       HEEDLESS.includes(name)
         ? "nothing"

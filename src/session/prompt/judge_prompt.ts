@@ -191,7 +191,7 @@ function judgeOwn(
     case "asked":
     case "alone":
     case "clears":
-      if (!facts.complete) return refuseUncertain(name);
+      // It is headless, as claude -p: what another version has made of a command is the same in both.
       if (rest !== "" && facts.kind !== "clears") {
         const heeds = claudeCommands(facts.version).heeds(name);
         if (heeds === "notes") return judgeNoted(name, facts);
@@ -204,7 +204,7 @@ function judgeOwn(
         })
         : { kind: "ask", clears: facts.kind === "clears", notes: false };
     case "own":
-      if (facts.complete && rest !== "" && claudeCommands(facts.version).heeds(name) === "notes") {
+      if (rest !== "" && claudeCommands(facts.version).heeds(name) === "notes") {
         return judgeNoted(name, facts);
       }
       return refuse(name, { reason: ITS_OWN, suggestion: elsewhere });

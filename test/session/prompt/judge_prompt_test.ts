@@ -113,8 +113,22 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
     // The first two ask the model, for a text that is no turn's.
     assertStringIncludes(reason(prompt), "makes no prompt of it");
   }
-  for (const version of ["2.1.168", ...OTHER_VERSIONS]) {
+  for (const version of ["2.1.168", "2.0.1"]) {
     assertEquals(verdict("/context", { version }), "refused", version);
+  }
+  // What is headless makes of them what claude -p does, whether somebody has looked or not.
+  for (const version of ["2.1.250", "2.1.331", "9999.0.0"]) {
+    for (const prompt of ["/context", "/clear", "/cost"]) {
+      assertEquals(verdict(prompt, { version }), "asked", `${version} ${prompt}`);
+    }
+  }
+});
+
+Deno.test("judgePrompt() takes the commands of a version that is like the one before for those of that", () => {
+  for (const [name] of claudeCommands(NEWEST).kinds) {
+    for (const prompt of [`/${name}`, `/${name} x`]) {
+      assertEquals(judge(prompt, { version: "2.1.332" }), judge(prompt), prompt);
+    }
   }
 });
 
@@ -137,7 +151,7 @@ Deno.test("judgePrompt() has noted in the session how it goes on, where a child 
       verdict(prompt, { version: "2.1.197" }),
       `${name} isn't available in this environment.`,
     );
-    assertEquals(verdict(prompt, { version: "2.1.331" }), "refused");
+    assertEquals(judge(prompt, { version: "2.1.331" }), noted);
     assertEquals(verdict(prompt, { custom: { [name.slice(1)]: "invocable" } }), "refused");
   }
   assertStringIncludes(reason("/model sonnet", { watchesModels: true }), "PreModelSwitch");
@@ -156,11 +170,13 @@ Deno.test("judgePrompt() lets /compact through, of which the transcript tells, b
 Deno.test("judgePrompt() answers nothing in the place of a version that nobody has measured", () => {
   for (const version of OTHER_VERSIONS) {
     for (const [name, kind] of claudeCommands(version).kinds) {
-      const expected = kind === "prompt" ? "command" : "refused";
-      assertEquals(verdict(`/${name} x`, { version }), expected, `${version} ${name}`);
+      const isPrompt = kind === "prompt";
+      const isHeadless = ["asked", "alone", "clears"].includes(kind);
+      const expected = isPrompt ? "command" : isHeadless ? "asked" : "refused";
+      assertEquals(verdict(`/${name}`, { version }), expected, `${version} ${name}`);
       assertEquals(
         verdict(`/${name} x`, { version, custom: { [name]: "invocable" } }),
-        expected,
+        isPrompt ? "command" : "refused",
         `${version} ${name} of the project`,
       );
     }
