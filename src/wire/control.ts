@@ -51,6 +51,17 @@ export type CallerQuestion =
     /** The message, of JSON-RPC. */
     readonly message: unknown;
   }
+  /** What the user says to an MCP server that asks. */
+  | {
+    /** What kind of question it is. */
+    readonly subtype: "elicitation";
+    /** The server. */
+    readonly mcp_server_name: unknown;
+    /** What it asks. */
+    readonly message: unknown;
+    /** What else is said of it. */
+    readonly [field: string]: unknown;
+  }
   /** What a hook of the caller's says to an event. */
   | {
     /** What kind of question it is. */

@@ -30,7 +30,7 @@ import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { toolPrefix } from "../plan/decide.ts";
+import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import { warningsHangOnVersion } from "../plan/settings_warnings.ts";
 import { hooklessFlag } from "../plan/without_hooks.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";

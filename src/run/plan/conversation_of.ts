@@ -1,7 +1,8 @@
+import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
 import type { FramesOptions } from "../../frames/telling/frames_options.ts";
-import { callerServersOf, type Decisions, shellOutputOf, toolPrefix } from "./decide.ts";
+import { callerServersOf, type Decisions, shellOutputOf } from "./decide.ts";
 import type { PlanFacts } from "./plan_facts.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests, WITHOUT_MEMORY } from "./same_requests.ts";

@@ -174,8 +174,3 @@ export function memoryPathOf(
 export function shellOutputOf({ shellOutput, env }: RunOrder): RunOrder["shellOutput"] {
   return env["CLAUDE_PRINT_SHELL_OUTPUT"] === "off" ? undefined : shellOutput;
 }
-
-/** What the names of an MCP server's tools begin with. */
-export function toolPrefix(server: string): string {
-  return `mcp__${server.replace(/[^\w-]/gu, "_")}__`;
-}

@@ -308,6 +308,7 @@ function hooksFor(
     "StopFailure",
     "SessionEnd",
     "PermissionRequest",
+    "Elicitation",
     ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),

@@ -9,6 +9,7 @@ export interface HookOccasion {
 
 /** The hooks a run may register; all of them are known to Claude Code 2.1.168 and later. */
 export type HookEvent =
+  | "Elicitation"
   | "MessageDisplay"
   | "PermissionRequest"
   | "PostCompact"
@@ -40,6 +41,7 @@ const END_TIMEOUT_S = 1.5;
 
 /** Events whose hooks wait for an answer; the others only tell. */
 const ASKING: readonly HookEvent[] = [
+  "Elicitation",
   "PermissionRequest",
   "PostToolBatch",
   "PreToolUse",
@@ -190,7 +192,8 @@ export function hookSettings(
 
 function timeoutOf(event: HookEvent, { asksCaller }: { readonly asksCaller: boolean }): number {
   if (event === "SessionEnd") return END_TIMEOUT_S;
-  return event === "PermissionRequest" && asksCaller ? CALLER_TIMEOUT_S : TIMEOUT_S;
+  const mayAsk = event === "Elicitation" || (event === "PermissionRequest" && asksCaller);
+  return mayAsk ? CALLER_TIMEOUT_S : TIMEOUT_S;
 }
 
 /**

@@ -9,6 +9,7 @@ import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { lookWhenQuiet } from "../waits.ts";
 import { noted, PROBE, serverAnswer, serverError, unknownMethod } from "./bridging.ts";
+import { elicitation, elicited, NOBODY_ASKED } from "./elicitation.ts";
 import { type Decision, decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
 import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
 import { withOwnServer } from "./servers.ts";
@@ -90,16 +91,21 @@ function askThose(
 }
 
 function isPermission(waiting: Waiting): boolean {
-  return isHook(waiting) && waiting.callback === undefined;
+  return isHook(waiting) && waiting.callback === undefined && !waiting.elicits;
 }
 
 function askFor(
   state: SessionState,
-  { hook: { hookId, payload: told, callback }, at }: {
+  { hook: { hookId, payload: told, callback, elicits }, at }: {
     readonly hook: WaitingHook;
     readonly at: number;
   },
 ): Step {
+  if (elicits) {
+    return state.open
+      ? ask(state, { question: { kind: "elicitation", hookId }, request: elicitation(told) })
+      : act(state, [answer(hookId, NOBODY_ASKED)]);
+  }
   const payload = withOwnServer(state, told);
   if (callback !== undefined) {
     return state.open
@@ -191,6 +197,16 @@ export function onServerMessage(
     : askWhenTold(state, { asking: { server, message }, at });
 }
 
+/** An MCP server asks the user something: a caller that speaks the protocol is asked in the user's place. */
+export function onElicitation(
+  state: SessionState,
+  { hookId, payload, at }: Pick<WaitingHook, "hookId" | "payload"> & { readonly at: number },
+): Step {
+  return state.options.caller?.initialized === undefined
+    ? act(state, [answer(hookId, NOBODY_ASKED)])
+    : askWhenTold(state, { asking: { hookId, payload, elicits: true }, at });
+}
+
 function serverQuestion(
   { server, message: { id, method } }: WaitingMessage,
 ): Extract<Question, { readonly kind: "server" }> {
@@ -240,6 +256,10 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
       return "error" in given
         ? act(state, serverError(question, given.error))
         : act(noted(state, question, given.response), serverAnswer(question, given.response));
+    case "elicitation":
+      return act(state, [
+        answer(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
+      ]);
     case "callback":
       return "error" in given || !isJsonObject(given.response)
         ? act(state, [answer(question.hookId)])
@@ -312,6 +332,8 @@ export function onCallerGone(before: SessionState): Step {
             state,
             question.kind === "callback"
               ? [answer(question.hookId)]
+              : question.kind === "elicitation"
+              ? [answer(question.hookId, NOBODY_ASKED)]
               : serverError(question, "The caller of its server has gone"),
           ),
     );
@@ -319,10 +341,9 @@ export function onCallerGone(before: SessionState): Step {
   for (const waiting of before.waiting) {
     step = then(step, (state) => {
       if (!isHook(waiting)) return askServer(state, waiting);
-      const { hookId, callback } = waiting;
-      return act(state, [
-        callback === undefined ? answer(hookId, unanswerable(state).reply) : answer(hookId),
-      ]);
+      const { hookId, callback, elicits } = waiting;
+      const reply = elicits ? NOBODY_ASKED : unanswerable(state).reply;
+      return act(state, [callback === undefined ? answer(hookId, reply) : answer(hookId)]);
     });
   }
   return step;
@@ -348,13 +369,14 @@ export function withdraw(state: SessionState): Step {
     // A tool is not told.
     const isTool = question.kind === "permission" && state.options.caller?.promptTool !== undefined;
     if (!isTool) effects.push({ type: "withdraw", id });
-    effects.push(answer(question.hookId));
+    const isElicitation = question.kind === "elicitation";
+    effects.push(answer(question.hookId, isElicitation ? NOBODY_ASKED : undefined));
     if (question.kind === "permission") effects.push(...decided(question.call?.id, "withdrawn"));
   }
   for (const waiting of state.waiting) {
     effects.push(
       ...(isHook(waiting)
-        ? [answer(waiting.hookId)]
+        ? [answer(waiting.hookId, waiting.elicits ? NOBODY_ASKED : undefined)]
         : serverError(serverQuestion(waiting), "The turn was over before the caller was asked")),
     );
   }

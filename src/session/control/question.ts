@@ -80,6 +80,8 @@ export type Question =
     /** When its time is up; absent where Claude Code alone bounds it. */
     readonly due?: number;
   }
+  /** What an MCP server wants to know of the user. */
+  | { readonly kind: "elicitation"; readonly hookId: string }
   | {
     readonly kind: "server";
     readonly server: string;
@@ -93,8 +95,10 @@ export type Question =
 export interface WaitingHook {
   readonly hookId: string;
   readonly payload: HookPayload;
-  /** The caller's hook that it stands for; absent where a permission is asked for. */
+  /** The caller's hook that it stands for; absent where a permission is asked for, or something of the user. */
   readonly callback?: CallbackHook;
+  /** Whether an MCP server asks the user something. */
+  readonly elicits?: true;
 }
 
 /** A call of a tool of an MCP server of the caller's, which is not made before it has been told. */

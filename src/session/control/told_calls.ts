@@ -1,10 +1,11 @@
 import type { Entry } from "../../transcript/entry.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { announces } from "../ending.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { currentPrompt } from "../taking.ts";
 import { isWords } from "../../transcript/is_words.ts";
+import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import type { ToolCall, UntoldLine, WaitingHook, WaitingMessage } from "./question.ts";
 
 /** What waits for the caller to have been told what it is about. */
@@ -84,7 +85,8 @@ function isPast(call: ToolCall, agentId: string | undefined): boolean {
  */
 export function isTold(state: SessionState, waiting: Waiting): boolean {
   if (!isHook(waiting)) return isCallTold(state, calledBy(waiting.message));
-  const { payload, callback } = waiting;
+  const { payload, callback, elicits } = waiting;
+  if (elicits) return isAtWork(state, payload["mcp_server_name"]);
   if (callback === undefined) return callOf(state, payload) !== undefined;
   const { tool_use_id: id, last_assistant_message: message } = payload;
   switch (callback.event) {
@@ -107,6 +109,13 @@ export function isTold(state: SessionState, waiting: Waiting): boolean {
     default:
       return true;
   }
+}
+
+/** Whether a call of a tool of an MCP server has been told that has not returned. */
+function isAtWork({ calls }: SessionState, server: unknown): boolean {
+  return calls.some(({ name, returned }) =>
+    !returned && name.startsWith(toolPrefix(asText(server)))
+  );
 }
 
 /** The id of the call that a message to an MCP server makes, if it makes one of the model's. */

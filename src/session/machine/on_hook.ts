@@ -1,6 +1,6 @@
 import { isFirstStop, onBackgroundStop, withWoken } from "../background_stop.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
-import { askWhenTold } from "../control/asking.ts";
+import { askWhenTold, onElicitation } from "../control/asking.ts";
 import type { CallbackHook } from "../control/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
@@ -71,6 +71,10 @@ function answer(state: SessionState, call: HookCall): Step {
     // A turn that is settling asks by itself.
     const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
     return act({ ...next.state, stopHook: id }, [...next.effects, ...asking]);
+  }
+  if (event === "Elicitation") {
+    const asking = onElicitation(next.state, { hookId: id, payload, at });
+    return act(asking.state, [...next.effects, ...asking.effects]);
   }
   if (event === "PermissionRequest" && state.options.caller?.permissions && mayAsk(next.state)) {
     const asking = askWhenTold(next.state, { asking: { hookId: id, payload }, at });

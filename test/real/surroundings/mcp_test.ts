@@ -14,20 +14,22 @@ const CONFIG = JSON.stringify({
   },
 });
 
-/** A call of a server's tool, of which the first request has to know. */
-const calling = (tool: string) => `[[tool ${tool} {"text":"hello there"}]] [[say ok]]`;
+/** Calls of a server's tool, of which the first request has to know; with the last one it asks the user something. */
+const calling = (tool: string) =>
+  `[[tool ${tool} {"text":"hello there"}]] [[tool ${tool} {"text":"?"}]] [[say ok]]`;
 
 /** Fails unless the tool was on offer in the first request, and was called. */
 function assertCalled({ api }: RealClaude, tool: string): void {
-  const [first, second, ...others] = api.turns;
+  const [first, second, third, ...others] = api.turns;
   const offered = first?.text.replaceAll(`[[tool ${tool}`, "");
   assertStringIncludes(offered ?? "", tool, "the tool is on offer");
   assertStringIncludes(second?.text ?? "", "HELLO THERE");
+  assertStringIncludes(third?.text ?? "", "DOES: CANCEL");
   assertEquals(others, []);
 }
 
 forNewestVersion(
-  "the first request knows the tools of MCP servers, which are called, and listed as by claude -p, wherever they are configured",
+  "the first request knows the tools of MCP servers, which are called, told that nobody answers them, and listed as by claude -p, wherever they are configured",
   async (real) => {
     const { loud, broken } = JSON.parse(CONFIG).mcpServers;
     const tool = "mcp__dynamic__shout";
@@ -61,5 +63,6 @@ forNewestVersion(
         .replaceAll(/connected|failed|pending/gu, "tried")
     );
     assertEquals(servers[0], servers[1], ours.stderr);
+    assertStringIncludes(theirs.stdout, "DOES: CANCEL");
   },
 );

@@ -719,7 +719,7 @@ rule("outputs of a session that goes on may be read where the model was told the
   },
 });
 
-const ALWAYS = ["Stop", "StopFailure", "SessionEnd", "PermissionRequest"];
+const ALWAYS = ["Stop", "StopFailure", "SessionEnd", "PermissionRequest", "Elicitation"];
 
 rule("what asks a relay is told so by its environment, and by settings that win over the user's", {
   see: (planned) => [
