@@ -45,6 +45,11 @@ export function changed(state: SessionState, changes: ChildChanges): SessionStat
   };
 }
 
+/** Whether a turn is under way, or has been. */
+export function hasBegun({ phase, turns }: Pick<SessionState, "phase" | "turns">): boolean {
+  return turns > 0 || phase === "working" || phase === "settling";
+}
+
 /** Whether Claude Code is 2.1.330 or later, whose answers say more. */
 export function isNew({ version = "" }: Pick<SessionState, "version">): boolean {
   return isVersionAtLeast(version, "2.1.330");

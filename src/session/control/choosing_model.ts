@@ -4,7 +4,7 @@ import type { Effect } from "../effect.ts";
 import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, type Step } from "../step.ts";
-import { changed, isNew, refuse, respond } from "./answering.ts";
+import { changed, hasBegun, isNew, refuse, respond } from "./answering.ts";
 
 /** The request by which the caller chooses a model. */
 export const CHOOSING = "set_model";
@@ -57,7 +57,7 @@ export function chosen(
   const [before, full] = [modelIn(told["before"]), modelIn(told) ?? modelIn(told["after"])];
   const name = full ?? named ?? "default";
   const isOther = full === undefined || full !== (nameBefore(state) ?? before);
-  const isDue = !isNew(state) || state.turns > 0;
+  const isDue = !isNew(state) || hasBegun(state);
   return act(
     changed(state, { model: named, ...(full === undefined ? {} : { chosenModel: full }) }),
     [

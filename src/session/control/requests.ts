@@ -5,7 +5,7 @@ import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { withdraw } from "./asking.ts";
-import { changed, isNew, refuse, respond } from "./answering.ts";
+import { changed, hasBegun, isNew, refuse, respond } from "./answering.ts";
 import { onBackground } from "./backgrounding.ts";
 import { CHOOSING, mayBeModel, whyNoModel } from "./choosing_model.ts";
 import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
@@ -234,7 +234,7 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
     ...(mayBeModel(model) || model === null ? { model } : {}),
   });
   return act(applied, [
-    ...(typeof model === "string" && state.turns > 0 ? [{ type: "model", model } as const] : []),
+    ...(typeof model === "string" && hasBegun(state) ? [{ type: "model", model } as const] : []),
     respond(request),
   ]);
 }

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import type { Consulted } from "../../../src/session/input.ts";
 import { simulate } from "../simulation.ts";
 
-/** A conversation in which models are chosen, before its first turn or after that. */
-function choosing(version: string, { turns }: { readonly turns: 0 | 1 }) {
+/** A conversation in which models are chosen, before its first turn, in the middle of it, or after that. */
+function choosing(version: string, { turns }: { readonly turns: 0 | 0.5 | 1 }) {
   const session = simulate({ conversation: true, version });
   session.hear({ type: "reachable" });
   session.hear({ type: "status", status: "idle" });
@@ -12,6 +12,8 @@ function choosing(version: string, { turns }: { readonly turns: 0 | 1 }) {
     session.hear({ type: "message", message: { text, way: "rendezvous" } });
     session.hear({ type: "hook", event: "UserPromptSubmit", payload: { prompt: text } });
     session.hear({ type: "status", status: "busy" });
+  }
+  if (turns === 1) {
     session.hear({ type: "hook", event: "Stop", payload: {} });
     session.hear({ type: "status", status: "idle" });
     session.wait(60_000);
@@ -61,6 +63,11 @@ Deno.test("a chosen model is told by its full name, as in claude -p of 2.1.330",
   assertEquals(session.state().changes, { model: null, chosenModel: "claude-opus-5-5" });
   const early = choosing("2.1.330", { turns: 0 });
   assertEquals(early.choose("haiku", said("claude-haiku-5-5")), [success("claude-haiku-5-5")]);
+  const under = choosing("2.1.330", { turns: 0.5 });
+  assertEquals(under.choose("claude-haiku-5-5", said("claude-haiku-5-5")), [
+    "tells claude-haiku-5-5",
+    success("claude-haiku-5-5"),
+  ]);
 });
 
 Deno.test("settings are told with the model that has been chosen, though the child is still another one's", () => {
