@@ -101,6 +101,7 @@ export type Ending =
  * - `withdrawn`: the turn was stopped first
  * - `forbidden`: a hook of the caller's said no
  * - `late`: a hook of the caller's said nothing, or the tool that was asked has failed
+ * - `gone`: the caller has gone, whose hook could have said no
  */
 export type CallDecision =
   | "accepted"
@@ -108,7 +109,8 @@ export type CallDecision =
   | "failed"
   | "withdrawn"
   | "forbidden"
-  | "late";
+  | "late"
+  | "gone";
 
 /** Whatever a run does. */
 export type Effect =

@@ -96,8 +96,8 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   }
   const decided = typeof id === "string" ? context.decisions?.get(id) : undefined;
   if (decided === "late") return undefined;
-  if (decided === "accepted" || decided === "rejected" || decided === "failed") {
-    return [{ id, ...DECISIONS[decided] }];
+  if (decided !== undefined && decided in DECISIONS) {
+    return [{ id, ...DECISIONS[decided as keyof typeof DECISIONS] }];
   }
   if (isOwnDenial(entry, context)) {
     return [{
@@ -128,6 +128,7 @@ const DECISIONS = {
     non_execution_kind: "permission-rule",
     permission_decision: { decision: "reject", source: "config", reason_type: "other" },
   },
+  gone: { non_execution_kind: "cancelled" },
 } as const;
 
 /** The run's own refusal stands for `claude -p` having nobody to ask, and is shown like that. */

@@ -110,7 +110,7 @@ function askFor(
   if (callback !== undefined) {
     return state.open
       ? askCallback(state, { callback, payload, hookId, at })
-      : act(state, [answer(hookId)]);
+      : act(state, unheard(state, { hookId, callback, toolUseId: payload["tool_use_id"] }));
   }
   const call = callOf(state, payload);
   const { tool_name: tool, tool_input: input } = payload;
@@ -331,7 +331,7 @@ export function onCallerGone(before: SessionState): Step {
           : act(
             state,
             question.kind === "callback"
-              ? [answer(question.hookId)]
+              ? unheard(state, question)
               : question.kind === "elicitation"
               ? [answer(question.hookId, NOBODY_ASKED)]
               : serverError(question, "The caller of its server has gone"),
@@ -341,12 +341,29 @@ export function onCallerGone(before: SessionState): Step {
   for (const waiting of before.waiting) {
     step = then(step, (state) => {
       if (!isHook(waiting)) return askServer(state, waiting);
-      const { hookId, callback, elicits } = waiting;
+      const { hookId, callback, payload, elicits } = waiting;
+      if (callback !== undefined) {
+        return act(state, unheard(state, { hookId, callback, toolUseId: payload["tool_use_id"] }));
+      }
       const reply = elicits ? NOBODY_ASKED : unanswerable(state).reply;
-      return act(state, [callback === undefined ? answer(hookId, reply) : answer(hookId)]);
+      return act(state, [answer(hookId, reply)]);
     });
   }
   return step;
+}
+
+/** What a hook that nobody can be asked about any more says: since 2.1.330 that a call is not to be carried out. */
+function unheard(
+  state: SessionState,
+  { hookId, callback, toolUseId }: {
+    readonly hookId: string;
+    readonly callback: CallbackHook;
+    readonly toolUseId?: unknown;
+  },
+): readonly Effect[] {
+  if (callback.event !== "PreToolUse" || !isNew(state)) return [answer(hookId)];
+  const id = typeof toolUseId === "string" ? toolUseId : undefined;
+  return [answer(hookId, GONE), ...decided(id, "gone")];
 }
 
 function decided(toolUseId: string | undefined, decision: CallDecision): readonly Effect[] {
@@ -408,6 +425,16 @@ const LATE: HookPayload = {
     permissionDecisionReason:
       "PreToolUse hook did not respond before its timeout (host client may be unreachable). " +
       "The tool call was not executed",
+  },
+};
+
+/** The same where it has gone, in the words of `claude -p`. */
+const GONE: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "The user doesn't want to take this action right now. STOP what " +
+      "you are doing and wait for the user to tell you how to proceed.",
   },
 };
 

@@ -9,10 +9,14 @@ import { simulate, type Simulation } from "../simulation.ts";
 const INPUT = { command: "touch a", description: "Touch" };
 
 /** A session in a turn, whose caller is asked for permissions and has hooks. */
-function working(callbacks: readonly CallbackHook[] = [], timeoutMs = 60_000): Simulation {
+function working(
+  callbacks: readonly CallbackHook[] = [],
+  timeoutMs = 60_000,
+  version = "2.1.330",
+): Simulation {
   const session = simulate({
     conversation: true,
-    version: "2.1.330",
+    version,
     timeoutMs,
     otherStopHooks: true,
     caller: { idPrefix: "q", permissions: true, callbacks, servers: ["calc"] },
@@ -213,6 +217,35 @@ Deno.test("a caller that goes away in the middle of a question denies by that, a
   assertEquals(decision(session), gone);
   needsPermission(session, "8");
   assertEquals([decision(session), asked(session).length], [gone, 1]);
+});
+
+Deno.test("a call that a hook of a caller's could have forbidden who has gone is not carried out since 2.1.330", () => {
+  const output = (session: Simulation) =>
+    replies(session).map(({ reply }) =>
+      (reply?.["hookSpecificOutput"] as { readonly permissionDecision?: string } | undefined)
+        ?.permissionDecision
+    );
+  const hooked = (version: string) => working([PRE], 60_000, version);
+  for (const [version, denied] of [["2.1.330", "deny"], ["2.1.197", undefined]] as const) {
+    const asking = hooked(version);
+    call(asking);
+    preToolUse(asking);
+    const waiting = hooked(version);
+    preToolUse(waiting);
+    const later = hooked(version);
+    for (const session of [asking, waiting, later]) session.hear({ type: "closed" });
+    call(later);
+    preToolUse(later);
+    for (const session of [asking, waiting, later]) {
+      assertEquals(output(session), [denied]);
+      assertEquals(decisions(session), denied === undefined ? [] : ["gone"]);
+    }
+  }
+  const after = working([{ ...PRE, event: "PostToolUse" }]);
+  after.hear({ type: "closed" });
+  call(after);
+  preToolUse(after);
+  assertEquals(output(after), [undefined]);
 });
 
 Deno.test("no key is pressed while the caller decides what the screen asks", () => {
