@@ -1,23 +1,35 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
+import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
-/** What Claude Code's own sandbox is made of on Linux. */
-const NEEDED = ["bwrap", "socat"];
+/** What Claude Code's own sandbox is made of on Linux: programs, and the packages that have them. */
+const NEEDED = { bwrap: "bubblewrap", socat: "socat" } as const;
 
 /**
  * Whether Claude Code carries commands out in its own sandbox: settings ask for it, and there is what it takes. Where
  * there is not, it says that they are not (2.1.332).
  *
  * @param settings later ones overriding earlier ones
+ * @throws {CliError} where it would end in the middle of the turn without a word, because settings require the sandbox
  */
 export function isSandboxed(
   settings: readonly JsonObject[],
   { PATH = "" }: Environment,
 ): boolean {
-  const enabled = settings.map(({ sandbox }) => isJsonObject(sandbox) ? sandbox["enabled"] : "")
-    .findLast((value) => typeof value === "boolean");
+  const said = (name: string) =>
+    settings.map(({ sandbox }) => isJsonObject(sandbox) ? sandbox[name] : undefined)
+      .findLast((value) => typeof value === "boolean") === true;
+  if (!said("enabled")) return false;
   const folders = PATH.split(":").filter((dir) => dir.startsWith("/"));
-  return enabled === true &&
-    NEEDED.every((name) => folders.some((dir) => fileAt(`${dir}/${name}`) !== undefined));
+  const missing = Object.entries(NEEDED).flatMap(([name, pack]) =>
+    folders.some((dir) => fileAt(`${dir}/${name}`) !== undefined) ? [] : pack
+  );
+  if (missing.length > 0 && said("failIfUnavailable")) {
+    throw new CliError(
+      `Cannot start claude: settings require its sandbox, which takes ${missing.join(" and ")}`,
+      { suggestion: `Install ${missing.join(" and ")}, or set sandbox.failIfUnavailable to false` },
+    );
+  }
+  return missing.length === 0;
 }
