@@ -76,7 +76,8 @@ async function speak(
     say({ type: "taken" });
   };
   const begin = (message: RunMessage) => {
-    const [stdin, stdout, stderr, ...others] = stack.adopt(channel.takeFds(), closeAll);
+    const held = stack.use(new DisposableStack());
+    const [stdin, stdout, stderr, ...others] = held.adopt(channel.takeFds(), closeAll);
     if (stdin === undefined || stdout === undefined || stderr === undefined || others.length > 0) {
       return refuse(`a run has ${STREAMS} streams`);
     }
@@ -109,6 +110,8 @@ async function speak(
       if (!(error instanceof GoneError)) service.onMistake(error);
       return FAILED;
     }).then((code) => {
+      // Whoever reads them has come to their ends by the time the other process has.
+      held.dispose();
       say({ type: "exit", code: quit.signal.aborted ? QUIT : code });
       isDone = true;
       poller.wake();
