@@ -81,7 +81,9 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
     server = await started(env, cwd);
   };
   const killChild = async () => {
+    // A number may be another process's by now: no caller is told of a mode.
     const pids = processesOf(claude.home.path)
+      .filter((process) => process.includes(" --permission-mode="))
       .map((process) => Number(/^process (\d+):/u.exec(process)?.[1]));
     const starts = new Set((await claude.journal("start")).map(({ pid }) => pid));
     const alive = pids.filter((pid) => starts.has(pid));
