@@ -2,9 +2,6 @@
 const TOO_MANY_OPEN = /\bToo many open files(?: in system)?(?: \(os error \d+\))?$/u;
 const ALLOW_MORE = "Allow more of them in the shell that starts it: ulimit -n 4096";
 
-/** How `claude -p` tells of what it refuses. */
-export type Refusal = "silent" | "result";
-
 /**
  * A failure that a user can act on: one line that names the failed action, and what to do instead.
  *
@@ -12,28 +9,27 @@ export type Refusal = "silent" | "result";
  * is absent where the user did it, as with a signal; too many open files have one of their own, whatever was done with
  * them. `exitCode` is 2 unless given: this program or its environment failed.
  *
- * `refusal` is there where `claude -p` refuses the same, in its words where programs may know them: then the exit code is
- * 1, and stdout tells nothing of it (`silent`), or nothing but a result in stream-json (`result`).
+ * `isUnbegun` is set where there is nothing to go on with: `claude -p` ends such a run with the same words, exit code 1,
+ * and in stream-json a result of its own kind.
  */
 export class CliError extends Error {
   override readonly name: string = "CliError";
   readonly exitCode: number;
   readonly suggestion?: string;
-  readonly refusal?: Refusal;
+  readonly isUnbegun?: true;
 
   constructor(
     message: string,
     options: {
       readonly exitCode?: number;
       readonly suggestion?: string;
-      readonly refusal?: Refusal;
+      readonly isUnbegun?: true;
       readonly cause?: unknown;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    const { refusal } = options;
-    this.exitCode = options.exitCode ?? (refusal === undefined ? 2 : 1);
-    if (refusal !== undefined) this.refusal = refusal;
+    this.exitCode = options.exitCode ?? (options.isUnbegun ? 1 : 2);
+    if (options.isUnbegun) this.isUnbegun = true;
     const suggestion = TOO_MANY_OPEN.test(message) ? ALLOW_MORE : options.suggestion;
     if (suggestion !== undefined) this.suggestion = suggestion;
   }

@@ -12,7 +12,7 @@ const SUGGESTION = 'Type claude-print "your prompt", or pipe the prompt in';
 export function noPrompt(): CliError {
   return new CliError(
     "Error: Input must be provided either through stdin or as a prompt argument when using --print",
-    { suggestion: SUGGESTION, refusal: "silent" },
+    { suggestion: SUGGESTION },
   );
 }
 

@@ -97,7 +97,6 @@ async function unknownFlagError(argument: string): Promise<CliError> {
   if (/\s/.test(flag)) {
     return new CliError(`${READING}: a prompt that begins with a dash looks like a flag`, {
       suggestion: 'Put "--" before the prompt, after all flags',
-      refusal: "silent",
     });
   }
   const names = FLAGS.filter((row) => !row.hidden || row.class !== "refused")
@@ -108,6 +107,5 @@ async function unknownFlagError(argument: string): Promise<CliError> {
     : (await import("@std/text/closest-string")).closestString(flag, names);
   return new UnsupportedFlagError(`${READING}: unknown flag ${flag}`, {
     suggestion: nearest === undefined ? ALL_FLAGS : `Did you mean ${nearest}? ${ALL_FLAGS}`,
-    refusal: "silent",
   });
 }

@@ -46,7 +46,6 @@ export function requestOf(
   if (outputFormat === "stream-json" && !verbose) {
     throw new CliError(`${READING}: --output-format=stream-json needs --verbose`, {
       suggestion: "Add --verbose, as for claude -p",
-      refusal: "silent",
     });
   }
 
@@ -66,7 +65,7 @@ export function requestOf(
   if (replayMessages && inputFormat !== "stream-json") {
     throw new CliError(
       `${READING}: --replay-user-messages needs --input-format=stream-json and --output-format=stream-json`,
-      { suggestion: "Add both and --verbose, or leave it out", refusal: "silent" },
+      { suggestion: "Add both and --verbose, or leave it out" },
     );
   }
 
@@ -76,7 +75,6 @@ export function requestOf(
       `${READING}: --include-partial-messages needs --output-format=stream-json`,
       {
         suggestion: "Add --output-format=stream-json --verbose, or leave it out",
-        refusal: "silent",
       },
     );
   }
@@ -86,7 +84,6 @@ export function requestOf(
       `${READING}: --forward-subagent-text needs --output-format=stream-json`,
       {
         suggestion: "Add --output-format=stream-json --verbose, or leave it out",
-        refusal: "silent",
       },
     );
   }
@@ -137,14 +134,12 @@ export function requestOf(
       "Error: --session-id with --continue or --resume also needs --fork-session.",
       {
         suggestion: "Add --fork-session, or leave --session-id out",
-        refusal: "silent",
       },
     );
   }
   if (sessionId !== undefined && !UUID.test(sessionId)) {
     throw new CliError("Error: Invalid session ID. Must be a valid UUID.", {
       suggestion: "Use an id such as 123e4567-e89b-42d3-a456-426614174000",
-      refusal: "silent",
     });
   }
 
@@ -286,7 +281,6 @@ function refuseBesideMessages(
   if (outputFormat !== "stream-json") {
     throw new CliError(`${READING}: --input-format=stream-json needs --output-format=stream-json`, {
       suggestion: "Add --output-format=stream-json --verbose, as for claude -p",
-      refusal: "silent",
     });
   }
 }
@@ -323,7 +317,6 @@ function checkSettingSources(value: string): void {
   if (wrong === undefined) return;
   throw new CliError(`${READING}: --setting-sources does not take "${wrong}"`, {
     suggestion: `Use any of ${known.join(",")}`,
-    refusal: "silent",
   });
 }
 
@@ -354,7 +347,6 @@ function maxBudgetUsd(value: string | undefined): number | undefined {
   if (usd > 0) return usd === Infinity ? undefined : usd;
   throw new CliError(`${READING}: --max-budget-usd does not take "${value}"`, {
     suggestion: "Use a number of US dollars above 0, for example 0.50",
-    refusal: "silent",
   });
 }
 
@@ -375,7 +367,6 @@ function taskBudget(value: string | undefined): number | undefined {
   if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
   throw new CliError(`${READING}: --task-budget does not take "${value}"`, {
     suggestion: "Use a whole number of tokens, 1 or more",
-    refusal: "silent",
   });
 }
 

@@ -20,7 +20,6 @@ export function resumptionOf(
   if (upTo !== undefined && named === undefined) {
     throw new CliError("Error: --resume-session-at requires --resume", {
       suggestion: "Add --resume <id>, or leave it out",
-      refusal: "silent",
     });
   }
   if (dropsTurn !== undefined) checkTurn(dropsTurn, { upTo });
@@ -42,13 +41,12 @@ function checkTurn(turn: string, { upTo }: { readonly upTo: string | undefined }
   if (upTo === undefined) {
     throw new CliError(
       "Cannot read the command line: --resume-drops-turn needs --resume-session-at",
-      { suggestion: "Add --resume-session-at <message>, or leave it out", refusal: "silent" },
+      { suggestion: "Add --resume-session-at <message>, or leave it out" },
     );
   }
   if (UUID.test(turn)) return;
   throw new CliError(`Cannot read the command line: --resume-drops-turn "${turn}" is not a UUID`, {
     suggestion: "Use the uuid of the prompt that began the turn",
-    refusal: "silent",
   });
 }
 

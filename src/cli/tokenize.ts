@@ -104,19 +104,12 @@ function problemWith(flag: Flag, value: string | undefined): CliError | undefine
     }
     return new CliError(`${READING}: ${flag.name} needs a value`, {
       suggestion: `Type ${flag.name} ${flag.placeholder}`,
-      ...refusalOf(flag),
     });
   }
   if (flag.choices !== undefined && !flag.choices.includes(value)) {
     return new CliError(`${READING}: ${flag.name} does not take "${value}"`, {
       suggestion: `Use one of ${flag.choices.join(", ")}`,
-      ...refusalOf(flag),
     });
   }
   return undefined;
-}
-
-/** `claude -p` refuses what is wrong with its own flags. */
-function refusalOf({ class: kind }: Flag): { readonly refusal?: "silent" } {
-  return kind === "own" ? {} : { refusal: "silent" };
 }

@@ -563,7 +563,7 @@ export interface LifecycleFrame extends AnyFrame {
  * - `assistant_error`: the turn ended without an answer
  * - `error_during_execution`: the caller stopped the turn, as `claude -p` names it
  * - `bad_input`: what the caller sent could not be understood
- * - `refused`: nothing was begun, because `claude -p` would not have begun it either
+ * - `refused`: Claude Code said why it begins nothing, and ended
  */
 export type FailureSubtype =
   | "error_max_turns"

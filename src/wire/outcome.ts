@@ -18,7 +18,7 @@ export type Outcome =
   | { readonly kind: "error_during_execution"; readonly message: string }
   /** What the caller sent could not be understood. */
   | { readonly kind: "bad_input"; readonly message: string }
-  /** Nothing was begun: `claude -p` would have refused it too. */
+  /** Claude Code said why it begins nothing, as `claude -p` does, and ended. */
   | { readonly kind: "refused"; readonly message: string }
   /** A limit ran out: the wall clock, or the one for a stage of the run. */
   | {

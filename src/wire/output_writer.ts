@@ -27,8 +27,6 @@ export interface OutputOptions {
   readonly verbose: boolean;
   /** Writes all of a text before it returns. */
   readonly write: (text: string) => void;
-  /** Whether a result stands for what was refused, where `claude -p` prints nothing. */
-  readonly refusals?: boolean;
   /** With `text`, whether answers appear as they are written, and what to do when more has appeared than the answer. */
   readonly stream?: Omit<TextStreamOptions, "write">;
 }
@@ -44,21 +42,6 @@ export interface OutputOptions {
  * - `stream-json` prints each frame at once, on a line of its own.
  */
 export function createOutputWriter(format: OutputFormat, options: OutputOptions): OutputWriter {
-  const writer = writerOf(format, options);
-  if (options.refusals === true) return writer;
-  let isRefused = false;
-  return {
-    frame: (frame) => {
-      if (frame.subtype === "refused") isRefused = true;
-      else writer.frame(frame);
-    },
-    end: () => {
-      if (!isRefused) writer.end();
-    },
-  };
-}
-
-function writerOf(format: OutputFormat, options: OutputOptions): OutputWriter {
   const { write } = options;
   switch (format) {
     case "text":
@@ -105,7 +88,8 @@ function textOf(frame: Frame): string | undefined {
     case "success":
       return `${frame.result}`.replace(/\n?$/u, "\n");
     case "error_during_execution":
-      return "Execution error";
+      // What had nothing to go on with has no reason of an end, and is told on stderr alone.
+      return frame["terminal_reason"] === undefined ? undefined : "Execution error";
     case "error_max_turns":
       return `Error: Reached max turns (${limitIn(frame)})`;
     case "error_max_budget_usd":

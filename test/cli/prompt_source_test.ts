@@ -60,7 +60,7 @@ function read(source: Source, io: PromptIo): Promise<string> {
 
 async function errorOf(source: Source, parts: Partial<PromptIo> = {}): Promise<CliError> {
   const error = await assertRejects(() => read(source, ioOf(parts).io), CliError);
-  assertEquals(error.exitCode, error.message === NOTHING ? 1 : 2);
+  assertEquals(error.exitCode, 2);
   assertEquals(typeof error.suggestion, "string");
   return error;
 }

@@ -208,16 +208,13 @@ const REFUSED: readonly (readonly [prompt: string, args: readonly string[], mess
   ["hi", ["--settings", "none.json"], /^Error: Settings file not found: .*none\.json$/u],
 ];
 
-/** What `claude -p` refuses as well. */
-const REFUSED_TOO: readonly unknown[] = ["--modle", "--settings"];
-
 Deno.test("what keeps a run from starting rejects, with what to do about it", async () => {
   await using claude = await StandIn.set();
   for (const [prompt, args, message] of REFUSED) {
     const run = runHere(claude, { prompt, args });
     const error = await assertRejects(() => run.result, RunError);
     assertMatch(error.message, message);
-    assertEquals(error.exitCode, REFUSED_TOO.includes(args[0]) ? 1 : 2);
+    assertEquals(error.exitCode, 2);
     assert(error.suggestion !== undefined, error.message);
     assertEquals(await assertRejects(() => Array.fromAsync(run)), error);
     assertEquals(await Array.fromAsync(run), [], "it is told once");

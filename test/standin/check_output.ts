@@ -38,8 +38,6 @@ export function checkOutput(run: Run, { warns }: { readonly warns: boolean }): v
     assert(code === 1 || code === 75 || isSuccess === (stdout !== ""), "only an answer is printed");
     return;
   }
-  // As `claude -p` tells of what it refuses.
-  if (code === 1 && stdout === "") return;
   assertEquals(frames.filter(({ type }) => type === "result").length, 1, "one result");
   assertEquals(result["type"], "result", "the result comes last");
   assertEquals(result["is_error"], !isSuccess);

@@ -3,9 +3,9 @@ import { isObject, type JsonObject } from "../../fixtures/mock/files/json_object
 /** What a run printed, understood. */
 export interface ParsedOutput {
   readonly format: "text" | "json" | "stream-json";
-  /** The frames on stdout, of which there is none in text format, nor of what is refused. */
+  /** The frames on stdout, of which there is none in text format. */
   readonly frames: readonly JsonObject[];
-  /** The last of them; empty where there is none. */
+  /** The last of them; empty in text format. */
   readonly result: JsonObject;
 }
 
@@ -30,7 +30,7 @@ function formatOf(args: readonly string[]): ParsedOutput["format"] {
 }
 
 function framesOf(stdout: string, format: ParsedOutput["format"]): readonly JsonObject[] {
-  if (format === "text" || stdout === "") return [];
+  if (format === "text") return [];
   if (!stdout.endsWith("\n")) throw new Error(`stdout does not end with a line: ${stdout}`);
   const lines = stdout.slice(0, -1).split("\n");
   if (format === "json" && lines.length !== 1) throw new Error(`not one line: ${stdout}`);

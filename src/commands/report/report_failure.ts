@@ -19,7 +19,6 @@ export function reportFailure(
   thrown: unknown,
   options: {
     readonly writer: OutputWriter;
-    readonly format: OutputFormat;
     readonly sessionId?: string | undefined;
     readonly label?: string | undefined;
     readonly tell?: (text: string) => void;
@@ -27,38 +26,30 @@ export function reportFailure(
 ): number {
   const error = asCliError(thrown);
   const exitCode = reportError(error, options);
-  const kind = error instanceof CliError ? kindOf(error, options.format) : "internal_error";
+  const isUnbegun = error instanceof CliError && error.isUnbegun === true;
   const frame = resultFrame({
     version: "unknown",
     sessionId: options.sessionId ?? crypto.randomUUID(),
     uuid: crypto.randomUUID(),
     outcome: error instanceof StoppedError ? error.outcome : {
-      kind,
+      kind: isUnbegun ? "error_during_execution" : "internal_error",
       message: error instanceof Error ? error.message : String(error),
     },
     turns: [],
-    ...(kind === "error_during_execution" ? { cost: NOTHING } : {}),
+    ...(isUnbegun ? { cost: NOTHING } : {}),
   });
-  options.writer.frame(kind === "error_during_execution" ? unbegun(frame) : frame);
+  options.writer.frame(isUnbegun ? unbegun(frame) : frame);
   options.writer.end();
   return exitCode;
 }
 
 const NOTHING = { totalUsd: 0, apiDurationMs: 0, modelUsage: {}, hasUnknownPrice: undefined };
 
-/** The result of a session that there is not, as `claude -p` tells it. */
+/** The result of a run that had nothing to go on with, as `claude -p` tells it. */
 function unbegun(
   { terminal_reason: _, fast_mode_state: __, ...frame }: ResultFrame,
 ): ResultFrame {
   return frame as ResultFrame;
-}
-
-function kindOf(
-  { refusal }: CliError,
-  format: OutputFormat,
-): "internal_error" | "error_during_execution" | "refused" {
-  if (refusal === undefined) return "internal_error";
-  return refusal === "result" && format === "stream-json" ? "error_during_execution" : "refused";
 }
 
 /**
@@ -67,12 +58,11 @@ function kindOf(
  * @returns the exit code
  */
 export function reportMisuse(error: unknown, argv: readonly string[]): number {
-  const format = formatOf(argv);
-  const writer = createOutputWriter(format, {
+  const writer = createOutputWriter(formatOf(argv), {
     verbose: argv.includes("--verbose"),
     write: (text) => print(Deno.stdout, text),
   });
-  return reportFailure(error, { writer, format });
+  return reportFailure(error, { writer });
 }
 
 function formatOf(argv: readonly string[]): OutputFormat {

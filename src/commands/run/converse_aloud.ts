@@ -81,7 +81,6 @@ export async function converseAloud(request: RunRequest, options: AloudOptions):
     const { reportFailure } = await import("../report/report_failure.ts");
     return reportFailure(error, {
       writer,
-      format: request.outputFormat,
       sessionId: request.sessionId ?? request.resume,
       label: undefined,
       tell: (text) => outlets.tell(text),

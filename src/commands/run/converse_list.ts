@@ -71,7 +71,6 @@ export async function converseList(
   const newWriter = () =>
     createOutputWriter("json", {
       verbose: request.verbose,
-      refusals: true,
       write: (text) => {
         output += text;
       },
@@ -134,7 +133,7 @@ export async function converseList(
     } catch (error) {
       writer = newWriter();
       const { sessionId } = request;
-      const exitCode = reportFailure(error, { writer, format: "json", sessionId, label, tell });
+      const exitCode = reportFailure(error, { writer, sessionId, label, tell });
       return lineReport({ input, output, exitCode });
     } finally {
       writer = newWriter();

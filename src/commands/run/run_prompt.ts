@@ -45,8 +45,6 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
   const writer = createOutputWriter(request.outputFormat, {
     verbose: request.verbose,
     write: options.write,
-    // Each line of a list has its result.
-    refusals: label !== undefined,
     ...(request.streamText ? { stream: { onRemark } } : {}),
   });
   // With --quiet too: nothing else tells what was lost, or where a kept folder is.
@@ -66,7 +64,6 @@ export async function runPrompt(request: RunRequest, options: PromptRunOptions):
     const { reportFailure } = await import("../report/report_failure.ts");
     return reportFailure(error, {
       writer,
-      format: request.outputFormat,
       sessionId: request.sessionId ?? request.resume,
       label,
       tell: (text) => outlets.tell(text),

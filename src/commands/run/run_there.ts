@@ -88,7 +88,6 @@ export async function runThere(
           verbose: request.verbose,
           write: (text) => outlets.print(text),
         }),
-        format: request.outputFormat,
         sessionId: request.sessionId ?? request.resume,
         tell: (text) => outlets.tell(text),
       });

@@ -63,7 +63,6 @@ function refusal(why: string, cause?: unknown): CliError {
     suggestion:
       `Give a JSON object such as {"reviewer": {"description": "Reviews code", "prompt": ` +
       `"You review."}}, or a file of at most 16 MiB that holds one`,
-    refusal: "silent",
     cause,
   });
 }

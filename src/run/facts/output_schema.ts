@@ -68,7 +68,6 @@ class UnfitSchemaError extends CliError {
     super(`Error: --json-schema ${why}`, {
       suggestion:
         `Give a JSON Schema, for example --json-schema '{"type":"object","properties":{"ok":{"type":"boolean"}}}'`,
-      refusal: "silent",
     });
   }
 }

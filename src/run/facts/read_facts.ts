@@ -252,7 +252,6 @@ function refuseTurns(value: string, version: string | undefined): void {
   if (isOlder(version)) return;
   throw new CliError(`Cannot read the command line: --max-turns does not take "${value}"`, {
     suggestion: "Use a number of requests to the model, 0 for no limit",
-    refusal: "silent",
   });
 }
 

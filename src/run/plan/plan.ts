@@ -338,14 +338,14 @@ function cutOf(
   if (cut.kind === "absent") {
     throw new CliError(`No message found with message.uuid of: ${upTo}`, {
       suggestion: "Use the uuid of an assistant message that ended an answer",
-      refusal: "result",
+      isUnbegun: true,
     });
   }
   if (cut.by === "turn") {
     // Whoever uses an Agent SDK knows it by its first words.
     throw new CliError(`Resume rejected by --resume-drops-turn: ${cut.reason}`, {
       suggestion: "Leave it out, or resume at the end of the turn before",
-      refusal: "result",
+      isUnbegun: true,
     });
   }
   throw new CliError(`Cannot honour --resume-session-at: ${cut.reason}`, {

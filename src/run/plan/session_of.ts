@@ -51,7 +51,7 @@ function namedSession(
         : `${NO_SESSION}. Provided value "${resumption.named}" is not a UUID and does not match any session title.`,
       {
         suggestion: "Use --resume <id>, with the session_id of an earlier json result",
-        refusal: "result",
+        isUnbegun: true,
       },
     );
   }

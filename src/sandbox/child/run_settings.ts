@@ -33,7 +33,6 @@ export async function parseCallerSettings(
     if (!inline) return unreadableSettings({ source: "flags", name });
     throw new CliError(`Cannot parse --settings: ${(cause as Error).message}`, {
       suggestion: `Give a JSON object, for example --settings '{"model":"opus"}'`,
-      refusal: "silent",
       cause,
     });
   }
@@ -60,7 +59,6 @@ function textOf(path: string, what: string): string {
       : `Cannot read ${what}: ${cause.reason}`;
     throw new CliError(problem, {
       suggestion: "Give --settings a JSON object or the path of a file that holds one",
-      ...(isMissing ? { refusal: "silent" } : {}),
       cause,
     });
   }

@@ -147,7 +147,7 @@ export class Sandbox implements Disposable {
       suggestion: holder === undefined
         ? `Look for its id in ${userConfigDir}/projects`
         : adviceOn(holder),
-      refusal: "result",
+      isUnbegun: true,
     });
   }
 

@@ -396,7 +396,7 @@ const ROWS: readonly Row[] = [
   { name: "usage-format", args: ["--output-format", "xml", "Hi"] },
   { name: "usage-stream-terse", args: ["--output-format", "stream-json", "Hi"] },
   { name: "usage-input-text", args: ["--input-format", "stream-json", "Hi"], stdin: "" },
-  { name: "usage-mode", args: ["--permission-mode", "nonesuch", "Hi"], code: 1 },
+  { name: "usage-mode", args: ["--permission-mode", "nonesuch", "Hi"], code: 2 },
   { name: "usage-session", args: ["--session-id", "nonesuch", "Hi"] },
   { name: "usage-resume", args: ["--resume", SESSION, "Hi"], code: 1 },
   { name: "usage-settings", args: ["--settings", "{", "Hi [[say yes]]"] },

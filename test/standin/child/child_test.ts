@@ -135,7 +135,7 @@ Deno.test("in a person's terminal nothing to say is an error, not a wait", async
   const command = [...CLAUDE_PRINT, "--claude-binary", binary];
   const size = { rows: 24, cols: 80 };
   const run = await runInTerminal(command, { size, cwd: home.project, env: home.env });
-  assertEquals(run.exit, { kind: "exited", code: 1 });
+  assertEquals(run.exit, { kind: "exited", code: 2 });
   assertStringIncludes(run.output, 'Type claude-print "your prompt"');
   assertEquals(await claude.journal("start"), []);
 });

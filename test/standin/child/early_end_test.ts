@@ -33,17 +33,17 @@ for (const at of ["start", "ready", "prompt", "answer"] as const satisfies reado
   });
 }
 
-Deno.test("a child that refuses to begin ends the run as claude -p ends: with its words and exit code 1, and nothing on stdout", async () => {
+Deno.test("a child that refuses to begin ends the run as claude -p ends, with its words and exit code 1, and a result that says so", async () => {
   const screen = "\x1b[31m--agent 'nobody' not found. Available agents: claude\x1b[39m\n";
   const told = async (...args: string[]) => {
     await using claude = await StandIn.set({ crash: { at: "start", code: 1, screen } });
-    const { code, stdout, stderr } = await claude.print([...args, "hello"]);
+    const { code, stdout, stderr, frames } = await claude.print([...args, "hello"]);
     assertEquals(stderr, "claude-print: --agent 'nobody' not found. Available agents: claude\n");
-    return [code, stdout];
+    return frames.length === 0 ? [code, stdout] : [code, ...frames.map(({ subtype }) => subtype)];
   };
-  const stream = ["--output-format", "stream-json", "--verbose"];
-  for (const format of [[], JSON_FORMAT, [...JSON_FORMAT, "--verbose"], stream]) {
-    assertEquals(await told(...format), [1, ""], format.join(" "));
+  assertEquals(await told(), [1, ""]);
+  for (const format of [JSON_FORMAT, ["--output-format", "stream-json", "--verbose"]]) {
+    assertEquals(await told(...format), [1, "refused"], format.join(" "));
   }
 });
 

@@ -12,8 +12,8 @@ interface Mistake {
   /** Prepares the home. */
   readonly before?: (claude: StandIn) => Promise<unknown>;
   readonly loggedIn?: boolean;
-  /** Whether `claude -p` refuses it too, which then tells stderr alone. */
-  readonly isRefused?: true;
+  /** Whether there is nothing to go on with, which Claude Code says in a way of its own. */
+  readonly isUnbegun?: true;
   /** Whether it is made with text as well, which one of each stage of a run is: what is told on stderr is the same. */
   readonly isToldInText?: boolean;
 }
@@ -135,7 +135,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     before: file("empty", ""),
     message:
       /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
-    isRefused: true,
     suggestion: /claude-print "your prompt"/,
   },
   "stdin that is not UTF-8": {
@@ -154,14 +153,12 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     args: [],
     message:
       /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
-    isRefused: true,
     suggestion: /claude-print "your prompt"/,
   },
   "an empty prompt": {
     args: [""],
     message:
       /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
-    isRefused: true,
     suggestion: /claude-print "your prompt"/,
     isToldInText: true,
   },
@@ -169,7 +166,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     args: [" \n\t "],
     message:
       /^Error: Input must be provided either through stdin or as a prompt argument when using --print$/,
-    isRefused: true,
     suggestion: /claude-print "your prompt"/,
   },
   "a word on which Claude Code quits": {
@@ -193,14 +189,12 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "an unknown flag": {
     args: ["--modle", "opus", "hello"],
     message: /^Cannot read the command line: unknown flag --modle$/,
-    isRefused: true,
     suggestion: /Did you mean --model\?/,
     isToldInText: true,
   },
   "a flag without its value": {
     args: ["hello", "--model"],
     message: /^Cannot read the command line: --model needs a value$/,
-    isRefused: true,
     suggestion: /Type --model/,
   },
   "a --timeout of 0": {
@@ -221,26 +215,22 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "a schema that is no JSON": {
     args: ["--json-schema", "schema.json", "hello"],
     message: /^Error: --json-schema is not valid JSON: /,
-    isRefused: true,
     suggestion: /Give a JSON Schema/,
   },
   "a schema that is none": {
     args: ["--json-schema", '{"type":"nonsense"}', "hello"],
     message: /^Error: --json-schema is not a valid JSON Schema: data\/type must be /,
-    isRefused: true,
     suggestion: /Give a JSON Schema/,
   },
   "bad JSON in --settings": {
     args: ["--settings", '{"model": }', "hello"],
     message: /^Cannot parse --settings: /,
-    isRefused: true,
     suggestion: /Give a JSON object/,
     isToldInText: true,
   },
   "a --settings file that does not exist": {
     args: ["--settings", "missing.json", "hello"],
     message: /^Error: Settings file not found: .*\/missing\.json$/,
-    isRefused: true,
     suggestion: /path of a file/,
   },
   "--settings that silence all hooks": {
@@ -251,7 +241,7 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   "a session to resume that does not exist": {
     args: ["--resume", "123e4567-e89b-42d3-a456-426614174000", "hello"],
     message: /^No conversation found with session ID: 123e4567-\S+$/,
-    isRefused: true,
+    isUnbegun: true,
     suggestion: /projects/,
   },
   "a $TMPDIR that does not exist": {
@@ -296,15 +286,15 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
       await using claude = await StandIn.set({}, { loggedIn: mistake.loggedIn ?? true });
       await mistake.before?.(claude);
       const run = await claude.print([...format, ...mistake.args], mistake.options);
-      assertEquals(run.code, mistake.isRefused ? 1 : 2);
+      assertEquals(run.code, mistake.isUnbegun ? 1 : 2);
       const [, message = "", suggestion = "", ...others] =
         /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
       assertMatch(message, mistake.message);
       assertMatch(suggestion, mistake.suggestion);
       assert(others.join("") === "" || /^ {2}The last screen:\n/.test(others.join("")), run.stderr);
-      if (mistake.isRefused) assertEquals(run.stdout, "");
-      else if (run.format === "json") {
-        assertEquals([run.result["subtype"], run.result["errors"]], ["internal_error", [message]]);
+      if (run.format === "json") {
+        const subtype = mistake.isUnbegun ? "error_during_execution" : "internal_error";
+        assertEquals([run.result["subtype"], run.result["errors"]], [subtype, [message]]);
       }
       assertEquals(await claude.journal("start"), [], "the child is not even started");
       assertEquals(claude.transcripts().size, 0);
@@ -320,7 +310,7 @@ Deno.test("stream-json tells of a mistake in a result too", async () => {
     return [code, ...frames.map(({ subtype }) => subtype)];
   };
   assertEquals(await told("--timeout", "0"), [2, "internal_error"]);
-  assertEquals(await told("--settings", "{"), [1]);
+  assertEquals(await told("--settings", "{"), [2, "internal_error"]);
   assertEquals(await told("--resume", crypto.randomUUID()), [1, "error_during_execution"]);
 });
 
@@ -328,7 +318,7 @@ Deno.test("a mistake in a command line of a megabyte is told too", async () => {
   await using claude = await StandIn.set();
   const words = Array.from({ length: 8 }, () => "word ".repeat(24_000));
   const { code, stdout, stderr } = await claude.print([...words, "--nonsense"]);
-  assertEquals([code, stdout], [1, ""]);
+  assertEquals([code, stdout], [2, ""]);
   assertMatch(stderr, /^claude-print: Cannot read the command line: .*--nonsense/);
 });
 
@@ -380,7 +370,7 @@ Deno.test("a --session-id that is taken is refused, for a fork too, and its tran
   for (const id of [taken, resumed]) await Deno.writeTextFile(`${projects}/${id}.jsonl`, "{}\n");
   for (const more of [[], ["--resume", resumed, "--fork-session"]]) {
     const { code, stderr } = await claude.print(["--session-id", taken, ...more, "--", "hello"]);
-    assertEquals(code, 1);
+    assertEquals(code, 2);
     assertMatch(
       stderr,
       /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Give another/,
