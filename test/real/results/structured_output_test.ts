@@ -211,7 +211,7 @@ forNewestVersion(
     const [answer] = parseFrames(refused.stdout);
     assertMatch(
       JSON.stringify(answer),
-      /"subtype":"error".*Cannot use \\"jsonSchema\\": it is no JSON Schema/u,
+      /"subtype":"error".*Error: \\"jsonSchema\\" is not a valid JSON Schema: /u,
     );
     assertEquals(refused.code, 0, "and the conversation goes on without");
   },
