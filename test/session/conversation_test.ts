@@ -581,6 +581,14 @@ Deno.test("since 2.1.330 a mode may be called manual, which is the default one",
   }
 });
 
+Deno.test("a limit of thinking below none is taken, as by claude -p", () => {
+  const session = rested();
+  const body = { max_thinking_tokens: -1 };
+  session.hear({ type: "control", request: { id: "t", subtype: "set_max_thinking_tokens", body } });
+  assertEquals(responses(session), [{ subtype: "success" }]);
+  assertEquals(session.state().changes, { maxThinkingTokens: -1 });
+});
+
 Deno.test("a change that makes no sense is refused, and changes nothing", () => {
   const session = rested();
   for (
@@ -590,7 +598,7 @@ Deno.test("a change that makes no sense is refused, and changes nothing", () => 
       ["set_permission_mode", { mode: "wild" }],
       ["set_permission_mode", {}],
       ["set_permission_mode", { mode: "bypassPermissions" }],
-      ["set_max_thinking_tokens", { max_thinking_tokens: -1 }],
+      ["set_max_thinking_tokens", { max_thinking_tokens: 1.5 }],
       ["set_max_thinking_tokens", { max_thinking_tokens: "many" }],
       ["apply_flag_settings", { settings: [] }],
       ["apply_flag_settings", { settings: { env: { A: "x".repeat(500_000) } } }],
@@ -879,6 +887,29 @@ Deno.test("settings that a caller applies are the next child's, and those that e
     model: "m",
     flagSettings: { model: "m", env: null },
   });
+});
+
+Deno.test("of settings that Claude Code does not take nothing is applied since 2.1.330, and the keys are named", () => {
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const session = simulate({ conversation: true, version });
+    for (
+      const settings of [
+        { permissions: null, model: null },
+        { model: 5, permissions: { allow: "Bash" }, env: { A: "1" } },
+        { hooks: { PreToolUse: 3 } },
+        { hooks: { Stop: 3 } },
+      ]
+    ) {
+      session.hear({
+        type: "control",
+        request: { id: "a", subtype: "apply_flag_settings", body: { settings } },
+      });
+    }
+    const told = responses(session).map(({ error = "" }) => `${error}`.split("of: ")[1]);
+    const keys = version === "2.1.197" ? [] : ["model, permissions", "hooks"];
+    assertEquals(told, [undefined, keys[0], keys[1], undefined]);
+    assertEquals(session.state().changes?.flagSettings?.["env"] === undefined, keys.length > 0);
+  }
 });
 
 /** What the caller was answered, without the ids of its requests. */

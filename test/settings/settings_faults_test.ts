@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { settingsFaults } from "../../../src/sandbox/child/settings_faults.ts";
+import { settingsFaults } from "../../src/settings/settings_faults.ts";
 
 Deno.test("settingsFaults() tells what is wrong below the keys of sandbox, attribution and worktree", () => {
   const sandbox = {

@@ -1,7 +1,7 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
-import { MALFORMED, type SettingsFault, settingsFaults } from "./settings_faults.ts";
+import { MALFORMED, type SettingsFault, settingsFaults } from "../../settings/settings_faults.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */

@@ -1,5 +1,6 @@
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { settingsFaults } from "../../settings/settings_faults.ts";
 import type { Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
@@ -181,7 +182,8 @@ function onSetMode(state: SessionState, request: ControlRequest): Step {
 
 function onSetThinking(state: SessionState, request: ControlRequest): Step {
   const { max_thinking_tokens: tokens = null } = request.body;
-  if (tokens !== null && !(Number.isSafeInteger(tokens) && Number(tokens) >= 0)) {
+  // Claude Code takes any number below none for one, too (2.1.197 and 2.1.330).
+  if (tokens !== null && !Number.isInteger(tokens)) {
     return act(state, [
       refuse(request, {
         error: "Cannot set max_thinking_tokens: it has to be a whole number, or null for no limit",
@@ -207,6 +209,13 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
       : typeof settings;
     return act(state, [refuse(request, {
       error: `apply_flag_settings requires \`settings\` to be an object, got ${got}`,
+    })]);
+  }
+  const untaken = isNew(state) ? untakenKeys(settings) : [];
+  if (untaken.length > 0) {
+    return act(state, [refuse(request, {
+      error: "apply_flag_settings: nothing of this was applied, and earlier settings stay. " +
+        `Claude Code does not take the values of: ${untaken.join(", ")}`,
     })]);
   }
   const all = { ...state.changes?.flagSettings, ...settings };
@@ -237,6 +246,13 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
     ...(typeof model === "string" && hasBegun(state) ? [{ type: "model", model } as const] : []),
     respond(request),
   ]);
+}
+
+/** The keys whose values Claude Code does not take; those that are null are taken away. */
+function untakenKeys(settings: JsonObject): readonly string[] {
+  const set = Object.entries(settings).filter(([, value]) => value !== null);
+  const faults = settingsFaults(Object.fromEntries(set));
+  return [...new Set(faults.map(({ path }) => path.split(".", 1)[0] ?? ""))];
 }
 
 /** Takes a message back that the child has not been given yet. */
