@@ -3,12 +3,10 @@ import { openApiCassette } from "../../../src/relay/api_cassette.ts";
 import { passOn } from "../../../src/relay/pass_on.ts";
 import { startRelay } from "../../../src/relay/relay.ts";
 import { startProgram } from "../../start_program.ts";
-import { forEachVersion, REAL_VERSIONS } from "../for_each_version.ts";
+import { forEachVersion } from "../for_each_version.ts";
 import type { RealClaude } from "../real_claude.ts";
 
-/** How many runs there are of the newest version, and of an earlier one: in each the world is another, and in turns the day. */
-const RUNS = 4;
-const RUNS_OF_EARLIER = 2;
+const RUNS = 10;
 /** Lets Claude Code ask as it asks Anthropic's own API: more of it is another in each run then. */
 const OWN_API = { _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL: "1" };
 const TALK = [
@@ -19,8 +17,7 @@ const TALK = [
   "Do it. [[bash echo one]] [[next]] [[say done]]",
 ];
 
-forEachVersion("deterministic runs send the same bytes", async (real) => {
-  const runs = real.version === REAL_VERSIONS.at(-1) ? RUNS : RUNS_OF_EARLIER;
+forEachVersion(`${RUNS} deterministic runs send the same bytes`, async (real) => {
   await git(real, "init", "-q");
   const bodies: string[][] = [];
   using client = Deno.createHttpClient({});
@@ -44,7 +41,7 @@ forEachVersion("deterministic runs send the same bytes", async (real) => {
       return cassette.answer(request, gone);
     },
   });
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < RUNS; run++) {
     await changeTheWorld(real, run);
     bodies.push([]);
     const { code, stdout, stderr } = await real.print(TALK, {
@@ -60,7 +57,6 @@ forEachVersion("deterministic runs send the same bytes", async (real) => {
   const [first = [], ...others] = bodies;
   assertEquals(first.length, 2);
   assert(first.every((body) => body.length > 10_000));
-  assertEquals(others.length, runs - 1);
   for (const body of others) assertEquals(body, first);
   assertEquals(cassette.stats().recorded, first.length);
 });
