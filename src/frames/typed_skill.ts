@@ -21,7 +21,10 @@ export function tellTypedSkill(state: FramesState, entry: Entry): Told {
   const text = state.typed === undefined ? commandOutput(entry) : undefined;
   const name = text === undefined ? undefined : skillIn(state);
   if (text === undefined || name === undefined || entry.type === "other") return told(state);
-  const typed: FramesState = { ...state, typed: { command: "custom", result: text.trim() } };
+  const typed: FramesState = {
+    ...state,
+    typed: { command: commandName(name), result: text.trim() },
+  };
   const isNew = isVersionAtLeast(state.version ?? "", "2.1.330");
   const [agentId] = typedSkills(state.uncalled);
   const worked = isNew && agentId !== undefined
@@ -38,6 +41,14 @@ export function tellTypedSkill(state: FramesState, entry: Entry): Told {
         carriedOut: {},
       })];
     }));
+}
+
+/** Skills of Claude Code's own that a subagent carries out. */
+const OWN = ["code-review", "review"];
+
+/** What a result says of the command: nobody is told the names of others' skills. */
+function commandName(name: string): string {
+  return OWN.includes(name) ? name.replaceAll("-", "_") : "custom";
 }
 
 /** The name of the skill that the prompt asks for, which is no command of Claude Code's own. */

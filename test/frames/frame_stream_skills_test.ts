@@ -171,6 +171,14 @@ for (const version of VERSIONS) {
     assertEquals(state().typed, { command: "custom", result: "It is done" });
   });
 
+  Deno.test(`frames: a review of Claude Code's own that was typed has its name (${version})`, () => {
+    const { push, state } = startTelling();
+    push({ type: "user", version, uuid: "p", message: { content: "/code-review high" } });
+    const content = "<local-command-stdout>Fine</local-command-stdout>";
+    push({ type: "system", subtype: "local_command", version, content });
+    assertEquals(state().typed, { command: "code_review", result: "Fine" });
+  });
+
   Deno.test(`frames: a skill that runs in the session itself gives no subagent's call (${version})`, () => {
     const { frames, push, pushFork } = begin(version);
     push(call("busy", "s1"));

@@ -62,6 +62,7 @@ export async function whyNoConversation(
     if (isText) return undefined;
     const { gated } = await readFacts(order, { version });
     if (!needsChild(gated)) return "no model is asked";
+    if (gated.forks) return "its Claude Code waits for the subagent that carries it out";
     if (!isVersionAtLeast(version, TAKES_ALL)) {
       return gated.expands ? undefined : "its prompt may be taken for another one";
     }

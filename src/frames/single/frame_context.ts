@@ -16,7 +16,7 @@ export interface FrameContext {
   /** What the caller has decided on calls, by their ids; calls of hooks and rules are not among them. */
   readonly decisions?: ReadonlyMap<string, CallDecision>;
   /** The command that was typed, if Claude Code carries it out: what it says is shown, a compaction's in another way. */
-  readonly typed?: "compact" | "custom" | undefined;
+  readonly typed?: string | undefined;
   /** The messages that the turn answers. */
   readonly messages?: readonly { readonly uuid?: string }[];
   /** Whether what subagents say is shown in any case. */

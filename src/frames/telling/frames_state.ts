@@ -123,7 +123,7 @@ export interface FramesState {
   readonly unsummed: boolean;
   readonly ahead: Chain<Entry> | undefined;
   /** Set once a command is known to be typed that Claude Code carries out; what its result says, once that is known. */
-  readonly typed?: { readonly command: "compact" | "custom"; readonly result?: string };
+  readonly typed?: { readonly command: string; readonly result?: string };
   /** Ids of the lines that the last compaction left as they are, and whether they have been told. */
   readonly preserved: ReadonlyMap<string, boolean>;
   /** Ids of the calls that hand over structured answers; absent where none is wanted. */

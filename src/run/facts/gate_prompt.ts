@@ -68,7 +68,11 @@ export function gatePrompt(
   });
   switch (judgement.kind) {
     case "send":
-      return { expands: judgement.expands, verbatim: judgement.verbatim === true };
+      return {
+        expands: judgement.expands,
+        verbatim: judgement.verbatim === true,
+        ...(judgement.forks ? { forks: true } : {}),
+      };
     case "answer":
       return { expands: false, answer: { text: judgement.text, version } };
     case "ask":

@@ -83,6 +83,8 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     ...sameRequests(order),
     // It also tells the model of no skills and no tools whose definitions it could ask for.
     ...(order.readsNoMentions ? { CLAUDE_CODE_DISABLE_ATTACHMENTS: "1" } : {}),
+    // The subagent and the shells that it starts are waited for then, too.
+    ...(facts.gated.forks ? { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1" } : {}),
     ...facts.relayVariables,
   };
   const args = argsOf(order, { ...decided, parts });

@@ -90,6 +90,8 @@ export interface GatedPrompt {
   readonly expands: boolean;
   /** Whether it stays as it is only if it goes in by the rendezvous socket. */
   readonly verbatim?: boolean;
+  /** Whether a subagent carries it out, for which Claude Code does not wait by itself. */
+  readonly forks?: true;
   /** What `claude -p` of the version says without asking the model: then no child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
   /** A headless Claude Code of the version answers it: then no child is started either. */

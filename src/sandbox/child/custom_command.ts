@@ -15,8 +15,11 @@ export interface CommandPlaces {
   readonly plugins: readonly string[];
 }
 
-/** Who may use a command: a prompt and the model, or the model alone. */
-export type CustomCommand = "invocable" | "model-only";
+/**
+ * Who may use a command: a prompt and the model, or the model alone. What is `forked` is for both, and a subagent carries
+ * it out, for which nothing asks Claude Code to wait.
+ */
+export type CustomCommand = "invocable" | "forked" | "model-only";
 
 /** Where an administrator puts skills and commands for everybody on Linux. */
 const MANAGED = "/etc/claude-code/.claude";
@@ -97,9 +100,11 @@ function frontmatterOf(path: string): Frontmatter | undefined {
   const [, block = ""] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---/u.exec(text) ?? [];
   const [, name] = /^name[ \t]*:(.*)$/mu.exec(block) ?? [];
   const isHidden = /^user[-_]?invocable[ \t]*:[ \t]*["']?false\b/imu.test(block);
+  const isForked = /^context[ \t]*:[ \t]*["']?fork\b/mu.test(block) &&
+    !/^background[ \t]*:[ \t]*["']?false\b/imu.test(block);
   return {
     name: name?.trim().replace(/^(["'])(.*)\1$/u, "$2"),
-    usable: isHidden ? "model-only" : "invocable",
+    usable: isHidden ? "model-only" : isForked ? "forked" : "invocable",
   };
 }
 

@@ -9,9 +9,9 @@ export interface PromptFacts {
   readonly version: string;
   /**
    * Whether a skill or custom command of the user, the project or a plugin answers to a name; `model-only` is one that
-   * only the model may use.
+   * only the model may use, `forked` one that a subagent carries out, unless told otherwise in the background.
    */
-  readonly custom: (name: string) => "invocable" | "model-only" | undefined;
+  readonly custom: (name: string) => "invocable" | "forked" | "model-only" | undefined;
   /** Whether `/` and the prompt's first word are a path that exists. */
   readonly isPath: boolean;
   /** Whether `--disable-slash-commands` is given. */
@@ -34,9 +34,15 @@ export interface PromptFacts {
 export type Judgement =
   /**
    * The child gets it; `expands` when a command makes the text for the model out of it, `verbatim` when any other way in
-   * than the rendezvous socket would make something else of the text.
+   * than the rendezvous socket would make something else of the text, `forks` when a subagent carries it out for which
+   * the interactive Claude Code does not wait.
    */
-  | { readonly kind: "send"; readonly expands: boolean; readonly verbatim?: true }
+  | {
+    readonly kind: "send";
+    readonly expands: boolean;
+    readonly verbatim?: true;
+    readonly forks?: true;
+  }
   /** No child is needed for what `claude -p` answers. */
   | { readonly kind: "answer"; readonly text: string }
   /**
@@ -52,6 +58,7 @@ const LAST_LITERAL = "2.1.197";
 const TEXT: Judgement = { kind: "send", expands: false };
 const VERBATIM: Judgement = { kind: "send", expands: false, verbatim: true };
 const COMMAND: Judgement = { kind: "send", expands: true };
+const FORKED: Judgement = { kind: "send", expands: true, forks: true };
 
 /**
  * Decides before a child sees it what a prompt is: text, which goes to the model as it is, or a slash command.
@@ -151,6 +158,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
     });
   }
   if (custom === "invocable") return COMMAND;
+  if (custom === "forked") return isVersionAtLeast(facts.version, FIRST_FORKED) ? FORKED : COMMAND;
   if (namesMcp) {
     return facts.mcpServers || facts.plugins
       ? refuse(name, {
@@ -280,10 +288,14 @@ function judgeDisabled(word: SlashWord, facts: PromptFacts): Judgement {
     });
 }
 
+/** The first version that does not wait for a subagent that carries out what was typed, and its own commands of that kind. */
+const FIRST_FORKED = "2.1.330";
+const OWN_FORKED = ["code-review", "review"];
+
 /** What follows a command that makes a prompt may make another command of it. */
 function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Judgement {
   const [first = ""] = rest.split(/\s/u, 1);
-  if (first.toLowerCase() === "ultra" && (name === "code-review" || name === "review")) {
+  if (first.toLowerCase() === "ultra" && OWN_FORKED.includes(name)) {
     return refuse(`${name} ${first}`, {
       reason: "the interactive Claude Code starts a review in the cloud",
       suggestion: `Leave out "${first}"`,
@@ -295,6 +307,8 @@ function judgeArguments({ name, rest }: SlashWord, { version }: PromptFacts): Ju
       reason: "the interactive Claude Code shows its own help",
       suggestion: `Leave out "${rest}"`,
     })
+    : OWN_FORKED.includes(name) && isVersionAtLeast(version, FIRST_FORKED)
+    ? FORKED
     : COMMAND;
 }
 

@@ -169,3 +169,22 @@ forNewestVersion("the rendezvous socket changes neither request nor turns", asyn
   assertEquals(told(real, onSocket)[0], [`/ ${TOOLS}`]);
   assertEquals(requestSince(real, onSocket), requestSince(real, onStdin));
 });
+
+forNewestVersion("a review is one turn, whose result is the review", async (real) => {
+  const args = ["--output-format", "stream-json", "--verbose", "/code-review"];
+  const heard = (stdout: string) => {
+    const frames = parseFrames(stdout).filter(({ type }) => type !== "rate_limit_event");
+    const { result, local_command: command, num_turns: turns } = frames.at(-1) ?? {};
+    const kinds = frames.map(({ type, subtype }) => [type, subtype].filter(Boolean).join("/"));
+    return { kinds, result, command, turns };
+  };
+  const theirs = await asRecorded(
+    real,
+    "slash/review",
+    async () => heard((await real.claudeP(args)).stdout),
+  );
+  const since = real.api.turns.length;
+  const ours = await real.print(args);
+  assertEquals([ours.code, ours.stderr, heard(ours.stdout)], [0, "", theirs]);
+  assertEquals(real.api.turns.length - since, 1);
+});

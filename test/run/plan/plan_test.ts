@@ -1455,6 +1455,12 @@ Deno.test("a child that is to read no files for mentions is told so, and its ses
   assertEquals("CLAUDE_CODE_DISABLE_ATTACHMENTS" in planOf().env, false);
 });
 
+Deno.test("a child whose prompt a subagent carries out waits for that, as by claude -p", () => {
+  const variable = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS";
+  assertEquals(planOf({ facts: { gated: { expands: true, forks: true } } }).env[variable], "1");
+  assertEquals(variable in planOf({ facts: { gated: { expands: true } } }).env, false);
+});
+
 Deno.test("what a session is at is told to an Agent SDK, and to its user who asks for it", () => {
   const activity = (env: RunOrder["env"], prompt?: string) =>
     planOf({ order: { prompt, env: { ...PLAIN_ORDER.env, ...env } } }).conversation.frames.activity;

@@ -24,6 +24,9 @@ Deno.test("findCustomCommand() knows a command by its file, wherever Claude Code
     "user/skills/broken/SKILL.md": "---\nname: [\n---",
     "user/skills/flat.md": "",
     "user/workflows/flow.js": 'export const meta = {\n  description: "d",\n  name: "flowing" };',
+    "user/skills/forked/SKILL.md": "---\ndescription: d\ncontext: fork\n---\nDo",
+    "user/commands/forked2.md": "---\ncontext: 'fork'\nbackground: true\n---",
+    "user/skills/waits/SKILL.md": "---\ncontext: fork\nbackground: false\n---\nDo",
     "a/.claude/commands/above.md": "",
     "a/b/.claude/skills/hidden/SKILL.md": "---\nuser-invocable: false\n---",
     "a/b/.claude/commands/hidden2.md": "---\nuser-invocable: 'false'\n---",
@@ -43,11 +46,13 @@ Deno.test("findCustomCommand() knows a command by its file, wherever Claude Code
   for (
     const name of [
       ...["mine", "group:deep:one", "group:folder", "skill", "shown", "in quotes", "broken"],
+      "waits",
       ...["flowing", "above", "added", "plain", "ps-shown"],
     ]
   ) {
     assertEquals(find(name), "invocable", name);
   }
+  for (const name of ["forked", "forked2"]) assertEquals(find(name), "forked", name);
   for (const name of ["hidden", "hidden2"]) assertEquals(find(name), "model-only", name);
   for (
     const name of [

@@ -5,6 +5,7 @@ import {
   judgePrompt,
   type PromptFacts,
 } from "../../../src/session/prompt/judge_prompt.ts";
+import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 
 const VERSIONS = ["2.1.168", "2.1.197", "2.1.330"];
 /** Versions whose commands nobody has looked at. */
@@ -13,7 +14,7 @@ const LITERAL = ["2.1.168", "2.1.197"];
 const NEWEST = "2.1.330";
 
 type Given = Partial<Omit<PromptFacts, "custom">> & {
-  readonly custom?: Readonly<Record<string, "invocable" | "model-only">>;
+  readonly custom?: Readonly<Record<string, "invocable" | "forked" | "model-only">>;
 };
 
 function judge(prompt: string, { custom = {}, ...facts }: Given = {}): Judgement {
@@ -32,12 +33,13 @@ function judge(prompt: string, { custom = {}, ...facts }: Given = {}): Judgement
   });
 }
 
-/** A judgement in a word: `text`, `verbatim`, `command`, the answer itself, `asked`, or `refused`. */
+/** A judgement in a word: `text`, `verbatim`, `command`, `forked`, the answer itself, `asked`, or `refused`. */
 function verdict(prompt: string, given: Given = {}): string {
   const judgement = judge(prompt, given);
   switch (judgement.kind) {
     case "send":
       if (judgement.verbatim) return "verbatim";
+      if (judgement.forks) return "forked";
       return judgement.expands ? "command" : "text";
     case "answer":
       return judgement.text;
@@ -55,11 +57,17 @@ function reason(prompt: string, given: Given = {}): string {
   return judgement.message;
 }
 
+/** The verdict on a command of Claude Code's own that makes a prompt. */
+function promptVerdict(name: string, version: string): string {
+  const isReview = name === "code-review" || name === "review";
+  return isReview && isVersionAtLeast(version, "2.1.330") ? "forked" : "command";
+}
+
 Deno.test("judgePrompt() lets no command of Claude Code's own through but those that make a prompt", () => {
   for (const version of VERSIONS) {
     for (const [name, kind] of claudeCommands(version).kinds) {
       const expected: Record<CommandKind, string> = {
-        prompt: "command",
+        prompt: promptVerdict(name, version),
         unavailable: `/${name} isn't available in this environment.`,
         told: "command",
         asked: "refused",
@@ -172,11 +180,11 @@ Deno.test("judgePrompt() answers nothing in the place of a version that nobody h
     for (const [name, kind] of claudeCommands(version).kinds) {
       const isPrompt = kind === "prompt";
       const isHeadless = ["asked", "alone", "clears"].includes(kind);
-      const expected = isPrompt ? "command" : isHeadless ? "asked" : "refused";
+      const expected = isPrompt ? promptVerdict(name, version) : isHeadless ? "asked" : "refused";
       assertEquals(verdict(`/${name}`, { version }), expected, `${version} ${name}`);
       assertEquals(
         verdict(`/${name} x`, { version, custom: { [name]: "invocable" } }),
-        isPrompt ? "command" : "refused",
+        isPrompt ? promptVerdict(name, version) : "refused",
         `${version} ${name} of the project`,
       );
     }
@@ -339,13 +347,24 @@ Deno.test("judgePrompt() refuses what becomes a command, or is not sent, by what
   }
 });
 
+Deno.test("judgePrompt() knows what a subagent carries out that is not waited for", () => {
+  const custom = { apart: "forked", here: "invocable" } as const;
+  for (const prompt of ["/code-review", "/review 5", "/apart now"]) {
+    assertEquals(verdict(prompt, { custom }), "forked", prompt);
+    for (const version of LITERAL) assertEquals(verdict(prompt, { custom, version }), "command");
+  }
+  for (const prompt of ["/security-review", "/here now"]) {
+    assertEquals(verdict(prompt, { custom }), "command", prompt);
+  }
+});
+
 Deno.test("judgePrompt() knows which words make another command of one that makes a prompt", () => {
   for (const prompt of ["/code-review ultra", "/review ULTRA\n5", "/code-review \t Ultra x"]) {
     for (const version of VERSIONS) {
       assertStringIncludes(reason(prompt, { version }), "in the cloud");
     }
   }
-  assertEquals(verdict("/code-review high ultra"), "command");
+  assertEquals(verdict("/code-review high ultra"), "forked");
   for (const prompt of ["/init --help", "/init  -h\n"]) {
     assertStringIncludes(reason(prompt), "its own help");
     for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "command");
