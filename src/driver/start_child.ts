@@ -55,7 +55,8 @@ export class Child implements Disposable {
     this.#configDir = sandbox.configDir;
     this.hooks = stack.use(new HookSource(sandbox));
     this.pty = stack.use(openPty(size));
-    const guard = stack.use(new Guard());
+    // Before the child: it may ignore the hang-up of its terminal, or have tools that do not get it.
+    const guard = stack.use(new Guard(sandbox.configDir, { terminal: this.pty }));
     this.startedAt = performance.now();
     this.pid = spawn(binary, {
       args,
@@ -65,9 +66,7 @@ export class Child implements Disposable {
       ...(sandbox.stdinPath === undefined ? {} : { stdin: sandbox.stdinPath }),
     });
     stack.defer(() => this.#kill());
-    // What is waited for comes first: until there is a guard, the hang-up of its terminal is the end of a child that has
-    // run nothing yet.
-    guard.start(sandbox.configDir, { child: this.pid, terminal: this.pty });
+    guard.watch(this.pid);
     this.pidfd = openPidfd(this.pid);
     stack.defer(() => closeFd(this.pidfd));
     this.#held = stack.move();

@@ -24,8 +24,7 @@ Deno.test("Guard counts as a leftover while it is there, and ends nothing when i
     env: { CLAUDE_CONFIG_DIR: configDir },
   }).spawn();
   try {
-    const guard = new Guard();
-    guard.start(configDir);
+    const guard = new Guard(configDir);
     // A process that has just begun its program has no environment for a moment.
     await until(() => Promise.resolve(processesOf(folder).length === 2), "both are there");
     guard[Symbol.dispose]();

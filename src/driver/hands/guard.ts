@@ -20,37 +20,44 @@ import { GUARD_SCRIPT } from "./guard_script.ts";
 /** Ends what is left of a run when this program is killed; disposing it ends the guard and nothing else. */
 export class Guard implements Disposable {
   readonly #pipe = new Pipe();
-  #pid: number | undefined;
+  readonly #pid: number;
+  #armed = true;
 
   /**
    * Starts the guard of a run.
    *
-   * @param configDir the child's `CLAUDE_CONFIG_DIR`
-   * @param options.child names the child, so that its tools are found by it whatever they have done to their environment
+   * @param configDir the `CLAUDE_CONFIG_DIR` of the child that is about to be started
    * @param options.terminal the child's terminal, which does not hang up before the guard has seen what it runs
-   * @throws {LibcError} when there is no `/bin/sh`, or no process to be had
+   * @throws {LibcError} when there is no `/bin/sh`, or no process or pipe to be had
    */
-  start(
-    configDir: string,
-    { child, terminal }: { readonly child?: number; readonly terminal?: Pty } = {},
-  ): void {
-    this.#pid = spawn("/bin/sh", {
-      args: ["-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
-      env: { LC_ALL: "C" },
-      cwd: "/",
-      stdin: this.#pipe.readFd,
-      ...(terminal === undefined ? {} : { held: terminal.fd }),
-    });
+  constructor(configDir: string, { terminal }: { readonly terminal?: Pty } = {}) {
+    try {
+      this.#pid = spawn("/bin/sh", {
+        args: ["-c", GUARD_SCRIPT, "guard", configDir, `${readProcessStat("self")?.session}`],
+        env: { LC_ALL: "C" },
+        cwd: "/",
+        stdin: this.#pipe.readFd,
+        ...(terminal === undefined ? {} : { held: terminal.fd }),
+      });
+    } catch (error) {
+      this.#pipe[Symbol.dispose]();
+      throw error;
+    }
     this.#pipe.closeReadEnd();
-    const startTime = child === undefined ? undefined : readProcessStat(child)?.startTime;
+  }
+
+  /** Names the child, so that its tools are found by it whatever they have done to their environment. */
+  watch(child: number): void {
+    const startTime = readProcessStat(child)?.startTime;
     if (startTime === undefined) return;
     writeFd(this.#pipe.writeFd, new TextEncoder().encode(`${child}/${startTime}\n`));
   }
 
-  /** Ends the guard, if it has been started; a second call does nothing. */
+  /** Ends the guard; a second call does nothing. */
   [Symbol.dispose](): void {
-    if (this.#pid !== undefined) killAndReap(this.#pid);
-    this.#pid = undefined;
+    if (!this.#armed) return;
+    this.#armed = false;
+    killAndReap(this.#pid);
     this.#pipe[Symbol.dispose]();
   }
 }

@@ -3,6 +3,7 @@ import type { Scenario } from "../../../fixtures/mock/scenario.ts";
 import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../../claude_print.ts";
 import { leftovers, processesOf } from "../../leftovers.ts";
 import { type ProgramOutput, startProgram } from "../../start_program.ts";
+import { writeScript } from "../../write_script.ts";
 import { StandIn } from "../stand_in.ts";
 
 const PATIENCE_MS = 20_000;
@@ -73,6 +74,18 @@ Deno.test("SIGKILL of claude-print lets the child save its transcript, which the
   const texts = [...claude.transcripts().values()].toSorted();
   assertEquals(texts.length, 2);
   assertEquals(texts.filter((text) => text.includes("hello")).length, 1);
+});
+
+Deno.test("SIGKILL of claude-print as soon as its child runs ends one that ignores hang-ups", async () => {
+  await using claude = await StandIn.set();
+  const binary = `${claude.home.path}/killer`;
+  await writeScript(binary, "#!/bin/sh\ntrap '' HUP TERM\nkill -s KILL $PPID\nexec sleep 600\n");
+  const args = ["--claude-binary", binary, "hello"];
+  const run = claude.start(args, { namesBinary: false, killed: true });
+  assertEquals((await run.ended).code, 137);
+  await until(() => processesOf(claude.home.path).length === 0);
+  // Which sweeps what was left: StandIn finds nothing.
+  assertEquals((await claude.print(["again"])).code, 0);
 });
 
 Deno.test("claude-print sweep says what it would do, and what there is", async () => {
