@@ -69,8 +69,8 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
   const readStream = () => {
     tell(stream?.take().map((part) => ({ type: "stream", ...part })));
   };
-  const takeSignals = () => {
-    tell(signals.take().map((signal) => ({ type: "signal", signal })));
+  const tellSignals = (signalled: ReturnType<typeof signals.take>) => {
+    tell(signalled.map((signal) => ({ type: "signal", signal })));
   };
   const hearing = { now, tell, onBytes, readStream };
 
@@ -97,7 +97,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     const resized = resources.takeResized();
     if (resized !== undefined) give({ at: now(), type: "resized", size: resized.size() });
-    takeSignals();
+    const signalled = signals.take();
     for (const outlet of waited.owing) if (ready.some(({ fd }) => fd === outlet.fd)) outlet.flush();
     rendezvous?.proceed(ready);
     for (const bridge of bridges) {
@@ -115,7 +115,9 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     terminal.proceed(ready, onBytes);
     if (ready.some(({ fd }) => fd === child.hooks.fd)) tell(written.heard());
     const isTick = now() >= nextTick;
-    const isWritten = written.isDue(ready, { isTick, isPaused });
+    const isDue = written.isDue(ready, { isTick, isPaused });
+    // Whether a turn is under way decides what becomes of it.
+    const isWritten = isDue || signalled.length > 0;
     if (isTick) {
       tell(written.faults());
       shells?.findFolders(now());
@@ -126,6 +128,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
     }
     if (isWritten) tell(written.read());
     else if (written.isBehind && !isPaused) tell(written.readTranscript());
+    tellSignals(signalled);
     if (isTick) {
       readLog();
       if (rendezvous?.open()) give({ at: now(), type: "reachable" });
@@ -150,7 +153,7 @@ export async function runSession(options: RunSessionOptions): Promise<SessionRun
       if (status === undefined) continue;
       const exit = exitOf(status);
       await hearRest(options, resources, hearing);
-      if (await mayBeMeantForAll(exit)) takeSignals();
+      if (await mayBeMeantForAll(exit)) tellSignals(signals.take());
       const exitedAt = now();
       const endedByItself = state.endingAt === undefined;
       const remains = await remainsOf(options, state.frames.version);

@@ -74,7 +74,7 @@ Deno.test("an interrupted run keeps what there is of the answer", async () => {
   await using claude = await StandIn.set({
     hang: "stream",
     turns: [[{ text: "Half an answer and its end" }]],
-    sabotage: [{ at: "stream", run: "sleep 0.2" }],
+    sabotage: [{ at: "stream", run: ":" }],
   });
   const run = claude.start([...JSON_FORMAT, "hello"]);
   await claude.untilNoted("sabotage");
@@ -95,7 +95,7 @@ Deno.test("a child that ignores Escape is ended all the same", async () => {
   await using claude = await StandIn.set({
     hang: "answer",
     ignoreEscape: true,
-    sabotage: [{ at: "answer", run: "sleep 0.2" }],
+    sabotage: [{ at: "answer", run: ":" }],
   });
   const run = claude.start([...JSON_FORMAT, "hello"]);
   await claude.untilNoted("sabotage");
