@@ -29,8 +29,8 @@ function isUntold({ turns, queue, reachable, consulted }: SessionState): boolean
 
 /** Keys are dropped by 2.1.269 before 150 ms of quiet. */
 const QUIET_MS = 600;
-/** The longest that is waited for quiet at a start, however long the child took to write something. */
-const LONGEST_QUIET_MS = 10_000;
+/** The part of the time for a start that is waited for quiet at most, however long the child took to write something. */
+const LONGEST_QUIET = 1 / 12;
 const IDLE_MS = 3000;
 /**
  * How long the child may take to be idle once its turn is over: 24 to 66 ms, and seconds where the machine is busy. A
@@ -50,8 +50,9 @@ export function lookWhenQuiet(): Effect {
  * while it starts: its first output comes after half of that, 0.3 s where the machine has nothing else to do, and
  * seconds where many start at once. The first look loads the terminal's library, 50 ms of CPU time.
  */
-export function lookAtStart({ heardAt = 0 }: SessionState): Effect {
-  return deadline("look", Math.max(QUIET_MS, Math.min(2 * heardAt, LONGEST_QUIET_MS)));
+export function lookAtStart({ heardAt = 0, options }: SessionState): Effect {
+  const longestMs = options.startTimeoutMs * LONGEST_QUIET;
+  return deadline("look", Math.max(QUIET_MS, Math.min(2 * heardAt, longestMs)));
 }
 
 /** Takes the turn for over if the child stays idle and no hook says anything. */

@@ -796,6 +796,15 @@ Deno.test("a child that starts slowly is looked at once it has been quiet for lo
   assertEquals(session.typed(), "\x1b[A");
 });
 
+Deno.test("a child that starts slowly is looked at long before its time for that is up", () => {
+  const session = simulate({ startTimeoutMs: 12_000 });
+  session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
+  session.wait(8000);
+  session.show("…");
+  session.wait(1000);
+  assertEquals(session.typed(), "\x1b[A");
+});
+
 Deno.test("a dialog that does not react ends the run after a bounded number of keys", () => {
   const session = simulate();
   session.draw("Security guide", "", "   Yes, I trust this folder", " ❯ No, exit", "");
