@@ -33,7 +33,8 @@ export async function writeClaudePrint(
 
 function bundle(path: string | undefined): readonly string[] | undefined {
   if (path === undefined) return undefined;
-  return [Deno.execPath(), "run", "-A", "--quiet", LATE, "--no-config", path];
+  // Where many begin at once Deno cannot open its cache of code, and says so on stderr.
+  return [Deno.execPath(), "run", "-A", "--quiet", "--no-code-cache", LATE, "--no-config", path];
 }
 
 function executable(named: string | undefined): readonly string[] | undefined {

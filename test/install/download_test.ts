@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { processesOf } from "../leftovers.ts";
 import { fakeProgram } from "./fake_program.ts";
 import { findTool, lackOf } from "../find_tool.ts";
+import { heardLack } from "../heard_lack.ts";
 import { type Newcomer, type NewcomerOptions, sha256 } from "./newcomer.ts";
 import { type Answer, serveReleases } from "./release_server.ts";
 import { testUnderShells } from "./test_under_shells.ts";
@@ -31,6 +32,14 @@ function downloader(tool: string, name: string) {
     lack: lackOf(tool),
   };
 }
+
+/** What interrupts a download, and the exit code of that. */
+const INTERRUPTIONS = [
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+  ["SIGHUP", 129],
+  ["SIGQUIT", 131],
+] as const;
 
 async function release(path: string, program: Answer = { text: PROGRAM }) {
   return {
@@ -98,27 +107,24 @@ for (const { name, newcomer, lack } of DOWNLOADERS) {
     }
   }, { ...needs, once: true });
 
-  testUnderShells(`${name} that is interrupted leaves nothing, not even itself`, async (user) => {
-    for (
-      const [signal, expected] of [
-        ["SIGTERM", 143],
-        ["SIGINT", 130],
-        ["SIGHUP", 129],
-        ["SIGQUIT", 131],
-      ] as const
-    ) {
-      await using server = serveReleases(
-        await release(LATEST, { stallsIn: PROGRAM }),
-      );
-      const { child, ended } = user.start([], { env: { CLAUDE_PRINT_RELEASES: server.url } });
-      await Promise.race([server.stalled, ended]);
-      child.kill(signal);
-      const { code, stderr } = await ended;
-      assertEquals(code, expected);
-      assertStringIncludes(stderr, "install.sh: Interrupted: nothing was changed\n");
-      await assertNothingDone(user);
-    }
-  }, needs);
+  for (const [signal, expected] of INTERRUPTIONS) {
+    testUnderShells(
+      `${name} that is interrupted by ${signal} leaves nothing, not even itself`,
+      async (user) => {
+        await using server = serveReleases(
+          await release(LATEST, { stallsIn: PROGRAM }),
+        );
+        const { child, ended } = user.start([], { env: { CLAUDE_PRINT_RELEASES: server.url } });
+        await Promise.race([server.stalled, ended]);
+        child.kill(signal);
+        const { code, stderr } = await ended;
+        assertEquals(code, expected);
+        assertStringIncludes(stderr, "install.sh: Interrupted: nothing was changed\n");
+        await assertNothingDone(user);
+      },
+      { ...needs, lack: lack ?? heardLack(signal) },
+    );
+  }
 }
 
 /** Makes a certificate for loopback, and lets curl and wget trust it. */

@@ -3,13 +3,14 @@ import { makeThrowawayHome, type ThrowawayHome } from "../../../fixtures/throwaw
 import { CliError } from "../../../src/cli_error.ts";
 import { readFacts } from "../../../src/run/facts/read_facts.ts";
 import type { RunOrder } from "../../../src/run/plan/run_order.ts";
+import { writeScript } from "../../write_script.ts";
 import { PLAIN_ORDER } from "../plain_order.ts";
 
 /** An order in a home of its own, with a Claude Code that only tells its version and counts how often it did. */
 async function ordered(home: ThrowawayHome, more: Partial<RunOrder> = {}): Promise<RunOrder> {
   const claudeBinary = `${home.path}/claude`;
   const script = `#!/bin/sh\necho asked >> '${home.path}/asked'\necho '2.1.197 (Claude Code)'\n`;
-  await Deno.writeTextFile(claudeBinary, script, { mode: 0o755 });
+  await writeScript(claudeBinary, script);
   return { ...PLAIN_ORDER, env: home.env, cwd: home.project, claudeBinary, ...more };
 }
 
