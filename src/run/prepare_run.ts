@@ -136,8 +136,8 @@ async function foundSessions(
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
     version: async () => {
-      const { askVersion } = await import("./facts/ask_version.ts");
-      return version ?? await askVersion(binary, order.env, order);
+      const { knownVersion } = await import("./facts/known_version.ts");
+      return version ?? await knownVersion(binary, order.env, order);
     },
   });
 }

@@ -6,9 +6,9 @@ import { lettingGo } from "./let_go.ts";
 import type { Tracer } from "./tracer.ts";
 import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
 import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
-import { askVersion } from "../../run/facts/ask_version.ts";
 import { MAX_SOCKET_PATH } from "../../../ffi/descriptors/unix_socket.ts";
 import { findClaude } from "../../run/facts/find_claude.ts";
+import { knownVersion } from "../../run/facts/known_version.ts";
 import { folderOfRuns } from "../../sandbox/places/folder_of_runs.ts";
 import { places } from "../../sandbox/places/places.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
@@ -50,9 +50,9 @@ export async function whyNoConversation(
   if (JSON.stringify(prompt).length > LONGEST_REPLY) return "its prompt is too long for the socket";
   if (!hasShortPlaces(env)) return "the private folder's path may be too long for a socket";
   try {
-    const version = await versionOf(findClaude({ named: order.claudeBinary, env, cwd }), {
-      env,
+    const version = await knownVersion(findClaude({ named: order.claudeBinary, env, cwd }), env, {
       cwd,
+      trustsScripts: true,
     });
     if (version === undefined || !isVersionAtLeast(version, CONVERSES)) {
       return `Claude Code before ${CONVERSES} holds no conversation`;
@@ -87,26 +87,6 @@ function hasShortPlaces(env: Environment): boolean {
   return places(env).every((place) =>
     encoder.encode(folderOfRuns(place)).length + LONGEST_NAME <= MAX_SOCKET_PATH
   );
-}
-
-/**
- * Versions that have been asked for, by what of an executable is another one as soon as it is, and by what the shim of a
- * version manager goes by.
- */
-const versions = new Map<string, string>();
-const MOST_VERSIONS = 100;
-
-async function versionOf(
-  binary: string,
-  { env, cwd }: Pick<RunOrder, "env" | "cwd">,
-): Promise<string | undefined> {
-  const { ino, size, mtime, ctime } = Deno.statSync(binary);
-  const key = JSON.stringify([Deno.realPathSync(binary), ino, size, mtime, ctime, cwd, env]);
-  const known = versions.get(key);
-  if (known !== undefined) return known;
-  const version = await askVersion(binary, env, { cwd });
-  if (version !== undefined && versions.size < MOST_VERSIONS) versions.set(key, version);
-  return version;
 }
 
 /**

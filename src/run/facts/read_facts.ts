@@ -62,7 +62,9 @@ export async function readFacts(
     ? undefined
     : Promise.resolve(before.version);
   const version = (): Promise<string | undefined> =>
-    known ??= import("./ask_version.ts").then(({ askVersion }) => askVersion(binary, env, { cwd }));
+    known ??= import("./known_version.ts").then(({ knownVersion }) =>
+      knownVersion(binary, env, { cwd })
+    );
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());

@@ -1,5 +1,6 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
 import { askVersion } from "./ask_version.ts";
+import { isScript } from "./is_script.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
@@ -176,17 +177,6 @@ function idOf(path: string): string {
 function programOf({ binary }: RunFacts): string {
   const { size, mtime } = infoOf(binary) ?? {};
   return `${idOf(binary)}:${size}:${mtime?.getTime()}`;
-}
-
-/** Whether a program is a script, which may start another Claude Code tomorrow and stay as it is. */
-function isScript(path: string): boolean {
-  try {
-    using file = Deno.openSync(path);
-    const begin = new Uint8Array(2);
-    return file.readSync(begin) === 2 && new TextDecoder().decode(begin) === "#!";
-  } catch {
-    return false;
-  }
 }
 
 /** A folder and those above it. */
