@@ -10,6 +10,9 @@ import type {
 import { type Given, type LastValue, numberIn, oneOf, readGiven, READING } from "./read_given.ts";
 import { CliError } from "../cli_error.ts";
 
+/** What stands between tools, for Claude Code as well; in the parentheses of a rule it is the rule's own. */
+const BETWEEN_TOOLS = /[\s,]+(?![^(]*\))/u;
+
 /**
  * Reads the rest of a command line whose first argument names a command.
  *
@@ -52,8 +55,8 @@ export function parseCommand(command: CommandName, argv: readonly string[]): Par
       const inputName = last("--input-name");
       const sdks = switches.has("--no-sdk") ? [] : values.get("--sdk");
       const against = last("--against");
-      const allowedTools = (values.get("--allowedTools") ?? []).flatMap((tools) => tools.split(","))
-        .map((tool) => tool.trim()).filter((tool) => tool !== "");
+      const allowedTools = (values.get("--allowedTools") ?? [])
+        .flatMap((tools) => tools.split(BETWEEN_TOOLS)).filter((tool) => tool !== "");
       if (against === undefined && allowedTools.length > 0) {
         throw new CliError(`${READING}: --allowedTools needs --against`, {
           suggestion: "Nothing runs without it: leave --allowedTools out",

@@ -576,7 +576,10 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
       allowedTools: [],
     },
   });
-  const again = ["--against", "2.1.330", "--allowedTools", "Bash, Read", "--allowedTools=Edit"];
+  const again = [
+    ...["--against", "2.1.330", "--allowedTools", "Bash, Read", "--allowedTools=Edit"],
+    ...["--allowedTools", " Grep Bash(git Task, Glob) Write"],
+  ];
   assertEquals(await parseArguments(["drift", "a", "--no-sdk", ...again]), {
     kind: "drift",
     options: {
@@ -585,7 +588,7 @@ Deno.test("parseArguments knows a command only as the very first argument", asyn
       allowEmpty: false,
       sdks: [],
       against: "2.1.330",
-      allowedTools: ["Bash", "Read", "Edit"],
+      allowedTools: ["Bash", "Read", "Edit", "Grep", "Bash(git Task, Glob)", "Write"],
     },
   });
   assertEquals(await parseArguments(["cassette", "replay", "x", "--split", "3"]), {
