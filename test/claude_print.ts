@@ -4,10 +4,12 @@ const ROOT = join(import.meta.dirname ?? ".", "..");
 
 /** As the shim and the units of systemd have it, which start this program over and over. */
 const LATE = "--unstable-lazy-dynamic-imports";
+/** Where many begin at once Deno cannot open its cache of code, and says so on stderr. */
+const UNCACHED = "--no-code-cache";
 
 /** The sources of this checkout as a command, without its arguments: what is to run with a module of a test's. */
 export const CLAUDE_PRINT_SOURCES: readonly string[] = [
-  ...[Deno.execPath(), "run", "-A", "--quiet", LATE, "--frozen"],
+  ...[Deno.execPath(), "run", "-A", "--quiet", UNCACHED, LATE, "--frozen"],
   ...["--config", `${ROOT}/deno.json`, `${ROOT}/src/main.ts`],
 ];
 
@@ -33,8 +35,7 @@ export async function writeClaudePrint(
 
 function bundle(path: string | undefined): readonly string[] | undefined {
   if (path === undefined) return undefined;
-  // Where many begin at once Deno cannot open its cache of code, and says so on stderr.
-  return [Deno.execPath(), "run", "-A", "--quiet", "--no-code-cache", LATE, "--no-config", path];
+  return [Deno.execPath(), "run", "-A", "--quiet", UNCACHED, LATE, "--no-config", path];
 }
 
 function executable(named: string | undefined): readonly string[] | undefined {
