@@ -408,7 +408,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "usage-agent",
-    args: [...STREAM, "--agent", "nobody", "Hi"],
+    args: ["--agent", "nobody", "Hi"],
     code: 1,
     told: ["--agent 'nobody' not found. Available agents: "],
   },
