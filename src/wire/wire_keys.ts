@@ -116,6 +116,7 @@ const TABLE: Table = {
       ],
     },
     { version: "2.1.330", keys: ["tool_result_meta", "refused_message_id", "agent_id"] },
+    { version: "2.1.332", keys: ["refusal_retry"] },
   ],
   result: [
     {

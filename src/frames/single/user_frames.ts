@@ -16,6 +16,7 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
     ...onlyWireKeys("user", {
       ...commonFields(entry, context),
       refused_message_id: entry.refusedMessageId,
+      refusal_retry: entry.refusalRetry,
       ...more,
     }, context),
   });

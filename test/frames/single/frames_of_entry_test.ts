@@ -64,6 +64,20 @@ Deno.test("framesOfEntry: hides why an answer stops, and keeps fields of the API
   }]);
 });
 
+Deno.test("framesOfEntry: says since 2.1.332 that an answer was refused and is asked for once more", () => {
+  const message = { role: "user", content: "It was stopped." };
+  const line = { type: "user", uuid: "u", isMeta: true, refusedMessageId: "m", refusalRetry: true };
+  const told = ["2.1.330", "2.1.332"].map((version) => {
+    const [frame] = framesOf({ ...line, message }, { ...CONTEXT, version });
+    const { refused_message_id: id, refusal_retry: retry } = { ...frame } as Record<
+      string,
+      unknown
+    >;
+    return [id, retry];
+  });
+  assertEquals(told, [["m", undefined], ["m", true]]);
+});
+
 Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known", () => {
   const line = {
     type: "user",
