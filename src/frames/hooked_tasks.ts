@@ -31,7 +31,7 @@ function hookedTask(event: string, payload: HookPayload, at: number): HookedTask
   switch (event) {
     case "SubagentStart":
       return typeof agentId === "string" && typeof type === "string"
-        ? { kind: "begun", agentId, type }
+        ? { kind: "begun", agentId, type, at }
         : undefined;
     case "PostToolUse":
     case "PostToolUseFailure": {
@@ -62,13 +62,23 @@ export function tellHookedTasks({ hooked, ...state }: FramesState): Told {
   );
 }
 
-/** A subagent's transcript has been read, or a turn is over: which call has begun a subagent is left to that. */
-export function forgetBegun(state: FramesState, agentId?: string): FramesState {
+/** A subagent's transcript has been read: which call has begun it is left to that. */
+export function forgetBegun(state: FramesState, agentId: string): FramesState {
+  return keepBegun(state, (task) => task.agentId !== agentId);
+}
+
+/** A turn is over, with all subagents that were begun in it; its last line may be read when the next one has begun some. */
+export function forgetBegunUntil(state: FramesState, end: string | undefined): FramesState {
+  const until = end === undefined ? Infinity : Date.parse(end);
+  return keepBegun(state, ({ at }) => at > until);
+}
+
+function keepBegun(
+  state: FramesState,
+  isKept: (task: HookedTask & { readonly kind: "begun" }) => boolean,
+): FramesState {
   if (state.hooked.length === 0) return state;
-  const hooked = state.hooked.filter((task) =>
-    task.kind !== "begun" || (agentId !== undefined && task.agentId !== agentId)
-  );
-  return { ...state, hooked };
+  return { ...state, hooked: state.hooked.filter((task) => task.kind !== "begun" || isKept(task)) };
 }
 
 /** The result of a call has been read: what a hook has said of it is told by that. */

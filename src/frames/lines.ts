@@ -28,7 +28,7 @@ import {
 import { chained, listOf } from "./telling/chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./forked_skills.ts";
-import { forgetBegun } from "./hooked_tasks.ts";
+import { forgetBegunUntil } from "./hooked_tasks.ts";
 import { tellTypedSkill } from "./typed_skill.ts";
 import {
   forgetCalls,
@@ -341,7 +341,10 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     next = and(next, (state) => told(forgetCalls(forgetShells(state, entry), entry)));
   }
   if (entry.type === "system" && entry.subtype === "turn_duration") {
-    next = and(next, (state) => endTurn(forgetBegun(forgetSkills(state)), entry));
+    next = and(
+      next,
+      (state) => endTurn(forgetBegunUntil(forgetSkills(state), entry.timestamp), entry),
+    );
   }
   return notification === undefined
     ? next

@@ -62,7 +62,13 @@ export type MirroredLine =
 
 /** What a hook says of a task: that a subagent begins, or that a call has returned which may have been one. */
 export type HookedTask =
-  | { readonly kind: "begun"; readonly agentId: string; readonly type: string }
+  | {
+    readonly kind: "begun";
+    readonly agentId: string;
+    readonly type: string;
+    /** When, in milliseconds since the epoch. */
+    readonly at: number;
+  }
   | (CallEnd & { readonly kind: "returned" });
 
 /** A skill that a subagent carries out. */
