@@ -19,6 +19,11 @@ export const CLAUDE_PRINT_SOURCES: readonly string[] = [
  */
 export const CLAUDE_PRINT: readonly string[] = claudePrint(Deno.env.get("CLAUDE_PRINT_BUNDLE"));
 
+/** The same as users start it, with Deno's cache of code: for what is measured, where few begin at once. */
+export const CLAUDE_PRINT_CACHED: readonly string[] = CLAUDE_PRINT.filter((word) =>
+  word !== UNCACHED
+);
+
 /** The same, where the bundle is at a path. */
 export function claudePrint(bundled: string | undefined): readonly string[] {
   return executable(Deno.env.get("CLAUDE_PRINT")) ?? bundle(bundled) ?? CLAUDE_PRINT_SOURCES;
@@ -27,9 +32,12 @@ export function claudePrint(bundled: string | undefined): readonly string[] {
 /** Writes `claude-print` as those can start it who know of a path alone: one program without arguments of its own. */
 export async function writeClaudePrint(
   path: string,
-  { claude }: { readonly claude: string },
+  { claude, command = CLAUDE_PRINT }: {
+    readonly claude: string;
+    readonly command?: readonly string[];
+  },
 ): Promise<void> {
-  const words = [...CLAUDE_PRINT, "--claude-binary", claude].map((word) => `'${word}'`).join(" ");
+  const words = [...command, "--claude-binary", claude].map((word) => `'${word}'`).join(" ");
   await Deno.writeTextFile(path, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
 }
 

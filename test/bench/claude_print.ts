@@ -1,4 +1,4 @@
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { PROMPT } from "./prompt.ts";
 import type { World } from "./world.ts";
 
@@ -68,7 +68,7 @@ export async function traceClaudePrint(world: World): Promise<TracedRun> {
 
 function start(world: World, args: readonly string[] = []): Deno.ChildProcess {
   const { env, project } = world.homes.claudePrint;
-  const [program = "", ...own] = CLAUDE_PRINT;
+  const [program = "", ...own] = CLAUDE_PRINT_CACHED;
   return new Deno.Command(program, {
     args: [...own, "--claude-binary", world.claude, "-p", ...args, PROMPT],
     cwd: project,

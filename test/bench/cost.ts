@@ -1,5 +1,5 @@
 import type { ThrowawayHome } from "../../fixtures/throwaway_home.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import { PROMPT } from "./prompt.ts";
 import type { Row } from "./row.ts";
@@ -30,7 +30,7 @@ export async function measureCost(
   for (let round = 0; round <= options.runs; round++) {
     options.onRound(`cost, round ${round} of ${options.runs}`);
     const a = await costOf(
-      [...CLAUDE_PRINT, "--claude-binary", world.claude, "-p", PROMPT],
+      [...CLAUDE_PRINT_CACHED, "--claude-binary", world.claude, "-p", PROMPT],
       world.homes.claudePrint,
     );
     const b = await costOf([world.claude, "-p", PROMPT], world.homes.printMode);

@@ -1,5 +1,5 @@
 import { StandIn } from "../standin/stand_in.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
@@ -30,7 +30,7 @@ export async function measureFlood(
 /** From the first frame of the flood to the last one. */
 async function framesPerSecond(): Promise<number> {
   await using claude = await StandIn.set({ floodCalls: CALLS });
-  const [program = "", ...own] = CLAUDE_PRINT;
+  const [program = "", ...own] = CLAUDE_PRINT_CACHED;
   const child = new Deno.Command(program, {
     args: [
       ...[...own, "--claude-binary", claude.binary],

@@ -1,6 +1,6 @@
 import { type MessagesApi, startMessagesApi } from "../../fixtures/api/messages_api.ts";
 import type { ThrowawayHome } from "../../fixtures/throwaway_home.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
 import type { World } from "./world.ts";
@@ -31,7 +31,7 @@ export async function measureLive(
 ): Promise<readonly Row[]> {
   await using api = tappedApi();
   const { claudePrint, printMode } = world.homes;
-  const own = [...CLAUDE_PRINT, "--claude-binary", world.claude];
+  const own = [...CLAUDE_PRINT_CACHED, "--claude-binary", world.claude];
   const contenders = {
     theirs: { command: [world.claude, "-p", ...FORMAT], home: printMode },
     lines: { command: [...own, ...FORMAT], home: claudePrint },

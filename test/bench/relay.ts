@@ -1,6 +1,6 @@
 import { addExchange } from "../../src/relay/exchanges/exchange_folder.ts";
 import { keyOf, normalizedBody } from "../../src/relay/exchanges/request_key.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import { startRivals } from "./rivals.ts";
 import type { Row } from "./row.ts";
@@ -57,7 +57,7 @@ export async function measureRelay(
   const response = { status: 200, headers: Object.entries(HEAD), chunks, whole: true };
   const cache = `${tmp}/bench`;
   addExchange(`${cache}/api`, { exchange: { at: 0, request, response }, key: keyOf(request) });
-  await using relay = await serverOf([...CLAUDE_PRINT, "relay", "--cache", cache], env);
+  await using relay = await serverOf([...CLAUDE_PRINT_CACHED, "relay", "--cache", cache], env);
   const script = `${cache}/plain.js`;
   await Deno.writeTextFile(script, PLAIN);
   await using plain = await serverOf(

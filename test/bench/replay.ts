@@ -4,7 +4,7 @@ import { usablePython } from "../../fixtures/programs/python_packages.ts";
 import type { TapeEntry } from "../../src/cassette/cassette.ts";
 import { parseTape } from "../../src/cassette/read/parse_tape.ts";
 import { shellQuote } from "../../src/shell_quote.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { startProgram } from "../start_program.ts";
 import { median } from "./median.ts";
 import type { Row } from "./row.ts";
@@ -37,7 +37,7 @@ export async function measureReplay(
     const path = `${tmp}/tape.jsonl`;
     await Deno.writeTextFile(path, encodeTape(entries));
     const executable = `${tmp}/replay`;
-    const words = [...CLAUDE_PRINT, "cassette", "replay", path].map(shellQuote).join(" ");
+    const words = [...CLAUDE_PRINT_CACHED, "cassette", "replay", path].map(shellQuote).join(" ");
     await Deno.writeTextFile(executable, `#!/bin/sh\nexec ${words} -- "$@"\n`, { mode: 0o755 });
     const program = `${import.meta.dirname}/replayed_tape.py`;
     const told = JSON.stringify({ tape: path, executable, rounds: runs + 1 });

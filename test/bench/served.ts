@@ -1,4 +1,4 @@
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED } from "../claude_print.ts";
 import { median } from "./median.ts";
 import { runPrintMode } from "./print_mode.ts";
 import { PROMPT } from "./prompt.ts";
@@ -79,7 +79,7 @@ async function startServer({ homes: { claudePrint } }: World): Promise<Served> {
   const folder = `${claudePrint.path}/run`;
   await Deno.mkdir(folder, { mode: 0o700 });
   const env = { ...claudePrint.env, XDG_RUNTIME_DIR: folder };
-  const [program = "", ...args] = CLAUDE_PRINT;
+  const [program = "", ...args] = CLAUDE_PRINT_CACHED;
   const child = new Deno.Command(program, {
     args: [...args, "serve"],
     cwd: claudePrint.project,
@@ -115,7 +115,7 @@ async function runServed(
   { claude, homes: { claudePrint } }: World,
   { env }: Pick<Served, "env">,
 ): Promise<number> {
-  const [program = "", ...own] = CLAUDE_PRINT;
+  const [program = "", ...own] = CLAUDE_PRINT_CACHED;
   const startedAt = performance.now();
   const { success, code, stdout, stderr } = await new Deno.Command(program, {
     args: [...own, "--claude-binary", claude, "-p", PROMPT],

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { typescriptSdk } from "../../fixtures/programs/agent_sdk.ts";
 import type { ThrowawayHome } from "../../fixtures/throwaway_home.ts";
-import { CLAUDE_PRINT, writeClaudePrint } from "../claude_print.ts";
+import { CLAUDE_PRINT_CACHED, writeClaudePrint } from "../claude_print.ts";
 import { median } from "./median.ts";
 import { PROMPT } from "./prompt.ts";
 import type { Row } from "./row.ts";
@@ -33,10 +33,10 @@ export async function measureTurns(
   const { claudePrint, printMode } = world.homes;
   const sdk = await typescriptSdk();
   const program = `${claudePrint.path}/claude-print`;
-  await writeClaudePrint(program, { claude: world.claude });
+  await writeClaudePrint(program, { claude: world.claude, command: CLAUDE_PRINT_CACHED });
   for (let round = 1; round <= options.runs; round++) {
     options.onRound(`turns, round ${round} of ${options.runs}`);
-    own.push(...await hold([...CLAUDE_PRINT, "--claude-binary", world.claude], claudePrint));
+    own.push(...await hold([...CLAUDE_PRINT_CACHED, "--claude-binary", world.claude], claudePrint));
     theirs.push(...await hold([world.claude, "-p"], printMode));
     ownOfSdk.push(...await holdBySdk({ sdk, executable: program, home: claudePrint }));
     theirsOfSdk.push(...await holdBySdk({ sdk, executable: world.claude, home: printMode }));
