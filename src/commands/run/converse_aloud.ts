@@ -1,7 +1,7 @@
 import type { RunRequest } from "../../cli/run_request.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { Invocation } from "./invocation.ts";
-import { lettingGo } from "./let_go.ts";
+import { type HoldRun, lettingGo } from "./let_go.ts";
 import { createTracer } from "./tracer.ts";
 import type { Caller } from "../../driver/sources/caller/caller.ts";
 import { holdConversation, type HoldOptions } from "../../library/hold_conversation.ts";
@@ -39,7 +39,7 @@ export async function converseAloud(request: RunRequest, options: AloudOptions):
     const env = invocation.env();
     const tracer = await createTracer(request, { env, tell: (text) => outlets.tell(text) });
     const cwd = invocation.cwd();
-    const holdWith: Parameters<typeof lettingGo>[1]["hold"] = (waitedFor) =>
+    const holdWith: HoldRun = (waitedFor) =>
       hold(request, {
         env,
         cwd,

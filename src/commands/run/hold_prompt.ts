@@ -2,7 +2,7 @@ import type { RunRequest } from "../../cli/run_request.ts";
 import { tellProblem } from "../report/report_error.ts";
 import type { RunWatcher } from "../watch/watch_run.ts";
 import type { HandedRun, Invocation } from "./invocation.ts";
-import { lettingGo } from "./let_go.ts";
+import { type HoldRun, lettingGo } from "./let_go.ts";
 import type { Tracer } from "./tracer.ts";
 import { CommittedCaller } from "../../driver/sources/caller/committed_caller.ts";
 import { ProgramCaller } from "../../driver/sources/caller/program_caller.ts";
@@ -124,7 +124,7 @@ export async function holdPrompt(
     watcher?.[Symbol.dispose]();
     watcher = undefined;
   };
-  const hold: Parameters<typeof lettingGo>[1]["hold"] = (waitedFor) =>
+  const hold: HoldRun = (waitedFor) =>
     handedOver.hold({
       ...request,
       partialMessages: request.partialMessages || request.streamText,

@@ -5,19 +5,23 @@ import type { HandedRun } from "./invocation.ts";
 /** What of a conversation's options hangs on whether anybody waits for it still. */
 type WaitedFor = Required<Pick<HoldOptions, "teardown" | "onWhole" | "warn" | "trace">>;
 
+/** Holds a conversation, with these in the place of its own. */
+export type HoldRun = (
+  options: Omit<WaitedFor, "onWhole"> & Partial<WaitedFor>,
+) => Promise<number>;
+
 /**
  * Has a run that was handed over be over before its last Claude Code is: as soon as all is said, and what that leaves is
  * at home. The rest of it goes on in the server.
  *
  * @param handedOver the run; absent for one of this program's own, which ends with its Claude Code
- * @param options.hold holds the conversation, with these in the place of its own
  * @returns the exit code
  */
 export async function lettingGo(
   handedOver: HandedRun | undefined,
   { hold, teardown, warn, trace }: Pick<HoldOptions, "warn" | "trace"> & {
     readonly teardown: Teardown;
-    readonly hold: (options: Omit<WaitedFor, "onWhole"> & Partial<WaitedFor>) => Promise<number>;
+    readonly hold: HoldRun;
   },
 ): Promise<number> {
   if (handedOver === undefined) return await hold({ teardown, warn, trace });

@@ -6,7 +6,7 @@ import { conversationOf, endsAlone } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
 import { ignoredRules } from "./ignored_rules.ts";
-import { placedTexts } from "./placed_texts.ts";
+import { type PlacedTexts, placedTexts } from "./placed_texts.ts";
 import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
@@ -87,7 +87,9 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     ...(facts.gated.forks ? { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1" } : {}),
     ...facts.relayVariables,
   };
-  const args = argsOf(order, { ...decided, parts });
+  const texts = placedTexts(order, parts);
+  const asksCaller = order.asksCaller === true || order.promptTool !== undefined;
+  const args = argsOf(order, { ...decided, parts, texts });
   const { userConfig, scheduledTasks } = facts;
   const environment = { configDir, tempDir, userConfig, scheduledTasks };
   const caller = { ...order.env, ...variables };
@@ -102,7 +104,14 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     permissionMode: mode,
     args,
     env,
-    contents: contentsOf(order, { facts, decided, variables, env }),
+    contents: contentsOf(order, {
+      facts,
+      decided,
+      variables,
+      env,
+      texts: texts.files,
+      asksCaller,
+    }),
     rendezvous,
     twin: order.prompt !== undefined && facts.gated.asked === undefined
       ? undefined
@@ -115,7 +124,7 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
         env: childEnvironment(caller, environment),
         userConfigDir: userConfig.dir,
         callerSettings: facts.callerSettings,
-        asksCaller: order.asksCaller === true || order.promptTool !== undefined,
+        asksCaller,
       }),
     retryLog: order.retries ? log : undefined,
     toldLog: order.debugToStderr ? log : undefined,
@@ -151,12 +160,12 @@ function messageOf(
 
 function argsOf(
   order: RunOrder,
-  { session, childMode, hookless, log, servers, agents, parts }: Decisions & {
+  { session, childMode, hookless, log, servers, agents, parts, texts }: Decisions & {
     readonly parts: FolderParts;
+    readonly texts: PlacedTexts;
   },
 ): readonly string[] {
   const { resumed } = session;
-  const texts = placedTexts(order, parts);
   // A session that the caller names is named among the forwarded arguments.
   const isOwn = order.sessionId === undefined && session.id !== resumed;
   return [
@@ -198,11 +207,13 @@ function isLongConversation({ prompt, answerAlone }: RunOrder): boolean {
 
 function contentsOf(
   order: RunOrder,
-  { facts, decided, variables, env }: {
+  { facts, decided, variables, env, texts, asksCaller }: {
     readonly facts: PlanFacts;
     readonly decided: Decisions;
     readonly variables: Environment;
     readonly env: Environment;
+    readonly texts: PlacedTexts["files"];
+    readonly asksCaller: boolean;
   },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
@@ -222,8 +233,8 @@ function contentsOf(
         ...(isLongConversation(order) || facts.output !== undefined ? ["Stop" as const] : []),
       ],
       callbacks: order.initialized?.callbacks ?? [],
-      asksCaller: order.asksCaller === true || order.promptTool !== undefined,
-      texts: placedTexts(order, parts).files,
+      asksCaller,
+      texts,
       servers: decided.servers,
       ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer }),
       ...(order.switched === undefined ? {} : { switched: order.switched }),
