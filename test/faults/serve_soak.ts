@@ -111,7 +111,11 @@ export async function serveSoak(options: ServeSoakOptions): Promise<ServeSoakRep
     limit: parallel,
     each: async ({ index, caller, killsChild, ...wish }) => {
       if (restartsAt.includes(index)) restarting = restarting.then(restart);
-      if (index === middle) grown = residentBytes(server.child.pid);
+      if (index === middle) {
+        // One that is being replaced is not there to be measured.
+        await restarting;
+        grown = residentBytes(server.child.pid);
+      }
       if (killsChild) await killChild();
       const outcome = await inTime(caller(wish), wish.prompt);
       if (outcome.kind === "killed") killed.callers++;
