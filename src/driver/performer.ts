@@ -47,7 +47,7 @@ export class Performer {
         child.hooks.answer(effect.id, effect.reply);
         break;
       case "consult":
-        twin?.ask(effect.request);
+        twin?.ask(effect.request, effect.changes);
         break;
       case "place-image":
         placeImage(effect);

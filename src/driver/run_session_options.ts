@@ -1,6 +1,6 @@
 import type { Outlet } from "../../ffi/descriptors/outlet.ts";
 import type { ChildTerminal } from "./child_terminal.ts";
-import type { TwinPlan } from "./hands/headless_twin.ts";
+import type { TwinPlan } from "./hands/twin_plan.ts";
 import type { RendezvousOptions } from "./hands/rendezvous.ts";
 import type { Caller, CallerInput } from "./sources/caller/caller.ts";
 import type { StreamSource } from "./sources/stream_source.ts";

@@ -282,7 +282,7 @@ function tellLate(state: FramesState, version: string): Told {
   const isQuiet = (state.rested || isUnasked) && state.awaited.length === 0;
   return isQuiet
     ? told(state)
-    : and(beginTurn(state), (state) => begin(state, state.version ?? version));
+    : and(beginTurn(state), (state) => begin(state, { version: state.version ?? version }));
 }
 
 /** Waits for what follows from new lines: the beginning of a session, and shells that take long. */

@@ -216,7 +216,7 @@ function tellAsked(
     isNext ? beginTurn(next) : told(next),
     (state) => tellMessage(state, place, line),
   );
-  if (isNext) {
+  if (isNext && isDescribed(state)) {
     const { lifecycle, others } = parted(message.frames);
     return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
   }
@@ -224,6 +224,11 @@ function tellAsked(
   // Nothing else is told before `system/init`.
   const { lifecycle, others } = parted(message.frames);
   return told({ ...message.state, early: [...message.state.early, ...others] }, lifecycle);
+}
+
+/** Whether it is known what the session is like: the child has had a turn, it resumes one, or another one has said so. */
+function isDescribed({ prompt, earlier, described }: FramesState): boolean {
+  return prompt !== undefined || earlier.length > 0 || described !== undefined;
 }
 
 /** The text of a prompt, or of a message that became a part of the turn under way. */

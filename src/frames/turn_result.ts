@@ -1,5 +1,5 @@
 import type { SettledMessage } from "../session/message.ts";
-import { begin, beginTurn } from "./telling/beginning.ts";
+import { begin, beginTurn, describedModel } from "./telling/beginning.ts";
 import {
   and,
   type FramesState,
@@ -69,7 +69,7 @@ function tellSettled(
       (state) =>
         and(tellReset(state, { message, timestamp }), (state) => tellNamed(state, settled)),
     ),
-    (state) => begin(state, version),
+    (state) => begin(state, { version, model: modelOf(state, settled) }),
   );
   if (settled.kind !== "local") return and(begun, (state) => told(state, others));
   const said = and(begun, (state) => tellWords(state, { settled, timestamp }));
@@ -84,6 +84,11 @@ function tellSettled(
 }
 
 type LocalAnswer = Extract<SettledMessage["settled"], { readonly kind: "local" }>;
+
+/** The model that a headless Claude Code has answered a command with, which the next child may be the first to have. */
+function modelOf(state: FramesState, settled: SettledMessage["settled"]): string | undefined {
+  return settled.kind === "local" && settled.blank !== true ? describedModel(state) : undefined;
+}
 
 /** Notes a command that waits as what the model hears of it once it is carried out. */
 function asCarriedOut(

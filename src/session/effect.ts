@@ -155,8 +155,15 @@ export type Effect =
   }
   /** Answer a request of the caller. */
   | { readonly type: "respond"; readonly response: ControlResponse }
-  /** Ask a headless Claude Code beside the child, and answer with a `consulted` input. */
-  | { readonly type: "consult"; readonly request: ControlRequest }
+  /**
+   * Ask a headless Claude Code beside the child, and answer with a `consulted` input. It is started with `changes`, where
+   * what is asked for comes after them and the child was started before.
+   */
+  | {
+    readonly type: "consult";
+    readonly request: ControlRequest;
+    readonly changes?: ChildChanges;
+  }
   /** Ask the caller, who answers with an `answer` input. */
   | { readonly type: "ask"; readonly id: string; readonly question: CallerQuestion }
   /** Say something to the child in the name of an MCP server of the caller's. */

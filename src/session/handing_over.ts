@@ -2,7 +2,7 @@ import { awaitBackground } from "./background_wait.ts";
 import { awaitEcho, enter } from "./beginning.ts";
 import { isFollowed } from "./child_queue.ts";
 import { changed } from "./control/answering.ts";
-import { askCommand, COMMAND } from "./control/asked_command.ts";
+import { askCommand, COMMAND, needsChild } from "./control/asked_command.ts";
 import { CHOOSING } from "./control/choosing_model.ts";
 import { changesServers } from "./control/servers.ts";
 import { end } from "./ending.ts";
@@ -57,10 +57,9 @@ export function handToChild(state: SessionState): Step {
     case undefined: {
       if (!atRest) return stay(state);
       if (next.settled.kind === "asked") {
-        // It is about what has been asked for before it, of which the child of now does not know.
-        return changes === undefined || next.settled.clears
-          ? askCommand(state, next)
-          : end(state, { kind: "renewed", changes });
+        return changes !== undefined && needsChild(changes) && !next.settled.clears
+          ? end(state, { kind: "renewed", changes })
+          : askCommand(state, next);
       }
       if (!hasIntroduced(state)) return act(state, [deadline("servers", HOLD_MS)]);
       const ending = { kind: "settled", message: next } as const;

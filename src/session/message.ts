@@ -92,6 +92,8 @@ export interface SettledMessage extends MessageFields {
       readonly clears?: true;
       /** Whether it is noted in the session, which goes on otherwise in another child. */
       readonly notes?: true;
+      /** Whether all that is said to it is that it is not available. */
+      readonly unavailable?: true;
     }
     | {
       readonly kind: "refused";

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HeadlessTwin } from "../../src/driver/hands/headless_twin.ts";
 import { COMMAND } from "../../src/session/control/asked_command.ts";
+import type { ChildChanges } from "../../src/session/effect.ts";
 import type { Consulted } from "../../src/session/input.ts";
 import type { JsonObject } from "../../src/transcript/json_object.ts";
 
@@ -24,9 +25,12 @@ async function asked(
     /** What happens to the transcript before notes are brought. */
     readonly meanwhile?: (transcript: string) => void;
     readonly serversMs?: number;
+    /** What is otherwise by then, for each of what is asked. */
+    readonly changes?: readonly ChildChanges[];
   } = {},
 ) {
   const { agents, lines, below = "config", meanwhile = () => {}, resumed, serversMs } = others;
+  const { changes = [] } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -60,7 +64,7 @@ async function asked(
       env: { PATH: "/usr/bin:/bin", FOLDER: folder },
       configDir: `${folder}/twin`,
       userConfigDir: "/home/me/.claude",
-      settings: { path: `${folder}/twin.json`, text: '{"disableAllHooks":true}' },
+      settings: { path: `${folder}/twin.json`, values: {} },
       ...(agents === undefined ? {} : { agents }),
     },
     binary: "/bin/sh",
@@ -77,7 +81,7 @@ async function asked(
     },
   });
   for (const [place, subtype] of subtypes.entries()) {
-    twin.ask({ id: `id-${place}`, subtype, body });
+    twin.ask({ id: `id-${place}`, subtype, body }, changes[place]);
   }
   await all.promise;
   meanwhile(transcript ?? configDir);
@@ -340,6 +344,38 @@ echo '${
       }),
   });
   assertEquals(goneOn.brought, lines([prompt, answer, late, ...left.slice(2, 3)]));
+});
+
+Deno.test("HeadlessTwin carries a command out with what those before it have changed and noted", async () => {
+  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+  const first = { type: "user", uuid: "2", parentUuid: "1", message: { content: "/model x" } };
+  const second = { type: "user", uuid: "3", parentUuid: "2", message: { content: "/rename T" } };
+  const result = { type: "result", result: "Set", num_turns: 0, is_error: false };
+  const script = `echo "$@" >> $FOLDER/heard
+cat $FOLDER/twin/projects/-w/*.jsonl > $FOLDER/seen
+cat $FOLDER/twin.json >> $FOLDER/heard; echo >> $FOLDER/heard
+read line; echo '${SUCCESS({ applied: {} }, "before")}'
+read line; echo '${JSON.stringify(result)}'
+read line; echo '${SUCCESS({ applied: {} }, "after")}'
+read line
+if grep -q /model $FOLDER/seen; then echo '${JSON.stringify(second)}'
+else echo '${JSON.stringify(first)}'; fi | tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null`;
+  const { said, heard, brought } = await asked(script, {
+    subtypes: [COMMAND, COMMAND],
+    lines: [prompt],
+    written: true,
+    body: { prompt: "/model x", notes: true },
+    changes: [{}, { model: "sonnet", flagSettings: { ultracode: true } }],
+  });
+  assertEquals(said.length, 2);
+  const [args = "", settings, otherArgs = "", otherSettings] = heard;
+  assertEquals([settings, otherSettings].map((text) => JSON.parse(text ?? "")), [
+    { disableAllHooks: true },
+    { ultracode: true, disableAllHooks: true },
+  ]);
+  assertStringIncludes(args, "--model=model[1m]");
+  assertStringIncludes(otherArgs, "--model=sonnet");
+  assertEquals(brought, [prompt, first, second].map((line) => JSON.stringify(line)));
 });
 
 Deno.test("HeadlessTwin gives a session a title alone, and says so once that is written down", async () => {

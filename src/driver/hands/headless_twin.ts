@@ -1,7 +1,16 @@
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import { heedChildren } from "../../../ffi/processes/own_signals.ts";
 import { killGroup } from "../../../ffi/processes/process.ts";
-import { addNotes, type Noted, notedIn, placeCopy, transcriptIn } from "./twin_transcript.ts";
+import {
+  addNotes,
+  filesIn,
+  type Noted,
+  notedIn,
+  placeCopy,
+  type PlacedFiles,
+  transcriptIn,
+} from "./twin_transcript.ts";
+import { changedTwin, type TwinPlan } from "./twin_plan.ts";
 import {
   AFTER,
   answerIn,
@@ -27,26 +36,10 @@ import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import { CHOOSING } from "../../session/control/choosing_model.ts";
 import { RENAMING } from "../../session/control/consulting.ts";
+import type { ChildChanges } from "../../session/effect.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
-
-/** How a headless Claude Code is started that is to say of itself what the child would. */
-export interface TwinPlan {
-  readonly args: readonly string[];
-  /** Further ones with which it starts the MCP servers of the child, but for those in the caller's own process. */
-  readonly serverArgs: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** The session that the child resumes, if it does: that of a fork is another one. */
-  readonly resumed?: string;
-  /** Its own `CLAUDE_CONFIG_DIR`, in which it may write what it likes, and the user's, in whose place that is. */
-  readonly configDir: string;
-  readonly userConfigDir: string;
-  /** Its settings, where its arguments say they are. */
-  readonly settings: { readonly path: string; readonly text: string };
-  /** Agents that the child has in files: it is told of them as `claude -p` is. */
-  readonly agents?: JsonObject;
-}
 
 /** What a twin needs beside its plan. */
 export interface TwinOptions {
@@ -90,7 +83,7 @@ const TELLING = "agents";
  */
 export class HeadlessTwin implements AsyncDisposable {
   readonly #options: TwinOptions;
-  readonly #asked: ControlRequest[] = [];
+  readonly #asked: { readonly request: ControlRequest; readonly changes?: ChildChanges }[] = [];
   #said: { readonly id: string; readonly said: Consulted }[] = [];
   #asking: Promise<void> | undefined;
   #child: Deno.ChildProcess | undefined;
@@ -101,9 +94,13 @@ export class HeadlessTwin implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Asks as soon as what was asked before has been answered, together with what else a caller asks at once. */
-  ask(request: ControlRequest): void {
-    this.#asked.push(request);
+  /**
+   * Asks as soon as what was asked before has been answered, together with what else a caller asks at once.
+   *
+   * @param changes what is otherwise by now than the child was started with, where that counts
+   */
+  ask(request: ControlRequest, changes?: ChildChanges): void {
+    this.#asked.push({ request, ...(changes === undefined ? {} : { changes }) });
     this.#asking ??= this.#askAll();
   }
 
@@ -131,11 +128,12 @@ export class HeadlessTwin implements AsyncDisposable {
     while (this.#asked.length > 0 && !this.#isOver) {
       // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
       // noted in no session.
-      const command = this.#asked.findIndex(({ subtype }) =>
+      const command = this.#asked.findIndex(({ request: { subtype } }) =>
         subtype === COMMAND || subtype === RENAMING
       );
-      const requests = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
-      const open = new Map(requests.map((request, place) => [String(place), request]));
+      const asked = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
+      const open = new Map(asked.map(({ request }, place) => [String(place), request]));
+      const plan = changedTwin(this.#options.plan, asked[0]?.changes);
       const answer = (place: string, said: Consulted) => {
         const request = open.get(place);
         if (request === undefined) return;
@@ -145,7 +143,7 @@ export class HeadlessTwin implements AsyncDisposable {
       };
       let why = "it ended before it answered";
       try {
-        why = await this.#converse(open, answer) ?? why;
+        why = await this.#converse(plan, { open, answer }) ?? why;
       } catch (error) {
         why = error instanceof Error ? error.message : String(error);
       }
@@ -158,10 +156,13 @@ export class HeadlessTwin implements AsyncDisposable {
 
   /** @returns why not all of it was answered, where that is known */
   async #converse(
-    open: ReadonlyMap<string, ControlRequest>,
-    answer: (place: string, said: Consulted) => void,
+    plan: TwinPlan,
+    { open, answer }: {
+      readonly open: ReadonlyMap<string, ControlRequest>;
+      readonly answer: (place: string, said: Consulted) => void;
+    },
   ): Promise<string | undefined> {
-    const { plan, binary, cwd, serversMs = SERVERS_MS } = this.#options;
+    const { binary, cwd, serversMs = SERVERS_MS } = this.#options;
     const [command] = [...open.values()].filter(({ subtype }) => subtype === COMMAND);
     const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
@@ -169,14 +170,14 @@ export class HeadlessTwin implements AsyncDisposable {
     const notes = command === undefined
       ? [...open.values()].some(({ subtype }) => subtype === RENAMING)
       : command.body["notes"] === true;
-    const resuming = this.#resuming({ notes });
+    const resuming = this.#resuming(plan, { notes });
     // The session that it begins is gone on with, and knows nothing of the one before.
     const session = clears
       ? []
       : notes
       ? resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`]
       : ["--no-session-persistence", ...resuming];
-    this.#prepare({ clears, notes });
+    const placed = this.#prepare(plan, { clears, notes });
     heedChildren();
     const child = new Deno.Command(binary, {
       args: [
@@ -236,7 +237,7 @@ export class HeadlessTwin implements AsyncDisposable {
         if (command !== undefined) {
           if (frame?.["subtype"] === "init") init = frame;
           if (frame?.["type"] === "assistant") said = frame;
-          title = titleOf(frame) ?? title;
+          if (notes) title = titleOf(frame) ?? title;
           if (frame?.["type"] === "result") {
             const outcome = outcomeOf(frame, { said, clears, title });
             carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
@@ -298,7 +299,9 @@ export class HeadlessTwin implements AsyncDisposable {
       clearTimeout(rest);
     }
     if (notes) {
-      this.#noted = [...this.#noted, ...notedIn({ ...this.#options, twinDir: plan.configDir })];
+      const { configDir } = this.#options;
+      const noted = notedIn({ twinDir: plan.configDir, configDir, before: placed });
+      this.#noted = [...this.#noted, ...noted];
     }
     if (carriedOut !== undefined) answer("0", carriedOut);
     if (renamed !== undefined) answer(renamed.place, renamed.said);
@@ -307,27 +310,39 @@ export class HeadlessTwin implements AsyncDisposable {
   }
 
   /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
-  #resuming({ notes }: { readonly notes: boolean }): readonly string[] {
-    const { plan, sessionId, isResumed, transcript, model } = this.#options;
+  #resuming(plan: TwinPlan, { notes }: { readonly notes: boolean }): readonly string[] {
+    const { sessionId, isResumed, transcript, model } = this.#options;
+    const isThere = transcript() !== undefined || this.#noted.length > 0;
     // What a fork goes on with is there before the fork is.
-    const session = notes || transcript() !== undefined ? sessionId : plan.resumed ?? sessionId;
+    const session = notes || isThere ? sessionId : plan.resumed ?? sessionId;
     const name = plan.args.some((argument) => argument.startsWith("--model")) ? undefined : model();
-    return isResumed || transcript() !== undefined
+    return isResumed || isThere
       ? [`--resume=${session}`, ...(name === undefined ? [] : [`--model=${name}`])]
       : [];
   }
 
-  /** Makes its config dir anew: what Claude Code has written there before says nothing of now. */
-  #prepare({ clears, notes }: { readonly clears: boolean; readonly notes: boolean }): void {
-    const { plan: { configDir, settings }, configDir: from, sessionId, ...others } = this.#options;
+  /**
+   * Makes its config dir anew: what Claude Code has written there before says nothing of now, but for what is to be added
+   * to the session.
+   *
+   * @returns what is there of the session
+   */
+  #prepare(
+    { configDir, settings }: TwinPlan,
+    { clears, notes }: { readonly clears: boolean; readonly notes: boolean },
+  ): PlacedFiles {
+    const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
     Deno.mkdirSync(configDir, { mode: 0o700 });
     // What it writes there comes home with what the child does.
     if (clears) Deno.mkdirSync(`${from}/projects`, { recursive: true, mode: 0o700 });
-    Deno.writeTextFileSync(settings.path, settings.text, { mode: 0o600 });
+    const text = JSON.stringify({ ...settings.values, disableAllHooks: true });
+    Deno.writeTextFileSync(settings.path, text, { mode: 0o600 });
     Deno.copyFileSync(`${from}/.claude.json`, `${configDir}/.claude.json`);
-    const path = notes ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
-    const isPlaced = placeCopy(path, { from, configDir, notes });
+    const adds = notes || (this.#noted.length > 0 && !clears);
+    const path = adds ? transcriptIn(from, sessionId) : clears ? undefined : others.transcript();
+    const isPlaced = placeCopy(path, { from, configDir, notes: adds });
+    if (adds) addNotes(this.#noted, { configDir, sessionId });
     // The child makes and removes files there meanwhile, such as a lock: what is listed may be gone at the next look.
     for (const { name, isSymlink } of Deno.readDirSync(from)) {
       if (name === "projects" && isPlaced) continue;
@@ -337,6 +352,7 @@ export class HeadlessTwin implements AsyncDisposable {
       ) continue;
       Deno.symlinkSync(`${from}/${name}${isWhole ? "" : `/${USERS_PART}`}`, `${configDir}/${name}`);
     }
+    return adds ? filesIn(configDir) : new Map();
   }
 }
 

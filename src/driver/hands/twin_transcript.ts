@@ -22,28 +22,51 @@ interface SessionPlace {
 /** Lines without an id that belong to a session and not to the process that has written them. */
 const OF_SESSIONS = ["last-prompt", "custom-title", "agent-name", "agent-color"];
 
-/** What a twin has written below its own `projects/`, of its transcript what is not in the child's. */
-export function notedIn(
-  { configDir, sessionId, twinDir }: SessionPlace & { readonly twinDir: string },
-): readonly Noted[] {
-  const noted: Noted[] = [];
-  const path = transcriptIn(configDir, sessionId);
-  const known = new Set((path === undefined ? "" : textAt(path)).split("\n"));
+/** Texts of files below `projects/`, by their paths there. */
+export type PlacedFiles = ReadonlyMap<string, string>;
+
+/** The files of a config dir's own below its `projects/`; what is linked there is another's. */
+export function filesIn(configDir: string): PlacedFiles {
+  const files = new Map<string, string>();
   const visit = (folder: string) => {
-    for (const name of namesIn(`${twinDir}/projects${folder}`)) {
+    for (const name of namesIn(`${configDir}/projects${folder}`)) {
       const inner = `${folder}/${name}`;
-      const file = `${twinDir}/projects${inner}`;
+      const file = `${configDir}/projects${inner}`;
       const { isFile, isDirectory } = Deno.lstatSync(file);
       if (isDirectory) visit(inner);
-      if (!isFile) continue;
-      const text = textAt(file).replaceAll(asInJson(twinDir), asInJson(configDir));
-      const lines = text.split("\n").filter((line) => !known.has(line) && isOfSession(line));
-      const added = name.endsWith(".jsonl") ? lines.map((line) => `${line}\n`).join("") : text;
-      if (added !== "") noted.push({ path: inner.slice(1), text: added });
+      if (isFile) files.set(inner.slice(1), textAt(file));
     }
   };
   visit("");
-  return noted;
+  return files;
+}
+
+/**
+ * What a twin has written below its own `projects/`, with the child's config dir in the place of its own.
+ *
+ * @param before what was there before
+ */
+export function notedIn(
+  { twinDir, configDir, before }: {
+    readonly twinDir: string;
+    readonly configDir: string;
+    readonly before: PlacedFiles;
+  },
+): readonly Noted[] {
+  return [...filesIn(twinDir)].flatMap(([path, text]) => {
+    const known = before.get(path);
+    const added = path.endsWith(".jsonl") ? addedLines(text, known) : text === known ? "" : text;
+    return added === ""
+      ? []
+      : [{ path, text: added.replaceAll(asInJson(twinDir), asInJson(configDir)) }];
+  });
+}
+
+/** Lines of the session that a transcript holds by now. */
+function addedLines(text: string, before = ""): string {
+  const known = new Set(before.split("\n"));
+  return text.split("\n").filter((line) => !known.has(line) && isOfSession(line))
+    .map((line) => `${line}\n`).join("");
 }
 
 function isOfSession(line: string): boolean {

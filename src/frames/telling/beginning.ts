@@ -18,8 +18,19 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 import { type InitFacts, initFrame } from "../single/init_frame.ts";
 import { systemFrame } from "../single/system_frame.ts";
 
-/** Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it. */
-export function begin(state: FramesState, version = state.version): Told {
+/**
+ * Tells `system/init`, once a turn, with what is known by now, and then what had to wait for it.
+ *
+ * @param options.version the version, where the child has not told it
+ * @param options.model the model in force, where it is not the child's
+ */
+export function begin(
+  state: FramesState,
+  { version = state.version, model }: {
+    readonly version?: string | undefined;
+    readonly model?: string | undefined;
+  } = {},
+): Told {
   if (state.begun || version === undefined) return told(state);
   const { options, earlier } = state;
   const listing = sessionListingOf([...earlier, ...listOf(state.entries)], earlier.length);
@@ -30,7 +41,7 @@ export function begin(state: FramesState, version = state.version): Told {
       sessionId: options.sessionId,
       uuid: newUuid(),
       cwd: options.cwd,
-      model: options.model ?? state.model ?? listing.model ?? answeringModel(state) ??
+      model: model ?? options.model ?? state.model ?? listing.model ?? answeringModel(state) ??
         describedModel(state),
       fastMode: options.fastMode,
       asksFastMode: listing.asksFastMode || offerHeard(state)?.fast === true,
@@ -130,8 +141,8 @@ export function beginTurn(state: FramesState): Told {
   return told(state.rested ? { ...state, rested: false, begun: false } : state);
 }
 
-/** The model as a headless Claude Code has named it, where there is no child. */
-function describedModel({ described }: FramesState): string | undefined {
+/** The model as a headless Claude Code has named it. */
+export function describedModel({ described }: FramesState): string | undefined {
   const model = described?.["model"];
   return typeof model === "string" ? model : undefined;
 }

@@ -26,11 +26,13 @@ const UNKNOWN_VERSION = "9999.0.0";
  * @throws {CliError} when the prompt is refused
  */
 export function gatePrompt(
-  options: Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession"> & {
-    readonly prompt: string;
-    /** Whether it is a message of a conversation. */
-    readonly conversation?: boolean;
-  },
+  options:
+    & Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession" | "frames">
+    & {
+      readonly prompt: string;
+      /** Whether it is a message of a conversation. */
+      readonly conversation?: boolean;
+    },
   facts: {
     /** The version of Claude Code, if the executable names one. */
     readonly version: string | undefined;
@@ -74,7 +76,10 @@ export function gatePrompt(
         ...(judgement.forks ? { forks: true } : {}),
       };
     case "answer":
-      return { expands: false, answer: { text: judgement.text, version } };
+      // What the session is like is told with it where frames are, which takes somebody to say so.
+      return options.frames
+        ? { expands: false, asked: { version, unavailable: true } }
+        : { expands: false, answer: { text: judgement.text, version } };
     case "ask":
       return {
         expands: false,

@@ -10,6 +10,7 @@ import { mcpConfigOf } from "../plan/asked_order.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
+import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
 import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
@@ -57,7 +58,10 @@ export async function readFacts(
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
   const { settings: asked, flagSettings } = order;
   const given = asked === undefined ? NO_SETTINGS : await parseCallerSettings(asked, { cwd });
-  const callerSettings = applied(given.faults.length === 0 ? given.values : {}, flagSettings);
+  const callerSettings = appliedSettings(
+    given.faults.length === 0 ? given.values : {},
+    flagSettings,
+  );
   let known: Promise<string | undefined> | undefined = before.version === undefined
     ? undefined
     : Promise.resolve(before.version);
@@ -275,10 +279,4 @@ function requireConversation(version: string | undefined): void {
       suggestion: "Update Claude Code, or send one prompt a run without --input-format stream-json",
     },
   );
-}
-
-/** Settings with those over them that a caller has applied since; null takes one away. */
-function applied(settings: JsonObject, flagSettings: JsonObject = {}): JsonObject {
-  const merged = Object.entries({ ...settings, ...flagSettings });
-  return Object.fromEntries(merged.filter(([, value]) => value !== null));
 }

@@ -1,6 +1,7 @@
 import { isCallers } from "../../wire/control.ts";
 import { agentsArgument } from "./placed_agents.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
+import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
@@ -146,38 +147,22 @@ function parsed(config: string): JsonObject {
 
 /** An order with what the caller has asked to be otherwise while its last child lived. */
 export function changedOrder(order: RunOrder, changes: ChildChanges): RunOrder {
-  const { model, effort, permissionMode, maxThinkingTokens, ...further } = changes;
-  const { setServers, switched, flagSettings } = further;
+  const { model, permissionMode, setServers, switched, flagSettings } = changes;
   // An alias is the name of no model.
   const chosen = changes.chosenModel ?? (model?.startsWith("claude-") ? model : undefined);
-  const replaced = [
-    ...(model === undefined ? [] : ["--model"]),
-    ...(effort === undefined ? [] : ["--effort"]),
-    ...(maxThinkingTokens === undefined ? [] : ["--max-thinking-tokens"]),
-  ];
   const { forwarded, chosenModel, ...others } = order;
   return {
     ...others,
     ...(setServers === undefined ? {} : { setServers, callerServers: [] }),
     switched: { ...order.switched, ...switched },
     flagSettings: { ...order.flagSettings, ...flagSettings },
-    ...(further.readsNoMentions ? { readsNoMentions: true } : {}),
+    ...(changes.readsNoMentions ? { readsNoMentions: true } : {}),
     ...(model === undefined && chosenModel !== undefined ? { chosenModel } : {}),
     ...(permissionMode === undefined
       ? {}
       : { permissionMode, dangerouslySkipPermissions: permissionMode === "bypassPermissions" }),
     ...(chosen === undefined ? {} : { chosenModel: chosen }),
-    forwarded: [
-      ...forwarded.filter((argument) =>
-        !replaced.some((flag) => argument === flag || argument.startsWith(`${flag}=`))
-      ),
-      // A session that is resumed would go on with its last model.
-      ...(model === undefined ? [] : [`--model=${model ?? "default"}`]),
-      ...(typeof effort === "string" ? [`--effort=${effort}`] : []),
-      ...(typeof maxThinkingTokens === "number"
-        ? [`--max-thinking-tokens=${maxThinkingTokens}`]
-        : []),
-    ],
+    forwarded: changedArguments(forwarded, changes),
   };
 }
 

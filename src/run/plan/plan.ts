@@ -1,5 +1,5 @@
 import { CliError } from "../../cli_error.ts";
-import type { TwinPlan } from "../../driver/hands/headless_twin.ts";
+import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import { conversationOf, endsAlone } from "./conversation_of.ts";

@@ -1,4 +1,4 @@
-import type { TwinPlan } from "../../driver/hands/headless_twin.ts";
+import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { FolderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -46,7 +46,7 @@ export function twinPlan(
     ...(resumed === undefined ? {} : { resumed }),
     configDir,
     userConfigDir,
-    settings: { path, text: JSON.stringify({ ...callerSettings, disableAllHooks: true }) },
+    settings: { path, values: callerSettings },
     ...(agents === undefined ? {} : { agents }),
   };
 }

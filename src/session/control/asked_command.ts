@@ -1,5 +1,6 @@
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
+import type { ChildChanges } from "../effect.ts";
 import type { NotedChanges, SettledMessage } from "../message.ts";
 import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
@@ -9,12 +10,21 @@ import { act, type Step } from "../step.ts";
 export const COMMAND = "slash_command";
 const ID = "claude-print slash_command";
 
-/** Has a headless Claude Code carry out a command; nothing is handed to the child until it has. */
+/**
+ * Has a headless Claude Code carry out a command; nothing is handed to the child until it has. It knows what has been
+ * asked for before the command, of which a child is told with the next message: several commands in a row need none.
+ */
 export function askCommand(state: SessionState, message: SettledMessage): Step {
+  const { changes } = state;
   const request = commandRequest(message, ID);
   return act({ ...state, consulted: new Map([...state.consulted, [ID, request]]) }, [
-    { type: "consult", request },
+    { type: "consult", request, ...(changes === undefined ? {} : { changes }) },
   ]);
+}
+
+/** Whether a headless Claude Code cannot be told what has been asked for: MCP servers are in files of a child's start. */
+export function needsChild({ setServers, switched }: ChildChanges): boolean {
+  return setServers !== undefined || switched !== undefined;
 }
 
 /** A command as a headless Claude Code is asked to carry it out. */
@@ -41,7 +51,7 @@ export function withCommand(state: SessionState, said: Consulted): SessionState 
 /** A command with what a headless Claude Code has made of it, as its sender is told. */
 export function commandAnswer(message: SettledMessage, said: Consulted): SettledMessage {
   if (message.settled.kind !== "asked") return message;
-  const { version, notes } = message.settled;
+  const { version, notes, unavailable } = message.settled;
   if (!("response" in said)) {
     const reason = "failure" in said ? said.failure : said.error;
     return {
@@ -54,6 +64,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
     };
   }
   const { text, name, words, fields, begun, title } = said.response;
+  if (unavailable) return { ...message, settled: { kind: "local", text: asText(text), version } };
   return {
     ...message,
     settled: {

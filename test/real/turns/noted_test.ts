@@ -6,6 +6,7 @@ import { forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
+import { writeScript } from "../../write_script.ts";
 
 const RESULT = '"type":"result"';
 
@@ -44,7 +45,11 @@ async function heardBy(
     stderr,
     outline: outlineOfFrames(frames).filter((frame) => frame !== "rate_limit_event"),
     inits: frames.filter(({ subtype }) => subtype === "init")
-      .map(({ model, output_style: style }) => ({ model, style })),
+      .map(({ model, output_style: style, tools, agents, skills, slash_commands }) => ({
+        model,
+        style,
+        lists: [tools, agents, skills, slash_commands].map((list) => (list as unknown[]).length),
+      })),
     titles: frames.filter(({ subtype }) => subtype === "session_title_changed")
       .map(({ title }) => title),
     said: frames.filter(({ local_command_source: source }) => source !== undefined)
@@ -70,12 +75,29 @@ const COMMANDS = [
   "/model default",
   "/effort ultracode",
   "Three. [[say third]]",
+  "/model sonnet",
+  "/help",
+  "/config",
 ];
+
+/** A program in the place of Claude Code that notes each start of one that is not headless. */
+async function countedClaude({ binary, home }: RealClaude) {
+  const [path, starts] = [`${home.path}/claude`, `${home.path}/starts`];
+  const script = `#!/bin/sh
+case " $* " in *" -p "* | *" --version "*) ;; *) echo >> '${starts}' ;; esac
+exec '${binary}' "$@"
+`;
+  await writeScript(path, script);
+  return { path, starts: () => Deno.readTextFileSync(starts).length };
+}
 
 forNewestVersion(
   "commands that say how a conversation goes on are carried out as by claude -p",
   async (real) => {
-    const ours = await heardBy(hold, { real, messages: COMMANDS });
+    const claude = await countedClaude(real);
+    const args = ["--claude-binary", claude.path];
+    const ours = await heardBy(hold, { real, messages: COMMANDS, args });
+    assertEquals(claude.starts(), 4, "commands in a row are all told to the next message's child");
     // The output style is one of the project's local settings.
     await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
     const theirs = await asRecorded(
@@ -115,8 +137,10 @@ forNewestVersion(
   async (real) => {
     const messages = ["/effort high", "/config verbose=true", "One. [[say first]]"];
     const args = ["--no-session-persistence"];
-    const { code, stderr, results } = await heardBy(hold, { real, messages, args });
+    const { code, stderr, inits, results } = await heardBy(hold, { real, messages, args });
     assertEquals(code, 0);
+    // Of a turn behind messages that never reached a child the session is told as of a first one.
+    assert(inits.at(-1)?.lists.every((length) => length > 0), JSON.stringify(inits));
     assertEquals(results.map(({ subtype }) => subtype), [
       "internal_error",
       "internal_error",

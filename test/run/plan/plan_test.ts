@@ -112,7 +112,7 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
       serverArgs: twin.serverArgs,
       configDir: twin.env["CLAUDE_CONFIG_DIR"],
       socket: twin.env["CLAUDE_BG_RENDEZVOUS_SOCK"],
-      settings: twin.settings.text,
+      settings: twin.settings.values,
     },
   rows: {
     "a run of one prompt": { is: undefined },
@@ -128,7 +128,7 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
         serverArgs: [],
         configDir: `${FOLDER}/own/twin`,
         socket: undefined,
-        settings: '{"disableAllHooks":true}',
+        settings: {},
       },
     },
     "a conversation": {
@@ -151,7 +151,7 @@ rule("a headless Claude Code is there for a caller's questions, and for a prompt
         serverArgs: [`--mcp-config=${FOLDER}/own/set-mcp.json`, "--mcp-config=mcp.json"],
         configDir: `${FOLDER}/own/twin`,
         socket: undefined,
-        settings: '{"model":"m","disableAllHooks":true}',
+        settings: { model: "m" },
       },
     },
   },

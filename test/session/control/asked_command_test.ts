@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Consulted } from "../../../src/session/input.ts";
+import type { JsonObject } from "../../../src/transcript/json_object.ts";
 import { simulate } from "../simulation.ts";
 
 /** What is done in a conversation that rests when a command is sent, and a message after it. */
@@ -152,22 +153,35 @@ Deno.test("how a session goes on because of a command is told to the child of th
   assertEquals(noting("/model sonnet", { before: undefined, after: 7 }), {});
 });
 
-Deno.test("a command behind what a child has yet to be told waits for the next child", () => {
+/** A conversation that rests, whose caller has asked for something before it sends a command. */
+function askedBefore(request: { readonly subtype: string; readonly body: JsonObject }) {
   const session = simulate({ conversation: true, version: "2.1.330" });
   session.hear({ type: "reachable" });
   session.hear({ type: "hook", event: "SessionStart", payload: {} });
   session.hear({ type: "status", status: "idle" });
-  session.hear({
-    type: "control",
-    request: { id: "m", subtype: "set_permission_mode", body: { mode: "plan" } },
-  });
+  session.hear({ type: "control", request: { id: "m", ...request } });
   const settled = { kind: "asked", version: "2.1.330" } as const;
   session.hear({ type: "message", message: { text: "/context", settled } });
+  return session;
+}
+
+Deno.test("a command behind what a child has yet to be told is carried out with that", () => {
+  const { effects } = askedBefore({ subtype: "set_permission_mode", body: { mode: "plan" } });
+  const [consult] = effects.filter((effect) => effect.type === "consult");
+  assertEquals(consult?.type === "consult" ? consult.changes : consult, {
+    permissionMode: "plan",
+  });
+  assertEquals(effects.filter(({ type }) => type === "kill"), []);
+});
+
+Deno.test("a command behind changes of MCP servers waits for the child that has them", () => {
+  const servers = { calc: { command: "calc" } };
+  const session = askedBefore({ subtype: "mcp_set_servers", body: { servers } });
   session.hear({ type: "exit", exit: { kind: "exited", code: 0 } });
   assertEquals(session.effects.filter(({ type }) => type === "consult"), []);
   const last = session.effects.at(-1);
   assertEquals(last?.type === "end" ? last.ending : last, {
     kind: "renewed",
-    changes: { permissionMode: "plan" },
+    changes: { setServers: servers },
   });
 });

@@ -1,0 +1,32 @@
+/** What of a child can be otherwise than its arguments say. */
+export interface ArgumentChanges {
+  /** The model; null for that of a session for which nobody names one. */
+  readonly model?: string | null;
+  /** The effort; null for that which a session has for which nobody names one. */
+  readonly effort?: string | null;
+  /** Most tokens to think with; null for as many as without a limit. */
+  readonly maxThinkingTokens?: number | null;
+}
+
+/** Arguments for Claude Code, with what has been asked to be otherwise since they were made. */
+export function changedArguments(
+  args: readonly string[],
+  { model, effort, maxThinkingTokens }: ArgumentChanges,
+): readonly string[] {
+  const replaced = [
+    ...(model === undefined ? [] : ["--model"]),
+    ...(effort === undefined ? [] : ["--effort"]),
+    ...(maxThinkingTokens === undefined ? [] : ["--max-thinking-tokens"]),
+  ];
+  return [
+    ...args.filter((argument) =>
+      !replaced.some((flag) => argument === flag || argument.startsWith(`${flag}=`))
+    ),
+    // A session that is resumed would go on with its last model.
+    ...(model === undefined ? [] : [`--model=${model ?? "default"}`]),
+    ...(typeof effort === "string" ? [`--effort=${effort}`] : []),
+    ...(typeof maxThinkingTokens === "number"
+      ? [`--max-thinking-tokens=${maxThinkingTokens}`]
+      : []),
+  ];
+}
