@@ -45,5 +45,7 @@ export interface Fault {
    * same.
    */
   readonly together?: readonly Moment[];
+  /** Whether it lasts, so that a run is another one which begins after it. */
+  readonly goesBefore?: boolean;
   readonly cells: Readonly<Record<Moment, Cell>>;
 }

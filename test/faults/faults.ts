@@ -75,7 +75,11 @@ const jumping: Wrap = (command) => {
   const isModule = CLAUDE_PRINT[0] === Deno.execPath();
   const [deno = "", run = "", ...sources] = isModule ? CLAUDE_PRINT : CLAUDE_PRINT_SOURCES;
   const preload = ["--preload", `${import.meta.dirname}/jumping_clock.ts`];
-  return [deno, run, ...preload, ...sources, ...command.slice(CLAUDE_PRINT.length)];
+  const at = command.findIndex((_, start) =>
+    CLAUDE_PRINT.every((word, place) => command[start + place] === word)
+  );
+  const rest = command.slice(at + CLAUDE_PRINT.length);
+  return [...command.slice(0, at), deno, run, ...preload, ...sources, ...rest];
 };
 
 /** Lets all the child says of times be of a day before the hooks ran, as when the clock is set back after them. */
@@ -207,6 +211,7 @@ export const FAULTS: readonly Fault[] = [
     name: "the disk is full",
     scenario: doing(FILL),
     lack: MOUNT_LACK,
+    goesBefore: true,
     cells: {
       "before start": {
         code: 2,
@@ -265,6 +270,7 @@ export const FAULTS: readonly Fault[] = [
     name: "claude is replaced by an update",
     scenario: doing(`printf '#!/bin/sh\\nexit 99\\n' > "$HOME/new"; chmod 755 "$HOME/new"
       mv "$HOME/new" "$HOME/claude"`),
+    goesBefore: true,
     together: MOMENTS,
     cells: {
       "before start": ANSWERED,

@@ -3,6 +3,12 @@ import type { Moment as StandInMoment, Scenario } from "../../fixtures/mock/scen
 import type { Run } from "../standin/run.ts";
 import { StandIn } from "../standin/stand_in.ts";
 import type { Ends, Fault, Moment } from "./fault.ts";
+import { warmCell } from "./warm_cell.ts";
+
+/** What has become of a run, and how many got a child that had waited, where a server could begin. */
+export interface FaultyRun extends Run {
+  readonly waited: number | undefined;
+}
 
 /** What the stand-in calls a moment, and what has to be unusual about it for the moment to come. */
 const SCENES: Readonly<Record<Moment, { at: StandInMoment; scenario: Partial<Scenario> }>> = {
@@ -29,8 +35,13 @@ const SCENES: Readonly<Record<Moment, { at: StandInMoment; scenario: Partial<Sce
  */
 export async function play(
   { scenario }: Fault,
-  { moments, ends }: { readonly moments: readonly Moment[]; readonly ends: Ends },
-): Promise<Run> {
+  { moments, ends, isWarm }: {
+    readonly moments: readonly [Moment, ...Moment[]];
+    readonly ends: Ends;
+    /** Whether a child is started ahead for it, in a server. */
+    readonly isWarm: boolean;
+  },
+): Promise<FaultyRun> {
   const scenes = moments.map((moment) => SCENES[moment]);
   const faulty = scenes.map(({ at }) => scenario(at));
   const sabotage = faulty.flatMap((each) => each.sabotage ?? []);
@@ -43,10 +54,18 @@ export async function play(
   ));
   const args = ["--output-format", "json", ...ends.args ?? [], "hello"];
   const { wrap = (command) => command } = ends;
-  const run = await claude.print(args, { warns: true, wrap });
+  await using cell = isWarm ? await warmCell(moments[0]) : undefined;
+  const run = await claude.print(args, {
+    warns: true,
+    wrap: (command) => wrap(cell?.wrap(command) ?? command),
+  });
+  const waited = await cell?.waited();
   if (moments.length > 1) {
     const reached = (await claude.journal("sabotage")).map(({ at }) => at);
-    assertEquals(reached, sabotage.map(({ at }) => at));
+    const expected = sabotage.map(({ at }) => at);
+    // Others that were started ahead have come to the first or the last of them.
+    if (isWarm) assertEquals(expected.filter((at) => !reached.includes(at)), []);
+    else assertEquals(reached, expected);
   }
-  return run;
+  return { ...run, waited };
 }

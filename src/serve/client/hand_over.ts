@@ -95,7 +95,7 @@ export async function handOver(
   const { longestMs: limit = Infinity, ...rest } = run;
   let longestMs = limit;
   channel.say({ type: "hello", program: programIdentity() });
-  channel.say({ type: "run", ...rest, began: performance.timeOrigin });
+  channel.say({ type: "run", ...rest, age: performance.now() });
 
   const begunAt = performance.now();
   let stage: "sent" | "taken" | "begun" = "sent";

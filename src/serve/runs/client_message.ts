@@ -10,8 +10,8 @@ const RunMessage = z.strictObject({
   argv: z.array(z.string()),
   env: z.record(z.string(), z.string()),
   cwd: z.string().check(z.startsWith("/")),
-  /** When it was started, in milliseconds since the epoch. */
-  began: z.number(),
+  /** How long ago it was started, in milliseconds: no time of a calendar, which may be set meanwhile. */
+  age: z.number(),
   /** The prompt; absent for a conversation, whose words are on fd 0. */
   prompt: z.optional(z.string()),
 });

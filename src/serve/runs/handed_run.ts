@@ -3,7 +3,7 @@ import type { UserTerminal } from "../../driver/user_terminal.ts";
 import type { RunMessage } from "./client_message.ts";
 
 /** A run that another process of this program has handed over. */
-export interface HandedRun extends Omit<RunMessage, "type" | "began"> {
+export interface HandedRun extends Omit<RunMessage, "type" | "age"> {
   /** When it was started, as `performance.now()` tells time here. */
   readonly startedAt: number;
   /** Its stdin, stdout and stderr, as fds of this process, which are closed once the run is over. */

@@ -60,6 +60,7 @@ async function speak(
   const quit = new AbortController();
   const resized = new Set<() => void>();
   let asked: RunMessage | undefined;
+  let askedAt = 0;
   let isGreeted = false;
   let isReady = false;
   let running: Promise<void> | undefined;
@@ -72,7 +73,7 @@ async function speak(
   const accept = (message: RunMessage) => {
     const refusal = service.refusal(peer.pid);
     if (refusal !== undefined) return refuse(refusal);
-    asked = message;
+    [asked, askedAt] = [message, performance.now()];
     say({ type: "taken" });
   };
   const begin = (message: RunMessage) => {
@@ -81,11 +82,11 @@ async function speak(
     if (stdin === undefined || stdout === undefined || stderr === undefined || others.length > 0) {
       return refuse(`a run has ${STREAMS} streams`);
     }
-    const { type: _, began, ...rest } = message;
+    const { type: _, age, ...rest } = message;
     const streams = [stdin, stdout, stderr] as const;
     const run: HandedRun = {
       ...rest,
-      startedAt: performance.now() - (Date.now() - began),
+      startedAt: askedAt - age,
       streams,
       pid: peer.pid,
       signals,
