@@ -107,7 +107,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       startedAt: Date.now(),
       handedOver,
     },
-    reserve: undo.use(new FileReserve()),
+    reserve: undo.use(new FileReserve({ runs: () => registry.busy + runs.runs })),
     onMistake,
   };
   const servers = [undo.adopt(serveHttp({ ...shared, at: { path: places.httpSocket } }), cut)];

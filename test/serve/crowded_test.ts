@@ -90,3 +90,33 @@ Deno.test("what is under way goes on where connections take all that may be open
     /^claude-print: Cannot take connections: Too many open files [^\n]*\n {2}Allow more /u,
   );
 });
+
+Deno.test("those who hand runs over and say nothing take no more than their part, and nothing of HTTP", async () => {
+  await using server = await serve();
+  const folder = `${server.env.XDG_RUNTIME_DIR}/claude-print`;
+  using idle = await Deno.connect({ transport: "unix", path: `${folder}/http.sock` });
+  const path = `${folder}/run.sock`;
+  const held: Deno.UnixConn[] = [];
+  for (let left = 1100; left > 0; left--) held.push(await connected(path));
+  let cut = 0;
+  for (const each of held) each.read(new Uint8Array(1)).then(() => cut++, () => {});
+  await until(() => Promise.resolve(cut === 100), "those that are too many are cut");
+  await idle.write(new TextEncoder().encode("GET /healthz HTTP/1.0\r\n\r\n"));
+  assertMatch(await new Response(idle.readable).text(), /^HTTP\/1\.[01] 200 /u);
+  for (const each of held) each.close();
+  server.kill("SIGTERM");
+  const { code, stderr } = await server.ended;
+  assertEquals([code, stderr], [0, ""]);
+});
+
+/** A connection, as soon as there is room for it among those that wait to be taken. */
+async function connected(path: string): Promise<Deno.UnixConn> {
+  for (;;) {
+    try {
+      return await Deno.connect({ transport: "unix", path });
+    } catch (error) {
+      if ((error as { readonly code?: string }).code !== "EAGAIN") throw error;
+      await new Promise((done) => setTimeout(done, 5));
+    }
+  }
+}

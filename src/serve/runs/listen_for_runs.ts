@@ -11,8 +11,9 @@ import { type RunService, serveConnection } from "./run_connection.ts";
 const BACKLOG = 128;
 /** How long no connection is taken where one cannot be had, in milliseconds. */
 const RESTING_MS = 100;
-/** How much of the files that may be open is for connections: runs need others. */
+/** How much of the files that may be open is for connections, and how many there may be: runs need others. */
 const SHARE = 0.5;
+const MOST_CONNECTIONS = 1000;
 
 /** Where runs are listened for, and how they are carried out. */
 export interface RunListenerOptions
@@ -55,7 +56,7 @@ export function listenForRuns(options: RunListenerOptions): RunListener {
   const most = mostOpenFiles() * SHARE;
   const serve = (fd: number) => {
     // It is the lowest one that was free, and its client goes on by itself.
-    if (fd >= most) return closeFd(fd);
+    if (fd >= most || connections.size >= MOST_CONNECTIONS) return closeFd(fd);
     const connection = serveConnection(fd, service).catch(onMistake)
       .finally(() => connections.delete(connection));
     connections.add(connection);

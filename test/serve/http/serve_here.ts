@@ -38,7 +38,7 @@ export async function serveHere(
     most: 4,
     ...options,
   });
-  const reserve = new FileReserve();
+  const reserve = new FileReserve({ runs: () => 0 });
   const server = serveHttp({
     at: { path: socket },
     routes: [...await routes(registry), ...ROUTES],
