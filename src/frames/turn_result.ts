@@ -67,7 +67,7 @@ function tellSettled(
     and(
       told(taken.state, lifecycle),
       (state) =>
-        and(tellReset(state, { message, timestamp }), (state) => tellNamed(state, settled)),
+        and(tellReset(state, { message, timestamp }), (state) => tellChanges(state, settled)),
     ),
     (state) => begin(state, { version, model: modelOf(state, settled) }),
   );
@@ -150,10 +150,19 @@ function tellReset(
   }, made);
 }
 
-/** Tells of the title that a command has given the session, if it has. */
-function tellNamed(state: FramesState, settled: SettledMessage["settled"]): Told {
-  const title = settled.kind === "local" ? settled.carried?.title : undefined;
-  return title === undefined ? told(state) : tellTitle(state, title);
+/** Tells of the title that a command has given the session, and of commands that there are after it, if it has. */
+function tellChanges(before: FramesState, settled: SettledMessage["settled"]): Told {
+  const { title, commands } = settled.kind === "local" ? settled.carried ?? {} : {};
+  const titled = title === undefined ? told(before) : tellTitle(before, title);
+  if (commands === undefined) return titled;
+  return and(titled, (state) => {
+    const { sessionId } = state.options;
+    const { state: next, made } = withIds(
+      state,
+      (newUuid) => systemFrame("commands_changed", { commands }, { sessionId, newUuid }),
+    );
+    return told(next, [made]);
+  });
 }
 
 /** Tells what `claude -p` says to a message in the place of an answer. */

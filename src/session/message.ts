@@ -67,8 +67,24 @@ export interface CarriedOut {
   readonly begun?: string;
   /** The title that it has given the session; since 2.1.330. */
   readonly title?: string;
+  /** The commands that there are after it, where it tells them. */
+  readonly commands?: readonly unknown[];
   /** What is otherwise from the next message on, perhaps nothing but what the model hears; absent where nothing is. */
   readonly changes?: NotedChanges;
+}
+
+/** A command that a headless Claude Code carries out when it is its turn. */
+export interface AskedCommand {
+  readonly kind: "asked";
+  readonly version: string;
+  /** Whether it ends the session, and the conversation goes on in another one. */
+  readonly clears?: true;
+  /** Whether it is noted in the session, which goes on otherwise in another child. */
+  readonly notes?: true;
+  /** Whether what is said to it counts as long as it is nothing of the process that says it. */
+  readonly alone?: true;
+  /** Whether all that is said to it is that it is not available. */
+  readonly unavailable?: true;
 }
 
 /** A message whose end is known without the child: what `claude -p` says to it, or why it cannot be sent. */
@@ -84,17 +100,7 @@ export interface SettledMessage extends MessageFields {
       /** Absent for a command that is not available. */
       readonly carried?: CarriedOut;
     }
-    /** A headless Claude Code carries it out when it is its turn. */
-    | {
-      readonly kind: "asked";
-      readonly version: string;
-      /** Whether it ends the session, and the conversation goes on in another one. */
-      readonly clears?: true;
-      /** Whether it is noted in the session, which goes on otherwise in another child. */
-      readonly notes?: true;
-      /** Whether all that is said to it is that it is not available. */
-      readonly unavailable?: true;
-    }
+    | AskedCommand
     | {
       readonly kind: "refused";
       readonly message: string;

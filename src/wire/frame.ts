@@ -404,6 +404,18 @@ export interface SessionTitleFrame extends AnyFrame {
   readonly title: string;
 }
 
+/** There are other commands than before: one has loaded them anew. */
+export interface CommandsFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "system";
+  /** Which one of its kind. */
+  readonly subtype: "commands_changed";
+  /** The session. */
+  readonly session_id: string;
+  /** Those that there are, each with its name and a description. */
+  readonly commands: readonly unknown[];
+}
+
 /** How much has been thought in the block of thoughts under way, an estimate. */
 export interface ThinkingTokensFrame extends AnyFrame {
   /** What kind of frame it is. */
@@ -439,6 +451,7 @@ export type SystemFrame =
   | HookResponseFrame
   | NotificationFrame
   | SessionTitleFrame
+  | CommandsFrame
   | ThinkingTokensFrame
   | ShellOutputFrame;
 

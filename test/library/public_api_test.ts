@@ -42,6 +42,7 @@ Deno.test("the library exports what it always has", async () => {
     "BackgroundTasksFrame",
     "CallerQuestion",
     "ClaudeLimits",
+    "CommandsFrame",
     "CompactBoundaryFrame",
     "ContentBlock",
     "ControlCancelFrame",

@@ -3,7 +3,7 @@ import { type Fields, LIMITS, sideSchema } from "./header_schema.ts";
 import type { LineSummary, RecordedInput } from "../recorded_input.ts";
 import type { Input, Subagent } from "../../session/input.ts";
 import type { LateTerms } from "../../session/late_terms.ts";
-import type { CarriedOut, NotedChanges, Prompt } from "../../session/message.ts";
+import type { AskedCommand, CarriedOut, NotedChanges, Prompt } from "../../session/message.ts";
 import { DEADLINE_NAMES } from "../../session/deadline_names.ts";
 import { STOP_SIGNALS, type StopSignal } from "../../wire/stop_signal.ts";
 
@@ -104,6 +104,7 @@ const message = z.union([
             fields: z.exactOptional(line),
             begun: z.exactOptional(z.string()),
             title: z.exactOptional(z.string()),
+            commands: z.exactOptional(z.array(z.unknown())),
             changes: z.exactOptional(z.object(
               {
                 model: z.exactOptional(z.string()),
@@ -115,12 +116,16 @@ const message = z.union([
           } satisfies Fields<CarriedOut>,
         )),
       }),
-      z.object({
-        kind: z.literal("asked"),
-        version: z.string(),
-        clears: z.exactOptional(z.literal(true)),
-        notes: z.exactOptional(z.literal(true)),
-      }),
+      z.object(
+        {
+          kind: z.literal("asked"),
+          version: z.string(),
+          clears: z.exactOptional(z.literal(true)),
+          notes: z.exactOptional(z.literal(true)),
+          alone: z.exactOptional(z.literal(true)),
+          unavailable: z.exactOptional(z.literal(true)),
+        } satisfies Fields<AskedCommand>,
+      ),
       z.object({
         kind: z.literal("refused"),
         message: z.string(),

@@ -230,6 +230,7 @@ export class HeadlessTwin implements AsyncDisposable {
       let init: JsonObject | undefined;
       let said: JsonObject | undefined;
       let title: string | undefined;
+      let commands: unknown;
       let before: JsonObject | undefined;
       const choices = new Map<string, TwinAnswer>();
       for await (const line of linesOf(child.stdout, unread.signal)) {
@@ -238,8 +239,9 @@ export class HeadlessTwin implements AsyncDisposable {
           if (frame?.["subtype"] === "init") init = frame;
           if (frame?.["type"] === "assistant") said = frame;
           if (notes) title = titleOf(frame) ?? title;
+          if (frame?.["subtype"] === "commands_changed") commands = frame["commands"];
           if (frame?.["type"] === "result") {
-            const outcome = outcomeOf(frame, { said, clears, title });
+            const outcome = outcomeOf(frame, { said, clears, title, commands });
             carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
             // Its transcript is whole once it has ended.
             if (clears) break;

@@ -93,10 +93,11 @@ export function messageOf({ body }: ControlRequest) {
 /** What came of a slash command; only one that asks no model is no failure. */
 export function outcomeOf(
   result: JsonObject,
-  { said, clears, title }: {
+  { said, clears, title, commands }: {
     readonly said: JsonObject | undefined;
     readonly clears: boolean;
     readonly title: string | undefined;
+    readonly commands: unknown;
   },
 ): Consulted {
   const { result: text, is_error: isError, num_turns: turns, local_command: name } = result;
@@ -113,6 +114,7 @@ export function outcomeOf(
       ...(name === undefined ? {} : { name }),
       ...(clears ? { begun } : {}),
       ...(title === undefined ? {} : { title }),
+      ...(commands === undefined ? {} : { commands }),
       ...(said === undefined ? {} : { words: wordsOf(said), fields: ownFields(said) }),
     },
   };
@@ -174,7 +176,8 @@ function ownFields(frame: JsonObject): JsonObject {
 }
 
 /** The words of which a line of the wire that says something of what is asked has one. */
-const TELLING = /"(?:control_response|init|result|assistant|session_title_changed)"/u;
+const TELLING =
+  /"(?:control_response|init|result|assistant|session_title_changed|commands_changed)"/u;
 
 /** A text as it stands within one of JSON. */
 export function asInJson(text: string): string {

@@ -80,15 +80,10 @@ export function gatePrompt(
       return options.frames
         ? { expands: false, asked: { version, unavailable: true } }
         : { expands: false, answer: { text: judgement.text, version } };
-    case "ask":
-      return {
-        expands: false,
-        asked: {
-          version,
-          ...(judgement.clears ? { clears: true } : {}),
-          ...(judgement.notes ? { notes: true } : {}),
-        },
-      };
+    case "ask": {
+      const { kind: _, ...asked } = judgement;
+      return { expands: false, asked: { version, ...asked } };
+    }
     case "refuse":
       throw new CliError(judgement.message, { suggestion: judgement.suggestion });
   }

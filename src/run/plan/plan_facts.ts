@@ -6,7 +6,7 @@ import type { McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { OutputProblem } from "../../session/input.ts";
-import type { SettledMessage } from "../../session/message.ts";
+import type { AskedCommand } from "../../session/message.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 
 /** What is read of the world, once, before anything is decided about a run. */
@@ -96,7 +96,7 @@ export interface GatedPrompt {
   /** What `claude -p` of the version says without asking the model: then no child is started. */
   readonly answer?: { readonly text: string; readonly version: string };
   /** A headless Claude Code of the version answers it: then no child is started either. */
-  readonly asked?: Omit<Extract<SettledMessage["settled"], { readonly kind: "asked" }>, "kind">;
+  readonly asked?: Omit<AskedCommand, "kind">;
 }
 
 /** Whether a run that has only this prompt starts a child. */

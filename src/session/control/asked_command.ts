@@ -48,22 +48,36 @@ export function withCommand(state: SessionState, said: Consulted): SessionState 
     : { ...state, queue: state.queue.with(place, commandAnswer(message, said)) };
 }
 
+/**
+ * What commands say that are about a process, where any other would say it, too: nothing of costs, and nothing of a mode
+ * that they have set (2.1.197 and 2.1.330).
+ */
+const OF_ANY_PROCESS =
+  /^(?:You are currently using your subscription|Fast mode unavailable|Unknown argument)/u;
+
 /** A command with what a headless Claude Code has made of it, as its sender is told. */
 export function commandAnswer(message: SettledMessage, said: Consulted): SettledMessage {
   if (message.settled.kind !== "asked") return message;
-  const { version, notes, unavailable } = message.settled;
+  const { version, notes, alone, unavailable } = message.settled;
+  const refused = (reason: string, suggestion: string): SettledMessage => ({
+    ...message,
+    settled: {
+      kind: "refused",
+      message: `Cannot carry out ${message.text.trim()}: ${reason}`,
+      suggestion,
+    },
+  });
   if (!("response" in said)) {
     const reason = "failure" in said ? said.failure : said.error;
-    return {
-      ...message,
-      settled: {
-        kind: "refused",
-        message: `Cannot carry out ${message.text.trim()}: ${reason}`,
-        suggestion: "Try again, or run it with claude -p",
-      },
-    };
+    return refused(reason, "Try again, or run it with claude -p");
   }
-  const { text, name, words, fields, begun, title } = said.response;
+  const { text, name, words, fields, begun, title, commands } = said.response;
+  if (alone && !OF_ANY_PROCESS.test(asText(text))) {
+    return refused(
+      "what it tells of a conversation is in the frames and results of that",
+      "Read fast_mode_state, total_cost_usd and modelUsage there, or run it with claude -p",
+    );
+  }
   if (unavailable) return { ...message, settled: { kind: "local", text: asText(text), version } };
   return {
     ...message,
@@ -77,6 +91,7 @@ export function commandAnswer(message: SettledMessage, said: Consulted): Settled
         ...(isJsonObject(fields) ? { fields } : {}),
         ...(typeof begun === "string" ? { begun } : {}),
         ...(typeof title === "string" ? { title } : {}),
+        ...(Array.isArray(commands) ? { commands } : {}),
         ...(notes ? { changes: changesOf(said.response) } : {}),
       },
     },

@@ -8,7 +8,8 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  * - `told`: what the interactive program does too, and tells in the transcript
  * - `asked`: an answer of its own without the model, which a headless Claude Code gives: it changes nothing as long as
  *   nothing follows it
- * - `alone`: the same about the process that is asked, which in a conversation is another one
+ * - `alone`: the same, perhaps about the process that is asked, which in a conversation is another one
+ * - `noted`: the same, and the session goes on otherwise
  * - `clears`: the end of the session and the beginning of another one, which a headless Claude Code makes
  * - `own`: an answer of its own, for which some ask the model; the interactive program carries it out in its own way
  * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
@@ -21,6 +22,7 @@ export type CommandKind =
   | "told"
   | "asked"
   | "alone"
+  | "noted"
   | "clears"
   | "own"
   | "personal"
@@ -54,26 +56,23 @@ const TABLE: readonly Row[] = [
   { names: "insights team-onboarding", kinds: ["personal", "personal", "personal"] },
   { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
   { names: "checkup", kinds: ["absent", "absent", "personal"] },
-  {
-    names: "heapdump keybindings-help reload-skills",
-    kinds: ["own", "own", "own"],
-  },
+  { names: "heapdump keybindings-help", kinds: ["own", "own", "own"] },
+  { names: "reload-skills", kinds: ["own", "asked", "asked"] },
   { names: "clear new reset", kinds: ["own", "clears", "clears"] },
   { names: "context goal", kinds: ["own", "asked", "asked"] },
   { names: "cost stats usage", kinds: ["own", "alone", "alone"] },
   { names: "compact", kinds: ["own", "told", "told"] },
   { names: "config settings", kinds: ["unavailable", "asked", "asked"] },
   {
-    names: "agents autocompact effort output-style",
+    names: "agents autocompact effort focus mcp model output-style",
     kinds: ["unavailable", "unavailable", "asked"],
   },
-  { names: "mcp model", kinds: ["unavailable", "unavailable", "alone"] },
+  { names: "fast", kinds: ["unavailable", "unavailable", "alone"] },
+  { names: "color reload-plugins", kinds: ["unavailable", "unavailable", "noted"] },
+  { names: "name recap rename", kinds: ["unavailable", "unavailable", "own"] },
+  { names: "auto-mode-setup", kinds: ["absent", "absent", "asked"] },
   {
-    names: "color fast focus name recap reload-plugins rename",
-    kinds: ["unavailable", "unavailable", "own"],
-  },
-  {
-    names: "__remote-workflow auto-mode-setup list-agents peers workflow-launch-exec",
+    names: "__remote-workflow list-agents peers workflow-launch-exec",
     kinds: ["absent", "absent", "own"],
   },
   {
@@ -109,7 +108,7 @@ const TABLE: readonly Row[] = [
 const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
 
 /** Commands of which what follows them changes nothing (2.1.197 and 2.1.330). */
-const HEEDLESS = ["agents", "context", "cost", "stats", "usage"];
+const HEEDLESS = "agents context cost fast focus reload-skills stats usage".split(" ");
 
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {

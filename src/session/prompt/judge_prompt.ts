@@ -47,9 +47,15 @@ export type Judgement =
   | { readonly kind: "answer"; readonly text: string }
   /**
    * A headless Claude Code carries it out, which asks no model for it; `clears` when what follows is another session,
-   * `notes` when it is noted in the session, which goes on otherwise.
+   * `notes` when it is noted in the session, which goes on otherwise, `alone` when it counts as long as nothing is said of
+   * that very process.
    */
-  | { readonly kind: "ask"; readonly clears: boolean; readonly notes: boolean }
+  | {
+    readonly kind: "ask";
+    readonly clears?: true;
+    readonly notes?: true;
+    readonly alone?: true;
+  }
   | { readonly kind: "refuse"; readonly message: string; readonly suggestion: string };
 
 /** The newest version that neither skips white space before a slash nor takes invisible characters out. */
@@ -205,12 +211,13 @@ function judgeOwn(
         if (heeds === "notes") return judgeNoted(name, facts);
         if (heeds === "more") return refuse(name, MORE[name] ?? OF_THE_USER);
       }
-      return facts.kind === "alone" && facts.conversation
-        ? refuse(name, {
-          reason: "what it tells of a conversation is in the frames and results of that",
-          suggestion: "Read model, mcp_servers, total_cost_usd and modelUsage there",
-        })
-        : { kind: "ask", clears: facts.kind === "clears", notes: false };
+      return {
+        kind: "ask",
+        ...(facts.kind === "clears" ? { clears: true } : {}),
+        ...(facts.kind === "alone" && facts.conversation ? { alone: true } : {}),
+      };
+    case "noted":
+      return judgeNoted(name, facts);
     case "own":
       if (rest !== "" && claudeCommands(facts.version).heeds(name) === "notes") {
         return judgeNoted(name, facts);
@@ -228,7 +235,10 @@ function judgeOwn(
   }
 }
 
-/** Some ask the model for what they do: `/recap`, and `/rename` and `/name` for a title (2.1.330). */
+/**
+ * Some ask the model for what they do: `/recap`, and `/rename` and `/name` for a title. `/list-agents` tells by which name
+ * others reach the process that is asked (2.1.330).
+ */
 const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it";
 
 /** What follows these commands, and why that cannot be had. */
@@ -267,7 +277,7 @@ function judgeNoted(
       reason: "it takes a new Claude Code that resumes the session, which is not kept",
       suggestion: "Leave out --no-session-persistence",
     })
-    : { kind: "ask", clears: false, notes: true };
+    : { kind: "ask", notes: true };
 }
 
 /** Without commands, what Claude Code would be able to do is what `claude -p` says it is not. */

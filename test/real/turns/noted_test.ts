@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { messagesRequest } from "../../../fixtures/api/messages_request.ts";
 import { asRecorded } from "../as_recorded.ts";
 import { filesBelow } from "../files_below.ts";
-import { forNewestVersion } from "../for_each_version.ts";
+import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
 import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
 import { type JsonObject, outlineOfFrames, parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
@@ -112,6 +112,33 @@ forNewestVersion(
       "claude-opus-5-5",
     ]);
     assertStringIncludes(ours.requests.at(-1)?.told.join("\n") ?? "", "<command-args>high<");
+  },
+);
+
+/** Commands that tell something of Claude Code, or load something anew: the child is told of that. */
+const TELLING = [
+  ...["/reload-plugins", "/cost", "/fast", "/focus", "/reload-skills", "/auto-mode-setup", "/mcp"],
+  "One. [[say first]]",
+];
+
+forEachVersion(
+  "commands that tell something of Claude Code are answered as by claude -p",
+  async (real) => {
+    // Before 2.1.330 that is a command like text.
+    const messages = TELLING.filter((name) =>
+      real.version !== "2.1.197" || name !== "/auto-mode-setup"
+    );
+    // The session is another one to another process, and what the model hears of such a command is not told here.
+    const told = ({ requests: _, stderr: __, ...rest }: Awaited<ReturnType<typeof heardBy>>) =>
+      JSON.parse(JSON.stringify(rest));
+    const ours = await heardBy(hold, { real, messages });
+    const theirs = await asRecorded(
+      real,
+      "noted/telling",
+      async () => told(await heardBy(holdWithClaude, { real, messages })),
+    );
+    assertEquals(told(ours), theirs);
+    assertEquals(ours.requests.length, 1);
   },
 );
 

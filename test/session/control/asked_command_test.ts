@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { Consulted } from "../../../src/session/input.ts";
 import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import { commandAnswer } from "../../../src/session/control/asked_command.ts";
+import type { SettledMessage } from "../../../src/session/message.ts";
 import { simulate } from "../simulation.ts";
 
 /** What is done in a conversation that rests when a command is sent, and a message after it. */
@@ -58,6 +60,22 @@ Deno.test("a command that could not be carried out fails its turn alone", () => 
     suggestion: "Try again, or run it with claude -p",
   });
   assertEquals(delivered, "delivers hello");
+});
+
+Deno.test("what a command tells of a process counts where any other would tell it", () => {
+  const message = { text: "/cost", settled: { kind: "asked", version: "2.1.330", alone: true } };
+  const said = (text: string) =>
+    commandAnswer(message as SettledMessage, { response: { text, commands: [] } }).settled;
+  const text = "You are currently using your subscription to power your Claude Code usage";
+  assertEquals(said(text), { kind: "local", text, version: "2.1.330", carried: { commands: [] } });
+  const refused = said("Total cost: $0.0000");
+  assertEquals(
+    refused.kind === "refused" ? refused.message : refused,
+    [
+      "Cannot carry out /cost: what it tells of a conversation is in the frames and results of that",
+    ].join(),
+  );
+  assertEquals(said("Fast mode OFF (this session only)").kind, "refused");
 });
 
 Deno.test("a command that clears the conversation hands the next message to a child of another session", () => {

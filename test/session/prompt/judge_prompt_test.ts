@@ -73,6 +73,7 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
         asked: "refused",
         alone: "refused",
         clears: "asked",
+        noted: "asked",
         own: "refused",
         personal: "refused",
         gated: "refused",
@@ -101,23 +102,25 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
       assertEquals(verdict(prompt, { version, conversation }), "asked");
     }
     // Of what a conversation has cost, another process knows nothing.
-    for (const prompt of ["/cost", "/usage", "/stats"]) {
-      assertEquals(verdict(prompt, { version }), "asked");
-      assertStringIncludes(reason(prompt, { version, conversation }), "frames and results");
+    for (const prompt of ["/cost", "/usage now", "/stats"]) {
+      assertEquals(judge(prompt, { version }), { kind: "ask" });
+      assertEquals(judge(prompt, { version, conversation }), { kind: "ask", alone: true });
     }
-    const cleared = { kind: "ask", clears: true, notes: false } as const;
+    const cleared = { kind: "ask", clears: true } as const;
     assertEquals(judge("/clear", { version, conversation }), cleared);
     assertEquals(judge("/new and more", { version }), cleared);
     assertStringIncludes(reason("/config model=opus", { version }), "the user's settings");
     assertStringIncludes(reason("/goal win", { version }), "goes on when a turn has ended");
     assertEquals(verdict("/context of now", { version, conversation }), "asked");
-    assertStringIncludes(reason("/cost now", { version, conversation }), "frames and results");
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
   }
-  assertEquals(["/model", "/mcp"].map((prompt) => verdict(prompt)), ["asked", "asked"]);
+  for (const prompt of ["/model", "/mcp", "/focus on", "/reload-skills", "/auto-mode-setup"]) {
+    assertEquals(judge(prompt, { conversation }), { kind: "ask" });
+  }
+  assertEquals(judge("/fast on", { conversation }), { kind: "ask", alone: true });
   assertStringIncludes(reason("/mcp disable x"), "another Claude Code");
   assertStringIncludes(reason("/autocompact 300k"), "the user's settings");
-  for (const prompt of ["/recap", "/rename", "/heapdump"]) {
+  for (const prompt of ["/recap", "/rename", "/heapdump", "/list-agents"]) {
     // The first two ask the model, for a text that is no turn's.
     assertStringIncludes(reason(prompt), "makes no prompt of it");
   }
@@ -141,12 +144,12 @@ Deno.test("judgePrompt() takes the commands of a version that is like the one be
 });
 
 Deno.test("judgePrompt() has noted in the session how it goes on, where a child can resume it", () => {
-  const noted = { kind: "ask", clears: false, notes: true } as const;
+  const noted = { kind: "ask", notes: true } as const;
   const conversation = true;
   for (
     const prompt of [
       ...["/model sonnet", "/effort high", "/output-style Concise"],
-      ...["/rename My own", "/name x", "/color red"],
+      ...["/rename My own", "/name x", "/color red", "/color", "/reload-plugins"],
     ]
   ) {
     assertEquals(judge(prompt), noted);
@@ -179,7 +182,7 @@ Deno.test("judgePrompt() answers nothing in the place of a version that nobody h
   for (const version of OTHER_VERSIONS) {
     for (const [name, kind] of claudeCommands(version).kinds) {
       const isPrompt = kind === "prompt";
-      const isHeadless = ["asked", "alone", "clears"].includes(kind);
+      const isHeadless = ["asked", "alone", "clears", "noted"].includes(kind);
       const expected = isPrompt ? promptVerdict(name, version) : isHeadless ? "asked" : "refused";
       assertEquals(verdict(`/${name}`, { version }), expected, `${version} ${name}`);
       assertEquals(
