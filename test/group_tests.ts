@@ -11,24 +11,35 @@ export interface TestGroups extends AsyncDisposable {
 /** How many files are a group at most: what they import takes longer than most of them, and no group shall be the last one. */
 const MOST = 12;
 
+/** How many of those that wait. */
+const MOST_WAITING = 4;
+
 /**
  * Puts test files into groups, by the folder that they are in below `test`: Deno has a thread for each file that it is
  * told of, and loads all that the file imports anew.
  *
  * @param files their paths, from the root of all of them on
+ * @param isWaiting whether a file's tests wait for other programs most of the time; groups of such ones are smaller, and first
  */
 export async function groupTests(
   files: readonly string[],
-  { root }: { readonly root: string },
+  { root, isWaiting = () => false }: {
+    readonly root: string;
+    readonly isWaiting?: (file: string) => boolean;
+  },
 ): Promise<TestGroups> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "tests-" }));
-  const rooms = Map.groupBy(files, (file) => file.split("/").slice(1, -1)[0] ?? "itself");
-  const groups = [...rooms].flatMap(([room, inRoom]) =>
-    Array.from({ length: Math.ceil(inRoom.length / MOST) }, (_, index) => ({
-      path: `${folder}/${room}_${index + 1}_test.ts`,
-      files: inRoom.slice(index * MOST, (index + 1) * MOST),
-    }))
+  const rooms = Map.groupBy(
+    files.toSorted((one, other) => Number(isWaiting(other)) - Number(isWaiting(one))),
+    (file) => file.split("/").slice(1, -1)[0] ?? "itself",
   );
+  const groups = [...rooms].flatMap(([room, inRoom]) => {
+    const most = inRoom.some(isWaiting) ? MOST_WAITING : MOST;
+    return Array.from({ length: Math.ceil(inRoom.length / most) }, (_, index) => ({
+      path: `${folder}/${room}_${index + 1}_test.ts`,
+      files: inRoom.slice(index * most, (index + 1) * most),
+    }));
+  });
   for (const group of groups) {
     const imports = group.files.map((file) =>
       `import ${JSON.stringify(`file://${root}/${file}`)};\n`

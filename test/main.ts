@@ -33,7 +33,7 @@ const JOBS = `${2 * navigator.hardwareConcurrency}`;
 /**
  * The test files that take longest, the longest first: they begin before the others, so that none is still at work when
  * those are done, and those that wait do so beside those that compute. Deno takes files in the order in which they are
- * named, then those of folders by name, and each once. Of the others only those below {@link WAITING} are files of their own.
+ * named, and each once. The others are put into groups.
  */
 const LONGEST: readonly string[] = [
   "test/real/callers/control_test.ts",
@@ -106,7 +106,7 @@ const LONGEST: readonly string[] = [
 /** What a path names whose tests do with the Claude Code that CLAUDE_CODE names, if it names one. */
 const REAL = "test/real/";
 
-/** Where most tests wait for other programs: one file after the other, as in a group, they would wait longer. */
+/** Where most tests wait for other programs: in groups of few files, of which one waits after the other. */
 const WAITING: readonly string[] = [
   REAL,
   "test/faults/",
@@ -232,8 +232,9 @@ function testFiles(folder: string): readonly string[] {
     });
 }
 
-function isGrouped(file: string): boolean {
-  return !WAITING.some((folder) => file.startsWith(folder)) && !LONGEST.includes(file);
+/** Whether most of a file's tests wait for other programs. */
+function isWaiting(file: string): boolean {
+  return WAITING.some((folder) => file.startsWith(folder));
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -256,8 +257,11 @@ async function main(args: readonly string[]): Promise<number> {
   await sweepHomes();
   await using groups = paths.length > 0
     ? undefined
-    : await groupTests(testFiles("test").filter(isGrouped), { root: ROOT });
-  const all = groups === undefined ? args : [...args, ...LONGEST, ...WAITING, ...groups.paths];
+    : await groupTests(testFiles("test").filter((file) => !LONGEST.includes(file)), {
+      root: ROOT,
+      isWaiting,
+    });
+  const all = groups === undefined ? args : [...args, ...LONGEST, ...groups.paths];
   const named = groups?.named;
   if (Deno.env.get("CLAUDE_PRINT_TEST_SERVE") !== "1") {
     return await runTests(all, { env: bundles, named });
