@@ -1,6 +1,6 @@
 import type { HookPayload } from "../session/input.ts";
 import { commandOutput } from "../transcript/command_output.ts";
-import type { Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
+import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcript/entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
 import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
@@ -13,6 +13,8 @@ import { asText } from "../transcript/json_object.ts";
 
 /** Why a compaction fails that makes no request, which nothing tells (2.1.197 and 2.1.330). */
 const NO_REQUEST = "too_few_groups";
+/** What Claude Code says where the model's context has no room. */
+const TOO_LONG = "Prompt is too long";
 /** How many answers there are at least where a request for a summary is made (2.1.197 and 2.1.330). */
 const FEWEST_ANSWERS = 2;
 
@@ -130,9 +132,18 @@ export function isEnd(entry: Entry): boolean {
   return entry.type === "system" && entry.subtype === "turn_duration";
 }
 
+/**
+ * Whether a line is an answer to what a compaction has left: that it was in vain, because the prompt is too long, 2.1.197
+ * dates before it.
+ */
 function isAnswerSince(entry: Entry, { since }: Compaction): boolean {
   return entry.type === "assistant" && entry.isSidechain !== true &&
-    Date.parse(entry.timestamp ?? "") > since;
+    (Date.parse(entry.timestamp ?? "") > since || isTooLong(entry));
+}
+
+function isTooLong({ isApiErrorMessage, message: { content } }: AssistantEntry): boolean {
+  const text = content[0]?.text;
+  return isApiErrorMessage === true && typeof text === "string" && text.startsWith(TOO_LONG);
 }
 
 function sayFailed(state: FramesState): Told {
@@ -145,7 +156,7 @@ function sayFailed(state: FramesState): Told {
 
 /** What `claude -p` says of a request for a summary that was made in vain. */
 function reasonOf(error: string): string {
-  return error.startsWith("Prompt is too long") ? "exhausted" : printSentence(error);
+  return error.startsWith(TOO_LONG) ? "exhausted" : printSentence(error);
 }
 
 /** Says what came of the first compaction of which that has not been said. */

@@ -9,6 +9,7 @@ import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { hearTask } from "./hooked_tasks.ts";
 import { awaitMessage } from "./messages.ts";
+import { isAheadOfStop } from "./hook_ends.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
@@ -152,6 +153,7 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         const held = { ...state, version };
         return { ...tellMirror(held), effects: [initDelay(held)] };
       }
+      if (isAheadOfStop(state)) return { ...tellMirror(state), effects: [] };
       if (isAheadOfSubagent(state)) {
         const held = tellMirror({ ...state, awaitsSubagent: true });
         return { ...held, effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };

@@ -1,6 +1,9 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "./single/hook_frames.ts";
+import { listOf } from "./telling/chain.ts";
 import { type FramesState, isUnderWay, type Told, told } from "./telling/frames_state.ts";
+import { asText } from "../transcript/json_object.ts";
 import { say, sayEarly } from "./telling/saying.ts";
+import type { Frame } from "../wire/frame.ts";
 import {
   type AttachmentEntry,
   type ContentBlock,
@@ -9,8 +12,8 @@ import {
 } from "../transcript/entry.ts";
 
 /**
- * Puts the ends of hooks where `claude -p` tells them: of those that were run for a tool's result before that and all that
- * other hooks say of the call, of those that were run for a prompt before the prompt, and of those that were run for the
+ * Puts the ends of hooks where `claude -p` tells them: of those that were run for a call before its result and all that
+ * hooks say of it, of those that were run for a prompt before the prompt, and of those that were run for the
  * session before all else. Transcripts hold them behind, 2.1.197 now and then behind the first answer.
  */
 export function hooksFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
@@ -30,15 +33,68 @@ function isHookEnd(entry: Entry): entry is AttachmentEntry {
   return entry.type === "attachment" && hookEndIn(entry) !== undefined;
 }
 
+/** Hooks that are run for a call. */
+const OF_CALLS = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
+
 function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: ContentBlock): number {
   if (hookEvent === "UserPromptSubmit") return before.findLastIndex(isPrompt);
-  if (hookEvent !== "PostToolUse" && hookEvent !== "PostToolUseFailure") return -1;
+  if (!OF_CALLS.includes(asText(hookEvent))) return -1;
   return before.findIndex((entry) =>
     entry.type === "attachment"
       ? entry.attachment.type === "hook_system_message" && entry.attachment.toolUseID === toolUseID
       : entry.type === "user" && typeof entry.message.content !== "string" &&
         entry.message.content.some(({ tool_use_id: id }) => id !== undefined && id === toolUseID)
   );
+}
+
+/**
+ * Whether the last line so far is the end of a Stop hook, beside which others may run: each is written as it ends, and
+ * behind them that all have (2.1.197 and 2.1.330).
+ */
+export function isAheadOfStop({ own, options }: FramesState): boolean {
+  if (options.hookEvents !== true) return false;
+  const last = listOf(own).findLast(({ type }) => type !== "other");
+  return last !== undefined && hookEndIn(last)?.event === "Stop";
+}
+
+/**
+ * Puts what is told of hooks that ran side by side into the order of `claude -p`, which starts all of them before the
+ * first one ends, and tells what they say to the user behind their ends. That they have begun is told here with their
+ * ends, which are written together.
+ */
+export function besideEachOther(frames: readonly Frame[]): readonly Frame[] {
+  if (frames.filter(isHookStart).length < 2) return frames;
+  const result: Frame[] = [];
+  let group: { readonly name: unknown; started: number; ended: number } | undefined;
+  for (const frame of frames) {
+    const { subtype, hook_name: name } = frame as Readonly<Record<string, unknown>>;
+    const isOfGroup = group !== undefined && group.name === name;
+    if (group !== undefined && isOfGroup && isHookStart(frame)) {
+      result.splice(group.started++, 0, frame);
+      group.ended++;
+    } else if (group !== undefined && isOfGroup && subtype === "hook_response") {
+      const isRemark = (one: Frame) => one.type === "system" && one.subtype === "informational";
+      const place = result.slice(group.ended).every(isRemark) ? group.ended : result.length;
+      result.splice(place, 0, frame);
+      group.ended = place + 1;
+    } else {
+      if (isHookStart(frame)) {
+        group = { name, started: result.length + 1, ended: result.length + 1 };
+      } else if (!staysBeside(frame, group?.name)) group = undefined;
+      result.push(frame);
+    }
+  }
+  return result;
+}
+
+function isHookStart({ type, subtype }: Frame): boolean {
+  return type === "system" && subtype === "hook_started";
+}
+
+/** What is told in between: what a hook says to the user and, at the end of a turn, to the model (2.1.197). */
+function staysBeside({ type, subtype }: Frame, name: unknown): boolean {
+  return (type === "system" && subtype === "informational") ||
+    (type === "user" && (name === "Stop" || name === "SubagentStop"));
 }
 
 /** Says that a hook has run, where that is wanted. */

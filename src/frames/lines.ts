@@ -13,7 +13,7 @@ import {
 import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
-import { hooksFirst, tellHookEnd } from "./hook_ends.ts";
+import { besideEachOther, hooksFirst, tellHookEnd } from "./hook_ends.ts";
 import { parted, placeOf, tellMessage } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
@@ -79,7 +79,7 @@ export function tellLines(before: FramesState): Told {
   }
   const { tasks } = state;
   return and(
-    and(told(state, frames), (state) => tellNotices(state, (id) => tasks.has(id))),
+    and(told(state, besideEachOther(frames)), (state) => tellNotices(state, (id) => tasks.has(id))),
     endWritten,
   );
 }

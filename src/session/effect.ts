@@ -33,6 +33,13 @@ export interface ChildChanges extends ServerChanges {
   readonly readsNoMentions?: true;
 }
 
+/** What a hook is answered that waits for it; without a reply there is nothing to say to it. */
+export interface Answer {
+  readonly type: "answer";
+  readonly id: string;
+  readonly reply?: HookPayload;
+}
+
 /** How a turn ended, and with it the run if it was the last one or the child did not outlive it. */
 export type Ending =
   /** The Stop hook: the assistant is done; `unfinished` are the background tasks that were waited for long enough. */
@@ -121,7 +128,7 @@ export type Effect =
   /** Send a prompt to the child's rendezvous socket. */
   | { readonly type: "deliver"; readonly prompt: string }
   /** Answer a hook that waits for it; without a reply it has nothing to say. */
-  | { readonly type: "answer"; readonly id: string; readonly reply?: HookPayload }
+  | Answer
   /** Set a deadline anew, or clear it when `afterMs` is absent. */
   | { readonly type: "deadline"; readonly name: DeadlineName; readonly afterMs?: number }
   /** Put every deadline but the wall clock's off. */

@@ -1,4 +1,5 @@
 import { DEFERRED } from "../transcript/deferred.ts";
+import { AT_LIMIT } from "../transcript/halted.ts";
 import type { HookPayload } from "./input.ts";
 
 /** What the model is told when it needs a permission that nobody is there to give. */
@@ -23,8 +24,11 @@ export const OVERSPENT: HookPayload = {
   },
 };
 
-/** The answer to PostToolBatch that ends the turn. */
-export const STOP: HookPayload = { continue: false, stopReason: "The limit of turns is reached" };
+/**
+ * The answer to PostToolBatch that ends the turn; to Stop, the one after which no other hook has it go on: what that one
+ * says is written down, and nothing is asked (2.1.197 and 2.1.330).
+ */
+export const STOP: HookPayload = { continue: false, stopReason: AT_LIMIT };
 
 /**
  * The answer to PreToolUse that puts a call off: the interactive Claude Code (2.1.197 and 2.1.330) takes no notice of

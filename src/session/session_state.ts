@@ -1,5 +1,5 @@
 import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
-import type { ChildChanges, Ending } from "./effect.ts";
+import type { Answer, ChildChanges, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
 import type { Limits } from "./limits.ts";
@@ -220,7 +220,7 @@ export interface ChildStatus {
 export interface TurnMemory {
   /** What the child has taken as the turn's. */
   readonly taken: readonly Prompt[];
-  /** How many requests to the model the turn has made whose tools have returned. */
+  /** How many requests to the model the turn has made that were answered, and whose tools have returned. */
   readonly requests: number;
   /** Whether the transcript says that the turn is complete, and nothing happened since. */
   readonly completed: boolean;
@@ -244,8 +244,8 @@ export interface TurnMemory {
   readonly output: OutputMemory;
   /** Whether the child has told what the turn cost since a hook announced its end. */
   readonly priced: boolean;
-  /** The Stop hook that keeps the child from going on with what it has in its queue, until it is answered. */
-  readonly stopHook?: string | undefined;
+  /** The answer to the Stop hook that keeps the child from going on with what it has in its queue, until it is given. */
+  readonly stopHook?: Answer | undefined;
   /** Whether the Stop hook that announced its end waits for an answer, or did so. */
   readonly isStopAsking: boolean;
   /** How often Escape was pressed to end it. */

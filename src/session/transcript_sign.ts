@@ -5,7 +5,7 @@ import {
   type SystemEntry,
 } from "../transcript/entry.ts";
 import { commandOutput } from "../transcript/command_output.ts";
-import { HALTED } from "../transcript/turn.ts";
+import { HALTED } from "../transcript/halted.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 
 /** What the session machine needs to know of a transcript line. */

@@ -46,7 +46,7 @@ export function overTurn(
     ...withdrawn,
     { type: "trace", text: `turn over: ${ending.kind}` },
     // The child waits until its hook is answered.
-    ...(state.stopHook === undefined ? [] : [{ type: "answer", id: state.stopHook } as const]),
+    ...(state.stopHook === undefined ? [] : [state.stopHook]),
     ...TURN_DEADLINES.map((name) => deadline(name)),
     ...cleared(state),
     deadline("delivery", isNext ? deliveryTimeoutMs : undefined),
@@ -138,9 +138,7 @@ export function onPriced(before: SessionState): Step {
   const state: SessionState = { ...rest, stopHook: undefined, priced: true };
   const over = (state.phase === "settling" ? overAtOnce(state) : undefined) ??
     overOnRecord(state) ?? stay(state);
-  return stopHook === undefined
-    ? over
-    : act(over.state, [{ type: "answer", id: stopHook }, ...over.effects]);
+  return stopHook === undefined ? over : act(over.state, [stopHook, ...over.effects]);
 }
 
 /**

@@ -10,12 +10,13 @@ export interface SettingsFault {
 }
 
 /** What a value has to be, in Claude Code's word for it. */
-type Expected = "record" | "object" | "array" | "string" | "boolean" | "number";
+export type Expected = "record" | "object" | "array" | "string" | "boolean" | "number";
 
 /** What keys hold on which 2.1.197 and 2.1.330 agree; what has its own rules, as `hooks`, is not among them. */
 const TYPES: Readonly<Record<Exclude<Expected, "array">, string>> = {
   record: "env modelOverrides skillOverrides enabledPlugins pluginConfigs",
-  object: "breakReminder fileSuggestion quietHours remote sandbox spinnerVerbs statusLine voice " +
+  object:
+    "autoMode breakReminder fileSuggestion quietHours remote sandbox spinnerVerbs statusLine voice " +
     "worktree",
   string: "$schema advisorModel agent apiKeyHelper autoMemoryDirectory awsAuthRefresh " +
     "awsCredentialExport claudeMd gcpAuthRefresh language minimumVersion model " +
@@ -42,10 +43,19 @@ const TYPES: Readonly<Record<Exclude<Expected, "array">, string>> = {
     "skillListingMaxDescChars totalTokensReminderBudget",
 };
 
+/** Those for which null is as good as nothing, but for 2.1.330 alone. */
+export const NULLABLE: readonly string[] = ("allowManagedHooksOnly allowManagedMcpServersOnly " +
+  "allowManagedPermissionRulesOnly autoUploadSessions channelsEnabled disableAgentView " +
+  "disableArtifact disableBundledSkills disableClaudeAiConnectors disableRemoteControl " +
+  "disableSideloadFlags disableSkillShellExecution disableWorkflows enableAllProjectMcpServers " +
+  "enableArtifact enableWorkflows enforceAvailableModels fastModePerSessionOptIn " +
+  "isolatePeerMachines remoteControlAtStartup skipDangerousModePermissionPrompt " +
+  "skipWebFetchPreflight skipWorkflowUsageWarning").split(" ");
+
 /** Lists, by what is in them. */
 const LISTS: Readonly<Partial<Record<Expected, string>>> = {
   string: "allowedHttpHookUrls availableModels claudeMdExcludes companyAnnouncements " +
-    "fallbackModel httpHookAllowedEnvVars pluginSuggestionMarketplaces",
+    "enabledMcpjsonServers disabledMcpjsonServers fallbackModel httpHookAllowedEnvVars pluginSuggestionMarketplaces",
   object: "allowedChannelPlugins blockedMarketplaces sshConfigs strictKnownMarketplaces",
 };
 
@@ -53,16 +63,28 @@ const LISTS: Readonly<Partial<Record<Expected, string>>> = {
 const DEEP: Readonly<Partial<Record<Expected, string>>> = {
   object: "sandbox.network sandbox.filesystem",
   string: "attribution.commit attribution.pr",
-  boolean: "sandbox.enabled sandbox.autoAllowBashIfSandboxed sandbox.allowUnsandboxedCommands " +
+  boolean:
+    "attribution.sessionUrl sandbox.enabled sandbox.autoAllowBashIfSandboxed sandbox.allowUnsandboxedCommands " +
     "sandbox.enableWeakerNestedSandbox sandbox.network.allowLocalBinding " +
     "sandbox.network.allowAllUnixSockets voice.enabled",
   number: "sandbox.network.httpProxyPort sandbox.network.socksProxyPort statusLine.padding",
 };
 const DEEP_LISTS: Readonly<Partial<Record<Expected, string>>> = {
-  string: "sandbox.excludedCommands sandbox.network.allowUnixSockets " +
+  string:
+    "autoMode.allow autoMode.soft_deny autoMode.environment sandbox.excludedCommands sandbox.network.allowUnixSockets " +
     "sandbox.network.allowedDomains sandbox.network.deniedDomains " +
     "sandbox.filesystem.allowWrite sandbox.filesystem.denyWrite sandbox.filesystem.denyRead " +
     "worktree.symlinkDirectories worktree.sparsePaths spinnerVerbs.verbs",
+};
+
+/** Keys that hold one of some words. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  defaultShell: ["bash", "powershell"],
+  parentSettingsBehavior: ["first-wins", "merge"],
+  autoUpdatesChannel: ["latest", "stable", "rc"],
+  tui: ["default", "fullscreen"],
+  totalTokensReminder: ["off", "infinite", "fixed", "countdown", "padded-countdown"],
+  daemonColdStart: ["transient", "ask"],
 };
 
 /** Numbers that count something, of which there is one at least. */
@@ -90,7 +112,8 @@ export function settingsFaults(settings: unknown): readonly SettingsFault[] {
   if (settings === null) return [{ path: "", message: MALFORMED }];
   if (!isJsonObject(settings)) return wrongType("", { value: settings, expected: "object" });
   return [
-    ...TYPE_OF.flatMap(([key, expected]) => faultsOf(key, { value: settings[key], expected })),
+    ...TYPE_OF.filter(([key]) => settings[key] !== null || !NULLABLE.includes(key))
+      .flatMap(([key, expected]) => faultsOf(key, { value: settings[key], expected })),
     ...ITEM_OF.flatMap(([key, expected]) => listFaults(key, { list: settings[key], expected })),
     ...permissionFaults(settings),
     ...deepFaults(settings),
@@ -170,18 +193,34 @@ function commandFaults(settings: JsonObject): readonly SettingsFault[] {
   ];
 }
 
+/** What `attribution` holds, in the words of 2.1.330. */
+const ATTRIBUTION = 'false, true, or an object such as { "commit": "", "pr": "" }';
+
 /** What a skill may be set to. */
 const SKILL_STATES = ["on", "name-only", "user-invocable-only", "off"];
 
-/** What is wrong with what is set by names. */
-function valueFaults(
-  { enabledPlugins, modelOverrides, skillOverrides }: JsonObject,
-): readonly SettingsFault[] {
+/** What is wrong with what is one of some values, or is set by names. */
+function valueFaults(settings: JsonObject): readonly SettingsFault[] {
+  const { attribution, enabledPlugins, forceLoginOrgUUID, modelOverrides, skillOverrides } =
+    settings;
   const entries = (of: unknown) => isJsonObject(of) ? Object.entries(of) : [];
   const isPluginState = (value: unknown) =>
     typeof value === "boolean" ||
     (Array.isArray(value) && value.every((each) => typeof each === "string"));
+  const isText = (value: unknown) => typeof value === "string";
+  const isAttribution = attribution === undefined || typeof attribution === "boolean" ||
+    isJsonObject(attribution);
+  const isOrganization = forceLoginOrgUUID === undefined || isText(forceLoginOrgUUID) ||
+    (Array.isArray(forceLoginOrgUUID) && forceLoginOrgUUID.every(isText));
   return [
+    ...Object.entries(CHOICES).flatMap(([key, choices]) =>
+      choiceFaults(key, { value: settings[key], choices })
+    ),
+    ...(isAttribution ? [] : [{
+      path: "attribution",
+      message: `Expected ${ATTRIBUTION}, but received ${typeOf(attribution)}`,
+    }]),
+    ...(isOrganization ? [] : [{ path: "forceLoginOrgUUID", message: "Invalid input" }]),
     ...entries(modelOverrides).flatMap(([name, value]) =>
       faultsOf(`modelOverrides.${name}`, { value, expected: "string" })
     ),
@@ -194,7 +233,8 @@ function valueFaults(
   ];
 }
 
-function faultsOf(
+/** What is wrong with a value that may be absent. */
+export function faultsOf(
   path: string,
   { value, expected }: { readonly value: unknown; readonly expected: Expected },
 ): readonly SettingsFault[] {
@@ -206,7 +246,8 @@ function faultsOf(
   return value > 0 ? [] : [{ path, message: "Number must be greater than or equal to 0" }];
 }
 
-function listFaults(
+/** The same of a list, by what is in it. */
+export function listFaults(
   path: string,
   { list, expected }: { readonly list: unknown; readonly expected: Expected },
 ): readonly SettingsFault[] {
@@ -215,7 +256,8 @@ function listFaults(
     : faultsOf(path, { value: list, expected: "array" });
 }
 
-function choiceFaults(
+/** The same of a value that is one of some words. */
+export function choiceFaults(
   path: string,
   { value, choices }: { readonly value: unknown; readonly choices: readonly string[] },
 ): readonly SettingsFault[] {

@@ -1,4 +1,5 @@
 import type { AttachmentEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
+import { HALTED } from "./halted.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
 import { OUTPUT_TOOL } from "./structured_output.ts";
 
@@ -98,7 +99,7 @@ function agentIn(given: unknown): JsonObject | undefined {
 
 function keptAttachment(entry: AttachmentEntry): AttachmentEntry {
   const { attachment } = entry;
-  return LISTINGS.includes(attachment.type)
+  return attachment.type === HALTED || LISTINGS.includes(attachment.type)
     ? entry
     : { ...entry, attachment: { type: attachment.type } };
 }

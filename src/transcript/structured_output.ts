@@ -18,8 +18,8 @@ export const OUTPUT_REMINDER =
   "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. " +
   "Call this tool now.";
 
-/** How the interactive Claude Code begins what a Stop hook says to the model. */
-const FEEDBACK = "Stop hook feedback:\n";
+/** How Claude Code begins what a Stop hook says to the model (2.1.197 and 2.1.330). */
+export const FEEDBACK = "Stop hook feedback:\n";
 
 /** The ids of the calls of the tool on a line. */
 export function outputCallsIn(entry: Entry): readonly string[] {

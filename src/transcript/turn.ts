@@ -1,8 +1,10 @@
 import { summedUsage } from "./cost.ts";
 import { DEFERRED } from "./deferred.ts";
-import type { AssistantEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
+import type { AssistantEntry, AttachmentEntry, ContentBlock, Entry, UserEntry } from "./entry.ts";
 import { isJsonObject, type JsonObject } from "./json_object.ts";
+import { AT_LIMIT, HALTED } from "./halted.ts";
 import { resultText } from "./kept_entry.ts";
+import { FEEDBACK, OUTPUT_REMINDER } from "./structured_output.ts";
 import { parseTaskNotification } from "./task_notification.ts";
 
 /** A tool that the model called. */
@@ -56,7 +58,9 @@ export interface Turn {
   /** Whether the last message is a tool's result, to which the answer is missing. */
   readonly unanswered: boolean;
   readonly stopReason: string | null;
-  /** The sum over all answers; an empty object when there was none. */
+  /** Whether one more has left no line, because there is nothing in it. */
+  readonly unseen?: true;
+  /** The sum over all answers but one that broke off; an empty object when there was none. */
   readonly usage: JsonObject;
   /** The sum over all answers but the last. */
   readonly usageBefore: JsonObject;
@@ -65,8 +69,10 @@ export interface Turn {
   readonly error: TurnError | undefined;
   /** The end as the transcript tells it; undefined while there is no mark. An API error may leave none. */
   readonly end: "completed" | "interrupted" | "interrupted-tool" | undefined;
-  /** Whether a hook has stopped it. */
-  readonly halted?: true;
+  /** Which hook has stopped it: one of the end of the turn, or another one. */
+  readonly halted?: "stop" | "other";
+  /** Whether a hook of the end of the turn wants it to go on, which it may not any more. */
+  readonly atLimit?: true;
   /** The id of the call that a hook of the caller's has put off, with which the turn ends. */
   readonly deferred?: string;
   /** Milliseconds from the prompt to the last message. */
@@ -85,9 +91,6 @@ export interface TurnOptions {
   /** The ids of prompts that begin a turn, though nothing was said since the one before. */
   readonly begins?: ReadonlySet<string>;
 }
-
-/** The type of the attachment by which Claude Code notes that a hook has stopped a turn. */
-export const HALTED = "hook_stopped_continuation";
 
 const SYNTHETIC_MODEL = "<synthetic>";
 
@@ -201,9 +204,18 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     if (entry.message.model !== SYNTHETIC_MODEL) answers.set(entry.message.id, entry);
   }
   const lastBlock = last?.message.content.at(-1);
-  const halted = entries.some(isHalt);
-  const deferred = halted ? followers.filter(isDeferral).flatMap(toolResultsOf)[0] : undefined;
+  const halt = entries.find(isHalt);
+  const halted = halt === undefined ? undefined : isOfStop(halt) ? "stop" : "other";
+  const lastMessage = entries.findLast(isMessage);
+  const atLimit = entries.some(isAtLimit) && isFeedback(lastMessage);
+  const deferred = halted !== undefined
+    ? followers.filter(isDeferral).flatMap(toolResultsOf)[0]
+    : undefined;
   const lastAnswer = [...answers.values()].at(-1);
+  const nudge = followers.findLast((entry) => isRemark(entry, NOTHING_SAID));
+  const refusals = refusalsToldOf(followers, last);
+  const unseen = isUnseen([...answers.values()], followers) ||
+    refusals > stoppedBy("refusal", [...answers.values()]);
   const context = prompt ?? entries.find((entry) => entry.type !== "other");
 
   return {
@@ -213,15 +225,20 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     cwd: context?.cwd,
     model: lastAnswer?.message.model,
     answers: answers.size,
-    refusals: [...answers.values()].filter((entry) => entry.message.stop_reason === "refusal")
-      .length,
+    refusals: Math.max(stoppedBy("refusal", [...answers.values()]), refusals),
+    ...(unseen ? { unseen } : {}),
     text: textIn(lastBlock) ?? "",
     textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
       .findLast((text) => text !== undefined) ?? "",
-    unanswered: entries.findLast(isMessage) === followers.at(-1) &&
+    unanswered: lastMessage === followers.at(-1) &&
       followers.at(-1)?.meaning === "tool-result",
-    stopReason: last?.message.stop_reason ?? null,
-    usage: summedUsage([...answers.values()].map((entry) => entry.message.usage ?? {})),
+    stopReason: last !== undefined && nudge !== undefined && isBefore(last, nudge)
+      ? "end_turn"
+      : last?.message.stop_reason ?? null,
+    usage: summedUsage(
+      [...answers.values()].filter((entry) => entry !== brokenOff(entries))
+        .map((entry) => entry.message.usage ?? {}),
+    ),
     usageBefore: summedUsage(
       [...answers.values()].slice(0, -1).map((entry) => entry.message.usage ?? {}),
     ),
@@ -236,7 +253,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       }
       : undefined,
     end: endOf(entries),
-    ...(halted ? { halted } : {}),
+    ...(halted === undefined ? {} : { halted }),
+    ...(atLimit ? { atLimit } : {}),
     ...(deferred === undefined ? {} : { deferred: deferred.toolUseId }),
     durationMs: durationOf(prompt, [...assistants, ...followers]),
     toolUses: assistants.flatMap((entry) => entry.message.content.flatMap(toolUseOf)),
@@ -257,8 +275,67 @@ function isMessage(entry: Entry): boolean {
   return entry.type === "user" || entry.type === "assistant";
 }
 
-function isHalt(entry: Entry): boolean {
-  return entry.type === "attachment" && entry.attachment.type === HALTED;
+/** What Claude Code says to the model of the answer before it: that it was refused, said nothing, or was too long. */
+const REFUSED = "Your response above was stopped by a safety classifier";
+const NOTHING_SAID = "[Your previous response had no visible output.";
+const TOO_LONG = "Output token limit hit.";
+
+function isRemark(entry: Entry | undefined, beginning: string): boolean {
+  return entry?.type === "user" && entry.meaning === "remark" &&
+    typeof entry.message.content === "string" && entry.message.content.startsWith(beginning);
+}
+
+function stoppedBy(reason: string, answers: readonly AssistantEntry[]): number {
+  return answers.filter(({ message }) => message.stop_reason === reason).length;
+}
+
+/** Whether something is said of an answer that has no line. */
+function isUnseen(answers: readonly AssistantEntry[], followers: readonly UserEntry[]): boolean {
+  const said = (beginning: string) =>
+    followers.filter((entry) => isRemark(entry, beginning)).length;
+  return said(NOTHING_SAID) > 0 || said(TOO_LONG) > stoppedBy("max_tokens", answers);
+}
+
+/** How many refused answers something is said of: to the model, which goes on once, or in the place of its last one. */
+function refusalsToldOf(
+  followers: readonly UserEntry[],
+  last: AssistantEntry | undefined,
+): number {
+  const isLast = last?.isApiErrorMessage === true && last.message.stop_reason === "refusal";
+  return followers.filter((entry) => isRemark(entry, REFUSED)).length + (isLast ? 1 : 0);
+}
+
+/** What an answer says of its end that is whole, though an error follows it at once. */
+const WHOLE: readonly unknown[] = ["max_tokens", "refusal", "model_context_window_exceeded"];
+
+/** The answer at the end of which the API failed. */
+function brokenOff(entries: readonly Entry[]): Entry | undefined {
+  const [answer, error] = entries.filter(isMessage).slice(-2);
+  return answer?.type === "assistant" && error?.type === "assistant" &&
+      error.isApiErrorMessage === true && !WHOLE.includes(answer.message.stop_reason)
+    ? answer
+    : undefined;
+}
+
+/** Whether a line says that a hook has stopped the turn, and not one of ours at the end. */
+function isHalt(entry: Entry): entry is AttachmentEntry {
+  return entry.type === "attachment" && entry.attachment.type === HALTED && !isAtLimit(entry);
+}
+
+function isOfStop({ attachment: { hookEvent } }: AttachmentEntry): boolean {
+  return hookEvent === "Stop";
+}
+
+function isAtLimit(entry: Entry): boolean {
+  return entry.type === "attachment" && entry.attachment.type === HALTED && isOfStop(entry) &&
+    entry.attachment["message"] === AT_LIMIT;
+}
+
+function isFeedback(entry: Entry | undefined): boolean {
+  if (entry?.type !== "user" || entry.meaning !== "remark") return false;
+  const { content } = entry.message;
+  const text = typeof content === "string" ? content : textIn(content[0]) ?? "";
+  return text.startsWith(FEEDBACK) || text === OUTPUT_REMINDER;
 }
 
 /** Whether a line is what a call has come to that was put off, of which `claude -p` says and counts nothing. */
@@ -278,7 +355,7 @@ function endOf(entries: readonly Entry[]): Turn["end"] {
     : undefined;
 }
 
-function isBefore(entry: AssistantEntry, other: AssistantEntry): boolean {
+function isBefore(entry: AssistantEntry, other: AssistantEntry | UserEntry): boolean {
   const [time, otherTime] = [millisecondsOf(entry.timestamp), millisecondsOf(other.timestamp)];
   return time !== undefined && otherTime !== undefined && time < otherTime;
 }

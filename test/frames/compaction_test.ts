@@ -387,3 +387,17 @@ Deno.test("the output of a command is not told in a turn, nor what makes room fo
   push(answer("done", 700));
   assertEquals(runTurns(state()).map(({ numTurns, answers }) => [numTurns, answers]), [[2, 1]]);
 });
+
+Deno.test("2.1.197: a compaction in vain is told before the error, which is dated before it", () => {
+  const { push, hook, frames } = start("2.1.197");
+  push(call("a", 100));
+  push(result("a", 150));
+  hook("PreCompact", 300);
+  push({ ...answer("Prompt is too long", 200), isApiErrorMessage: true });
+  assertEquals(frames.map(brief), [
+    ...BEGINNING,
+    "compacting",
+    " failed too_few_groups",
+    "Prompt is too long",
+  ]);
+});

@@ -587,3 +587,22 @@ Deno.test("frames: a subagent that a message wakes goes on in the background", (
   earlier.pushSubagent({ ...text("It is still fine"), timestamp: "2026-01-01T00:00:08.000Z" });
   assertEquals(kinds(earlier.frames), woken);
 });
+
+for (
+  const { version, told } of [
+    { version: "2.1.197", told: [undefined, "Look"] },
+    { version: "2.1.330", told: ["No API", "No API"] },
+  ]
+) {
+  Deno.test(`frames: says why a subagent has failed for which the turn waits (${version})`, () => {
+    const { frames, push, pushSubagent } = begin(version);
+    push(call("Agent", WAITING_INPUT));
+    pushSubagent({ type: "user", message: { content: "Look around" } });
+    const failed = result({}, { failed: true });
+    const [block] = failed.message.content;
+    push({ ...failed, message: { content: [{ ...block, content: "No API" }] } });
+    const [update, notification] = frames.slice(-3);
+    const { error } = update?.["patch"] as { readonly error?: string };
+    assertEquals([error, notification?.["summary"]], told);
+  });
+}

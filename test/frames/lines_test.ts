@@ -70,6 +70,31 @@ function outlineOf(lines: readonly object[], options: { readonly hookEvents?: tr
   );
 }
 
+/** That all hooks of the end of the turn have ended. */
+const STOPPED = { type: "system", subtype: "stop_hook_summary" };
+
+Deno.test("hooks of the end of a turn are told together, as soon as all have ended", () => {
+  const stop = (stdout: string) => ({
+    version: "2.1.330",
+    type: "attachment",
+    attachment: { type: "hook_success", hookEvent: "Stop", hookName: "Stop", stdout, exitCode: 0 },
+  });
+  const told = (more: (telling: ReturnType<typeof startTelling>) => void) => {
+    const telling = startTelling({ hookEvents: true });
+    telling.push({ ...line("answer"), version: "2.1.330" });
+    telling.begin();
+    telling.push(stop("fast"));
+    telling.push(stop("slow"));
+    more(telling);
+    return telling.frames.slice(2).map(({ subtype, output }) => `${output ?? subtype}`);
+  };
+  assertEquals(told(() => {}), []);
+  const both = ["hook_started", "hook_started", "fast", "slow"];
+  assertEquals(told(({ push }) => push({ version: "2.1.330", ...STOPPED })), both);
+  // One that has been killed says so no more.
+  assertEquals(told(({ finish }) => finish("2.1.330")).slice(0, 4), both);
+});
+
 Deno.test("hooks are told where they ran, wherever the transcript has them", () => {
   const hook = (hookEvent: string, type = "hook_success") => ({
     type: "attachment",
@@ -96,6 +121,7 @@ Deno.test("hooks are told where they ran, wherever the transcript has them", () 
     hook("PostToolUse"),
     hook("PostToolUse"),
     hook("Stop"),
+    STOPPED,
   ];
   const twice = (...names: readonly string[]) => names.flatMap((name) => [name, name]);
   assertEquals(outlineOf(lines, { hookEvents: true }), [

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { settingsFaults } from "../../src/settings/settings_faults.ts";
+import { versionFaults } from "../../src/settings/version_faults.ts";
 
 Deno.test("settingsFaults() tells what is wrong below the keys of sandbox, attribution and worktree", () => {
   const sandbox = {
@@ -42,4 +43,25 @@ Deno.test("settingsFaults() finds hooks for which nothing that stands beside the
     const sound = [{ matcher: "Bash", hooks: [{ type: "command", command: "true", more: 5 }] }];
     assertEquals(settingsFaults({ permissions, hooks: { [event]: sound, Stop: [5] } }), []);
   }
+});
+
+Deno.test("versionFaults() tells what one version takes and the other does not", () => {
+  const paths = (settings: unknown) => {
+    const { before, since } = versionFaults(settings);
+    return [before, since].map((faults) => faults.map(({ path }) => path));
+  };
+  assertEquals(paths({ idleCompaction: 5, timeZone: 1, feedbackDrafts: null }), [[], [
+    "idleCompaction",
+    "timeZone",
+  ]]);
+  const earlier = { attribution: true, subagentStatusLine: {}, disableArtifact: null };
+  assertEquals(paths(earlier), [
+    ["disableArtifact", "attribution", "subagentStatusLine.type", "subagentStatusLine.command"],
+    [],
+  ]);
+  // One that neither takes is no difference.
+  const same = { attribution: 3, disableArtifact: 5, tui: 5 };
+  assertEquals(paths(same), [[], []]);
+  assertEquals(settingsFaults(same).length, 3);
+  for (const none of [null, 5, [], {}]) assertEquals(paths(none), [[], []]);
 });

@@ -53,6 +53,10 @@ export interface ApiFailure {
 const MAX_DETAIL = 200;
 
 /** What becomes less by itself: there were too many requests, or the account had too many of them. */
+/** How Claude Code begins what it says of a refusal: until 2.1.197, and since 2.1.330. */
+const REFUSAL =
+  /^API Error: (?:Claude Code is unable to respond to this request|.{1,80}'s safeguards flagged this message)/u;
+
 const TEMPORARY: readonly ApiFailureKind[] = ["usage-limit", "rate-limit", "overloaded"];
 /** The statuses with which the API says so. */
 const TEMPORARY_STATUSES: readonly unknown[] = [429, 529];
@@ -83,7 +87,7 @@ function kindOf({ error, text, status, type, apiError }: ApiErrorFacts): ApiFail
   if (/\bmid-response\b/u.test(text)) return "cut-off";
   if (/^Request timed out/u.test(text)) return "timeout";
   if (/^Prompt is too long\b/u.test(text)) return "context-overflow";
-  if (/^API Error: Claude Code is unable to respond to this request/u.test(text)) return "refusal";
+  if (REFUSAL.test(text)) return "refusal";
   switch (error) {
     case "authentication_failed":
       return "login";

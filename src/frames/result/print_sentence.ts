@@ -55,6 +55,10 @@ const WORDINGS: readonly Wording[] = [
     print: "Try rephrasing the request in a new session or change your model.",
   },
   {
+    interactive: /(?<='s safeguards flagged [^]*\n\n)You can learn more: /u,
+    print: "Learn more: ",
+  },
+  {
     interactive:
       "Double press esc to go back past the large content, or /clear to start a new conversation.",
     print: "Reduce the input (large tool results or pasted content) or start a new session; this " +

@@ -212,17 +212,23 @@ function usageOf(facts: ResultFacts, turn: Turn | undefined): Readonly<Record<st
   const usage = facts.outcome.kind === "error_max_budget_usd" ||
       facts.outcome.kind === "error_max_structured_output_retries"
     ? turn?.usageBefore
-    : turn === undefined || turn.answers > 0
+    : turn === undefined || (turn.answers > 0 && turn.unseen !== true)
     ? turn?.usage
-    : unwrittenUsage(turn, facts.cost);
+    : { ...turn.usage, ...unwrittenUsage(turn, facts.cost) };
   return onlyWireKeys("usage", { ...NO_USAGE, ...usage }, { version: facts.version, extra: true });
 }
+
+/** Tools in whose place other requests of the same model may be made. */
+const OF_SUBAGENTS = ["Agent", "Skill", "Task"];
 
 /** An answer without any block leaves no line, but was paid for. */
 function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
   const models = Object.values(cost?.modelUsage ?? {});
   // The cost of a resumed session is not only this turn's.
   if (models.length === 0 || turn.prompt === undefined || turn.prompt.parentUuid) return {};
+  const isShared = models.length > 1 ||
+    turn.toolUses.some(({ name }) => OF_SUBAGENTS.includes(name));
+  if (turn.answers > 0 && isShared) return {};
   const sum = (field: string) => {
     const counts = models.map((usage) => usage[field]).filter((count) => typeof count === "number");
     return counts.length === 0 ? undefined : counts.reduce((total, count) => total + count);
@@ -236,9 +242,19 @@ function unwrittenUsage(turn: Turn, cost: Cost | undefined): JsonObject {
     cache_creation_input_tokens: sum("cacheCreationInputTokens"),
     cache_read_input_tokens: sum("cacheReadInputTokens"),
     output_tokens: sum("outputTokens"),
-    cache_creation: written.ephemeral_5m_input_tokens === undefined ? undefined : written,
-    inference_geo: undefined,
+    cache_creation: written.ephemeral_5m_input_tokens === undefined
+      ? keptAlike(turn.usage["cache_creation"], sum("cacheCreationInputTokens"))
+      : written,
+    // Where its requests are answered, only an answer says.
+    ...(turn.answers > 0 ? {} : { inference_geo: undefined }),
   };
+}
+
+/** So many tokens as the answers that have a line keep theirs in the cache, where all do so alike. */
+function keptAlike(known: unknown, count: number | undefined): JsonObject | undefined {
+  if (!isJsonObject(known)) return undefined;
+  const kinds = Object.keys(known).filter((kind) => known[kind] !== 0);
+  return kinds.length === 1 && kinds[0] !== undefined ? { ...known, [kinds[0]]: count } : undefined;
 }
 
 function modelUsageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
@@ -277,7 +293,9 @@ function terminalReason(
   switch (outcome.kind) {
     case "answered":
       if (turn?.deferred !== undefined) return "tool_deferred";
-      if (!apiError && turn?.halted) return "hook_stopped";
+      if (!apiError && turn?.halted !== undefined) {
+        return turn.halted === "stop" ? "stop_hook_prevented" : "hook_stopped";
+      }
       return apiError ? errorReason(turn, version) : "completed";
     case "failed":
       return apiError ? errorReason(turn, version) : "completed";

@@ -1,5 +1,5 @@
 import type { Turn } from "../../transcript/turn.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Counts of the subagents a run started, as `claude -p` prints them since 2.1.330. */
 export interface SubagentStats {
@@ -38,6 +38,9 @@ const NO_SUBAGENTS: SubagentStats = {
   by_type: {},
 };
 
+/** What the model is told of a subagent that the turn has waited for, and whose API failed (2.1.330). */
+const TERMINATED = /^Agent terminated early\b/u;
+
 /**
  * Counts the subagents that the main conversation of a run started.
  *
@@ -66,14 +69,19 @@ export function subagentStats(
     const use = uses.get(result.toolUseId);
     if (use?.name !== "Agent" && use?.name !== "Task") continue;
     const launched = fieldsOf(result.entry.toolUseResult);
-    if (typeof launched.agentId !== "string") continue;
+    const isTerminated = result.isError && TERMINATED.test(result.text);
+    if (typeof launched.agentId !== "string" && !isTerminated) continue;
     const input = fieldsOf(use.input);
     spawned++;
     if (input.run_in_background === true) requested.background++;
     else if (input.run_in_background === false) requested.foreground++;
     else requested.unset++;
     if (launched.isAsync === true) background++;
-    const status = launched.isAsync === true ? ends.get(launched.agentId) : launched.status;
+    const status = isTerminated
+      ? "failed"
+      : launched.isAsync === true
+      ? ends.get(asText(launched.agentId))
+      : launched.status;
     if (status === "completed") completed++;
     if (status === "failed") failed++;
     const type = typeof launched.agentType === "string" ? launched.agentType : input.subagent_type;

@@ -56,6 +56,7 @@ export function verdictOf(
     case "answered": {
       // Without a request there is no StopFailure: the answer is Claude Code's own sentence.
       const { turn } = options;
+      if (turn?.atLimit) return verdictOf({ kind: "max-turns" }, options);
       return turn?.error === undefined
         ? { outcome: { kind: "answered" }, showScreen: false }
         : failedVerdict({ error: turn.error.kind, text: turn.text }, options);

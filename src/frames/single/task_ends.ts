@@ -93,6 +93,8 @@ export function endSkill(
 export interface CallEnd {
   readonly toolUseId: string;
   readonly failed: boolean;
+  /** Why it has failed. */
+  readonly error?: string;
   readonly outcome: JsonObject;
   /** In ISO 8601. */
   readonly endedAt: string | undefined;
@@ -109,16 +111,21 @@ export function endWaited(
   const rest = new Map(tasks);
   rest.delete(task.id);
   const status = failed ? "failed" : "completed";
+  const error = failed && task.type === "local_agent" && listsTasks(context)
+    ? call.error
+    : undefined;
   return {
     tasks: rest,
     frames: [
-      ...task.type === "local_agent" ? [updateFrame(task.id, { status, endedAt }, context)] : [],
+      ...task.type === "local_agent"
+        ? [updateFrame(task.id, { status, endedAt, error }, context)]
+        : [],
       systemFrame("task_notification", {
         task_id: task.id,
         tool_use_id: toolUseId,
         status,
         output_file: "",
-        summary: reportOf(outcome, context) ?? task.description,
+        summary: error ?? reportOf(outcome, context) ?? task.description,
         usage: usageOf(outcome),
       }, context),
     ],

@@ -1,4 +1,5 @@
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
+import { resultText } from "../../transcript/kept_entry.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { enqueuedNotification, parseTaskNotification } from "../../transcript/task_notification.ts";
 import type { ToolUse } from "../../transcript/turn.ts";
@@ -71,10 +72,12 @@ function returned(tasks: Tasks, entry: UserEntry, context: TaskContext): TaskSte
     ? undefined
     : content.find(({ type }) => type === "tool_result");
   const toolUseId = block?.tool_use_id;
+  const failed = block?.is_error === true;
   return typeof toolUseId === "string"
     ? endOfCall(tasks, {
       toolUseId,
-      failed: block?.is_error === true,
+      failed,
+      ...(failed ? { error: resultText(block["content"]) } : {}),
       outcome: isJsonObject(entry.toolUseResult) ? entry.toolUseResult : {},
       endedAt: entry.timestamp,
     }, context)

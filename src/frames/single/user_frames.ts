@@ -46,7 +46,7 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
           ? [typedFrame(content, { isReplay: false, isSynthetic: true })]
           : [];
       }
-      if (typeof content === "string" && content.startsWith("<local-command-caveat>")) return [];
+      if (typeof content === "string" && UNTOLD.test(content)) return [];
       // Such a remark belongs to the notification of a background task, which is no frame either; nor is what a subagent
       // is sent, or told of the tasks that it has in the background.
       return entry.queueSkipAttachments === true || isCoordinator(entry.origin) ||
@@ -64,6 +64,9 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
     }
   }
 }
+
+/** Remarks that are told otherwise: what a command is, and that a hook has stopped the prompt (2.1.330). */
+const UNTOLD = /^(?:<local-command-caveat>|Operation stopped by hook\b)/u;
 
 /** Whether what a subagent is told comes from the one that has started it. */
 export function isCoordinator(origin: unknown): boolean {

@@ -17,7 +17,10 @@ import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
 import { isSandboxed } from "./is_sandboxed.ts";
 import { listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
 import {
+  documentFor,
+  hangsOnVersion,
   readSettings,
+  type SettingsDocument,
   settingsDocument,
   settingSources,
   soundSettings,
@@ -57,11 +60,6 @@ export async function readFacts(
   const userConfig = locateUserConfig(env);
   const userClaudeJson = readOwnJsonObject(userConfig.claudeJson);
   const { settings: asked, flagSettings } = order;
-  const given = asked === undefined ? NO_SETTINGS : await parseCallerSettings(asked, { cwd });
-  const callerSettings = appliedSettings(
-    given.faults.length === 0 ? given.values : {},
-    flagSettings,
-  );
   let known: Promise<string | undefined> | undefined = before.version === undefined
     ? undefined
     : Promise.resolve(before.version);
@@ -69,6 +67,18 @@ export async function readFacts(
     known ??= import("./known_version.ts").then(({ knownVersion }) =>
       knownVersion(binary, env, { cwd })
     );
+  /** Of a document what the Claude Code takes that is there. */
+  const settled = async (document: SettingsDocument) =>
+    hangsOnVersion(document)
+      ? documentFor(document, { isRecent: !isOlder(await version()) })
+      : document;
+  const given = asked === undefined
+    ? NO_SETTINGS
+    : await settled(await parseCallerSettings(asked, { cwd }));
+  const callerSettings = appliedSettings(
+    given.faults.length === 0 ? given.values : {},
+    flagSettings,
+  );
   const root = gitRoot(cwd) ?? cwd;
   const sources = settingSources(order.settingSources);
   if (order.noTurns !== undefined) refuseTurns(order.noTurns, await version());
@@ -77,7 +87,7 @@ export async function readFacts(
   );
   if (recent !== undefined) requireVersion(recent, await version());
   const isRestricted = order.forwarded.includes("--restricted");
-  const documents = await readSettings({
+  const read = await readSettings({
     cwd,
     home: env["HOME"],
     userDir: userConfig.dir,
@@ -86,6 +96,7 @@ export async function readFacts(
     flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
     sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
+  const documents = await Promise.all(read.map(settled));
   const settings = soundSettings(documents);
   const allSettings = valuesOf(settings);
   if (order.authStatus) refuseRenewal(allSettings);

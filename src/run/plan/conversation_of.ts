@@ -64,7 +64,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
 }
 
 /** Whether a hook that is not ours may run at an event. */
-function hasOtherHooks(
+export function hasOtherHooks(
   order: RunOrder,
   { facts, event }: { readonly facts: PlanFacts; readonly event: "Stop" | "SessionEnd" },
 ): boolean {

@@ -2,7 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
-import { conversationOf, endsAlone } from "./conversation_of.ts";
+import { conversationOf, endsAlone, hasOtherHooks } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
 import { ignoredRules } from "./ignored_rules.ts";
@@ -229,8 +229,11 @@ function contentsOf(
       held: [
         ...(isGated ? ["SessionStart" as const] : []),
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
-        // structured answer that it owes, no turn is over.
-        ...(isLongConversation(order) || facts.output !== undefined ? ["Stop" as const] : []),
+        // structured answer that it owes, no turn is over; and at its limit it goes on for no other hook.
+        ...(isLongConversation(order) || facts.output !== undefined ||
+            (order.maxTurns !== undefined && hasOtherHooks(order, { facts, event: "Stop" }))
+          ? ["Stop" as const]
+          : []),
       ],
       callbacks: order.initialized?.callbacks ?? [],
       asksCaller,

@@ -2,6 +2,7 @@ import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
 import { readRegularFile, UnfitFileError } from "../../../ffi/files/regular_file.ts";
 import { mainCheckout } from "./git_repository.ts";
 import { MALFORMED, type SettingsFault, settingsFaults } from "../../settings/settings_faults.ts";
+import { type VersionFaults, versionFaults } from "../../settings/version_faults.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** A source of settings that `--setting-sources` may leave out. */
@@ -42,6 +43,23 @@ export interface SettingsDocument extends Settings {
   readonly name: string;
   /** Why Claude Code leaves all of it out; empty where it does not. */
   readonly faults: readonly SettingsFault[];
+  /** The same of some versions, until it is known which it is. */
+  readonly ofVersion?: VersionFaults;
+}
+
+/** Whether what of it Claude Code takes hangs on its version. */
+export function hangsOnVersion({ ofVersion }: SettingsDocument): boolean {
+  return ofVersion !== undefined;
+}
+
+/** What one file or flag says to Claude Code before 2.1.330, or since then. */
+export function documentFor(
+  { ofVersion, ...document }: SettingsDocument,
+  { isRecent }: { readonly isRecent: boolean },
+): SettingsDocument {
+  if (ofVersion === undefined) return document;
+  const faults = isRecent ? ofVersion.since : ofVersion.before;
+  return { ...document, faults: [...document.faults, ...faults] };
 }
 
 /**
@@ -131,7 +149,15 @@ export function settingsDocument(
   { source, name }: Pick<SettingsDocument, "source" | "name">,
 ): SettingsDocument {
   const values = isJsonObject(settings) ? settings : {};
-  return { source, name, values, faults: settingsFaults(settings) };
+  const ofVersion = versionFaults(settings);
+  const isOfVersion = ofVersion.before.length + ofVersion.since.length > 0;
+  return {
+    source,
+    name,
+    values,
+    faults: settingsFaults(settings),
+    ...(isOfVersion ? { ofVersion } : {}),
+  };
 }
 
 function managedFiles(): readonly string[] {

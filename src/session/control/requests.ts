@@ -1,6 +1,7 @@
 import { type ControlRequest, isEmpty } from "../../wire/control.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { settingsFaults } from "../../settings/settings_faults.ts";
+import { versionFaults } from "../../settings/version_faults.ts";
 import type { Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
@@ -248,10 +249,10 @@ function onFlagSettings(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
-/** The keys whose values Claude Code does not take; those that are null are taken away. */
+/** The keys whose values Claude Code does not take (2.1.330); those that are null are taken away. */
 function untakenKeys(settings: JsonObject): readonly string[] {
-  const set = Object.entries(settings).filter(([, value]) => value !== null);
-  const faults = settingsFaults(Object.fromEntries(set));
+  const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
+  const faults = [...settingsFaults(set), ...versionFaults(set).since];
   return [...new Set(faults.map(({ path }) => path.split(".", 1)[0] ?? ""))];
 }
 

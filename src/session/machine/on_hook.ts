@@ -4,7 +4,7 @@ import { askWhenTold, onElicitation } from "../control/asking.ts";
 import type { CallbackHook } from "../control/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
-import type { Effect } from "../effect.ts";
+import type { Answer, Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, onSessionEnd, settledEnding } from "../ending.ts";
 import { handToChild, handTogether } from "../handing_over.ts";
@@ -56,21 +56,29 @@ function answer(state: SessionState, call: HookCall): Step {
     const waiting = onToolUse(next.state, { id, payload });
     return act(waiting.state, [...next.effects, ...waiting.effects]);
   }
-  if (event === "Stop" && id !== undefined && owesOutput(state)) {
-    const next = began({ ...takeFirst(state), output: { ...state.output, reminded: true } });
+  const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
+  const counted = ENDS_OF_REQUESTS.includes(event) ? countRequest(returned, payload) : returned;
+  const owes = event === "Stop" && id !== undefined && owesOutput(state);
+  const isLastRequest = event === "Stop" && mayNotGoOn(counted);
+  if (owes && !isLastRequest) {
+    const next = began({ ...takeFirst(counted), output: { ...state.output, reminded: true } });
     const reminder: Effect = { type: "answer", id, reply: REMINDER };
     return act(next.state, [reminder, { type: "trace", text: "reminded" }, ...next.effects]);
   }
-  const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
-  const counted = event === "PostToolBatch" ? countRequest(returned, payload) : state;
-  const limited = counted === returned ? undefined : limitReached(counted);
+  const limited = event === "PostToolBatch" && counted !== returned
+    ? limitReached(counted)
+    : undefined;
   const taken = takeHook(counted, { event, payload, limited, id });
   if (id === undefined) return taken;
   const next = event === "Stop" ? withAllThatWaits(taken) : taken;
-  if (event === "Stop" && goesOn(next.state)) {
+  if (event === "Stop") {
+    // Other hooks of its kind may want the turn to go on.
+    const reply = isLastRequest ? { reply: { ...owes ? REMINDER : {}, ...STOP } } : {};
+    const stopHook: Answer = { type: "answer", id, ...reply };
+    if (!goesOn(next.state)) return act(next.state, [stopHook, ...next.effects]);
     // A turn that is settling asks by itself.
     const asking = next.state.phase === "settling" ? [] : [overWhenPriced(), ...askPrice(state)];
-    return act({ ...next.state, stopHook: id }, [...next.effects, ...asking]);
+    return act({ ...next.state, stopHook }, [...next.effects, ...asking]);
   }
   if (event === "Elicitation") {
     const asking = onElicitation(next.state, { hookId: id, payload, at });
@@ -156,6 +164,9 @@ function withAllThatWaits({ state, effects }: Step): Step {
   return act(next.state, [...effects, ...next.effects]);
 }
 
+/** What tells that a request was answered: its tools have returned, or it has called none. */
+const ENDS_OF_REQUESTS = ["PostToolBatch", "Stop"];
+
 /** Counts the requests of the turn; subagents make requests of their own. */
 function countRequest(state: SessionState, payload: HookPayload): SessionState {
   return payload["agent_id"] === undefined ? { ...state, requests: state.requests + 1 } : state;
@@ -169,6 +180,11 @@ function limitReached(state: SessionState): SessionState["limited"] {
   const isOld = maxBudgetUsd === undefined && output === undefined;
   // As `claude -p` does, whatever number it is.
   return requests + 1 > (maxTurns ?? (isOld ? 0 : Infinity)) ? "max-turns" : undefined;
+}
+
+/** Whether the turn has made as many requests as it may, so that no Stop hook can have it make another one. */
+function mayNotGoOn({ requests, options: { maxTurns } }: SessionState): boolean {
+  return maxTurns !== undefined && requests + 1 > maxTurns;
 }
 
 /** What a hook says of the turn; `limited` says why there may be no further request after the tools that it tells of. */

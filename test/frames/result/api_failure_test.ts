@@ -96,6 +96,10 @@ const ROWS: readonly Row[] = [
     text: "API Error: Claude Code is unable to respond to this request, which appears to violate " +
       "our Usage Policy.\n\nRequest ID: req_1",
   }],
+  ["refusal", {
+    error: "invalid_request",
+    text: "API Error: Opus 5.5's safeguards flagged this message (https://x). This happens.",
+  }],
   ["invalid-request", { error: "unknown", status: 400, text: "API Error: 400 Bad prompt" }],
   ["invalid-request", { error: "invalid_request", status: 400, text: "API Error: 400 Bad image" }],
   ["unknown", { error: "of_the_future", text: "Something else" }],

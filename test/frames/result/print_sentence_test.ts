@@ -33,6 +33,12 @@ const PAIRS: readonly (readonly [string, string])[] = [
     "Usage Policy (https://www.anthropic.com/legal/aup). Try rephrasing the request in a new " +
     "session or change your model.\n\nRequest ID: req_1",
   ],
+  [
+    "API Error: Opus 5.5's safeguards flagged this message. Try rephrasing the request.\n\n" +
+    "You can learn more: https://support.claude.com\n\nRequest ID: req_1",
+    "API Error: Opus 5.5's safeguards flagged this message. Try rephrasing the request.\n\n" +
+    "Learn more: https://support.claude.com\n\nRequest ID: req_1",
+  ],
 ];
 
 Deno.test("printSentence() says an error in the words of claude -p", () => {
@@ -45,6 +51,7 @@ Deno.test("printSentence() leaves what reads alike in both as it is", () => {
       "Credit balance is too low",
       "API Error: 529 Overloaded",
       "Not logged in · Please run /login",
+      "API Error: 400 no\n\nYou can learn more: https://support.claude.com",
       "",
     ]
   ) assertEquals(printSentence(sentence), sentence);

@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Cost } from "../../../src/transcript/cost.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
 import { DEFERRED } from "../../../src/transcript/deferred.ts";
-import { HALTED, turnsOf } from "../../../src/transcript/turn.ts";
+import { AT_LIMIT, HALTED } from "../../../src/transcript/halted.ts";
+import { turnsOf } from "../../../src/transcript/turn.ts";
 import { resultFrame } from "../../../src/frames/result/result_frame.ts";
 import { readRecording } from "../../transcript/recording.ts";
 
@@ -184,4 +185,77 @@ Deno.test("resultFrame: since 2.1.330 says that a person asked, if the sender of
   assertEquals(originOf("2.1.330", [{ human: true }]), { kind: "human" });
   assertEquals(originOf("2.1.330", [{}, { human: true }]), undefined);
   assertEquals(originOf("2.1.197", [{ human: true }]), undefined);
+});
+
+Deno.test("resultFrame: tells of a hook that does not let the turn go on, and nothing of ours", () => {
+  const reason = (attachment: object) =>
+    resultFrame({
+      ...FACTS,
+      turns: turnsOf(linesOf(
+        { type: "user", uuid: "p", message: { content: "Hi" } },
+        { type: "assistant", message: { id: "a", model: "m", content: [] } },
+        { type: "attachment", attachment: { type: HALTED, ...attachment } },
+      )),
+    }).terminal_reason;
+  assertEquals(reason({ hookEvent: "Stop", message: "enough" }), "stop_hook_prevented");
+  assertEquals(reason({ hookEvent: "PostToolUse", message: "enough" }), "hook_stopped");
+  assertEquals(reason({ hookEvent: "Stop", message: AT_LIMIT }), "completed");
+});
+
+const PROMPT = { type: "user", uuid: "p", message: { content: "Hi" } };
+
+/** A line of an answer that has used and written so many tokens. */
+function paid(id: string, tokens: number, more: object = {}): object {
+  const cache_creation = { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: tokens };
+  const usage = { input_tokens: tokens, cache_creation_input_tokens: tokens, cache_creation };
+  const message = { id, model: "m", content: [], usage, stop_reason: "tool_use", ...more };
+  return { type: "assistant", timestamp: "2026-01-01T00:00:00Z", message };
+}
+
+Deno.test("resultFrame: counts an answer without anything in it, which leaves no line, by what was paid", () => {
+  const remark = {
+    type: "user",
+    isMeta: true,
+    timestamp: "2026-01-01T00:00:01Z",
+    message: { content: "[Your previous response had no visible output. Please continue.]" },
+  };
+  const result = (lines: readonly object[], modelUsage: Cost["modelUsage"]) =>
+    resultFrame({
+      ...FACTS,
+      turns: turnsOf(linesOf(PROMPT, ...lines)),
+      cost: { ...COST, modelUsage },
+    });
+  const m = { inputTokens: 5, cacheCreationInputTokens: 7 };
+  const told = (lines: readonly object[], modelUsage: Cost["modelUsage"] = { m }) => {
+    const { usage, stop_reason } = result(lines, modelUsage);
+    const { input_tokens, cache_creation } = usage as Record<string, unknown>;
+    return [stop_reason, input_tokens, cache_creation];
+  };
+  const kept = (tokens: number) => ({
+    ephemeral_1h_input_tokens: 0,
+    ephemeral_5m_input_tokens: tokens,
+  });
+  assertEquals(told([paid("a", 2), remark]), ["end_turn", 5, kept(7)]);
+  assertEquals(told([paid("a", 2)]), ["tool_use", 2, kept(2)], "all answers have lines");
+  assertEquals(told([paid("a", 2), remark], { m, other: m })[1], 2, "nobody knows whose");
+  const subagent = { content: [{ type: "tool_use", id: "t", name: "Agent" }] };
+  assertEquals(told([paid("a", 2, subagent), remark])[1], 2, "a subagent has cost something too");
+});
+
+Deno.test("resultFrame: does not count an answer that the API broke off, but one that ended before", () => {
+  const failed = {
+    type: "assistant",
+    isApiErrorMessage: true,
+    message: { id: "e", model: "<synthetic>", content: [{ type: "text", text: "API Error" }] },
+  };
+  const tokens = (answer: object) => {
+    const { usage } = resultFrame({
+      ...FACTS,
+      turns: turnsOf(linesOf(PROMPT, answer, failed)),
+    });
+    return (usage as Record<string, unknown>)["input_tokens"];
+  };
+  assertEquals(tokens(paid("a", 2, { stop_reason: null })), 0);
+  assertEquals(tokens(paid("a", 2, { stop_reason: "max_tokens" })), 2);
+  assertEquals(tokens(paid("a", 2, { stop_reason: "refusal" })), 2);
 });

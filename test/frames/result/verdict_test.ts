@@ -1,6 +1,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Ending } from "../../../src/session/effect.ts";
 import { type Verdict, verdictOf } from "../../../src/frames/result/verdict.ts";
+import { parseEntry } from "../../../src/transcript/entry.ts";
+import { AT_LIMIT, HALTED } from "../../../src/transcript/halted.ts";
 import { turnsOf } from "../../../src/transcript/turn.ts";
 
 const screen = { lines: [], cursor: { row: 1, col: 1 } };
@@ -166,4 +168,21 @@ Deno.test("verdictOf() passes on what StopFailure says", () => {
     error: "unknown",
     text: "",
   });
+});
+
+Deno.test("verdictOf() tells of the limit where a hook of the end of the turn is not heeded any more", () => {
+  const lines = [
+    { type: "user", uuid: "p", message: { content: "Hi" } },
+    { type: "assistant", message: { id: "a", model: "m", content: [] } },
+    { type: "attachment", attachment: { type: HALTED, hookEvent: "Stop", message: AT_LIMIT } },
+  ];
+  const feedback = { type: "user", isMeta: true, message: { content: "Stop hook feedback:\nno" } };
+  const kind = (...more: readonly object[]) => {
+    const entries = [...lines, ...more].map((line) => parseEntry(JSON.stringify(line)))
+      .filter((entry) => entry !== undefined);
+    const [turn] = turnsOf(entries);
+    return verdict({ kind: "answered", stop: {} }, { turn, maxTurns: 1 }).outcome.kind;
+  };
+  assertEquals(kind(feedback), "error_max_turns");
+  assertEquals(kind(), "answered", "no other hook wants it to go on");
 });

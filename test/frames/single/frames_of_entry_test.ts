@@ -19,6 +19,7 @@ Deno.test("framesOfEntry: gives nothing for prompts, attachments and bookkeeping
       { type: "user", message: { content: "Hi" } },
       { type: "attachment", attachment: { type: "date" } },
       { type: "system", subtype: "turn_duration" },
+      { type: "user", isMeta: true, message: { content: "Operation stopped by hook: no" } },
       { type: "last-prompt" },
       { type: "user", message: { content: "<local-command-stdout></local-command-stdout>" } },
       { type: "assistant", isSidechain: true, message: { id: "a", model: "m", content: [] } },

@@ -37,9 +37,9 @@ function call(name: string, input: Readonly<Record<string, unknown>>): string {
   return `[[tool ${name} ${JSON.stringify(input)}]]`;
 }
 
-/** What settings say of a hook. */
-function hook(command: string): readonly unknown[] {
-  return [{ hooks: [{ type: "command", command }] }];
+/** What settings say of hooks that run side by side. */
+function hook(...commands: readonly string[]): readonly unknown[] {
+  return [{ hooks: commands.map((command) => ({ type: "command", command })) }];
 }
 
 /** A message of the caller's as a line of stdin. */
@@ -103,7 +103,11 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "stream-refusal",
-    args: [...STREAM, "Hi [[say one]] [[stop max_tokens]] [[next]] [[say no]] [[stop refusal]]"],
+    args: [
+      ...STREAM,
+      "Hi [[say one]] [[stop max_tokens]] [[next]] [[say no]] [[stop refusal]] [[next]] " +
+      "[[stop refusal]] [[next]] [[say no more]] [[stop refusal]]",
+    ],
   },
 
   // Tools and permissions
@@ -222,8 +226,10 @@ const ROWS: readonly Row[] = [
     args: [
       ...[...STREAM, "--allowedTools=Bash,Skill"],
       `Go. ${inForeground("Inner [[bash echo inner]] [[say found]]")} ${
-        call("Skill", { skill: "shown", args: "it" })
-      } ${call("Skill", { skill: "busy" })} [[say end]]`,
+        inForeground("Inner [[error 400]]")
+      } ${call("Skill", { skill: "shown", args: "it" })} ${
+        call("Skill", { skill: "busy" })
+      } [[say end]]`,
     ],
   },
   {
@@ -243,6 +249,13 @@ const ROWS: readonly Row[] = [
       "2.5",
       "Work. [[say I look]] [[bash echo one]] [[bash echo two]] [[say end]]",
     ],
+  },
+  {
+    // An answer without anything in it is asked for once more, which does not count.
+    name: "max-turns-stop",
+    told: ["stopped at its limit: 1 request"],
+    files: { ".claude/settings.json": JSON.stringify({ hooks: { Stop: hook("exit 2") } }) },
+    args: [...STREAM, "--max-turns", "1", "Hi [[stop end_turn]] [[next]] [[say one]]"],
   },
   {
     name: "budget-over",
@@ -347,11 +360,14 @@ const ROWS: readonly Row[] = [
     files: {
       ".claude/settings.json": JSON.stringify({
         hooks: {
-          SessionStart: hook("echo begun"),
-          UserPromptSubmit: hook("echo asked"),
-          PreToolUse: hook(`echo '{"systemMessage":"look"}'`),
+          SessionStart: hook("sleep 0.4; echo begun", "echo begun at once"),
+          UserPromptSubmit: hook("sleep 0.4; echo asked", "echo asked at once"),
+          PreToolUse: hook(
+            `sleep 0.4; echo '{"systemMessage":"look"}'`,
+            `echo '{"systemMessage":"look at once"}'`,
+          ),
           PostToolUse: hook("echo checked >&2; exit 2"),
-          Stop: hook("echo odd >&2; exit 3"),
+          Stop: hook("sleep 0.4; echo odd >&2; exit 3", "echo over"),
         },
       }),
     },

@@ -276,7 +276,7 @@ rule("a hook that has a say in another model is known, and of the user's only th
 
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
-rule("the Stop of a conversation waits for an answer, unless it has one message", {
+rule("the Stop of a conversation waits for an answer, and that of one message where it needs one", {
   see: (planned) => settingsOf(planned).hooks.Stop[0].hooks[0].command.startsWith("set -- asks;"),
   rows: {
     "one prompt": { is: false },
@@ -289,6 +289,12 @@ rule("the Stop of a conversation waits for an answer, unless it has one message"
     "the same, and a structured answer": {
       order: { prompt: undefined, answerAlone: true },
       facts: { output: OUTPUT },
+      is: true,
+    },
+    "as many requests as there may be": { order: { maxTurns: 3 }, is: false },
+    "the same, and a hook that may want more": {
+      order: { maxTurns: 3 },
+      facts: { settings: [from("project", { hooks: { Stop: [] } })] },
       is: true,
     },
   },

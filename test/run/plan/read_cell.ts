@@ -3,6 +3,7 @@ import type { ThrowawayHome } from "../../../fixtures/throwaway_home.ts";
 import { parseArguments } from "../../../src/cli/parse_arguments.ts";
 import type { RunRequest } from "../../../src/cli/run_request.ts";
 import {
+  documentFor,
   readSettings,
   type Settings,
   type SettingsDocument,
@@ -28,7 +29,7 @@ export async function readCell(
   if (command.kind !== "run") throw new Error(`"${cell.name}" is no run`);
   const { request } = command;
   const cwd = `${home.path}/${cell.cwd}`.replace(/\/$/u, "");
-  const documents = await readSettings({
+  const read = await readSettings({
     cwd,
     home: home.path,
     userDir: home.config,
@@ -36,5 +37,8 @@ export async function readCell(
     flags: await parseCallerSettings(request.settings ?? "{}", { cwd }),
     sharesLocal: () => Promise.resolve(version === "2.1.330"),
   });
+  const documents = read.map((document) =>
+    documentFor(document, { isRecent: version === "2.1.330" })
+  );
   return { request, cwd, documents, settings: soundSettings(documents) };
 }

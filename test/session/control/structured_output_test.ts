@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import type { JsonObject } from "../../../src/transcript/json_object.ts";
+import { STOP } from "../../../src/session/hook_answers.ts";
 import { OUTPUT_REMINDER, OUTPUT_SERVER } from "../../../src/transcript/structured_output.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 
@@ -119,4 +120,18 @@ Deno.test("without a try left at all any tool is the last", () => {
   const session = working("2.1.330", 0);
   toolsReturned(session);
   assertEquals(replies(session).map((reply) => reply?.["continue"]), [false]);
+});
+
+Deno.test("a model is reminded in vain that has made as many requests as it may", () => {
+  const session = simulate({
+    prompt: "go",
+    output: { schema: SCHEMA, maxTries: 2 },
+    maxTurns: 1,
+  });
+  session.hear({ type: "status", status: "busy", version: "2.1.330" });
+  line(session, { type: "user", message: { content: "go" } });
+  stops(session);
+  assertEquals(replies(session), [{ decision: "block", reason: OUTPUT_REMINDER, ...STOP }]);
+  session.hear({ type: "status", status: "idle" });
+  assertEquals(session.signals(), ["SIGTERM"]);
 });

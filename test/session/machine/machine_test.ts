@@ -1106,3 +1106,18 @@ Deno.test("a dialog that does not react is not given the time to start anew", ()
   session.hear(EXIT);
   assertEquals(session.ending()?.kind, "not-started");
 });
+
+Deno.test("no other hook has a turn go on that has made as many requests as it may", () => {
+  const session = simulate({ maxTurns: 2 });
+  session.hear(status("busy"));
+  const end = (payload = {}) => session.hear({ ...stop(payload), id: "stop" });
+  end();
+  assertEquals(answers(session).at(-1), ["stop", undefined], "one more request is left");
+  end({ stop_hook_active: true });
+  assertEquals(answers(session).at(-1), ["stop", STOP]);
+  const tools = simulate({ maxTurns: 2 });
+  tools.hear(status("busy"));
+  tools.hear({ ...stop(), id: "stop" });
+  tools.hear(asks("PostToolBatch"));
+  assertEquals(answers(tools).at(-1)?.[1], STOP, "a turn that a hook had go on counts on");
+});
