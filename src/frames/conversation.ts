@@ -232,7 +232,8 @@ function carryOut(
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "model": {
-      const { state: frames, frames: made } = tellModel(state.frames, effect.model);
+      const { model } = effect;
+      const { state: frames, frames: made } = tellModel(state.frames, { model, at });
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "mode": {

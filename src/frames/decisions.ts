@@ -34,9 +34,12 @@ export function tellTitle(state: FramesState, title: string): Told {
   return told(next, [made]);
 }
 
-/** The model is another one from now on: `claude -p` tells it as the command `/model` would. */
-export function tellModel(state: FramesState, model: string): Told {
-  const { version = "", options: { sessionId } } = state;
+/** The model is another one, so many milliseconds after the child's start: `claude -p` tells it as `/model` would. */
+export function tellModel(
+  state: FramesState,
+  { model, at }: { readonly model: string; readonly at: number },
+): Told {
+  const { version = "", options: { sessionId, startedAt } } = state;
   const name = isVersionAtLeast(version, "2.1.330") ? "`" + model + "`" : model;
   const { state: next, made } = withIds(state, (newUuid): UserFrame => ({
     type: "user",
@@ -47,6 +50,7 @@ export function tellModel(state: FramesState, model: string): Told {
     session_id: sessionId,
     parent_tool_use_id: null,
     uuid: newUuid(),
+    timestamp: new Date(startedAt + at).toISOString(),
     isReplay: true,
   }));
   return told(next, [made]);

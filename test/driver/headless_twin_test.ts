@@ -344,6 +344,16 @@ echo '${
       }),
   });
   assertEquals(goneOn.brought, lines([prompt, answer, late, ...left.slice(2, 3)]));
+  // What is noted of the end of the turn meanwhile is nothing that is said.
+  const end = { type: "system", uuid: "4", parentUuid: "1", subtype: "turn_duration" };
+  const ended = await asked(script, {
+    ...noting,
+    meanwhile: (path) => Deno.writeTextFileSync(path, `${lines([end])}\n`, { append: true }),
+  });
+  assertEquals(
+    ended.brought,
+    lines([prompt, end, { ...note, parentUuid: "4" }, ...left.slice(2, 4)]),
+  );
 });
 
 Deno.test("HeadlessTwin carries a command out with what those before it have changed and noted", async () => {
@@ -376,6 +386,44 @@ else echo '${JSON.stringify(first)}'; fi | tee -a $FOLDER/twin/projects/-w/*.jso
   assertStringIncludes(args, "--model=model[1m]");
   assertStringIncludes(otherArgs, "--model=sonnet");
   assertEquals(brought, [prompt, first, second].map((line) => JSON.stringify(line)));
+});
+
+Deno.test("HeadlessTwin notes that a model was chosen, and nothing of the message that has it written down", async () => {
+  const prompt = { type: "user", uuid: "1", parentUuid: null, message: { content: "Hi" } };
+  const said = (uuid: number, content: string) => ({
+    ...{ type: "user", uuid: `${uuid}`, parentUuid: `${uuid - 1}`, message: { content } },
+  });
+  const told = [
+    said(2, "<local-command-caveat>Not said to you</local-command-caveat>"),
+    said(3, "<command-name>/model</command-name>"),
+    said(4, "<local-command-stdout>Set model</local-command-stdout>"),
+  ];
+  const written = [...told, said(5, "-"), { type: "last-prompt", leafUuid: "5" }];
+  const script = `while read line; do
+  echo "$line" >> $FOLDER/heard
+  case "$line" in *shouldQuery*)
+    echo '${written.map((line) => JSON.stringify(line)).join("\n")}' |
+      tee -a $FOLDER/twin/projects/-w/*.jsonl > /dev/null
+    echo '{"type":"result"}'; continue;;
+  esac
+  id=\${line#*'"request_id":"'}; id=\${id%%'"'*}
+  echo '{"type":"control_response","response":{"subtype":"success","request_id":"'"$id"'","response":{"applied":{"model":"m"}}}}'
+done`;
+  const { heard, brought, said: answers } = await asked(script, {
+    subtypes: ["set_model"],
+    lines: [prompt],
+    written: true,
+    body: { model: "m", notes: true },
+  });
+  const { response } = answers[0] as { readonly response: JsonObject };
+  assertEquals([response.before, response.after], [{ model: "m" }, { model: "m" }]);
+  assertEquals(heard.map((line) => JSON.parse(line)).map(({ request }) => request ?? "message"), [
+    { subtype: "get_settings" },
+    { model: "m", subtype: "set_model" },
+    { subtype: "get_settings" },
+    "message",
+  ]);
+  assertEquals(brought, [prompt, ...told].map((line) => JSON.stringify(line)));
 });
 
 Deno.test("HeadlessTwin gives a session a title alone, and says so once that is written down", async () => {

@@ -128,8 +128,8 @@ export class HeadlessTwin implements AsyncDisposable {
     while (this.#asked.length > 0 && !this.#isOver) {
       // A command is asked for alone: what it says last is a result, as is what follows NO_QUESTION, which is to be
       // noted in no session.
-      const command = this.#asked.findIndex(({ request: { subtype } }) =>
-        subtype === COMMAND || subtype === RENAMING
+      const command = this.#asked.findIndex(({ request }) =>
+        request.subtype === COMMAND || isNoting(request)
       );
       const asked = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
       const open = new Map(asked.map(({ request }, place) => [String(place), request]));
@@ -167,9 +167,7 @@ export class HeadlessTwin implements AsyncDisposable {
     const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
     const startsServers = onServers.length > 0 || command !== undefined;
     const clears = command?.body["clears"] === true;
-    const notes = command === undefined
-      ? [...open.values()].some(({ subtype }) => subtype === RENAMING)
-      : command.body["notes"] === true;
+    const notes = [...open.values()].some(isNoting);
     const resuming = this.#resuming(plan, { notes });
     // The session that it begins is gone on with, and knows nothing of the one before.
     const session = clears
@@ -198,7 +196,7 @@ export class HeadlessTwin implements AsyncDisposable {
     const unread = new AbortController();
     let isLate = false;
     let carriedOut: Consulted | undefined;
-    let renamed: TwinAnswer | undefined;
+    let noted: TwinAnswer | undefined;
     let why = "";
     const timer = setTimeout(() => {
       isLate = true;
@@ -262,13 +260,17 @@ export class HeadlessTwin implements AsyncDisposable {
         }
         if (told?.place === AFTER) break;
         if (told !== undefined && open.get(told.place)?.subtype === RENAMING) {
-          // It has written that down once it has ended.
-          renamed = told;
+          noted = told;
           break;
         }
+        if (noted !== undefined && frame?.["type"] === "result") break;
         if (told !== undefined && open.get(chosenAt(told.place))?.subtype === CHOOSING) {
           const choice = choiceOf(choices, told);
-          if (choice !== undefined) answer(choice.place, choice.said);
+          if (choice !== undefined && notes && "response" in choice.said) {
+            noted = choice;
+            // It writes a choice down with the next message alone.
+            await write([NO_QUESTION]);
+          } else if (choice !== undefined) answer(choice.place, choice.said);
         } else if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
           answer(told.place, told.said);
         }
@@ -302,11 +304,17 @@ export class HeadlessTwin implements AsyncDisposable {
     }
     if (notes) {
       const { configDir } = this.#options;
-      const noted = notedIn({ twinDir: plan.configDir, configDir, before: placed });
-      this.#noted = [...this.#noted, ...noted];
+      const added = notedIn({
+        twinDir: plan.configDir,
+        configDir,
+        before: placed,
+        commandsAlone: noted !== undefined && open.get(noted.place)?.subtype === CHOOSING,
+      });
+      this.#noted = [...this.#noted, ...added];
     }
+    // By now it has written down what there is to be noted.
     if (carriedOut !== undefined) answer("0", carriedOut);
-    if (renamed !== undefined) answer(renamed.place, renamed.said);
+    if (noted !== undefined) answer(noted.place, noted.said);
     if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
     return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
   }
@@ -356,6 +364,11 @@ export class HeadlessTwin implements AsyncDisposable {
     }
     return adds ? filesIn(configDir) : new Map();
   }
+}
+
+/** Whether something is noted in the session because of a request. */
+function isNoting({ subtype, body }: ControlRequest): boolean {
+  return subtype === RENAMING || body["notes"] === true;
 }
 
 /** A stream as text, until it ends or nobody reads it any more. */

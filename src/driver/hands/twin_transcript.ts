@@ -44,29 +44,51 @@ export function filesIn(configDir: string): PlacedFiles {
 /**
  * What a twin has written below its own `projects/`, with the child's config dir in the place of its own.
  *
- * @param before what was there before
+ * @param options.before what was there before
+ * @param options.commandsAlone whether only lines count that tell the model of a command
  */
 export function notedIn(
-  { twinDir, configDir, before }: {
+  { twinDir, configDir, before, commandsAlone = false }: {
     readonly twinDir: string;
     readonly configDir: string;
     readonly before: PlacedFiles;
+    readonly commandsAlone?: boolean;
   },
 ): readonly Noted[] {
+  const isNoted = commandsAlone ? isOfCommand : isOfSession;
   return [...filesIn(twinDir)].flatMap(([path, text]) => {
     const known = before.get(path);
-    const added = path.endsWith(".jsonl") ? addedLines(text, known) : text === known ? "" : text;
+    const added = path.endsWith(".jsonl")
+      ? addedLines(text, { before: known, isNoted })
+      : text === known || commandsAlone
+      ? ""
+      : text;
     return added === ""
       ? []
       : [{ path, text: added.replaceAll(asInJson(twinDir), asInJson(configDir)) }];
   });
 }
 
-/** Lines of the session that a transcript holds by now. */
-function addedLines(text: string, before = ""): string {
+/** Lines that a transcript holds by now, and that are to be noted. */
+function addedLines(
+  text: string,
+  { before = "", isNoted }: {
+    readonly before: string | undefined;
+    readonly isNoted: (line: string) => boolean;
+  },
+): string {
   const known = new Set(before.split("\n"));
-  return text.split("\n").filter((line) => !known.has(line) && isOfSession(line))
+  return text.split("\n").filter((line) => !known.has(line) && isNoted(line))
     .map((line) => `${line}\n`).join("");
+}
+
+/** What the model is told of a command with: a caveat, the command, and what it has said. */
+const OF_COMMANDS = /^<(?:local-command-|command-name>)/u;
+
+function isOfCommand(line: string): boolean {
+  const entry = parseEntry(line);
+  return entry?.type === "user" && typeof entry.message.content === "string" &&
+    OF_COMMANDS.test(entry.message.content);
 }
 
 function isOfSession(line: string): boolean {
@@ -111,7 +133,8 @@ function addTo(path: string, text: string): void {
 
 /**
  * What of some lines goes on with a transcript as it is. Those that follow from one that others have gone on from
- * meanwhile would take the place of what is there: they are left out.
+ * meanwhile would take the place of what is there: they are left out. Where nothing has been said since, they follow from
+ * what Claude Code has noted of the end of its turn: of two ends it would go on from that.
  */
 function goingOn(there: string, added: string): string {
   const [first] = entriesIn(added).filter((entry) => lineId(entry) !== undefined);
@@ -121,9 +144,13 @@ function goingOn(there: string, added: string): string {
   const isLeft = entries.slice(place + 1).some(({ type }) =>
     type === "user" || type === "assistant"
   );
-  return isLeft
-    ? added.split("\n").filter((line) => !/"(?:parentUuid|leafUuid)"/u.test(line)).join("\n")
-    : added;
+  if (isLeft) {
+    return added.split("\n").filter((line) => !/"(?:parentUuid|leafUuid)"/u.test(line)).join("\n");
+  }
+  const last = entries.map(lineId).findLast((id) => id !== undefined);
+  return last === undefined || typeof parent !== "string"
+    ? added
+    : added.replace(`"parentUuid":"${parent}"`, () => `"parentUuid":"${last}"`);
 }
 
 function entriesIn(text: string): readonly Entry[] {

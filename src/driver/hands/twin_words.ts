@@ -60,7 +60,7 @@ export function partition(
  */
 export function askedLine(
   place: string,
-  { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
+  { subtype, body: { notes: _, ...body } }: Pick<ControlRequest, "subtype" | "body">,
   agents: JsonObject | undefined,
 ): AskedLine {
   const asked = subtype === "initialize" ? initialization(body, agents) : body;

@@ -5,7 +5,7 @@ import { handToChild } from "../handing_over.ts";
 import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
-import { changed, isNew, refuse, respond } from "./answering.ts";
+import { changed, hasBegun, isNew, refuse, respond } from "./answering.ts";
 import { CHOOSING, chosen } from "./choosing_model.ts";
 import {
   answerOnServers,
@@ -48,8 +48,14 @@ export function consult(state: SessionState, request: ControlRequest): Step {
   if (error !== undefined) return act(state, [refuse(request, { error })]);
   const id = freeId(state, request);
   const consulted = new Map([...state.consulted, [id, request]]);
+  // A choice follows the one before it, of which the child has yet to be told.
+  const changes = request.subtype === CHOOSING ? state.changes : undefined;
   return act({ ...state, consulted }, [
-    { type: "consult", request: { ...asIsAsked(state, request), id } },
+    {
+      type: "consult",
+      request: { ...asIsAsked(state, request), id },
+      ...(changes === undefined ? {} : { changes }),
+    },
   ]);
 }
 
@@ -61,9 +67,17 @@ function freeId({ consulted }: SessionState, { id }: ControlRequest): string {
   }
 }
 
-/** What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript. */
-function asIsAsked({ lineIds }: SessionState, request: ControlRequest): ControlRequest {
+/**
+ * What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript. That another
+ * model was chosen is noted in a session that has begun, so that its model hears of it. 2.1.197 would answer in its name
+ * when such a session is resumed.
+ */
+function asIsAsked(state: SessionState, request: ControlRequest): ControlRequest {
+  const { lineIds } = state;
   if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
+  if (request.subtype === CHOOSING && isNew(state) && hasBegun(state)) {
+    return { ...request, body: { ...request.body, notes: true } };
+  }
   if (request.subtype !== "rewind_files") return request;
   const { user_message_id: id } = request.body;
   return { ...request, body: { ...request.body, user_message_id: lineIds.get(asText(id)) ?? id } };

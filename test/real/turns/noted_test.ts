@@ -27,15 +27,22 @@ async function heardBy(
   holding: typeof hold,
   { real, messages, args = [] }: {
     readonly real: RealClaude;
-    readonly messages: readonly string[];
+    /** What is said, and what is asked for. */
+    readonly messages: readonly (string | { readonly request_id: string })[];
     readonly args?: readonly string[];
   },
 ) {
   const since = real.api.turns.length;
-  const script = async ({ say, heard }: Caller) => {
-    for (const [at, message] of messages.entries()) {
-      await say(message);
-      await heard(RESULT, at + 1);
+  const script = async ({ say, send, heard }: Caller) => {
+    let said = 0;
+    for (const message of messages) {
+      if (typeof message === "string") {
+        await say(message);
+        await heard(RESULT, ++said);
+      } else {
+        await send(message);
+        await heard(`"request_id":"${message.request_id}"`);
+      }
     }
   };
   const { code, stdout, stderr } = await holding(real, script, args);
@@ -75,7 +82,13 @@ const COMMANDS = [
   "/model default",
   "/effort ultracode",
   "Three. [[say third]]",
-  "/model sonnet",
+  ...["haiku", "opus"].map((model) => ({
+    type: "control_request",
+    request_id: model,
+    request: { subtype: "set_model", model },
+  })),
+  "Four. [[say fourth]]",
+  "/rename Another",
   "/help",
   "/config",
 ];
@@ -97,7 +110,7 @@ forNewestVersion(
     const claude = await countedClaude(real);
     const args = ["--claude-binary", claude.path];
     const ours = await heardBy(hold, { real, messages: COMMANDS, args });
-    assertEquals(claude.starts(), 4, "commands in a row are all told to the next message's child");
+    assertEquals(claude.starts(), 5, "commands in a row are all told to the next message's child");
     // The output style is one of the project's local settings.
     await Deno.remove(`${real.home.project}/.claude`, { recursive: true }).catch(() => {});
     const theirs = await asRecorded(
@@ -110,8 +123,9 @@ forNewestVersion(
       "claude-sonnet-5-5",
       "claude-sonnet-5-5",
       "claude-opus-5-5",
+      "claude-opus-5-5",
     ]);
-    assertStringIncludes(ours.requests.at(-1)?.told.join("\n") ?? "", "<command-args>high<");
+    assertStringIncludes(ours.requests.at(-1)?.told.join("\n") ?? "", "<command-args>haiku<");
   },
 );
 

@@ -139,3 +139,17 @@ Deno.test("a message that follows a choice goes to the Claude Code that is start
     changes: { model: "haiku", chosenModel: "claude-haiku-5-5" },
   });
 });
+
+Deno.test("a choice is noted for the model in a session that has begun, behind the choice before it", () => {
+  const consults = (version: string, turns: 0 | 1) => {
+    const { choose, session } = choosing(version, { turns });
+    choose("sonnet", inForce("claude-opus", "claude-sonnet", { model: "claude-sonnet" }));
+    choose("haiku", inForce("claude-sonnet", "claude-haiku", { model: "claude-haiku" }));
+    return session.effects.flatMap((effect) =>
+      effect.type === "consult" ? [[effect.request.body["notes"], effect.changes?.model]] : []
+    );
+  };
+  assertEquals(consults("2.1.330", 1), [[true, undefined], [true, "sonnet"]]);
+  assertEquals(consults("2.1.330", 0), [[undefined, undefined], [undefined, "sonnet"]]);
+  assertEquals(consults("2.1.197", 1), [[undefined, undefined], [undefined, "sonnet"]]);
+});
