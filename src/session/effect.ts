@@ -25,6 +25,10 @@ export interface ChildChanges extends ServerChanges {
   readonly permissionMode?: string;
   /** Most tokens to think with; null for as many as without a limit. */
   readonly maxThinkingTokens?: number | null;
+  /** How thinking is told of; null for as without saying so. */
+  readonly thinkingDisplay?: string | null;
+  /** Arguments that load further plugins; all are read again. */
+  readonly plugins?: readonly string[];
   /** Settings over those of `--settings`; null for what is not set any more. */
   readonly flagSettings?: JsonObject;
   /** The session in which the conversation goes on. */

@@ -130,6 +130,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** Whether all that is asked has one time limit, which runs already. */
   readonly isBounded?: true;
   /** What Claude Code says to the initialization that a caller who is not there yet will ask for. */
+  /** What the first initialization has asked for. */
+  readonly inForce?: JsonObject;
   readonly foretold?: Extract<Consulted, { readonly response: unknown }>;
   /** What the next message's child is to be started with otherwise. */
   readonly changes?: ChildChanges;

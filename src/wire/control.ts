@@ -7,6 +7,8 @@ export interface ControlRequest extends RequestId {
   readonly subtype: string;
   /** Its other fields, of which nothing is certain. */
   readonly body: JsonObject;
+  /** Further arguments of who is started to answer it. */
+  readonly args?: readonly string[];
   /** Whether nobody has asked yet: the answer is kept for who will. */
   readonly ahead?: true;
 }

@@ -49,6 +49,7 @@ const CALLER = {
     matcher: z.exactOptional(z.string()),
     id: z.string(),
     timeoutS: z.exactOptional(z.number()),
+    blocks: z.exactOptional(z.literal(true)),
   })),
   initialized: z.exactOptional(
     z.object({ id: z.string(), error: z.exactOptional(z.string()) }),

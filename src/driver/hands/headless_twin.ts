@@ -35,6 +35,7 @@ import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
 import { CHOOSING } from "../../session/control/choosing_model.ts";
+import { RELOADING } from "../../session/control/reloading.ts";
 import { RENAMING } from "../../session/control/consulting.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import type { Consulted } from "../../session/input.ts";
@@ -180,6 +181,7 @@ export class HeadlessTwin implements AsyncDisposable {
     const child = new Deno.Command(binary, {
       args: [
         ...plan.args,
+        ...[...open.values()].flatMap(({ args = [] }) => args),
         ...(startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
         ...session,
       ],
@@ -272,13 +274,16 @@ export class HeadlessTwin implements AsyncDisposable {
             await write([NO_QUESTION]);
           } else if (choice !== undefined) answer(choice.place, choice.said);
         } else if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
-          answer(told.place, told.said);
+          const isReload = open.get(told.place)?.subtype === RELOADING;
+          answer(told.place, isReload ? { ...told.said, ...about } : told.said);
         }
         // An initialization is answered once it has said what the session is like, too.
         if (told !== undefined && open.get(told.place)?.subtype === "initialize") {
           initialized = [...initialized, told];
         }
-        if (isAboutSession(frame)) about = frame["subtype"] === "init" ? { init: frame } : {};
+        if (isAboutSession(frame)) {
+          about = frame["subtype"] === "init" ? { init: frame } : about ?? {};
+        }
         if (about !== undefined) {
           for (const { place, said } of initialized) answer(place, { ...said, ...about });
         }

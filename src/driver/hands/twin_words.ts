@@ -2,6 +2,7 @@ import type { Consulted } from "../../session/input.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
 import { CHOOSING } from "../../session/control/choosing_model.ts";
+import { RELOADING } from "../../session/control/reloading.ts";
 import { MCP_RESOURCE } from "../../session/control/servers.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
@@ -44,7 +45,7 @@ export function partition(
       : [line];
   });
   const isOnServers = ({ request }: AskedLine) =>
-    request.subtype === "mcp_status" || request.subtype === MCP_RESOURCE;
+    ["mcp_status", MCP_RESOURCE, RELOADING].includes(request.subtype);
   const others = lines.filter((line) => !isOnServers(line));
   return [
     [...others.filter(isInitialize), ...others.filter((line) => !isInitialize(line))],

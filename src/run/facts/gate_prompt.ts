@@ -1,13 +1,9 @@
 import { CliError } from "../../cli_error.ts";
 import type { GatedPrompt } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
-import {
-  type CustomCommand,
-  findCustomCommand,
-  pluginDirs,
-} from "../../sandbox/child/custom_command.ts";
+import { commandPlaces } from "./command_places.ts";
+import { type CustomCommand, findCustomCommand } from "../../sandbox/child/custom_command.ts";
 import { watchesModels } from "../../sandbox/child/foreign_settings.ts";
-import { absolutePath } from "../../sandbox/paths.ts";
 import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
@@ -43,15 +39,9 @@ export function gatePrompt(
     readonly mcpServers: number;
   },
 ): GatedPrompt {
-  const { prompt, cwd, forwarded } = options;
+  const { prompt, forwarded } = options;
   const { version = UNKNOWN_VERSION } = facts;
-  const absolute = (dir: string) => absolutePath(dir, cwd);
-  const given = forwarded.flatMap((argument) =>
-    /^--plugin-dir(?:-no-mcp)?=(.*)$/su.exec(argument)?.[1] ?? []
-  );
-  const plugins = [...given.map(absolute), ...pluginDirs(facts.configDir, facts)];
-  const addDirs = options.addDirs.map(absolute);
-  const places = { cwd, configDir: facts.configDir, addDirs, plugins };
+  const places = commandPlaces(options, facts);
   const found = new Map<string, CustomCommand | undefined>();
   const judgement = judgePrompt(prompt, {
     version,
@@ -61,7 +51,8 @@ export function gatePrompt(
     },
     isPath: isPath(slashWord(prompt)?.name ?? ""),
     disabled: forwarded.includes("--disable-slash-commands"),
-    plugins: plugins.length > 0 || forwarded.some((argument) => argument.startsWith("--plugin-")),
+    plugins: places.plugins.length > 0 ||
+      forwarded.some((argument) => argument.startsWith("--plugin-")),
     mcpServers: facts.mcpServers > 0,
     conversation: options.conversation === true,
     keepsSession: options.persistSession,

@@ -1,5 +1,6 @@
 import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
+import { commandPlaces } from "./command_places.ts";
 import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./gate_prompt.ts";
@@ -172,6 +173,7 @@ export async function readFacts(
     ...output,
     ...(agents === undefined ? {} : { agents }),
     ...promptServerOf(order, mcpServers),
+    ...await hiddenOf(order, { configDir: userConfig.dir, settings: allSettings, version }),
     gated,
     root,
     folders: [cwd, root, ...addedDirs],
@@ -209,6 +211,20 @@ async function outputOf(
     if (jsonSchema !== undefined || !(error instanceof CliError)) throw error;
     return { outputProblem: error.message.replace("--json-schema", '"jsonSchema"') };
   }
+}
+
+/** The skills that a caller who has chosen some has not chosen. */
+async function hiddenOf(
+  order: RunOrder,
+  { version, ...facts }: Parameters<typeof commandPlaces>[1] & {
+    readonly version: () => Promise<string | undefined>;
+  },
+): Promise<Pick<RunFacts, "hiddenSkills">> {
+  const chosen = order.initialized?.skills;
+  if (chosen === undefined) return {};
+  const { hiddenSkills } = await import("./hidden_skills.ts");
+  const places = commandPlaces(order, facts);
+  return { hiddenSkills: hiddenSkills(chosen, { places, version: await version() ?? RECENT }) };
 }
 
 /**

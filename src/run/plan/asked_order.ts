@@ -1,6 +1,7 @@
 import { isCallers } from "../../wire/control.ts";
 import { agentsArgument } from "./placed_agents.ts";
 import type { Initialized, RunOrder } from "./run_order.ts";
+import { soundAgents } from "./sound_agents.ts";
 import { changedArguments } from "../../sandbox/child/changed_arguments.ts";
 import type { CallbackHook } from "../../session/control/question.ts";
 import type { ChildChanges } from "../../session/effect.ts";
@@ -11,13 +12,31 @@ import { isTooDeep } from "../../wire/json_text.ts";
 /** Events for which `claude -p` calls none of the caller's hooks. */
 export const UNCALLED_EVENTS: readonly string[] = ["SessionStart", "SessionEnd", "Setup"];
 
-/** Fields of an initialization that say something of the program that asks, or of what it would like to be told as well. */
+/**
+ * Fields of an initialization that say something of the program that asks, or of what it would like to be told as well.
+ * An interrupt leaves what is at work in the background alone in any case.
+ */
 const WITHOUT_EFFECT = [
   "agentProgressSummaries",
   "promptSuggestions",
   "supportedDialogKinds",
   "sdkMcpServerManifests",
+  "sdkMcpServerManifestsOrigin",
+  "perTaskStopAffordance",
 ];
+
+/** Fields that a run goes on without, and why: all that is missing is told on stderr. */
+export const INEFFECTIVE: Readonly<Record<string, string>> = {
+  excludeDynamicSections:
+    "the interactive Claude Code always puts these sections into its system prompt",
+};
+
+/** Why others are refused. */
+const REFUSED: Readonly<Record<string, string>> = {
+  toolAliases: "the interactive Claude Code has each tool under its own name alone",
+  planModeInstructions: "the interactive Claude Code has its own plan mode",
+  appendSubagentSystemPrompt: "the interactive Claude Code does not pass it to subagents",
+};
 
 /**
  * What of an initialization decides how a child is started, and what it says of itself: two with the same can have the
@@ -26,7 +45,7 @@ const WITHOUT_EFFECT = [
 export function startingBody(body: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) =>
-      /systemPrompt$/iu.test(name)
+      /systemPrompt$/iu.test(name) || name === "skills"
         ? value !== null && value !== undefined
         : !isEmpty(value) && name !== "forwardSubagentText" && !WITHOUT_EFFECT.includes(name)
     ),
@@ -40,7 +59,7 @@ export function startingBody(body: JsonObject): JsonObject {
 export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOrder {
   const { hooks, systemPrompt, appendSystemPrompt, jsonSchema, agents, title, ...others } = body;
   const { sdkMcpServers, forwardSubagentText, plugins, mcpServers, ...unprompted } = others;
-  const { systemPromptSnapshot, ...further } = unprompted;
+  const { systemPromptSnapshot, skills, sdkMcpServerConfigs, ...further } = unprompted;
   const problems: string[] = [];
   const prompts = {
     ...textField("systemPrompt", systemPrompt, problems),
@@ -55,10 +74,11 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
   }
   const args: string[] = [];
   let longAgents: JsonObject | undefined;
-  if (isJsonObject(agents) && Object.keys(agents).length > 0) {
-    const argument = agentsArgument(agents);
-    if (argument === undefined) longAgents = agents;
-    else args.push(argument);
+  if (isJsonObject(agents)) {
+    const sound = soundAgents(agents);
+    const argument = agentsArgument(sound);
+    if (argument === undefined) longAgents = sound;
+    else if (Object.keys(sound).length > 0) args.push(argument);
   } else if (!isEmpty(agents)) problems.push('"agents" has to be an object');
   if (typeof title === "string" && title !== "") args.push(`--name=${title}`);
   else if (!isEmpty(title)) problems.push('"title" has to be text');
@@ -69,15 +89,24 @@ export function askedOrder(order: RunOrder, { id, body }: ControlRequest): RunOr
   if (typeof systemPromptSnapshot === "boolean") {
     args.push(`--system-prompt-snapshot=${systemPromptSnapshot ? "on" : "off"}`);
   }
+  const chosen = Array.isArray(skills) && skills.every((name) => typeof name === "string");
+  if (!chosen && skills !== undefined && skills !== null) {
+    problems.push('"skills" has to be a list of names');
+  }
+  const ineffective: string[] = [];
   for (const [name, value] of Object.entries(further)) {
     if (isEmpty(value) || WITHOUT_EFFECT.includes(name)) continue;
-    problems.push(`claude-print cannot honour "${name}"`);
+    if (Object.hasOwn(INEFFECTIVE, name)) ineffective.push(name);
+    else problems.push(refusalOf(name));
   }
   const initialized: Initialized = {
     id,
     callbacks,
     servers,
     ...prompts,
+    ...(chosen ? { skills } : {}),
+    ...(isJsonObject(sdkMcpServerConfigs) ? { serverConfigs: sdkMcpServerConfigs } : {}),
+    ...(ineffective.length === 0 ? {} : { ineffective }),
     ...(longAgents === undefined ? {} : { longAgents }),
     ...(isEmpty(jsonSchema) ? {} : { jsonSchema: JSON.stringify(jsonSchema) }),
     ...(problems.length === 0 ? {} : { error: problems.join("; ") }),
@@ -116,6 +145,12 @@ export function bridgedOrder(order: RunOrder): RunOrder {
         : argument
     ),
   };
+}
+
+/** Why there is nothing for a field of an initialization. */
+function refusalOf(name: string): string {
+  const why = Object.hasOwn(REFUSED, name) ? `: ${REFUSED[name]}` : "";
+  return `claude-print cannot honour "${name}"${why}`;
 }
 
 /** The names of the servers of the type `sdk` that values of `--mcp-config` name. */
@@ -207,7 +242,9 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
   const callbacks: CallbackHook[] = [];
   for (const [event, matchers] of Object.entries(hooks)) {
     for (const entry of Array.isArray(matchers) ? matchers : [matchers]) {
-      const { matcher, hookCallbackIds: ids, timeout } = isJsonObject(entry) ? entry : {};
+      const { matcher, hookCallbackIds: ids, timeout, onFailure } = isJsonObject(entry)
+        ? entry
+        : {};
       if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string")) {
         problems.push(`"hooks" of ${event} need "hookCallbackIds"`);
         continue;
@@ -218,6 +255,7 @@ function callbacksOf(hooks: unknown, problems: string[]): readonly CallbackHook[
         id,
         ...(typeof matcher === "string" ? { matcher } : {}),
         ...(typeof timeout === "number" && timeout > 0 ? { timeoutS: timeout } : {}),
+        ...(onFailure === "block" ? { blocks: true } as const : {}),
       })));
     }
   }

@@ -2,6 +2,8 @@ import { CliError } from "../../cli_error.ts";
 import type { TwinPlan } from "../../driver/hands/twin_plan.ts";
 import type { RendezvousOptions } from "../../driver/hands/rendezvous.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
+import { INEFFECTIVE } from "./asked_order.ts";
+import { askedSettings } from "./asked_settings.ts";
 import { conversationOf, endsAlone, hasOtherHooks } from "./conversation_of.ts";
 import { decide, type Decisions } from "./decide.ts";
 import { idlePlugins } from "./idle_plugins.ts";
@@ -11,6 +13,7 @@ import type { FoundSessions, PlanFacts } from "./plan_facts.ts";
 import { requestVariables } from "./request_variables.ts";
 import type { RunOrder } from "./run_order.ts";
 import { sameRequests } from "./same_requests.ts";
+import { serverTerms } from "./server_terms.ts";
 import { settingsWarnings } from "./settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
 import { childEnvironment, contestedVariables } from "../../sandbox/child/child_environment.ts";
@@ -134,6 +137,9 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
     message: messageOf(order, { facts, decided }),
     warnings: [
       ...warnings,
+      ...(order.initialized?.ineffective ?? []).map((name) =>
+        `"${name}" has no effect: ${INEFFECTIVE[name]}`
+      ),
       ...ignoredRules(facts.settings, {
         distrust: facts.distrust,
         claudeJson: userConfig.claudeJson,
@@ -219,6 +225,7 @@ function contentsOf(
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
   const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
   const parts = folderParts(folder);
+  const terms = serverTerms(order);
   const shortened = cutOf(order, facts);
   const exposed = exposedRuns(facts.runs, { writable, inside: [folder, ...folders] });
   return {
@@ -239,6 +246,7 @@ function contentsOf(
       asksCaller,
       texts,
       servers: decided.servers,
+      timeouts: terms.timeouts,
       ...(facts.promptServer === undefined ? {} : { relayed: facts.promptServer }),
       ...(order.switched === undefined ? {} : { switched: order.switched }),
       userClaudeJson: hidesUser ? withoutServers(facts.userClaudeJson) : facts.userClaudeJson,
@@ -247,7 +255,11 @@ function contentsOf(
       inheritsHooks: order.inheritHooks,
       callerSettings: withVariables(
         withoutScreenCommands(
-          facts.callerSettings,
+          askedSettings(facts.callerSettings, {
+            hidden: facts.hiddenSkills,
+            terms,
+            settings: valuesOf(settings),
+          }),
           valuesOf(settings, { without: ["user", "flags"] }),
         ),
         {

@@ -37,6 +37,8 @@ export interface RunFacts {
   readonly outputProblem?: string;
   /** The agents of the file that `--agents` names, as a JSON text; absent where it names none. */
   readonly agents?: string;
+  /** The skills that are not among those that the caller has chosen; absent where it has chosen none. */
+  readonly hiddenSkills?: HiddenSkills;
   /** What becomes of the prompt. */
   readonly gated: GatedPrompt;
   /** The root of the working directory's git repository, else itself. */
@@ -83,6 +85,13 @@ export interface InstructionFiles {
   readonly agents: boolean;
   /** Whether the user or the project has skills or commands, which may allow tools. */
   readonly skills: boolean;
+}
+
+/** Skills that the model is not to have, by their names. */
+export interface HiddenSkills {
+  readonly own: readonly string[];
+  /** Those of plugins, with the plugin's name in front. */
+  readonly ofPlugins: readonly string[];
 }
 
 /** What becomes of a prompt that is not refused. */

@@ -26,6 +26,12 @@ export interface Initialized {
   readonly servers: readonly string[];
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
+  /** How these are to be used, by their names. */
+  readonly serverConfigs?: JsonObject;
+  /** The skills that the model may have, of all that there are; absent for all of them. */
+  readonly skills?: readonly string[];
+  /** Its fields that have no effect here, of which it is told. */
+  readonly ineffective?: readonly string[];
   /** Its agents, where they are too long for a command line. */
   readonly longAgents?: JsonObject;
   /** What structured answers have to look like, as a JSON text. */

@@ -6,17 +6,22 @@ export interface ArgumentChanges {
   readonly effort?: string | null;
   /** Most tokens to think with; null for as many as without a limit. */
   readonly maxThinkingTokens?: number | null;
+  /** How thinking is told of; null for as without saying so. */
+  readonly thinkingDisplay?: string | null;
+  /** Arguments that load further plugins; all are read again. */
+  readonly plugins?: readonly string[];
 }
 
 /** Arguments for Claude Code, with what has been asked to be otherwise since they were made. */
 export function changedArguments(
   args: readonly string[],
-  { model, effort, maxThinkingTokens }: ArgumentChanges,
+  { model, effort, maxThinkingTokens, thinkingDisplay, plugins = [] }: ArgumentChanges,
 ): readonly string[] {
   const replaced = [
     ...(model === undefined ? [] : ["--model"]),
     ...(effort === undefined ? [] : ["--effort"]),
     ...(maxThinkingTokens === undefined ? [] : ["--max-thinking-tokens"]),
+    ...(thinkingDisplay === undefined ? [] : ["--thinking-display"]),
   ];
   return [
     ...args.filter((argument) =>
@@ -28,5 +33,7 @@ export function changedArguments(
     ...(typeof maxThinkingTokens === "number"
       ? [`--max-thinking-tokens=${maxThinkingTokens}`]
       : []),
+    ...(typeof thinkingDisplay === "string" ? [`--thinking-display=${thinkingDisplay}`] : []),
+    ...plugins,
   ];
 }

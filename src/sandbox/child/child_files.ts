@@ -64,6 +64,8 @@ export interface ChildFilesOptions {
   readonly switched?: Readonly<Record<string, boolean>>;
   /** The names of the MCP servers that are bridged to this program. */
   readonly servers?: readonly string[];
+  /** How long calls of tools of some of them may take, in milliseconds. */
+  readonly timeouts?: Readonly<Record<string, number>>;
   /** The one of them that is a program behind its bridge, and how it is configured. */
   readonly relayed?: { readonly name: string; readonly config: JsonObject };
   /** Whether the child is to tell what it costs while it lives. */
@@ -163,7 +165,10 @@ cat > "$p${UP_SUFFIX}"
  * request needs: 2.1.330 leaves the others' tools to be searched for.
  */
 function bridgeConfig(
-  { servers = [], relayed }: Pick<ChildFilesOptions, "servers" | "relayed">,
+  { servers = [], timeouts = {}, relayed }: Pick<
+    ChildFilesOptions,
+    "servers" | "timeouts" | "relayed"
+  >,
   { bridgePath }: Pick<FolderParts, "bridgePath">,
 ): JsonObject {
   const args = relayed?.config["args"];
@@ -176,6 +181,7 @@ function bridgeConfig(
         type: "stdio",
         command: "/bin/sh",
         args: [bridgePath, `${number}`, ...(name === relayed?.name ? program : [])],
+        ...(Object.hasOwn(timeouts, name) ? { timeout: timeouts[name] } : {}),
         ...(name === OUTPUT_SERVER ? { alwaysLoad: true } : {}),
       },
     ])),

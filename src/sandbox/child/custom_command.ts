@@ -1,7 +1,7 @@
 import { readRegularFile } from "../../../ffi/files/regular_file.ts";
 import { parentOf } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
-import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** Where skills and custom commands come from. */
 export interface CommandPlaces {
@@ -42,7 +42,7 @@ export function findCustomCommand(
   name: string,
   { cwd, configDir, addDirs, plugins }: CommandPlaces,
 ): CustomCommand | undefined {
-  const roots = [MANAGED, configDir, ...projectDirs([cwd, ...addDirs])];
+  const roots = rootsOf({ cwd, configDir, addDirs });
   const parts = name.split(":");
   const isFile = parts.every((part) =>
     part !== "" && !part.startsWith(".") && !/[/\0]/u.test(part)
@@ -54,17 +54,9 @@ export function findCustomCommand(
     if (found !== undefined) return found.usable;
   }
   const entriesOf = boundedReader(MOST_ENTRIES);
-  const skillsOf = (root: string) =>
-    entriesOf(`${root}/skills`).map((skill) => `${root}/skills/${skill}/SKILL.md`);
-  const markdownBelow = (dir: string, depth = 0): readonly string[] =>
-    depth > DEEPEST
-      ? []
-      : entriesOf(dir).flatMap((entry) =>
-        entry.endsWith(".md") ? [`${dir}/${entry}`] : markdownBelow(`${dir}/${entry}`, depth + 1)
-      );
   const files = [
-    ...[...roots, ...plugins].flatMap(skillsOf),
-    ...plugins.flatMap((plugin) => markdownBelow(`${plugin}/commands`)),
+    ...[...roots, ...plugins].flatMap((root) => skillsOf(root, entriesOf)),
+    ...plugins.flatMap((plugin) => markdownBelow(`${plugin}/commands`, entriesOf)),
   ];
   for (const file of files) {
     const found = frontmatterOf(file);
@@ -76,6 +68,64 @@ export function findCustomCommand(
     )
   );
   return isWorkflow ? "invocable" : undefined;
+}
+
+/**
+ * The names that skills and custom commands may have: those of the user and the project, and those of plugins, which
+ * begin with the plugin's. A name of a file counts beside the one that its frontmatter gives.
+ */
+export function commandNames(
+  { plugins, ...places }: CommandPlaces,
+): { readonly own: readonly string[]; readonly ofPlugins: readonly string[] } {
+  const entriesOf = boundedReader(MOST_ENTRIES);
+  const namesIn = (root: string): readonly string[] =>
+    [
+      ...skillsOf(root, entriesOf).flatMap((file) => [
+        file.split("/").at(-2) ?? "",
+        frontmatterOf(file)?.name ?? "",
+      ]),
+      ...markdownBelow(`${root}/commands`, entriesOf).flatMap((file) => [
+        file.slice(`${root}/commands/`.length).replace(/(?:\/SKILL)?\.md$/u, "").replaceAll(
+          "/",
+          ":",
+        ),
+        frontmatterOf(file)?.name ?? "",
+      ]),
+      ...entriesOf(`${root}/workflows`).map((file) =>
+        workflowName(`${root}/workflows/${file}`) ?? ""
+      ),
+    ].filter((name) => name !== "");
+  return {
+    own: [...new Set(rootsOf(places).flatMap(namesIn))],
+    ofPlugins: plugins.flatMap((plugin) => {
+      const { name = plugin.split("/").at(-1) } =
+        readJsonObject(`${plugin}/.claude-plugin/plugin.json`) ?? {};
+      return [...new Set(namesIn(plugin))].map((each) => `${asText(name)}:${each}`);
+    }),
+  };
+}
+
+/** Where skills and commands of an administrator, the user and the project may be. */
+function rootsOf({ cwd, configDir, addDirs }: Omit<CommandPlaces, "plugins">): readonly string[] {
+  return [MANAGED, configDir, ...projectDirs([cwd, ...addDirs])];
+}
+
+function skillsOf(root: string, entriesOf: ReturnType<typeof boundedReader>): readonly string[] {
+  return entriesOf(`${root}/skills`).map((skill) => `${root}/skills/${skill}/SKILL.md`);
+}
+
+function markdownBelow(
+  dir: string,
+  entriesOf: ReturnType<typeof boundedReader>,
+  depth = 0,
+): readonly string[] {
+  return depth > DEEPEST
+    ? []
+    : entriesOf(dir).flatMap((entry) =>
+      entry.endsWith(".md")
+        ? [`${dir}/${entry}`]
+        : markdownBelow(`${dir}/${entry}`, entriesOf, depth + 1)
+    );
 }
 
 /** The `.claude` of the first folder and of all above it, and those of the others. */

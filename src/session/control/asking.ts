@@ -8,7 +8,15 @@ import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, deadline, stay, type Step } from "../step.ts";
 import { lookWhenQuiet } from "../waits.ts";
-import { noted, PROBE, serverAnswer, serverError, unknownMethod } from "./bridging.ts";
+import {
+  givenUp,
+  noted,
+  PROBE,
+  serverAnswer,
+  serverError,
+  unknownMethod,
+  withFailure,
+} from "./bridging.ts";
 import { elicitation, elicited, NOBODY_ASKED } from "./elicitation.ts";
 import { type Decision, decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
 import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
@@ -194,7 +202,7 @@ export function onServerMessage(
 ): Step {
   return message["method"] === PROBE
     ? act(state, unknownMethod(serverQuestion({ server, message })))
-    : askWhenTold(state, { asking: { server, message }, at });
+    : askWhenTold(givenUp(state, { server, message }), { asking: { server, message }, at });
 }
 
 /** An MCP server asks the user something: a caller that speaks the protocol is asked in the user's place. */
@@ -254,20 +262,51 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
       });
     case "server":
       return "error" in given
-        ? act(state, serverError(question, given.error))
+        ? act(withFailure(state, question), serverError(question, given.error))
         : act(noted(state, question, given.response), serverAnswer(question, given.response));
     case "elicitation":
       return act(state, [
         answer(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
       ]);
     case "callback":
-      return "error" in given || !isJsonObject(given.response)
-        ? act(state, [answer(question.hookId)])
+      return "error" in given || !isSound(given.response)
+        ? act(state, failed(state, question))
         : act(state, [
           answer(question.hookId, defers(question, given.response) ? DEFERRAL : given.response),
           ...(forbids(given.response) ? decided(question.toolUseId, "forbidden") : []),
         ]);
   }
+}
+
+/** What becomes of a hook that has failed: since 2.1.330 what it guards is not done, if it was to be so. */
+function failed(
+  state: SessionState,
+  { hookId, callback: { event, id, blocks }, toolUseId }: Extract<
+    Question,
+    { readonly kind: "callback" }
+  >,
+): readonly Effect[] {
+  if (!blocks || !isNew(state) || UNGUARDING.includes(event)) return [answer(hookId)];
+  const reason = `[callback]: failed; blocking because onFailure is "block"\n` +
+    `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
+  return [
+    answer(hookId, { decision: "block", reason }),
+    ...(event === "PreToolUse" ? decided(toolUseId, "forbidden") : []),
+  ];
+}
+
+/** Events that a hook which fails lets happen in any case; of a permission the caller is asked besides. */
+const UNGUARDING = ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "PermissionRequest"];
+
+/** Whether Claude Code takes it for the answer of a hook, as far as that has a say in what goes on. */
+function isSound(response: unknown): response is JsonObject {
+  if (!isJsonObject(response)) return false;
+  const { decision, hookSpecificOutput: output = {} } = response;
+  const { permissionDecision: permission } = isJsonObject(output) ? output : {};
+  return isJsonObject(output) &&
+    (decision === undefined || decision === "approve" || decision === "block") &&
+    (permission === undefined ||
+      ["allow", "deny", "ask", "defer"].some((each) => each === permission));
 }
 
 /** Whether a hook's answer forbids a call. */

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../transcript/json_object.ts";
 import type { Effect } from "../effect.ts";
 import type { SessionState } from "../session_state.ts";
-import type { Question } from "./question.ts";
+import type { Question, WaitingMessage } from "./question.ts";
 
 /** What the child says to an MCP server of the caller's. */
 type ServerQuestion = Extract<Question, { readonly kind: "server" }>;
@@ -25,6 +25,28 @@ export function noted(
   return { ...state, servers };
 }
 
+/** Notes that the caller's server has failed, where it was asked what it is. */
+export function withFailure(
+  state: SessionState,
+  { server, method }: Pick<ServerQuestion, "server" | "method">,
+): SessionState {
+  return method === "initialize"
+    ? { ...state, servers: new Map([...state.servers, [server, { failed: true }]]) }
+    : state;
+}
+
+/** Notes that the child does not wait any longer for what a server of the caller's is. */
+export function givenUp(
+  state: SessionState,
+  { server, message: { method, params } }: WaitingMessage,
+): SessionState {
+  if (method !== "notifications/cancelled" || !isJsonObject(params)) return state;
+  const question = [...state.asked.values()].find((each) =>
+    each.kind === "server" && each.server === server && each.rpcId === params["requestId"]
+  );
+  return question?.kind === "server" ? withFailure(state, question) : state;
+}
+
 /** What the caller's server says to the child; a message that asks nothing has no answer. */
 export function serverAnswer(
   { server, rpcId }: ServerQuestion,
@@ -34,10 +56,18 @@ export function serverAnswer(
   if (!isJsonObject(answer)) {
     return serverError({ server, rpcId }, "Its answer is no message of JSON-RPC");
   }
-  return rpcId === undefined
-    ? []
-    : [{ type: "mcp-message", server, message: { ...answer, id: rpcId } }];
+  if (rpcId === undefined) return [];
+  const message = { ...answer, id: rpcId };
+  const size = new TextEncoder().encode(JSON.stringify(message)).length;
+  return size < LONGEST_MESSAGE ? [{ type: "mcp-message", server, message }] : serverError(
+    { server, rpcId },
+    `The answer of the MCP server "${server}" has ${size} bytes, and claude-print can hand on ` +
+      `fewer than ${LONGEST_MESSAGE}`,
+  );
 }
+
+/** At a longer line Claude Code drops the server for the rest of the session (2.1.197 and 2.1.330). */
+const LONGEST_MESSAGE = 16 * 1024 * 1024;
 
 /** Tells the child, where it asks something, why there is no answer. */
 export function serverError(

@@ -6,6 +6,7 @@ import type { Consulted } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
 import { changed, hasBegun, isNew, refuse, respond } from "./answering.ts";
+import { addedPlugins, RELOADING } from "./reloading.ts";
 import { CHOOSING, chosen } from "./choosing_model.ts";
 import {
   answerOnServers,
@@ -13,9 +14,10 @@ import {
   MCP_RESOURCE,
   type ServersAnswer,
   serversError,
+  serversOf,
   SET_SERVERS,
 } from "./servers.ts";
-import { asText, isJsonObject } from "../../transcript/json_object.ts";
+import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** The request that gives the session a title. */
 export const RENAMING = "rename_session";
@@ -25,6 +27,7 @@ export const RENAMING = "rename_session";
  * no screen tells it in full.
  */
 export const CONSULTED: readonly string[] = [
+  "export_conversation",
   "file_suggestions",
   "get_binary_version",
   "get_context_usage",
@@ -68,12 +71,16 @@ function freeId({ consulted }: SessionState, { id }: ControlRequest): string {
 }
 
 /**
- * What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript. That another
- * model was chosen is noted in a session that has begun, so that its model hears of it. 2.1.197 would answer in its name
- * when such a session is resumed.
+ * What a headless Claude Code is asked to answer a request: it knows prompts by their ids in the transcript, and has
+ * plugins that are added from its start. That another model was chosen is noted in a session that has begun, so that its
+ * model hears of it. 2.1.197 would answer in its name when such a session is resumed.
  */
 function asIsAsked(state: SessionState, request: ControlRequest): ControlRequest {
   const { lineIds } = state;
+  if (request.subtype === RELOADING) {
+    const { add_plugins: _, ...body } = request.body;
+    return { ...request, body, args: pluginsOf(state, request) };
+  }
   if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
   if (request.subtype === CHOOSING && isNew(state) && hasBegun(state)) {
     return { ...request, body: { ...request.body, notes: true } };
@@ -103,6 +110,8 @@ export function onConsulted(
       request,
       answer: answerOnServers(state, { request, told: "response" in said ? said.response : {} }),
     })
+    : request.subtype === RELOADING && "response" in said
+    ? reloaded(state, { request, said: said.response })
     : act(state, [
       ...renamed(state, { request, said }),
       passedOn(state, { request, said: withChosen(state, { request, said }) }),
@@ -113,6 +122,22 @@ export function onConsulted(
     ...told.effects,
     ...next.effects,
   ]);
+}
+
+/** Which plugins there are has been said; those who answer from now on have them. */
+function reloaded(
+  state: SessionState,
+  { request, said }: { readonly request: ControlRequest; readonly said: JsonObject },
+): Step {
+  const { mcpServers } = said;
+  return act(changed(state, { plugins: pluginsOf(state, request) }), [
+    respond(request, { response: { ...said, mcpServers: serversOf(state, { mcpServers }) } }),
+  ]);
+}
+
+/** All plugins that have been added, by this request and by those before it, as arguments. */
+function pluginsOf(state: SessionState, request: ControlRequest): readonly string[] {
+  return [...new Set([...state.changes?.plugins ?? [], ...addedPlugins(state, request)])];
 }
 
 /** Settings are told with the model that has been chosen: a headless Claude Code is started with that of the child. */
@@ -178,9 +203,11 @@ export function passedOn(
     const told = "response" in said ? said.response : UNINITIALIZED;
     const { id } = state.options.caller?.initialized ?? {};
     // They are loaded with a child's start alone.
-    const response = isEmpty(request.body["mcpServers"])
-      ? told
-      : { ...told, mcp_servers_applied: request.id === id };
+    const response = {
+      ...told,
+      ...(isEmpty(request.body["mcpServers"]) ? {} : { mcp_servers_applied: request.id === id }),
+      ...(isEmpty(request.body["hooks"]) || !isNew(state) ? {} : { hooks_applied: true }),
+    };
     // Before 2.1.330 it says what is pending only to who has initialized it before.
     const isAgain = id !== undefined && id !== request.id;
     return respond(

@@ -43,6 +43,8 @@ export interface CallbackHook {
   readonly id: string;
   /** How long its answer may take, in seconds; absent for as long as Claude Code gives a hook. */
   readonly timeoutS?: number;
+  /** Whether what it guards is not to be done where it fails; since 2.1.330. */
+  readonly blocks?: true;
 }
 
 /** A call of a tool that the model has made. */
@@ -117,6 +119,8 @@ export interface UntoldLine {
 export interface ToldServer {
   readonly serverInfo?: unknown;
   readonly tools?: readonly JsonObject[];
+  /** Whether it has not said what it is, but that it could not, or nothing for too long. */
+  readonly failed?: true;
 }
 
 /** What is remembered of questions and of what they may be about. */

@@ -13,31 +13,8 @@ import { CHOOSING, mayBeModel, whyNoModel } from "./choosing_model.ts";
 import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
 import { asksForServers, SET_SERVERS, setServers } from "./servers.ts";
 import { onStopTask } from "./stopping.ts";
-
-/** Why a request that `claude -p` answers cannot be answered here. */
-const REASONS: Readonly<Record<string, readonly string[]>> = {
-  "the interactive Claude Code does it on its screen alone": [
-    ...["set_cwd", "reload_plugins"],
-    ...["mcp_authenticate", "mcp_clear_auth", "mcp_oauth_callback_url", "remote_control"],
-  ],
-  "it would ask the model outside of the session": ["side_question", "generate_session_title"],
-  "only the request loop of claude -p knows it": [
-    ...["get_hooks_listing", "get_task_output", "seed_read_state"],
-  ],
-  [
-    "no other Claude Code than the one that answers knows it, and that does not say; the results " +
-    "of turns tell it in total_cost_usd, modelUsage and claude_limits"
-  ]: ["get_session_cost", "get_usage"],
-  [
-    "another Claude Code would tell of itself; system/init, get_settings and mcp_status tell most " +
-    "of it"
-  ]: ["get_status"],
-  "only programs of Anthropic's own have a use for it": [
-    ...["channel_enable", "claim_session", "message_rated", "register_repo_root"],
-    ...["set_mcp_permission_mode_override", "submit_feedback"],
-  ],
-  "settings of the user's own are never written": ["update_settings"],
-};
+import { RELOADING, whyNoReload } from "./reloading.ts";
+import { whyImpossible, withoutEffect } from "./impossible.ts";
 
 /** The caller asks for something: whoever asks is answered, whatever becomes of the turn. */
 export function onControl(state: SessionState, request: ControlRequest): Step {
@@ -74,9 +51,13 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onStopTask(state, request);
     case "end_session":
       return onEndSession(state, request);
+    case RELOADING: {
+      const refused = whyNoReload(state, request);
+      return refused === undefined ? consult(state, request) : act(state, [refused]);
+    }
     default:
       if (CONSULTED.includes(request.subtype)) return consult(state, request);
-      return act(state, [unanswered(state, request)]);
+      return act(state, [withoutEffect(state, request) ?? unanswered(state, request)]);
   }
 }
 
@@ -90,25 +71,20 @@ function unanswered(state: SessionState, request: ControlRequest): Effect {
   });
 }
 
-/** Why a request cannot be carried out that `claude -p` knows; undefined for one that it does not know. */
-function whyImpossible(subtype: string): string | undefined {
-  const reason = Object.keys(REASONS).find((each) => REASONS[each]?.includes(subtype));
-  return reason === undefined
-    ? undefined
-    : `claude-print cannot carry out the request "${subtype}": ${reason}`;
-}
-
 /**
  * What an initialization asks for has become a part of how the child was started, if it came before that; afterwards it
  * would be missing without a word.
  */
-function onInitialize(state: SessionState, request: ControlRequest): Step {
-  const { initialized } = state.options.caller ?? {};
-  const missing = initialized?.id === request.id ? initialized.error : lateError(
+function onInitialize(before: SessionState, request: ControlRequest): Step {
+  const { initialized } = before.options.caller ?? {};
+  const isFirst = initialized?.id === request.id;
+  const missing = isFirst ? initialized.error : lateError(
     Object.keys(request.body).filter((name) =>
-      !isEmpty(request.body[name]) && !isWithoutEffect(state, name)
+      !isEmpty(request.body[name]) && !isWithoutEffect(before, name) &&
+      !isInForce(before, request, name)
     ),
   );
+  const state = isFirst ? { ...before, inForce: request.body } : before;
   if (missing !== undefined) {
     return request.ahead ? stay(state) : act(state, [refuse(request, { error: missing })]);
   }
@@ -127,6 +103,16 @@ const NOTHING_LATER = [
 /** Whether a field of an initialization that does not come first is nothing to `claude -p` (2.1.197 and 2.1.330). */
 function isWithoutEffect(state: SessionState, name: string): boolean {
   return NOTHING_LATER.includes(name) || name === (isNew(state) ? "jsonSchema" : "hooks");
+}
+
+/** Whether what a field asks for is what the first initialization has asked for: a caller may say all of it again. */
+function isInForce(
+  { inForce = {}, options: { caller } }: SessionState,
+  { body }: ControlRequest,
+  name: string,
+): boolean {
+  return caller?.initialized?.error === undefined && Object.hasOwn(inForce, name) &&
+    JSON.stringify(inForce[name]) === JSON.stringify(body[name]);
 }
 
 function lateError(fields: readonly string[]): string | undefined {
@@ -181,19 +167,34 @@ function onSetMode(state: SessionState, request: ControlRequest): Step {
   ]);
 }
 
+/** How thinking may be told of; 2.1.197 takes no notice of it. */
+const DISPLAYS: readonly unknown[] = ["summarized", "omitted", "highlights", null];
+
+/** Since 2.1.330 a request that says nothing of a limit leaves that as it is. */
 function onSetThinking(state: SessionState, request: ControlRequest): Step {
-  const { max_thinking_tokens: tokens = null } = request.body;
+  const { max_thinking_tokens: tokens, thinking_display: display } = request.body;
   // Claude Code takes any number below none for one, too (2.1.197 and 2.1.330).
-  if (tokens !== null && !Number.isInteger(tokens)) {
+  const isLimit = tokens === undefined || tokens === null || Number.isInteger(tokens);
+  if (!isLimit || (isNew(state) && display !== undefined && !DISPLAYS.includes(display))) {
     return act(state, [
       refuse(request, {
-        error: "Cannot set max_thinking_tokens: it has to be a whole number, or null for no limit",
+        error: isNew(state)
+          ? "set_max_thinking_tokens: max_thinking_tokens must be an integer or null and " +
+            'thinking_display must be "summarized", "omitted", "highlights", or null'
+          : "Cannot set max_thinking_tokens: it has to be a whole number, or null for no limit",
       }),
     ]);
   }
-  return act(changed(state, { maxThinkingTokens: tokens === null ? null : Number(tokens) }), [
-    respond(request),
-  ]);
+  const isKept = tokens === undefined && isNew(state);
+  return act(
+    changed(state, {
+      ...(isKept ? {} : { maxThinkingTokens: typeof tokens === "number" ? tokens : null }),
+      ...(isNew(state) && display !== undefined
+        ? { thinkingDisplay: typeof display === "string" ? display : null }
+        : {}),
+    }),
+    [respond(request)],
+  );
 }
 
 /** Most characters of settings, as JSON: Claude Code ends at a file of more than 2 MiB, in which are others too (2.1.330). */

@@ -99,7 +99,7 @@ export function setServers(state: SessionState, { body }: ControlRequest): Serve
 }
 
 /** All servers as `mcp_status` lists them, with what the caller has changed since the child was started. */
-function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[] {
+export function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[] {
   const { options: { caller }, changes } = state;
   const switched = { ...caller?.switched, ...changes?.switched };
   const listed = Array.isArray(told["mcpServers"]) ? told["mcpServers"].filter(isJsonObject) : [];
@@ -108,9 +108,10 @@ function serversOf(state: SessionState, told: JsonObject): readonly JsonObject[]
     isCallers(config) ? [] : [{ ...placed(state, { name, source: "dynamic" }), config }]
   );
   const own = ownServersOf(state).map((name): JsonObject => {
-    const { serverInfo, tools } = state.servers.get(name) ?? {};
+    const { serverInfo, tools, failed } = state.servers.get(name) ?? {};
     return {
       ...placed(state, { name, source: "sdk" }),
+      ...(failed ? { status: "failed" } : {}),
       ...(tools === undefined ? {} : {
         status: "connected",
         ...(isNew(state) ? { serverInfo } : {}),

@@ -624,6 +624,86 @@ forNewestVersion(
   },
 );
 
+forNewestVersion(
+  "a caller chooses among skills, says how its servers are used, and has plugins read again, as with claude -p",
+  async (real) => {
+    const { project } = real.home;
+    for (const name of [".claude/skills/alpha", ".claude/skills/beta", "plug/skills/gamma"]) {
+      await Deno.mkdir(`${project}/${name}`, { recursive: true });
+      const description = `---\ndescription: What ${name} does\n---\nDo it.\n`;
+      await Deno.writeTextFile(`${project}/${name}/SKILL.md`, description);
+    }
+    await Deno.mkdir(`${project}/plug/.claude-plugin`);
+    const manifest = { name: "plug", version: "1", description: "d" };
+    await Deno.writeTextFile(
+      `${project}/plug/.claude-plugin/plugin.json`,
+      JSON.stringify(manifest),
+    );
+    const skill = (name: string) => `[[tool Skill {"skill":"${name}"}]]`;
+    const good = { description: "d", prompt: "p" };
+    const first = {
+      subtype: "initialize",
+      skills: ["alpha", "gamma"],
+      agents: { good, amiss: { description: "d" } },
+      perTaskStopAffordance: true,
+      sdkMcpServers: ["calc"],
+      sdkMcpServerConfigs: {
+        calc: { timeout: 60_000, tools: [{ name: "add", permission_policy: "always_deny" }] },
+      },
+      hooks: { Stop: [{ hookCallbackIds: ["stop"] }] },
+    };
+    const script = async ({ say, send, heard, answer }: Caller) => {
+      answer(answerOfCaller);
+      await send(request("first", first));
+      await say(`One. ${skill("beta")} [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]`);
+      await heard(RESULT, 1);
+      const plugins = [{ type: "local", path: `${project}/plug` }];
+      await send(linesOf([
+        request("again", first),
+        request("reload", { subtype: "reload_plugins", add_plugins: plugins }),
+        request("nowhere", { subtype: "reload_plugins", add_plugins: [{ type: "url" }] }),
+      ]));
+      for (const id of ["again", "reload", "nowhere"]) await heard(`"request_id":"${id}"`);
+      await say(`Two. ${skill("plug:gamma")} [[say never]]`);
+      await heard(RESULT, 2);
+    };
+    // What a headless Claude Code is asked is answered after what is not.
+    const byId = (one: JsonObject, other: JsonObject) => `${one.id}` < `${other.id}` ? -1 : 1;
+    const run = async (holding: typeof hold) => {
+      const begun = real.api.turns.length;
+      const { code, stdout } = await holding(real, script);
+      const frames = parseFrames(stdout);
+      const returned = frames.flatMap(({ message }) =>
+        (message as { readonly content?: readonly JsonObject[] } | undefined)?.content ?? []
+      ).flatMap(({ content, is_error: isError }) =>
+        content === undefined ? [] : [isError === true]
+      );
+      const offered = /available for use with the Skill tool:\\n\\n(.*?)(?:\\n\\n|")/su.exec(
+        real.api.turns[begun]?.text ?? "",
+      )?.[1]?.split("\\n");
+      const answers = frames.flatMap(({ response }) => {
+        const { request_id: id, subtype, response: said, error } = (response ?? {}) as JsonObject;
+        const { hooks_applied: hooks, plugins = [] } = (said ?? {}) as JsonObject;
+        const names = (plugins as readonly JsonObject[]).map(({ name }) => name);
+        return id === undefined ? [] : [{ id, subtype, error, hooks, has: names.includes("plug") }];
+      });
+      const begins = frames.filter(({ subtype }) => subtype === "init")
+        .map(({ agents, skills }) => ({
+          agents: (agents as readonly string[]).toSorted(),
+          has: ["alpha", "beta", "plug:gamma"].filter((name) =>
+            (skills as readonly string[]).includes(name)
+          ),
+        }));
+      return JSON.parse(
+        JSON.stringify({ code, returned, offered, answers: answers.toSorted(byId), begins }),
+      );
+    };
+    const ours = await run(hold);
+    assertEquals(ours.offered, ["- alpha: What .claude/skills/alpha does"]);
+    assertEquals(ours, await asRecorded(real, "control/chosen", () => run(holdWithClaude)));
+  },
+);
+
 /** The lines of a session's transcript at home. */
 async function transcriptOf(real: RealClaude, session: string) {
   const projects = `${real.home.path}/.claude/projects`;

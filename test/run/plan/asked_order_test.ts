@@ -90,8 +90,10 @@ Deno.test("what cannot be honoured is named", () => {
   const errorOf = (body: Readonly<Record<string, unknown>>) => asked(body).error;
   assertEquals(
     errorOf({ toolAliases: { Bash: "Sh" } }),
-    'claude-print cannot honour "toolAliases"',
+    'claude-print cannot honour "toolAliases": the interactive Claude Code has each tool under ' +
+      "its own name alone",
   );
+  assertEquals(errorOf({ news: 1 }), 'claude-print cannot honour "news"');
   assertEquals(errorOf({ hooks: [1] }), '"hooks" has to be an object');
   assertEquals(
     errorOf({ hooks: { Stop: [{}, 7, { hookCallbackIds: "x" }] } }),
@@ -101,6 +103,60 @@ Deno.test("what cannot be honoured is named", () => {
     errorOf({ systemPrompt: 7, agents: [1], title: { a: 1 } }),
     '"systemPrompt" has to be text; "agents" has to be an object; "title" has to be text',
   );
+});
+
+Deno.test("skills to choose from, terms of servers and what has no effect are kept for the plan", () => {
+  assertEquals(asked({ skills: ["a"], perTaskStopAffordance: true }), {
+    ...NOTHING,
+    skills: ["a"],
+  });
+  assertEquals(asked({ skills: [] }), { ...NOTHING, skills: [] });
+  for (const skills of ["a", [7], {}]) {
+    assertEquals(asked({ skills }).error, '"skills" has to be a list of names');
+  }
+  assertEquals(asked({ skills: null, sdkMcpServerConfigs: { s: { timeout: 1 } } }), {
+    ...NOTHING,
+    serverConfigs: { s: { timeout: 1 } },
+  });
+  assertEquals(asked({ excludeDynamicSections: true }), {
+    ...NOTHING,
+    ineffective: ["excludeDynamicSections"],
+  });
+  assertEquals(asked({ excludeDynamicSections: false }), NOTHING);
+});
+
+Deno.test("one agent that is defined amiss leaves none", () => {
+  const good = { description: "d", prompt: "" };
+  const args = ['--agents={"good":{"description":"d","prompt":""},"other":'];
+  const argsWith = (other: unknown) => asked({ agents: { good, other } }).args;
+  for (
+    const other of [
+      { ...good, news: 7, effort: -1, maxTurns: 1, mcpServers: ["s", { t: {} }] },
+      { ...good, tools: [""], hooks: {}, memory: "user", autoCompactWindow: 100_000 },
+    ]
+  ) {
+    assertEquals(argsWith(other), [`${args[0]}${JSON.stringify(other)}}`]);
+  }
+  const amiss: readonly unknown[] = [
+    ...[null, 7, "text", {}, { description: "d" }, { prompt: "p" }, { ...good, description: "" }],
+    ...[{ ...good, prompt: 7 }, { ...good, tools: "a, b" }, { ...good, model: " " }],
+    ...[{ ...good, maxTurns: 0 }, { ...good, maxTurns: null }, { ...good, effort: 1.5 }],
+    ...[{ ...good, memory: "x" }, { ...good, skills: [7] }, { ...good, autoCompactWindow: 1 }],
+  ];
+  for (const other of amiss) assertEquals(argsWith(other), [], JSON.stringify(other));
+});
+
+Deno.test("a hook that blocks where it fails is known as one", () => {
+  const hooks = {
+    PreToolUse: [
+      { hookCallbackIds: ["a"], onFailure: "block" },
+      { hookCallbackIds: ["b"], onFailure: "continue" },
+    ],
+  };
+  assertEquals(asked({ hooks }).callbacks, [
+    { event: "PreToolUse", id: "a", blocks: true },
+    { event: "PreToolUse", id: "b" },
+  ]);
 });
 
 Deno.test("agents that are too long for a command line are kept for the plan", () => {
@@ -126,6 +182,12 @@ Deno.test("another model, mode or limit replaces what was asked for before", () 
       "claude-haiku-4-5",
     ],
   );
+  const shown = changedOrder(
+    { ...order, forwarded: ["--thinking-display=omitted"] },
+    { thinkingDisplay: "summarized", plugins: ["--plugin-dir=/p"] },
+  );
+  assertEquals(shown.forwarded, ["--thinking-display=summarized", "--plugin-dir=/p"]);
+  assertEquals(changedOrder(shown, { thinkingDisplay: null }).forwarded, ["--plugin-dir=/p"]);
   const reset = changedOrder(order, { model: null, maxThinkingTokens: null });
   assertEquals(
     [reset.forwarded, reset.permissionMode, reset.chosenModel],

@@ -463,6 +463,91 @@ rule("the arguments are those of the recipe, in their order", {
   },
 });
 
+rule("what a caller allows of skills and servers is in settings", {
+  see: (planned) => {
+    const { skillOverrides, permissions: { deny, ask } } = settingsOf(planned);
+    const servers = JSON.parse(fileOf(planned, "own/mcp.json") ?? "{}").mcpServers;
+    return {
+      skillOverrides,
+      denied: deny.filter((rule: string) => !/^(?:Edit|Read)\(/u.test(rule)),
+      ask,
+      timeouts: Object.values(servers ?? {}).map((server) => (server as JsonObject)["timeout"]),
+      warnings: planned.warnings,
+    };
+  },
+  rows: {
+    "nothing is asked for": {
+      is: { skillOverrides: undefined, denied: [], ask: undefined, timeouts: [], warnings: [] },
+    },
+    "skills are hidden, but for what is off": {
+      order: {
+        initialized: {
+          id: "i",
+          callbacks: [],
+          servers: [],
+          ineffective: ["excludeDynamicSections"],
+        },
+      },
+      facts: {
+        hiddenSkills: { own: ["a", "b"], ofPlugins: ["p:c"] },
+        callerSettings: { skillOverrides: { d: "name-only" }, permissions: { deny: ["Bash"] } },
+        settings: [{ source: "user", values: { skillOverrides: { b: "off", a: "name-only" } } }],
+      },
+      is: {
+        skillOverrides: { d: "name-only", a: "user-invocable-only" },
+        denied: ["Bash", "Skill(p:c)"],
+        ask: undefined,
+        timeouts: [],
+        warnings: [
+          '"excludeDynamicSections" has no effect: the interactive Claude Code always puts these ' +
+          "sections into its system prompt",
+        ],
+      },
+    },
+    "terms of servers": {
+      order: {
+        initialized: {
+          id: "i",
+          callbacks: [],
+          servers: ["s", "t"],
+          serverConfigs: {
+            s: {
+              timeout: 2000,
+              tools: [
+                { name: "a", permission_policy: "always_ask" },
+                { name: "b.c", permission_policy: "always_deny" },
+                { name: "d", permission_policy: "always_allow" },
+                ...[{ name: "e", permission_policy: "odd" }, { name: "f" }, { name: 7 }, 7],
+              ],
+            },
+            t: { timeout: "long", tools: "x" },
+            u: 7,
+          },
+        },
+      },
+      is: {
+        skillOverrides: undefined,
+        denied: ["mcp__s__b_c"],
+        ask: ["mcp__s__a", "mcp__s__e"],
+        timeouts: [2000, undefined],
+        warnings: [],
+      },
+    },
+    "terms of servers that were set": {
+      order: {
+        initialized: {
+          id: "i",
+          callbacks: [],
+          servers: ["s"],
+          serverConfigs: { s: { timeout: 1 } },
+        },
+        setServers: { s: { type: "sdk", timeout: 3000 }, other: { command: "x", timeout: 4 } },
+      },
+      is: { skillOverrides: undefined, denied: [], ask: undefined, timeouts: [3000], warnings: [] },
+    },
+  },
+});
+
 rule("texts of the caller's are in files, as far as Claude Code takes them from there", {
   see: (planned) => ({
     args: planned.args.slice(5),

@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
-import { findCustomCommand, pluginDirs } from "../../../src/sandbox/child/custom_command.ts";
+import {
+  commandNames,
+  findCustomCommand,
+  pluginDirs,
+} from "../../../src/sandbox/child/custom_command.ts";
 
 /** A folder with files in it, each named by its path, that is gone after the test. */
 async function folderWith(
@@ -106,4 +110,26 @@ Deno.test("pluginDirs() names the plugins that are installed and not turned off"
   assertEquals(pluginDirs(folder.path, { settings: [{}, enabled] }), ["/p/on"]);
   assertEquals(pluginDirs(folder.path, { settings: [{ enabledPlugins: 1 }] }), []);
   assertEquals(pluginDirs("/nowhere", { settings: [enabled] }), []);
+});
+
+Deno.test("commandNames() has the names of files and those that their frontmatter gives, of plugins behind the plugin's", async () => {
+  await using folder = await folderWith({
+    "user/commands/group/one.md": "",
+    "user/commands/group/folder/SKILL.md": "",
+    "user/skills/skill/SKILL.md": "---\nname: shown\n---\nDo",
+    "user/workflows/flow.js": 'export const meta = { name: "flowing" };',
+    "a/.claude/skills/above/SKILL.md": "",
+    "plugin/skills/ps/SKILL.md": "---\nname: other\n---",
+    "named/.claude-plugin/plugin.json": '{"name":"n"}',
+    "named/commands/cmd.md": "",
+  });
+  const { path } = folder;
+  const { own, ofPlugins } = commandNames({
+    cwd: `${path}/a/b`,
+    configDir: `${path}/user`,
+    addDirs: [],
+    plugins: [`${path}/plugin`, `${path}/named`, `${path}/nowhere`],
+  });
+  assertEquals(own.toSorted(), ["above", "flowing", "group:folder", "group:one", "shown", "skill"]);
+  assertEquals(ofPlugins, ["plugin:ps", "plugin:other", "n:cmd"]);
 });

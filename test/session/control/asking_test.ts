@@ -322,6 +322,70 @@ Deno.test("a hook of the caller's that says nothing in time lets no tool be call
   );
 });
 
+Deno.test("a hook of the caller's that fails stops what it guards if it says so, since 2.1.330", () => {
+  const blocked = (event: string, response: unknown, more: Partial<CallbackHook> = {}) => {
+    const { version = "2.1.330", ...hook } = more as { readonly version?: string };
+    const session = working([{ event, id: "hook_0", blocks: true, ...hook }], 60_000, version);
+    const payload = { hook_event_name: event };
+    session.hear({ type: "hook", event, payload, id: "5", callback: 0 });
+    const id = "q-1";
+    session.hear(
+      response instanceof Error
+        ? { type: "answer", answer: { id, error: response.message } }
+        : { type: "answer", answer: { id, response } },
+    );
+    return replies(session).map(({ reply }) => reply?.["decision"]);
+  };
+  const failures: readonly unknown[] = [
+    ...[new Error("x"), 7, null, { decision: "maybe" }, { hookSpecificOutput: 7 }],
+    { hookSpecificOutput: { permissionDecision: "perhaps" } },
+  ];
+  for (const failure of failures) {
+    assertEquals(blocked("PreToolUse", failure), ["block"], JSON.stringify(failure));
+    assertEquals(blocked("UserPromptSubmit", failure), ["block"]);
+    assertEquals(blocked("Stop", failure), [undefined]);
+  }
+  assertEquals(blocked("PreToolUse", {}), [undefined]);
+  assertEquals(blocked("PreToolUse", { decision: "approve" }), ["approve"]);
+  const older = { version: "2.1.197" } as Partial<CallbackHook>;
+  assertEquals(blocked("PreToolUse", new Error("x"), older), [undefined]);
+});
+
+Deno.test("an answer of the caller's server that Claude Code could not read is an error by its size", () => {
+  const answered = (length: number) => {
+    const session = working();
+    const message = { jsonrpc: "2.0", id: 3, method: "tools/list" };
+    session.hear({ type: "mcp-message", server: "calc", message });
+    answer(session, { mcp_response: { jsonrpc: "2.0", id: 0, result: { x: "x".repeat(length) } } });
+    return session.effects.flatMap((effect) =>
+      effect.type === "mcp-message" ? [Object.keys(effect.message)] : []
+    );
+  };
+  assertEquals(answered(16_777_100), [["jsonrpc", "id", "result"]]);
+  assertEquals(answered(16_777_216), [["jsonrpc", "id", "error"]]);
+});
+
+Deno.test("a server of the caller's that does not say what it is has failed", () => {
+  const initialize = { jsonrpc: "2.0", id: 3, method: "initialize" };
+  const cancelled = {
+    jsonrpc: "2.0",
+    method: "notifications/cancelled",
+    params: { requestId: 3 },
+  };
+  const failed = working();
+  failed.hear({ type: "mcp-message", server: "calc", message: initialize });
+  assertEquals(failed.state().servers.get("calc"), undefined);
+  failed.hear({ type: "answer", answer: { id: "q-1", error: "no such server" } });
+  assertEquals(failed.state().servers.get("calc"), { failed: true });
+  const mute = working();
+  mute.hear({ type: "mcp-message", server: "calc", message: initialize });
+  const other = { ...cancelled, params: { requestId: 4 } };
+  mute.hear({ type: "mcp-message", server: "calc", message: other });
+  assertEquals(mute.state().servers.get("calc"), undefined);
+  mute.hear({ type: "mcp-message", server: "calc", message: cancelled });
+  assertEquals(mute.state().servers.get("calc"), { failed: true });
+});
+
 Deno.test("a hook about what a tool has done is called after the call, and one about several after their results", () => {
   const events = ["PostToolUse", "PostToolBatch"];
   const session = working(events.map((event) => ({ event, id: event })));

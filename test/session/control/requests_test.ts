@@ -86,3 +86,31 @@ Deno.test("requests are answered by the ids that they have, whatever those are a
   const expected = ids.map((request_id) => JSON.stringify({ request_id }));
   assertEquals(answers, [...expected, ...expected, ...expected]);
 });
+
+Deno.test("what the first initialization has asked for may be asked for again, and nothing else", () => {
+  const hooks = { Stop: [{ hookCallbackIds: ["a"] }] };
+  const answersTo = (again: Readonly<Record<string, unknown>>, error?: string) => {
+    const caller = {
+      idPrefix: "q",
+      callbacks: [],
+      initialized: { id: "1", ...(error === undefined ? {} : { error }) },
+    };
+    const session = simulate({ conversation: true, version: "2.1.330", caller });
+    session.hear({ type: "reachable" });
+    for (const [id, body] of [["1", { hooks, skills: ["s"] }], ["2", again]] as const) {
+      session.hear({ type: "control", request: { id, subtype: "initialize", body } });
+      session.hear({ type: "consulted", id, said: { response: {} } });
+    }
+    return session.effects.flatMap((effect) =>
+      effect.type === "respond"
+        ? [[effect.response.subtype, "response" in effect.response && effect.response.response]]
+        : []
+    );
+  };
+  const applied = ["success" as const, { hooks_applied: true }];
+  assertEquals(answersTo({ hooks, skills: ["s"] }), [applied, applied]);
+  assertEquals(answersTo({ skills: ["s"] }), [applied, ["success", {}]]);
+  assertEquals(answersTo({ hooks: { Stop: [{ hookCallbackIds: ["b"] }] } }).at(-1)?.[0], "error");
+  assertEquals(answersTo({ hooks, skills: ["t"] }).at(-1)?.[0], "error");
+  assertEquals(answersTo({ hooks }, "not this").map(([subtype]) => subtype), ["error", "error"]);
+});

@@ -47,6 +47,8 @@ Deno.test("servers are listed with the caller's own, and with what it has change
     "own connected",
     "quiet pending",
   ]);
+  const servers = new Map([["quiet", { failed: true } as const]]);
+  assertEquals(states({ servers }).slice(-2), ["own pending", "quiet failed"]);
   assertEquals(states({ changes: { switched: { off: true, own: false, set: false } } }), [
     "set disabled",
     "off pending",
