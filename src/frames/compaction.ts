@@ -4,6 +4,7 @@ import type { AssistantEntry, Entry, SystemEntry, UserEntry } from "../transcrip
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { triggerOf } from "./single/compact_metadata.ts";
 import { and, type Compaction, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { beginTurn } from "./telling/beginning.ts";
 import { listOf } from "./telling/chain.ts";
 import { printSentence } from "./result/print_sentence.ts";
 import { say, sayEarly } from "./telling/saying.ts";
@@ -82,9 +83,11 @@ export function tellOutcome(state: FramesState, entry: Entry): Told {
   }
   if (state.compactions.length === 0) {
     // No hook of ours has told: it was typed.
-    const typed = triggerOf(entry) === "manual" ? { typed: { command: "compact" } as const } : {};
+    const isTyped = triggerOf(entry) === "manual";
+    // The line of its prompt is written behind those of the compaction.
+    const begun = isTyped ? beginTurn({ ...state, typed: { command: "compact" } }) : told(state);
     return and(
-      sayBegun({ ...state, ...typed }),
+      and(begun, sayBegun),
       (state) => sayOutcome(state, { compact_result: "success" }),
     );
   }
@@ -195,9 +198,10 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
     return told({ ...state, typed: { command: "compact", result: "" } });
   }
   const text = commandOutput(entry);
-  const args = argumentsOf(state.prompt);
+  const args = state.prompt && argumentsOf(state.prompt);
   if (entry.type !== "system" || text === undefined || args === undefined) return told(state);
-  const isAttempt = state.earlier.some(({ type }) => type === "user");
+  const isAttempt = state.earlier.some(({ type }) => type === "user") ||
+    state.results + state.locals > 0;
   const typed = { command: "compact", result: isAttempt ? text : "" } as const;
   const begun: FramesState = { ...state, typed };
   const failed = { status: null, compact_result: "failed", compact_error: text };
@@ -215,14 +219,23 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
         uuid: entry.uuid ?? newUuid(),
         messageId: newUuid(),
         timestamp: entry.timestamp ?? "",
-        failed: { source: asText(entry["content"]), run: { command: "compact", args } },
+        failed: {
+          source: isAttempt
+            ? asText(entry["content"])
+            : `<local-command-stderr>${NOTHING}</local-command-stderr>`,
+          run: { command: "compact", args },
+        },
       }),
     ]));
 }
 
+/** Whether a prompt is a typed /compact, of which nothing is told before its outcome. */
+export function isTypedCompaction(entry: Entry): boolean {
+  return entry.type === "user" && argumentsOf(entry) !== undefined;
+}
+
 /** What follows the /compact that a prompt is; undefined for another prompt. */
-function argumentsOf(prompt: UserEntry | undefined): string | undefined {
-  const content = prompt?.message.content;
+function argumentsOf({ message: { content } }: UserEntry): string | undefined {
   return typeof content === "string" && content.startsWith("<command-name>/compact</")
     ? ARGUMENTS.exec(content)?.[1] ?? ""
     : undefined;

@@ -7,6 +7,7 @@ import {
   isBoundary,
   isEnd,
   isSummary,
+  isTypedCompaction,
   tellOutcome,
   tellTyped,
 } from "./compaction.ts";
@@ -216,7 +217,7 @@ function tellAsked(
     isNext ? beginTurn(next) : told(next),
     (state) => tellMessage(state, place, line),
   );
-  if (isNext && isDescribed(state)) {
+  if (isNext && isDescribed(state) && !isTypedCompaction(entry)) {
     const { lifecycle, others } = parted(message.frames);
     return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
   }

@@ -140,6 +140,9 @@ function brief(frame: Frame): string {
 const BEGINNING = ["init", "call-a", "result-a"];
 const COMPACTED = ["call-b", "result-b", "compacting", " success", "compact_boundary", "summary"];
 
+/** What is said where there is no conversation. */
+const NOTHING = "Error: No messages to compact";
+
 for (const version of VERSIONS) {
   Deno.test(`${version}: a compaction is told between the lines before and after it`, () => {
     const { push, hook, frames } = start(version);
@@ -353,7 +356,10 @@ for (const version of VERSIONS) {
       const failed = { type: "system", subtype: "local_command", uuid: "f", ...at(500), content };
       for (const line of [caveat, command, failed]) push(line);
       const last = frames.at(-1);
-      assertEquals(last?.["local_command_source"], version === "2.1.330" ? content : undefined);
+      const source = isResumed
+        ? content
+        : `<local-command-stderr>${NOTHING}</local-command-stderr>`;
+      assertEquals(last?.["local_command_source"], version === "2.1.330" ? source : undefined);
       assertEquals(
         last?.["local_command_run"],
         version === "2.1.330" ? { command: "compact", args: "keep it" } : undefined,
@@ -363,8 +369,7 @@ for (const version of VERSIONS) {
     };
     const failed = ["compacting", " failed Too short.", "init", "f"];
     assertEquals(said("Too short.", true), [failed, "Too short.", "Too short."]);
-    const nothing = "Error: No messages to compact";
-    assertEquals(said("Too short.", false), [["init", "f"], nothing, ""]);
+    assertEquals(said("Too short.", false), [["init", "f"], NOTHING, ""]);
   });
 }
 

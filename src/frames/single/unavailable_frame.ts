@@ -20,6 +20,13 @@ export interface UnavailableFacts {
   readonly carriedOut?: JsonObject;
 }
 
+/** What became of a command; nothing is said of one that was carried out, or has failed without an error. */
+function outcomeOf({ failed, carriedOut }: UnavailableFacts): JsonObject | undefined {
+  if (carriedOut !== undefined) return undefined;
+  if (failed === undefined) return { kind: "unavailable_headless" };
+  return failed.source.startsWith("<local-command-stderr>") ? { kind: "failed" } : undefined;
+}
+
 /**
  * Builds the `assistant` frame with which `claude -p` says what came of a slash command: it is not available there, has
  * failed, or has said something; measured on 2.1.168, 2.1.197 and 2.1.330.
@@ -63,9 +70,7 @@ export function unavailableFrame(text: string, facts: UnavailableFacts): Assista
       uuid: facts.uuid,
       timestamp: facts.timestamp,
       local_command_run: facts.failed?.run,
-      local_command_outcome: facts.carriedOut === undefined
-        ? { kind: facts.failed ? "failed" : "unavailable_headless" }
-        : undefined,
+      local_command_outcome: outcomeOf(facts),
     }, facts),
     ...facts.carriedOut,
   };

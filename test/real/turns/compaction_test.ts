@@ -9,6 +9,7 @@ import {
   parseFrames,
 } from "../print_mode_facts.ts";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
+import { hold, holdWithClaude } from "../hold_conversation.ts";
 import type { RealClaude } from "../real_claude.ts";
 
 const STREAM = ["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
@@ -173,5 +174,36 @@ forNewestVersion(
   async (real) => {
     const theirs = await real.claudeP([], { stdin: "/compact", recorded: "compaction/text" });
     assertEquals(await real.print([], { stdin: "/compact" }), theirs);
+  },
+);
+
+forEachVersion(
+  "compactions that are typed in a conversation are told as by claude -p",
+  async (real) => {
+    const messages = [
+      ...["One. [[say first]]", "Two. [[say second]]", "/compact"],
+      ...["/compact keep", "Three. [[say third]]"],
+    ];
+    const told = async (holding: typeof hold) => {
+      const { code, stdout } = await holding(real, async ({ say, heard }) => {
+        for (const [at, message] of messages.entries()) {
+          await say(message);
+          await heard('"type":"result"', at + 1);
+        }
+      });
+      const frames = parseFrames(stdout);
+      const results = frames.filter(({ type }) => type === "result")
+        .map(({ subtype, result, num_turns: turns, local_command: command }) => ({
+          ...{ subtype, result, turns, command },
+        }));
+      // What the interactive Claude Code says of a compaction is longer.
+      const sized = (key: string, value: unknown) => key === "pre_tokens" ? typeof value : value;
+      return JSON.parse(JSON.stringify([code, facts(frames), results], sized));
+    };
+    const ours = await told(hold);
+    assertEquals(
+      ours,
+      await asRecorded(real, "compaction/conversation", () => told(holdWithClaude)),
+    );
   },
 );
