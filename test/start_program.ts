@@ -92,7 +92,8 @@ async function feed(
   }
 }
 
-function definedOnly(
+/** The variables that have a value. */
+export function definedOnly(
   variables: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   return Object.fromEntries(

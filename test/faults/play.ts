@@ -53,12 +53,17 @@ export async function play(
     ends.scenario,
   ));
   const args = ["--output-format", "json", ...ends.args ?? [], "hello"];
-  const { wrap = (command) => command } = ends;
+  const { wrap } = ends;
   await using cell = isWarm ? await warmCell(moments[0]) : undefined;
-  const run = await claude.print(args, {
-    warns: true,
-    wrap: (command) => wrap(cell?.wrap(command) ?? command),
-  });
+  const run = wrap === undefined && cell === undefined
+    ? await claude.printHere(args, { warns: true })
+    : await claude.print(args, {
+      warns: true,
+      wrap: (command) => {
+        const inCell = cell?.wrap(command) ?? command;
+        return wrap?.(inCell) ?? inCell;
+      },
+    });
   const waited = await cell?.waited();
   if (moments.length > 1) {
     const reached = (await claude.journal("sabotage")).map(({ at }) => at);

@@ -29,7 +29,7 @@ Deno.test("what a tool writes to the FIFO ends no run, and nothing of it is hear
   await using claude = await StandIn.set({
     turns: [[{ tools: [{ name: "Bash", input: { command } }] }, { text: "the answer" }]],
   });
-  const run = await claude.print(["--trace", "hello"], { warns: true });
+  const run = await claude.printHere(["--trace", "hello"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "the answer\n"]);
   const heard = run.stderr.split("\n").filter((line) => line.includes(" hook "));
   assertEquals(heard.map((line) => line.replace(/^.*\] /u, "")), ["hook Stop"]);

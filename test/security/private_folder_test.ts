@@ -113,7 +113,7 @@ Deno.test("TMPDIR may be a link, and what is made stays where it led", async () 
   await using claude = await StandIn.set();
   const { path, tmp } = claude.home;
   await Deno.symlink(tmp, `${path}/link`);
-  const run = await claude.print(["hello"], { env: { TMPDIR: `${path}/link` } });
+  const run = await claude.printHere(["hello"], { env: { TMPDIR: `${path}/link` } });
   assertEquals([run.stderr, run.code], ["", 0]);
   const [start] = await claude.journal("start");
   assert(start?.env["CLAUDE_CONFIG_DIR"]?.startsWith(`${tmp}/claude-print-`));
@@ -134,7 +134,7 @@ Deno.test("a folder in which every user can rename what is ours is refused", asy
   const { path, tmp } = claude.home;
   await Deno.chmod(path, 0o755);
   await Deno.chmod(tmp, 0o777);
-  const run = await claude.print(["hello"]);
+  const run = await claude.printHere(["hello"]);
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, `every user can rename what is in ${tmp}\n`);
   assertStringIncludes(run.stderr, `chmod +t ${tmp}`);

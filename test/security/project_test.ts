@@ -191,7 +191,7 @@ Deno.test("hooks of a project that the user has silenced are not brought to life
     JSON.stringify({ hooks: { SessionStart: hook, Stop: hook } }),
   );
   await Deno.writeTextFile(`${config}/settings.json`, JSON.stringify({ disableAllHooks: true }));
-  const { code, stderr } = await claude.print(["hello"]);
+  const { code, stderr } = await claude.printHere(["hello"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, 'Cannot honour "disableAllHooks" in this folder');
   assertEquals(await claude.journal("start"), []);
@@ -205,14 +205,14 @@ Deno.test("a project is not trusted in its user's place, where Claude Code asks 
     const tell = (settings: unknown) =>
       Deno.writeTextFile(`${folder}/settings.json`, JSON.stringify(settings));
     await tell({ env: { FROM_PROJECT: "1" } });
-    const { code, stderr } = await claude.print(["hello"]);
+    const { code, stderr } = await claude.printHere(["hello"]);
     assertEquals(code, 2);
     assertStringIncludes(stderr, "Claude Code waits for an answer to its workspace trust dialog");
     assertStringIncludes(stderr, "Run claude in this folder once and trust it if you do");
     assertEquals(await claude.keys(), []);
     // What runs without trust is no reason.
     await tell({ hooks: {} });
-    assertEquals((await claude.print(["hello"])).stdout, "Hello from the stand-in.\n");
+    assertEquals((await claude.printHere(["hello"])).stdout, "Hello from the stand-in.\n");
   }
 });
 

@@ -46,7 +46,7 @@ Deno.test("whatever a release may change in these is asked for its proof of deli
 Deno.test("keys in a prompt on stdin are text, and none is pressed", async () => {
   await using claude = await StandIn.set();
   const prompt = [...KEYS, BIDI].join("\nsome text ");
-  const run = await claude.print([], { stdin: prompt });
+  const run = await claude.printHere([], { stdin: prompt });
   assertEquals([run.stderr, run.code], ["", 0]);
   const bytes = new TextEncoder().encode(prompt);
   assertEquals(

@@ -22,7 +22,7 @@ Deno.test("the last screen of a failure reaches the terminal as text alone", asy
   await using claude = await StandIn.set({
     crash: { at: "prompt", code: 3, screen: `before ${ENDLESS}${EVIL} after\r\n` },
   });
-  const { code, stderr } = await claude.print(["hello"]);
+  const { code, stderr } = await claude.printHere(["hello"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "The last screen:");
   assert(isHarmless(stderr), JSON.stringify(stderr));
@@ -34,7 +34,12 @@ Deno.test("an error of the API reaches stderr as text alone", async () => {
       turns: [[{ failure: { error: "invalid_request", status: 400, message: `API: ${EVIL}` } }]],
     });
     const verbose = format === "stream-json" ? ["--verbose"] : [];
-    const { code, stderr } = await claude.print(["--output-format", format, ...verbose, "hello"]);
+    const { code, stderr } = await claude.printHere([
+      "--output-format",
+      format,
+      ...verbose,
+      "hello",
+    ]);
     assertEquals(code, 1);
     assert(isHarmless(stderr), JSON.stringify(stderr));
   }
@@ -88,7 +93,7 @@ Deno.test("reports name folders in which nothing hides, and JSON escapes it", as
 
 Deno.test("an answer is data: stdout carries it byte for byte, as claude -p does", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: `answer ${EVIL}.` }]] });
-  const { code, stdout, stderr } = await claude.print(["hello"]);
+  const { code, stdout, stderr } = await claude.printHere(["hello"]);
   assertEquals([code, stderr], [0, ""]);
   assertEquals(stdout, `answer ${EVIL}.\n`);
 });

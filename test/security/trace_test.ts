@@ -36,7 +36,7 @@ Deno.test("--trace tells no secret of the environment, of settings or of MCP ser
     ["--settings", file],
   ];
   for (const args of calls) {
-    const { code, stderr } = await claude.print(["--trace", ...args, "--", "hello"], {
+    const { code, stderr } = await claude.printHere(["--trace", ...args, "--", "hello"], {
       warns: true,
       env,
     });

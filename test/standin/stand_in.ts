@@ -4,15 +4,17 @@ import { type JournalEntry, readJournal } from "../../fixtures/mock/files/journa
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import {
   makeThrowawayHome,
+  SERVED_IN,
   type ThrowawayHome,
   type ThrowawayHomeOptions,
 } from "../../fixtures/throwaway_home.ts";
-import { CLAUDE_PRINT } from "../claude_print.ts";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
-import { startProgram } from "../start_program.ts";
+import { definedOnly, type ProgramOutput, startProgram } from "../start_program.ts";
 import { checkOutput } from "./check_output.ts";
 import { parseOutput } from "./parse_output.ts";
 import type { Run } from "./run.ts";
+import { runInside } from "./run_inside.ts";
 import { userFiles } from "./user_files.ts";
 
 /** What is unusual about one start of `claude-print`. */
@@ -45,6 +47,10 @@ export interface StartedRun {
   readonly ended: Promise<Run>;
 }
 
+/** Whether another program than the sources is tested, or a server carries all out: then each run is one of its own. */
+const IS_ELSEWHERE = CLAUDE_PRINT[0] !== CLAUDE_PRINT_SOURCES[0] ||
+  Deno.env.get(SERVED_IN) !== undefined;
+
 /** A transcript that could not be brought home, and what tells whose it is. */
 const KEPT =
   /\/claude-print-\d+(\/0-0-[0-9a-f]{8}(\/own(\/owner\.json)?|\/\.claude(\/projects(\/[^/]+(\/[^/]+\.jsonl)?)?)?)?)?$/u;
@@ -64,6 +70,7 @@ export class StandIn implements AsyncDisposable {
   /** Path of the stand-in's executable. */
   readonly binary: string;
   readonly #running = new Set<Deno.ChildProcess>();
+  readonly #inside = new Set<symbol>();
   #files: ReadonlyMap<string, string> = new Map();
 
   private constructor(parts: Pick<StandIn, "home" | "binary">) {
@@ -89,12 +96,34 @@ export class StandIn implements AsyncDisposable {
     return await this.start(args, options).ended;
   }
 
+  /**
+   * The same inside this process, see `runInside`: for a run of one prompt of which the program itself is not asked, its
+   * signals, its streams and what surrounds it.
+   */
+  async printHere(
+    args: readonly string[],
+    options: Pick<StartOptions, "stdin" | "env" | "cwd" | "namesBinary" | "warns" | "keeps"> = {},
+  ): Promise<Run> {
+    if (IS_ELSEWHERE) return await this.print(args, options);
+    const { stdin, env, cwd = this.home.project, namesBinary = true } = options;
+    const named = namesBinary ? ["--claude-binary", this.binary] : [];
+    this.#noteFiles();
+    const run = Symbol();
+    this.#inside.add(run);
+    const output = await runInside([...named, ...args], {
+      env: definedOnly({ ...this.home.env, ...env }),
+      cwd,
+      ...(stdin === undefined ? {} : { stdin }),
+    }).finally(() => this.#inside.delete(run));
+    return await this.#checked(output, { ...options, args });
+  }
+
   /** Starts `claude-print` and lets it run. */
   start(args: readonly string[], options: StartOptions = {}): StartedRun {
     const { stdin, env, cwd = this.home.project, namesBinary = true } = options;
     const { wrap = (command: readonly string[]) => command } = options;
     const named = namesBinary ? ["--claude-binary", this.binary] : [];
-    if (this.#running.size === 0) this.#files = userFiles(this.home);
+    this.#noteFiles();
     const program = startProgram(wrap([...CLAUDE_PRINT, ...named, ...args]), {
       stdin,
       env: { ...this.home.env, ...env },
@@ -107,13 +136,7 @@ export class StandIn implements AsyncDisposable {
       const output = await program.ended;
       this.#running.delete(child);
       if (options.killed) return { ...output, format: "text", frames: [], result: {} };
-      // What another run is still at is no litter.
-      if (this.#running.size === 0) {
-        await this.#checkSurroundings({ keeps: options.keeps ?? false });
-      }
-      const run = { ...output, ...parseOutput(output, args) };
-      checkOutput(run, { warns: options.warns ?? false });
-      return run;
+      return await this.#checked(output, { ...options, args });
     };
     return { pid: child.pid, kill: (signal) => child.kill(signal), ended: ended() };
   }
@@ -163,6 +186,30 @@ export class StandIn implements AsyncDisposable {
         .filter(([path]) => path.startsWith(projects))
         .map(([path, text]) => [path.slice(projects.length), text]),
     );
+  }
+
+  /** Whether no run is under way. */
+  get #isQuiet(): boolean {
+    return this.#running.size + this.#inside.size === 0;
+  }
+
+  /** Notes what the user's own files are, which no run may change. */
+  #noteFiles(): void {
+    if (this.#isQuiet) this.#files = userFiles(this.home);
+  }
+
+  /** What a run has printed, understood, if that and what it leaves is as every run has to be. */
+  async #checked(
+    output: ProgramOutput,
+    { args, warns = false, keeps = false }: Pick<StartOptions, "warns" | "keeps"> & {
+      readonly args: readonly string[];
+    },
+  ): Promise<Run> {
+    // What another run is still at is no litter.
+    if (this.#isQuiet) await this.#checkSurroundings({ keeps });
+    const run = { ...output, ...parseOutput(output, args) };
+    checkOutput(run, { warns });
+    return run;
   }
 
   async #checkSurroundings({ keeps }: { readonly keeps: boolean }): Promise<void> {

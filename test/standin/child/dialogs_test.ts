@@ -45,7 +45,7 @@ for (const version of ["2.1.197", "2.1.330"]) {
           return { show, selected, steps: wanted - selected };
         });
         await using claude = await StandIn.set({ version, dialogs });
-        const run = await claude.print(["hello"]);
+        const run = await claude.printHere(["hello"]);
         assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"], run.stderr);
         const chosen = (await claude.journal("dialog")).map((each) => each.chosen);
         assertEquals(chosen, shown.map(({ choice }) => choice));
@@ -73,7 +73,7 @@ async function assertEnds(
   words: { readonly message: string; readonly suggestion: string },
 ): Promise<void> {
   await using claude = await StandIn.set({ dialogs: [request] });
-  const run = await claude.print(["--output-format", "json", "hello"]);
+  const run = await claude.printHere(["--output-format", "json", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
   assertEquals(await claude.keys(), []);
   const { message, suggestion } = words;
@@ -133,7 +133,7 @@ Deno.test("a dialog that an answer or a prompt quotes is no dialog, though permi
   await using claude = await StandIn.set({
     turns: [[{ text: quoted, tools: [write] }, { text: quoted }]],
   });
-  const run = await claude.print([quoted]);
+  const run = await claude.printHere([quoted]);
   assertEquals([run.code, run.stdout], [0, `${quoted}\n`]);
   assertEquals(await claude.keys(), []);
 });

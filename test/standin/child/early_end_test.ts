@@ -6,7 +6,7 @@ const JSON_FORMAT = ["--output-format", "json"];
 
 Deno.test("a child that writes nothing ends the run after --start-timeout", async () => {
   await using claude = await StandIn.set({ hang: "start" });
-  const run = await claude.print([...JSON_FORMAT, "--start-timeout", "1", "hello"]);
+  const run = await claude.printHere([...JSON_FORMAT, "--start-timeout", "1", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "start_timeout"]);
   assertStringIncludes(run.stderr, "Claude Code wrote nothing to its terminal in 1 s\n");
   assertStringIncludes(run.stderr, "--start-timeout");
@@ -15,7 +15,7 @@ Deno.test("a child that writes nothing ends the run after --start-timeout", asyn
 
 Deno.test("a child that never takes the prompt ends the run after --delivery-timeout", async () => {
   await using claude = await StandIn.set({ hang: "ready" });
-  const run = await claude.print([...JSON_FORMAT, "--delivery-timeout", "1", "hello"]);
+  const run = await claude.printHere([...JSON_FORMAT, "--delivery-timeout", "1", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "delivery_timeout"]);
   assertStringIncludes(run.stderr, "Claude Code did not take the prompt in 1 s\n");
   assertStringIncludes(run.stderr, "| ", "the screen is shown");
@@ -26,7 +26,7 @@ for (const at of ["start", "ready", "prompt", "answer"] as const satisfies reado
     await using claude = await StandIn.set({
       crash: { at, code: 7, screen: "panic: the \x1b[31mreactor\x1b[0m\nhas \x07melted" },
     });
-    const run = await claude.print([...JSON_FORMAT, "hello"]);
+    const run = await claude.printHere([...JSON_FORMAT, "hello"]);
     assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
     assertStringIncludes(run.stderr, "Claude Code ended before the turn did: exit code 7\n");
     assertStringIncludes(run.stderr, "  | panic: the reactor\n  | has melted\n");
@@ -37,7 +37,7 @@ Deno.test("a child that refuses to begin ends the run as claude -p ends, with it
   const screen = "\x1b[31m--agent 'nobody' not found. Available agents: claude\x1b[39m\n";
   const told = async (...args: string[]) => {
     await using claude = await StandIn.set({ crash: { at: "start", code: 1, screen } });
-    const { code, stdout, stderr, frames } = await claude.print([...args, "hello"]);
+    const { code, stdout, stderr, frames } = await claude.printHere([...args, "hello"]);
     assertEquals(stderr, "claude-print: --agent 'nobody' not found. Available agents: claude\n");
     return frames.length === 0 ? [code, stdout] : [code, ...frames.map(({ subtype }) => subtype)];
   };
@@ -49,7 +49,7 @@ Deno.test("a child that refuses to begin ends the run as claude -p ends, with it
 
 Deno.test("a child that ends by itself without a word ends the run too", async () => {
   await using claude = await StandIn.set({ crash: { at: "start", code: 0 } });
-  const run = await claude.print(["hello"]);
+  const run = await claude.printHere(["hello"]);
   assertEquals([run.code, run.stdout], [2, ""]);
   assertStringIncludes(run.stderr, "Claude Code ended before the turn did: exit code 0\n");
 });
@@ -58,7 +58,7 @@ Deno.test("the tools of a child that was killed do not outlive the run", async (
   await using claude = await StandIn.set({
     turns: [[{ tools: [{ name: "Bash", input: { command: "kill -9 $PPID; sleep 600" } }] }]],
   });
-  const run = await claude.print([...JSON_FORMAT, "hello"]);
+  const run = await claude.printHere([...JSON_FORMAT, "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
   assertStringIncludes(run.stderr, "Claude Code ended before the turn did: SIGKILL\n");
 });
@@ -66,7 +66,7 @@ Deno.test("the tools of a child that was killed do not outlive the run", async (
 /** Lets a turn time out that hangs at a moment. */
 async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
   await using claude = await StandIn.set({ hang, transcriptDelayMs: 10 });
-  const run = await claude.print([...JSON_FORMAT, "--timeout", "5", "hello"]);
+  const run = await claude.printHere([...JSON_FORMAT, "--timeout", "5", "hello"]);
   assertEquals([run.code, run.result["subtype"]], [124, "timeout"], hang);
   assertEquals(run.result["errors"], ["The run timed out after 5 s"], hang);
   assertStringIncludes(run.stderr, "The run timed out after 5 s\n", hang);
@@ -79,7 +79,7 @@ async function timeOutAt(hang: "prompt" | "answer"): Promise<void> {
 /** Lets a turn time out that hangs with an answer, in another format than json. */
 async function timeOutIn(format: readonly string[]): Promise<void> {
   await using claude = await StandIn.set({ hang: "answer", transcriptDelayMs: 10 });
-  const run = await claude.print([...format, "--timeout", "5", "hello"]);
+  const run = await claude.printHere([...format, "--timeout", "5", "hello"]);
   assertEquals(run.code, 124);
   if (run.format === "text") return assertEquals(run.stdout, "");
   const names = run.frames.map(({ type, subtype }) => subtype ?? type);
@@ -96,6 +96,6 @@ Deno.test("a turn that never stops ends with exit code 124 after --timeout, with
 
 Deno.test("a child that hangs after its Stop hook has answered all the same", async () => {
   await using claude = await StandIn.set({ hang: "stop" });
-  const run = await claude.print(["hello"]);
+  const run = await claude.printHere(["hello"]);
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
 });

@@ -7,7 +7,7 @@ const DA1_ANSWER = "\x1b[?6c";
 /** Runs with some probes and returns all that was typed at the child. */
 async function answers(scenario: Parameters<typeof StandIn.set>[0]): Promise<string> {
   await using claude = await StandIn.set(scenario);
-  const run = await claude.print(["hello"]);
+  const run = await claude.printHere(["hello"]);
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
   const reads = await claude.journal("keys");
   return reads.map(({ base64 }) => new TextDecoder().decode(Uint8Array.fromBase64(base64)))

@@ -137,7 +137,7 @@ for (
 
 Deno.test("a recorded run is drawn", async () => {
   await using claude = await StandIn.set(TOOL);
-  await claude.print(["--record", folderOf(claude), "look"]);
+  await claude.printHere(["--record", folderOf(claude), "look"]);
   const { code, stdout, stderr } = await cassette(claude, "svg");
   assertEquals([code, stderr], [0, ""]);
   assert(stdout.startsWith("<svg ") && stdout.endsWith("</svg>\n"));
@@ -146,7 +146,7 @@ Deno.test("a recorded run is drawn", async () => {
 
 Deno.test("a paste is recorded and replays", async () => {
   await using claude = await StandIn.set();
-  const run = await claude.print(["--inject", "paste", "--record", folderOf(claude), "hello"]);
+  const run = await claude.printHere(["--inject", "paste", "--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 0);
   const { cast } = recorded(claude, run);
   assert(cast.events.some(({ code, data }) => code === "i" && data.includes("hello")));
@@ -154,7 +154,7 @@ Deno.test("a paste is recorded and replays", async () => {
 
 Deno.test("a run that fails is recorded up to its end", async () => {
   await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen: "Oops\r\n" } });
-  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  const run = await claude.printHere(["--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 2);
   const { cast, tape } = recorded(claude, run);
   assertEquals(cast.events.findLast(({ code }) => code === "x")?.data, "7");
@@ -267,7 +267,7 @@ Deno.test("a dialog that nobody knows names the recording", async () => {
     escape: null,
   };
   await using claude = await StandIn.set({ dialogs: [dialog] });
-  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  const run = await claude.printHere(["--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, `; the recording in ${folderOf(claude)} shows what came before`);
   recorded(claude, run);
@@ -282,7 +282,7 @@ Deno.test("no credential of the environment, the settings or the screen is in a 
   const settings = `${claude.home.path}/mine.json`;
   const text = `{ "env": { "MY_TOKEN": "${setting}" } } // with a comment`;
   await Deno.writeTextFile(settings, text);
-  const run = await claude.print(
+  const run = await claude.printHere(
     ["--settings", settings, "--record", folderOf(claude), `Say ${key}`],
     { env: { ANTHROPIC_API_KEY: key } },
   );
@@ -301,7 +301,7 @@ Deno.test("a folder that cannot be recorded in is refused before anything starts
   await using claude = await StandIn.set();
   const { project } = claude.home;
   await Deno.writeTextFile(`${project}/notes.txt`, "");
-  const run = await claude.print(["--record", ".", "hello"]);
+  const run = await claude.printHere(["--record", ".", "hello"]);
   assertEquals([run.code, run.stderr], [
     2,
     `claude-print: Cannot record in ${project}/.: there is something in it\n` +
@@ -323,7 +323,7 @@ Deno.test("of two runs that record in one folder at once one does, and the other
 
 Deno.test("where nobody can listen to the API a run is recorded without it, and that is told", async () => {
   await using claude = await StandIn.set();
-  const run = await claude.print(["--record", folderOf(claude), "hello"], {
+  const run = await claude.printHere(["--record", folderOf(claude), "hello"], {
     warns: true,
     env: { CLAUDE_CODE_USE_BEDROCK: "1" },
   });
@@ -336,7 +336,7 @@ Deno.test("where nobody can listen to the API a run is recorded without it, and 
 
 Deno.test("a run that cannot start leaves no folder for its recording", async () => {
   await using claude = await StandIn.set({}, { loggedIn: false });
-  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  const run = await claude.printHere(["--record", folderOf(claude), "hello"]);
   assertEquals(run.code, 2);
   assert([...Deno.readDirSync(claude.home.path)].every(({ name }) => name !== "cassette"));
 });
@@ -349,7 +349,7 @@ Deno.test("a cassette that is missing or damaged is refused", async () => {
     `claude-print: Cannot read ${folderOf(claude)}/child.cast: it does not exist\n` +
     "  Name the folder that a run was given with --record\n",
   ]);
-  await claude.print(["--record", folderOf(claude), "hello"]);
+  await claude.printHere(["--record", folderOf(claude), "hello"]);
   await Deno.writeTextFile(`${folderOf(claude)}/tape.jsonl`, '{"at":1}\n');
   const damaged = await cassette(claude, "svg");
   assertEquals([damaged.code, damaged.stdout], [2, ""]);
@@ -361,7 +361,7 @@ Deno.test("a cassette that is missing or damaged is refused", async () => {
 
 Deno.test("a recording that this program would not make again is told, with exit code 1", async () => {
   await using claude = await StandIn.set();
-  const run = await claude.print(["--record", folderOf(claude), "hello"]);
+  const run = await claude.printHere(["--record", folderOf(claude), "hello"]);
   const path = `${folderOf(claude)}/child.cast`;
   const text = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, text.replaceAll("SIGTERM", "SIGKILL"));
@@ -375,7 +375,7 @@ Deno.test("a recording that this program would not make again is told, with exit
 
 Deno.test("a frame that this program would not print again is told, with exit code 1", async () => {
   await using claude = await StandIn.set(TOOL);
-  await claude.print(["--record", folderOf(claude), "look"]);
+  await claude.printHere(["--record", folderOf(claude), "look"]);
   const path = `${folderOf(claude)}/tape.jsonl`;
   const text = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, text.replaceAll('"num_turns":2', '"num_turns":7'));

@@ -18,7 +18,7 @@ const IMPATIENT = ["--drain-timeout", "0.5"];
 /** Runs a scenario in json format, which has to succeed, and returns the result. */
 async function resultOf(scenario: Partial<Scenario>, args: readonly string[] = []) {
   await using claude = await StandIn.set(scenario);
-  const { code, result } = await claude.print([...JSON_FORMAT, ...args, "hello"]);
+  const { code, result } = await claude.printHere([...JSON_FORMAT, ...args, "hello"]);
   assertEquals([code, result["subtype"]], [0, "success"]);
   return { result, transcripts: [...claude.transcripts().values()] };
 }
@@ -71,7 +71,7 @@ Deno.test("the answer is that of the Stop payload, whatever there is of the tran
 /** Prints without a transcript. */
 async function printUntold(format: readonly string[]): Promise<void> {
   await using claude = await StandIn.set({ transcript: "never" });
-  const run = await claude.print([...format, ...IMPATIENT, "hello"]);
+  const run = await claude.printHere([...format, ...IMPATIENT, "hello"]);
   assertEquals(run.code, 0);
   if (run.format === "text") assertEquals(run.stdout, `${HELLO}\n`);
   else assertEquals(run.frames.map(({ type, result }) => result ?? type), ["system", HELLO]);
@@ -83,7 +83,7 @@ async function printUnheard(): Promise<void> {
     transcript: "never",
     stopOmits: ["last_assistant_message"],
   });
-  const run = await claude.print([...JSON_FORMAT, ...IMPATIENT, "hello"]);
+  const run = await claude.printHere([...JSON_FORMAT, ...IMPATIENT, "hello"]);
   assertEquals([run.code, run.result["subtype"]], [2, "drain_timeout"]);
   assertStringIncludes(run.stderr, "Cannot read the answer");
 }
@@ -122,7 +122,7 @@ Deno.test("hook events, transcript entries and fields of a future release pass",
 
 Deno.test("an unknown hook event before the prompt does not start or end the turn", async () => {
   await using claude = await StandIn.set({ unknown: ["hook_event"] });
-  const run = await claude.print(["--inject", "paste", "hello"]);
+  const run = await claude.printHere(["--inject", "paste", "hello"]);
   assertEquals([run.code, run.stdout], [0, `${HELLO}\n`]);
   const events = (await claude.journal("hook")).map(({ event }) => event);
   assertEquals(events.slice(0, 2), ["UserPromptSubmit", "UserPromptSubmit"]);
@@ -154,7 +154,7 @@ Deno.test("what hooks and tools put beside the transcript, or add to it, is not 
     }],
     turns: [[{ tools: [{ name: "Bash", input: { command: "true" } }] }, { text: HELLO }]],
   });
-  const run = await claude.print([...JSON_FORMAT, "hello"], { warns: true });
+  const run = await claude.printHere([...JSON_FORMAT, "hello"], { warns: true });
   const { result, num_turns: turns, session_id: id, usage } = run.result;
   assertEquals([run.code, result, turns], [0, HELLO, 2]);
   assertEquals((usage as Readonly<Record<string, unknown>>)["output_tokens"], 40);
@@ -174,7 +174,9 @@ Deno.test("a transcript in whose place a tool has put something else costs a war
     // The child has ended and written everything: its own transcript would hold it up otherwise.
     const run = `rm "$TRANSCRIPT"; ${make} "$TRANSCRIPT"`;
     await using claude = await StandIn.set({ sabotage: [{ at: "exit", run }] });
-    const { code, result, stderr } = await claude.print([...JSON_FORMAT, "hello"], { warns: true });
+    const { code, result, stderr } = await claude.printHere([...JSON_FORMAT, "hello"], {
+      warns: true,
+    });
     assertEquals([code, result["result"]], [0, HELLO]);
     assertMatch(stderr, /^claude-print: Warning: Cannot bring .* home: it is no regular file\n$/u);
     assertEquals(claude.transcripts().size, 0);

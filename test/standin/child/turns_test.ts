@@ -23,7 +23,7 @@ const THREE_CALLS: Scenario["turns"] = [[
 for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: a turn of three model calls counts its tools' results, which are frames in their order`, async () => {
     await using claude = await StandIn.set({ version, turns: THREE_CALLS });
-    const { code, frames, result } = await claude.print([...STREAM_FORMAT, "look"]);
+    const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
     assertEquals([code, result["result"], result["num_turns"]], [0, "Found: look", 4]);
     const { output_tokens } = result["usage"] as Readonly<Record<string, unknown>>;
     assertEquals(output_tokens, 60, "the sum of all calls");
@@ -56,7 +56,7 @@ Deno.test("a tool that needs permission is denied by our hook and listed", async
         { text: HELLO },
       ]],
     });
-    const { code, result } = await claude.print([...JSON_FORMAT, "make it"]);
+    const { code, result } = await claude.printHere([...JSON_FORMAT, "make it"]);
     assertEquals([code, result["result"]], [0, HELLO]);
     const denials = result["permission_denials"] as readonly Readonly<Record<string, unknown>>[];
     assertEquals(
@@ -120,13 +120,13 @@ for (const [index, { failure, told }] of FAILURES.entries()) {
   Deno.test(`StopFailure is its sentence, exit code ${code} and a cause on stderr (${name})`, async () => {
     for (const version of versions) {
       await using claude = await StandIn.set({ version, turns: [[{ failure }]] });
-      const text = await claude.print(["hello"]);
+      const text = await claude.printHere(["hello"]);
       assertEquals([text.code, text.stdout], [code, `${failure.message}\n`]);
       assertEquals(text.stderr.trimEnd().split("\n").length, 2, "the cause and what to do");
       for (const words of told) assertStringIncludes(text.stderr, words);
       // The results of the others are compared with claude -p, in rows of parity.
       if (index > 0) continue;
-      const json = await claude.print([...JSON_FORMAT, "hello"]);
+      const json = await claude.printHere([...JSON_FORMAT, "hello"]);
       assertEquals([json.code, json.result["subtype"]], [code, "success"]);
       assertEquals(json.result["result"], failure.message);
       assertEquals(json.result["api_error_status"], failure.status);
@@ -137,7 +137,7 @@ for (const [index, { failure, told }] of FAILURES.entries()) {
 Deno.test("an error without a transcript is the sentence of StopFailure", async () => {
   const failure = { error: "server_error", status: 500, message: "API Error: 500" };
   await using claude = await StandIn.set({ transcript: "never", turns: [[{ failure }]] });
-  const run = await claude.print(["hello"]);
+  const run = await claude.printHere(["hello"]);
   assertEquals([run.code, run.stdout], [1, "API Error: 500\n"]);
   assertStringIncludes(run.stderr, "claude-print: Cannot reach the API: 500\n");
 });
@@ -149,7 +149,7 @@ Deno.test("an error after a tool's result ends the run with exit code 1", async 
       failure,
     }]],
   });
-  const { code, frames, result } = await claude.print([...STREAM_FORMAT, "look"]);
+  const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "look"]);
   assertEquals([code, result["result"], result["num_turns"]], [1, "API Error: 500", 2]);
   assertEquals(frames.map(({ type }) => type), [
     "system",
@@ -170,7 +170,7 @@ async function printRetries(version: string): Promise<void> {
     { attempt: 2, maxRetries: 10, status: null, waitMs: 1000 },
   ];
   await using claude = await StandIn.set({ version, turns: [[{ text: HELLO, retries }]] });
-  const { code, frames } = await claude.print([...STREAM_FORMAT, "hello"]);
+  const { code, frames } = await claude.printHere([...STREAM_FORMAT, "hello"]);
   assertEquals(code, 0, version);
   const [init, first, second, ...others] = frames;
   assertEquals(init?.["subtype"], "init");
@@ -199,15 +199,15 @@ for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: --max-turns ends the turn after so many calls`, async () => {
     await using claude = await StandIn.set({ version, turns: THREE_CALLS });
     const limit = (turns: number) => ["--max-turns", `${turns}`];
-    const { code, result } = await claude.print([...JSON_FORMAT, ...limit(2), "look"]);
+    const { code, result } = await claude.printHere([...JSON_FORMAT, ...limit(2), "look"]);
     assertEquals([code, result["subtype"], result["num_turns"]], [1, "error_max_turns", 3]);
     assertEquals(result["errors"], ["Reached maximum number of turns (2)"]);
     assertEquals([result["terminal_reason"], "result" in result], ["max_turns", false]);
     if (version !== STAND_IN_VERSIONS.at(-1)) return;
-    const text = await claude.print([...limit(1), "look"]);
+    const text = await claude.printHere([...limit(1), "look"]);
     assertEquals([text.code, text.stdout], [1, "Error: Reached max turns (1)"]);
     assertStringIncludes(text.stderr, "stopped at its limit: 1 request to the model");
-    const enough = await claude.print([...limit(3), "look"]);
+    const enough = await claude.printHere([...limit(3), "look"]);
     assertEquals([enough.code, enough.stdout], [0, "Found: look\n"]);
   });
 
@@ -218,7 +218,7 @@ for (const version of STAND_IN_VERSIONS) {
       backgroundMs: 50,
       turns: [[{ text: "Started." }], [{ text: "Finished." }]],
     });
-    const { code, result } = await claude.print([...JSON_FORMAT, "work"]);
+    const { code, result } = await claude.printHere([...JSON_FORMAT, "work"]);
     assertEquals([code, result["result"]], [0, "Finished."]);
     assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "task"]);
   });
@@ -238,7 +238,7 @@ Deno.test("a project's Stop hook that blocks once makes the run wait for the sec
       `${project}/.claude/settings.json`,
       JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command }] }] } }),
     );
-    const { code, stdout } = await claude.print(["work"]);
+    const { code, stdout } = await claude.printHere(["work"]);
     assertEquals([code, stdout], [0, "Second.\n"]);
     assertEquals((await claude.journal("prompt")).map(({ origin }) => origin), ["stdin", "hook"]);
   }
@@ -247,13 +247,13 @@ Deno.test("a project's Stop hook that blocks once makes the run wait for the sec
 Deno.test("an answer of 1 MB is printed whole", async () => {
   const text = "0123456789 ünïcödé\n".repeat(50_000);
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const run = await claude.print([], { stdin: text });
+  const run = await claude.printHere([], { stdin: text });
   assertEquals(run.code, 0);
   assert(run.stdout === text, `${run.stdout.length} characters`);
 });
 
 Deno.test("a path at the beginning of a prompt is no command", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const { code, stdout } = await claude.print(["/etc/passwd is what?"]);
+  const { code, stdout } = await claude.printHere(["/etc/passwd is what?"]);
   assertEquals([code, stdout], [0, "/etc/passwd is what?\n"]);
 });

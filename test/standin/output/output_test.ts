@@ -11,7 +11,7 @@ const STREAM_FORMAT = ["--output-format", "stream-json", "--verbose"];
 for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: text output is the answer and nothing else`, async () => {
     await using claude = await StandIn.set({ version });
-    const run = await claude.print(["-p", "hello"]);
+    const run = await claude.printHere(["-p", "hello"]);
     assertEquals([run.code, run.stdout, run.stderr], [0, `${HELLO}\n`, ""]);
     assertEquals((await claude.journal("prompt")).map(({ text }) => text), ["hello"]);
     assertEquals(await claude.keys(), [], "no key is pressed");
@@ -19,7 +19,7 @@ for (const version of STAND_IN_VERSIONS) {
 
   Deno.test(`${version}: json output is one result object with cost and usage`, async () => {
     await using claude = await StandIn.set({ version });
-    const { code, result } = await claude.print([...JSON_FORMAT, "hello"]);
+    const { code, result } = await claude.printHere([...JSON_FORMAT, "hello"]);
     assertEquals(code, 0);
     const { subtype, num_turns, claude_version, stop_reason, usage, modelUsage } = result;
     assertEquals([subtype, result["result"], num_turns], ["success", HELLO, 1]);
@@ -35,7 +35,7 @@ for (const version of STAND_IN_VERSIONS) {
 
   Deno.test(`${version}: stream-json output has init, the answer and the result`, async () => {
     await using claude = await StandIn.set({ version });
-    const { code, frames, result } = await claude.print([...STREAM_FORMAT, "hello"]);
+    const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "hello"]);
     assertEquals(code, 0);
     assertEquals(frames.map(({ type, subtype }) => subtype ?? type), [
       "init",
@@ -54,7 +54,7 @@ type Numbers = Readonly<Record<string, unknown>>;
 
 Deno.test("json output with --verbose is an array of all frames", async () => {
   await using claude = await StandIn.set();
-  const { code, stdout, frames } = await claude.print([...JSON_FORMAT, "--verbose", "hello"]);
+  const { code, stdout, frames } = await claude.printHere([...JSON_FORMAT, "--verbose", "hello"]);
   assertEquals(code, 0);
   assertMatch(stdout, /^\[/);
   assertEquals(frames.map(({ type }) => type), ["system", "assistant", "result"]);
@@ -62,7 +62,7 @@ Deno.test("json output with --verbose is an array of all frames", async () => {
 
 Deno.test("the transcript of a run becomes the user's, from its prompt to its cost", async () => {
   await using claude = await StandIn.set();
-  const { result } = await claude.print([...JSON_FORMAT, "hello"]);
+  const { result } = await claude.printHere([...JSON_FORMAT, "hello"]);
   const path = `${projectSlug(claude.home.project)}/${result["session_id"]}.jsonl`;
   const transcripts = claude.transcripts();
   assertEquals([...transcripts.keys()], [path]);
@@ -73,7 +73,7 @@ Deno.test("the transcript of a run becomes the user's, from its prompt to its co
 
 Deno.test("--no-session-persistence leaves the user no transcript", async () => {
   await using claude = await StandIn.set();
-  const { code } = await claude.print(["--no-session-persistence", "hello"]);
+  const { code } = await claude.printHere(["--no-session-persistence", "hello"]);
   assertEquals(code, 0);
   assertEquals(claude.transcripts().size, 0);
 });
@@ -81,8 +81,8 @@ Deno.test("--no-session-persistence leaves the user no transcript", async () => 
 Deno.test("--session-id names the session, and --resume goes on with it in its transcript", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "Got: {prompt}" }]] });
   const id = "123e4567-e89b-42d3-a456-426614174000";
-  const first = await claude.print([...JSON_FORMAT, "--session-id", id, "one"]);
-  const second = await claude.print([...JSON_FORMAT, "--resume", id, "two"]);
+  const first = await claude.printHere([...JSON_FORMAT, "--session-id", id, "one"]);
+  const second = await claude.printHere([...JSON_FORMAT, "--resume", id, "two"]);
   assertEquals([first, second].map(({ result }) => result["session_id"]), [id, id]);
   assertEquals(second.result["result"], "Got: two");
   assertEquals(second.result["num_turns"], 1);
@@ -105,6 +105,6 @@ Deno.test("two runs at once in one folder both give their own answer", async () 
 
 Deno.test("an answer without text prints an empty line", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "" }]] });
-  const run = await claude.print(["hello"]);
+  const run = await claude.printHere(["hello"]);
   assertEquals([run.code, run.stdout], [0, "\n"]);
 });

@@ -6,7 +6,7 @@ Deno.test("--trace tells the command line without secrets, and never the prompt"
   const env = { LEVEL: "loud-and-clear", A_KEY: "letmein-now" };
   const agents = { one: { description: "One", prompt: "Be one", mcpServers: [{ env }] } };
   for (const inject of ["stdin", "paste"]) {
-    const { code, stderr } = await claude.print([
+    const { code, stderr } = await claude.printHere([
       ...["--trace", "--inject", inject, "--agents", JSON.stringify(agents)],
       ...["--name", "Never say letmein-now or swordfish-42", "open sesame"],
     ], { warns: true, env: { DOOR_PASSWORD: "swordfish-42" } });
@@ -22,7 +22,7 @@ Deno.test("--trace tells the command line without secrets, and never the prompt"
 Deno.test("the last screen of a failure is shown without secrets", async () => {
   const screen = "The door is open: swordfish-42, sk-ant-api03-0123456789abcdef\r\n";
   await using claude = await StandIn.set({ crash: { at: "prompt", code: 7, screen } });
-  const { code, stderr } = await claude.print(["hello"], {
+  const { code, stderr } = await claude.printHere(["hello"], {
     env: { DOOR_PASSWORD: "swordfish-42" },
   });
   assertEquals(code, 2);

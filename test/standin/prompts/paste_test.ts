@@ -14,7 +14,7 @@ async function paste(
   scenario: Partial<Scenario> = {},
 ): Promise<readonly string[]> {
   await using claude = await StandIn.set(scenario);
-  const run = await claude.print(PASTE, { stdin: prompt });
+  const run = await claude.printHere(PASTE, { stdin: prompt });
   assertEquals([run.stderr, run.code, run.stdout], ["", 0, `${HELLO}\n`]);
   const bytes = new TextEncoder().encode(prompt);
   assertEquals(
@@ -67,7 +67,7 @@ Deno.test("a pasted prompt of 100 KB arrives whole where long pastes are left al
 Deno.test("a pasted prompt that the input box would change fails before it is answered", async () => {
   await using claude = await StandIn.set({ version: "2.1.330" });
   const stdin = "0123456789 ünïcödé\n".repeat(5000).trimEnd();
-  const run = await claude.print([...PASTE, "--output-format", "json"], { stdin });
+  const run = await claude.printHere([...PASTE, "--output-format", "json"], { stdin });
   assertEquals([run.code, run.result["subtype"]], [2, "internal_error"]);
   assertStringIncludes(run.stderr, "Claude Code wraps a text of this size in tags\n");
 });
@@ -76,7 +76,7 @@ Deno.test("a paste that never shows fails the run, and Enter is not pressed", as
   await using claude = await StandIn.set({
     paste: { echoMs: 600_000, swallowsEnter: null, enters: 1 },
   });
-  const run = await claude.print([...PASTE, "--delivery-timeout", "4", "hello"]);
+  const run = await claude.printHere([...PASTE, "--delivery-timeout", "4", "hello"]);
   assertEquals(run.code, 2);
   assertStringIncludes(run.stderr, "the paste did not appear in Claude Code's input box");
   assertEquals(await claude.keys(), ["\x1b[200~hello\x1b[201~"]);
@@ -94,7 +94,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
 Deno.test("what a paste would change is refused before claude is started", async () => {
   await using claude = await StandIn.set();
   for (const [prompt, reason] of REFUSED) {
-    const { code, stderr } = await claude.print(PASTE, { stdin: prompt });
+    const { code, stderr } = await claude.printHere(PASTE, { stdin: prompt });
     assertEquals(code, 2);
     assertStringIncludes(stderr, "Cannot paste the prompt: ");
     assertStringIncludes(stderr, reason);
@@ -105,7 +105,7 @@ Deno.test("what a paste would change is refused before claude is started", async
 
 Deno.test("control bytes of a prompt on stdin press no keys", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const run = await claude.print([], { stdin: "paste end \x1b[201~\r, ^C \x03, ^D \x04" });
+  const run = await claude.printHere([], { stdin: "paste end \x1b[201~\r, ^C \x03, ^D \x04" });
   assertEquals(run.code, 0);
   assert(run.stdout.includes("\x1b[201~\r, ^C \x03"));
   assertEquals(await claude.keys(), []);

@@ -13,7 +13,7 @@ async function assertDelivered(
   },
 ): Promise<void> {
   await using claude = await StandIn.set();
-  const run = await claude.print(args, options);
+  const run = await claude.printHere(args, options);
   assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
   const bytes = new TextEncoder().encode(prompt);
   const facts = { bytes: bytes.length, sha256: await sha256(bytes) };
@@ -91,13 +91,13 @@ Deno.test("--input-file is the prompt, and its dash is stdin", async () => {
 
 Deno.test("further arguments are ignored with a warning, unless it is to be quiet", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "{prompt}" }]] });
-  const run = await claude.print(["one", "two"], { warns: true });
+  const run = await claude.printHere(["one", "two"], { warns: true });
   assertEquals([run.code, run.stdout], [0, "one\n"]);
   assertStringIncludes(
     run.stderr,
     'claude-print: Warning: Only the first prompt counts, "two" is ignored',
   );
-  const quiet = await claude.print(["--quiet", "one", "two"]);
+  const quiet = await claude.printHere(["--quiet", "one", "two"]);
   assertEquals([quiet.stdout, quiet.stderr], ["one\n", ""]);
 });
 
@@ -111,7 +111,7 @@ Deno.test("a prompt that Claude Code changes fails the run, whatever it answers"
   );
   await Deno.writeTextFile(`${claude.home.path}/changed`, "something else");
   const args = ["--claude-binary", wrapper, "--output-format", "json", "hello"];
-  const run = await claude.print(args, { namesBinary: false });
+  const run = await claude.printHere(args, { namesBinary: false });
   const { subtype, result } = run.result;
   assertEquals([run.code, subtype, result], [2, "internal_error", undefined]);
   assertStringIncludes(run.stderr, "The prompt did not reach Claude as it is");
@@ -135,7 +135,7 @@ Deno.test("--input-file takes a FIFO as it comes, hears a signal meanwhile, and 
     assertEquals((await waiting.ended).code, exitCode, signal);
     writer.close();
   }
-  const endless = await claude.print(["--input-file", "/dev/zero"]);
+  const endless = await claude.printHere(["--input-file", "/dev/zero"]);
   assertEquals(endless.code, 2);
   assertStringIncludes(endless.stderr, "Cannot send the prompt: it is longer than");
 });

@@ -53,7 +53,7 @@ for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
 Deno.test("an answer without a child has the frames of one, and no recording", async () => {
   await using claude = await StandIn.set();
   const record = `${claude.home.path}/recording`;
-  const { code, frames, stderr } = await claude.print(
+  const { code, frames, stderr } = await claude.printHere(
     ["--output-format", "stream-json", "--verbose", "--record", record, "/logout"],
     { warns: true },
   );
@@ -85,7 +85,7 @@ async function printUnknown(): Promise<void> {
   await using claude = await StandIn.set();
   await Deno.mkdir(`${claude.home.config}/commands`);
   await Deno.writeTextFile(`${claude.home.config}/commands/mine.md`, "Do $ARGUMENTS");
-  const { code, stderr } = await claude.print(["/mine x"]);
+  const { code, stderr } = await claude.printHere(["/mine x"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, 'Claude Code made no prompt of "/mine"');
   assertStringIncludes(stderr, "Unknown command: /mine");
@@ -94,7 +94,7 @@ async function printUnknown(): Promise<void> {
 /** A Claude Code that opens no rendezvous socket. */
 async function printWithoutSocket(): Promise<void> {
   await using claude = await StandIn.set({ version: "2.1.330", rendezvous: false });
-  const { code, stderr } = await claude.print(["/ hi"]);
+  const { code, stderr } = await claude.printHere(["/ hi"]);
   assertEquals(code, 2);
   assertStringIncludes(stderr, "Claude Code opened no rendezvous socket");
   assertEquals(await claude.journal("prompt"), []);
@@ -107,7 +107,7 @@ Deno.test("a command that Claude Code does not know, and a socket that it does n
 Deno.test("a prompt for the rendezvous socket waits until no dialog of the start is in its way", async () => {
   await using claude = await StandIn.set({ dialogs: [{ show: "trust_no" }] });
   const record = `${claude.home.path}/recording`;
-  const { code } = await claude.print(["--record", record, "/ hi"], { warns: true });
+  const { code } = await claude.printHere(["--record", record, "/ hi"], { warns: true });
   assertEquals(code, 0);
   assertEquals((await claude.journal("prompt")).map(({ text }) => text), ["/ hi"]);
   assertEquals(replayCassette(readCassette(record)).differences, []);
@@ -119,7 +119,7 @@ Deno.test("a private folder too deep for a socket is told of before the child is
   await using claude = await StandIn.set();
   const deep = `${claude.home.path}/${"deep".repeat(20)}`;
   await Deno.mkdir(deep);
-  const { code, stderr } = await claude.print(["/ hi"], { env: { TMPDIR: deep } });
+  const { code, stderr } = await claude.printHere(["/ hi"], { env: { TMPDIR: deep } });
   assertEquals(code, 2);
   assertStringIncludes(stderr, "longer than a socket's may be");
   assertEquals(await claude.journal("start"), []);
