@@ -260,6 +260,8 @@ export interface TurnMemory {
   readonly failure?: HookPayload | undefined;
   /** At which limit a hook of ours has stopped the turn, which will be the end once the child is idle. */
   readonly limited?: "max-turns" | "budget" | "output-tries" | undefined;
+  /** Whether no other hook of its end may have it go on any more: what they have wanted, the end of its lines tells. */
+  readonly atLimit: boolean;
   /** When the hook that announced its end ran, in milliseconds since the epoch, where that is known. */
   readonly announcedAt?: number | undefined;
   /** Whether, by the announced end of the turn, the session had started nothing that may be in the background. */
@@ -310,6 +312,7 @@ export const NO_TURN: TurnMemory = {
   stop: undefined,
   failure: undefined,
   limited: undefined,
+  atLimit: false,
   announcedAt: undefined,
   taskless: false,
   background: false,

@@ -252,7 +252,7 @@ export function overInAnyCase(state: SessionState): Step {
 /** Whether the transcript holds the prompt, the structured answer, and the text that the hook spoke of. */
 function isOnRecord(state: SessionState): boolean {
   const { recorded, completed, carriedOut, stop, failure, answer } = state;
-  if (!recorded || !isOutputWritten(state)) return false;
+  if (!recorded || !isOutputWritten(state) || (state.atLimit && !completed)) return false;
   // What a command says is no answer.
   if (carriedOut) return true;
   const message = (stop ?? failure)?.["last_assistant_message"];

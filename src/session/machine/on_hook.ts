@@ -59,7 +59,8 @@ function answer(state: SessionState, call: HookCall): Step {
   const returned = event === "PostToolBatch" ? onToolsReturned(state, payload) : state;
   const counted = ENDS_OF_REQUESTS.includes(event) ? countRequest(returned, payload) : returned;
   const owes = event === "Stop" && id !== undefined && owesOutput(state);
-  const isLastRequest = event === "Stop" && mayNotGoOn(counted);
+  const isLastRequest = event === "Stop" && id !== undefined && mayNotGoOn(counted) &&
+    (owes || state.options.otherStopHooks);
   if (owes && !isLastRequest) {
     const next = began({ ...takeFirst(counted), output: { ...state.output, reminded: true } });
     const reminder: Effect = { type: "answer", id, reply: REMINDER };
@@ -68,7 +69,8 @@ function answer(state: SessionState, call: HookCall): Step {
   const limited = event === "PostToolBatch" && counted !== returned
     ? limitReached(counted)
     : undefined;
-  const taken = takeHook(counted, { event, payload, limited, id });
+  const ending = isLastRequest ? { ...counted, atLimit: true } : counted;
+  const taken = takeHook(ending, { event, payload, limited, id });
   if (id === undefined) return taken;
   const next = event === "Stop" ? withAllThatWaits(taken) : taken;
   if (event === "Stop") {

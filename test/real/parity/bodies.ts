@@ -26,13 +26,15 @@ const ALLOWED: readonly Allowed[] = [
       /^You are (?:Claude Code, Anthropic's official CLI for Claude(?:, running within the Claude Agent SDK)?|a Claude agent, built on Anthropic's Claude Agent SDK)\./u,
   },
   {
-    why: "it offers its user the prefix ! for commands, whatever its settings are",
+    why:
+      "at a terminal it offers its user the prefix ! for commands, which nothing but -p takes away",
     at: /^body\.system\.\d\.text$/u,
     words:
       /^# Session-specific guidance\n|^ - If you need the user to run a shell command.*`! <command>`.*\n?/gmu,
   },
   {
-    why: "2.1.330 has forks only where it makes all subagents run in the background",
+    why:
+      "2.1.330 has forks at a terminal only if all subagents run in the background: one variable decides on both",
     at: /^body\.tools\.Agent\.(?:description$|input_schema\.properties\.effort\.)/u,
   },
   {
@@ -42,7 +44,8 @@ const ALLOWED: readonly Allowed[] = [
       /^ - (?:Use the Agent tool with|For broad codebase exploration|Calling Agent with).*\n?/gmu,
   },
   {
-    why: "2.1.330 has the time limit of shells in the background only without a terminal",
+    why:
+      "2.1.330 has the time limit of shells in the background only without a terminal, and no variable for it",
     at:
       /^body\.tools\.Bash\.(?:description|input_schema\.properties\.run_in_background\.description)$/u,
     words: /^.*`run_in_background`.*$|^Set to true to run this command in the background\..*$/gmu,
@@ -60,7 +63,8 @@ const ALLOWED: readonly Allowed[] = [
     words: /at most \d+ minutes|Deadlines above \d+ms are capped to \d+ms/gu,
   },
   {
-    why: "2.1.330 takes the display of thinking from -p's output format, which the child has not",
+    why:
+      "2.1.330 takes the display of thinking from -p's output format: a child that waits may be given to any",
     at: /^body\.thinking\.display$/u,
   },
   { why: "the same", at: /^headers\.anthropic-beta\.thinking-display-updates-/u },

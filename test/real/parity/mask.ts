@@ -35,28 +35,25 @@ const FIELDS: Readonly<Record<string, string>> = {
   "result.ttft_stream_ms": "the same",
   "result.time_to_request_ms": "when the request went out, which takes it too",
   "result.first_content_frame_ms": "the same",
-  "result.request_sent_wall_ms": "the same",
-  "stream_event.ttft_ms": "the same",
   "result.claude_version": "claude-print's own: which Claude Code it was",
   "result.claude_limits": "claude-print's own: what is left of limits",
   "system/init.messaging_socket_path": "the child's own is gone with the run's folder",
   "system/init.capabilities": "what the control protocol of that version can do, which is not ours",
   "system/init.agents":
-    "what the child has written by the time that the frame is due: on a busy machine, not all",
-  "system/init.tools": "the same",
+    "the child tells none where the model has no tool for them, and on a busy machine not all in time",
+  "system/init.tools":
+    "no line has those of a request to which something is added, and none before 2.1.330",
   "system/init.plugins": "those that come along, which the child does not tell",
   "system/init.skills": "the child tells those that the model may start",
   "system/init.slash_commands": "the same",
   "system/init.terminal_slash_commands": "the child does not tell them",
-  "system/init.per_turn_effort_active": "the same",
+  "system/init.per_turn_effort_active":
+    "hangs on the model and on what the API has refused; without it, it is unknown",
   "system/init.ultrathink_available": "the same",
   "system/init.ultrathink_typed_raises": "the same",
-  "assistant.tool_use_meta": "titles of tools of MCP servers, which no transcript has",
   "assistant.message.usage.output_tokens":
     "a frame of claude -p has the count at the answer's start, a transcript the one at its end",
-  "stream_event.event.message.usage": "the hook that tells of text tells of no usage",
   "system/task_notification.output_file": "a file that is gone after the run",
-  "system/task_progress.usage.total_tokens": "the tokens in the middle of an answer",
   "*.run_id": "an id that claude -p gives to a task, and nothing else uses",
   "system/background_tasks_changed.tasks.*.run_id": "the same",
   "result.origin.runId": "the same",
@@ -65,9 +62,6 @@ const FIELDS: Readonly<Record<string, string>> = {
 
 /** The same in single rows. */
 const FIELDS_OF_ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "system-prompt": {
-    "result.usage": "an answer without anything in it leaves no line, so it is not counted",
-  },
   "betas": {
     "result.modelUsage.*.contextWindow":
       "the child is given the header, and does not know what it is good for",

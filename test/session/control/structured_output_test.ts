@@ -132,6 +132,7 @@ Deno.test("a model is reminded in vain that has made as many requests as it may"
   line(session, { type: "user", message: { content: "go" } });
   stops(session);
   assertEquals(replies(session), [{ decision: "block", reason: OUTPUT_REMINDER, ...STOP }]);
+  line(session, { type: "system", subtype: "turn_duration" });
   session.hear({ type: "status", status: "idle" });
   assertEquals(session.signals(), ["SIGTERM"]);
 });

@@ -1108,13 +1108,24 @@ Deno.test("a dialog that does not react is not given the time to start anew", ()
 });
 
 Deno.test("no other hook has a turn go on that has made as many requests as it may", () => {
-  const session = simulate({ maxTurns: 2 });
+  const session = simulate({ maxTurns: 2, otherStopHooks: true });
   session.hear(status("busy"));
   const end = (payload = {}) => session.hear({ ...stop(payload), id: "stop" });
   end();
   assertEquals(answers(session).at(-1), ["stop", undefined], "one more request is left");
   end({ stop_hook_active: true });
   assertEquals(answers(session).at(-1), ["stop", STOP]);
+  // What the other hook has wanted is written behind the answer.
+  session.hear(PROMPT);
+  session.hear(answer("done"));
+  session.hear(status("idle"));
+  assertEquals(session.signals(), []);
+  session.hear(COMPLETED);
+  assertEquals(session.signals(), ["SIGTERM"]);
+  const alone = simulate({ maxTurns: 1 });
+  alone.hear(status("busy"));
+  alone.hear({ ...stop(), id: "stop" });
+  assertEquals(answers(alone).at(-1), ["stop", undefined], "there is no other hook");
   const tools = simulate({ maxTurns: 2 });
   tools.hear(status("busy"));
   tools.hear({ ...stop(), id: "stop" });
