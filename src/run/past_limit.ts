@@ -2,6 +2,7 @@ import type { StopSignals } from "../driver/stop_signals.ts";
 import type { Report } from "../frames/result/report.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { resumedOrder } from "./plan/asked_order.ts";
+import type { RunReport } from "./perform_run.ts";
 import type { RunOrder } from "./plan/run_order.ts";
 import { StoppedError } from "./stopped_error.ts";
 
@@ -39,13 +40,17 @@ export function resetOf(
   return until <= LATEST && until - now <= longestMs ? until : undefined;
 }
 
-/** The order to go on where a limit has stopped a run. */
-export function orderPastLimit(order: RunOrder, { result }: Pick<Report, "result">): RunOrder {
+/** The order to go on where a limit has stopped a run; what it has paid and asked counts on. */
+export function orderPastLimit(
+  order: RunOrder,
+  { result, requests = 0 }: Pick<RunReport, "result" | "requests">,
+): RunOrder {
   return {
     ...resumedOrder(order, result.session_id),
     prompt: GO_ON,
     altered: undefined,
     startedAt: performance.now(),
+    requestsMade: requests,
     before: {
       results: 0,
       totalUsd: (order.before?.totalUsd ?? 0) + (result.total_cost_usd ?? 0),

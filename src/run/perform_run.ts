@@ -11,6 +11,8 @@ import type { Frame } from "../wire/frame.ts";
 export interface RunReport extends Report {
   /** The frames that were said at the run's end: its last results are among them. */
   readonly unprinted: readonly Frame[];
+  /** How many requests to the model have been made whose tools have returned, where they are counted. */
+  readonly requests?: number;
   /** What the child's terminal showed last, where that explains a failure, and with every failure of a traced run. */
   readonly screen?: readonly string[];
 }
@@ -42,7 +44,7 @@ export async function performRun(
     );
   }
   const begin: readonly CallerInput[] = [{ type: "message", message }, { type: "closed" }];
-  const { end: { frames, report }, lastScreen } = await performSession(prepared, {
+  const { end: { frames, report }, state, lastScreen } = await performSession(prepared, {
     ...options,
     begin,
   });
@@ -52,6 +54,7 @@ export async function performRun(
     ...report,
     ...unrecordedProblems(prepared)(report),
     unprinted: frames,
+    requests: state.session.requests,
     ...(screen === undefined ? {} : { screen }),
   };
 }

@@ -25,6 +25,8 @@ export interface SessionOptions extends Limits {
   readonly backgroundCeilingMs?: number;
   /** Most requests to the model; absent for no limit. */
   readonly maxTurns?: number;
+  /** How many of those another child has made in the first turn. */
+  readonly requestsMade?: number;
   /** US dollars that the conversation may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
   /** What it had cost before this child, in US dollars. */
@@ -329,6 +331,7 @@ export function startSession(options: SessionOptions): SessionState {
     ...NO_TURN,
     ...NOTHING_ASKED,
     options,
+    requests: options.requestsMade ?? 0,
     open: true,
     queue: [],
     sent: [],

@@ -61,14 +61,16 @@ Deno.test("resetOf() waits some time where the limit should be over by now, and 
   }
 });
 
-Deno.test("orderPastLimit() goes on with the session, whatever began it, and counts what was paid", () => {
+Deno.test("orderPastLimit() goes on with the session, whatever began it, and counts what was paid and asked", () => {
   const order = {
     ...PLAIN_ORDER,
     sessionId: ID,
     forwarded: [`--session-id=${ID}`, "--model=opus"],
     altered: "a character",
   };
-  const next = orderPastLimit(order, report({ total_cost_usd: 0.5, duration_api_ms: 7 }));
+  const limited = report({ total_cost_usd: 0.5, duration_api_ms: 7 });
+  const next = orderPastLimit(order, { ...limited, requests: 3 });
+  assertEquals(next.requestsMade, 3);
   assertEquals(next.resume, ID);
   assertEquals([next.sessionId, next.forkSession, next.altered], [undefined, false, undefined]);
   assertEquals(next.forwarded, ["--model=opus", `--resume=${ID}`]);

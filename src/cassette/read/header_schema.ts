@@ -64,6 +64,7 @@ const session = z.object(
     ...LIMITS,
     backgroundCeilingMs: z.exactOptional(milliseconds),
     maxTurns: z.exactOptional(z.number()),
+    requestsMade: z.exactOptional(z.number()),
     maxBudgetUsd: z.exactOptional(z.number()),
     output: z.exactOptional(
       z.object({ schema: z.record(z.string(), z.unknown()), maxTries: z.number() }),

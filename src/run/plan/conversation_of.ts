@@ -46,6 +46,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...backgroundCeiling(order.env),
     ...(decided.hookless === undefined ? {} : { hookless: true }),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
+    ...(order.requestsMade === undefined ? {} : { requestsMade: order.requestsMade }),
     ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),

@@ -81,6 +81,7 @@ const SESSION: Required<SessionOptions> = {
   size: { rows: 24, cols: 80 },
   backgroundCeilingMs: 7,
   maxTurns: 8,
+  requestsMade: 1,
   maxBudgetUsd: 9,
   paidUsd: 10,
   hookless: true,

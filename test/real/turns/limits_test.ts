@@ -83,31 +83,32 @@ forNewestVersion(
 let turns = 0;
 
 forNewestVersion(
-  "--wait-for-limit waits for the reset and goes on with the session",
+  "--wait-for-limit waits for the reset and goes on with the session, whose requests count on",
   async (real) => {
     const { code, stdout, stderr } = await real.print([
-      ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=60", "--"],
-      "Hi",
+      ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=60"],
+      ...["--max-turns=2", "--allowedTools=Bash", "--", "Hi"],
     ]);
-    assertEquals(code, 0, stderr);
+    assertEquals(code, 1, stderr);
     const frames = parseFrames(stdout);
     const results = frames.filter(({ type }) => type === "result");
-    assertEquals(results.map(({ result }) => result), ["went on"]);
+    assertEquals(results.map(({ subtype }) => subtype), ["error_max_turns"]);
     assertEquals(new Set(frames.map(({ session_id }) => session_id)).size, 1);
     assertMatch(stderr, /Warning: The account has used up its limit; the run goes on at /u);
-    const [, last] = real.api.turns;
+    const [, , last, ...others] = real.api.turns;
+    assertEquals(others, []);
     assertStringIncludes(last?.text ?? "", "Continue from where you left off.");
     assertStringIncludes(last?.text ?? "", "Hi");
   },
   {
     api: {
-      // The first request finds the limit used up, until now.
+      // The second request finds the limit used up, until now.
       reply: ({ kind }) =>
         kind !== "turn"
           ? undefined
-          : turns++ === 0
+          : turns++ === 1
           ? [{ kind: "error", status: 429, flavour: "unified", retryAfter: 1 }]
-          : [{ kind: "text", text: "went on" }],
+          : [{ kind: "tool", name: "Bash", input: { command: "true", description: "Does" } }],
     },
   },
 );

@@ -1016,6 +1016,13 @@ Deno.test("a turn is stopped after as many requests as it may make", () => {
   assertEquals(session.ending(), { kind: "max-turns" });
 });
 
+Deno.test("requests that another child has made for the same turn count", () => {
+  const session = simulate({ maxTurns: 2, requestsMade: 1 });
+  session.hear(status("busy"));
+  session.hear(asks("PostToolBatch"));
+  assertEquals(answers(session).at(-1), ["7", STOP]);
+});
+
 Deno.test("the first request waits longer for MCP servers that are bridged, and not for ever", () => {
   const late = simulate({ mcpServers: 2, bridged: ["ours"] });
   late.hear(asks("SessionStart"));
