@@ -12,6 +12,7 @@ import {
 } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
+import { IS_ELSEWHERE, runInside } from "../run_inside.ts";
 import { type ProgramOptions, type ProgramOutput, startProgram } from "../start_program.ts";
 import { asRecorded, type RecordedName } from "./as_recorded.ts";
 import { namedClaude } from "./named_claude.ts";
@@ -99,12 +100,33 @@ export class RealClaude implements AsyncDisposable {
     return await this.start(args, options).ended;
   }
 
+  /**
+   * The same inside this process, see `runInside`: for a run of one prompt of which the program itself is not asked, its
+   * signals, its streams and what surrounds it.
+   */
+  async printHere(
+    args: readonly string[],
+    options: Pick<StartOptions, "stdin" | "env" | "cwd"> = {},
+  ): Promise<ProgramOutput> {
+    if (IS_ELSEWHERE) return await this.print(args, options);
+    const { stdin, env, cwd = this.home.project } = options;
+    return await runInside(this.#completed(args), {
+      stdin,
+      env: { ...this.home.env, ...env },
+      cwd,
+    });
+  }
+
   /** Starts `claude-print` and lets it run. */
   start(args: readonly string[], options: StartOptions = {}): StartedRun {
     const [program = "", ...own] = CLAUDE_PRINT;
+    return this.#start(program, { ...options, args: [...own, ...this.#completed(args)] });
+  }
+
+  /** Arguments of `claude-print`, with the Claude Code that it is to start and a limit. */
+  #completed(args: readonly string[]): readonly string[] {
     const limit = args.includes("--timeout") ? [] : ["--timeout", `${PATIENCE_S}`];
-    const allArgs = [...own, "--claude-binary", this.binary, ...limit, ...args];
-    return this.#start(program, { ...options, args: allArgs });
+    return ["--claude-binary", this.binary, ...limit, ...args];
   }
 
   /**

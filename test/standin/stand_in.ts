@@ -4,17 +4,16 @@ import { type JournalEntry, readJournal } from "../../fixtures/mock/files/journa
 import type { Scenario } from "../../fixtures/mock/scenario.ts";
 import {
   makeThrowawayHome,
-  SERVED_IN,
   type ThrowawayHome,
   type ThrowawayHomeOptions,
 } from "../../fixtures/throwaway_home.ts";
-import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "../claude_print.ts";
+import { CLAUDE_PRINT } from "../claude_print.ts";
 import { leftovers } from "../leftovers.ts";
-import { definedOnly, type ProgramOutput, startProgram } from "../start_program.ts";
+import { IS_ELSEWHERE, runInside } from "../run_inside.ts";
+import { type ProgramOutput, startProgram } from "../start_program.ts";
 import { checkOutput } from "./check_output.ts";
 import { parseOutput } from "./parse_output.ts";
 import type { Run } from "./run.ts";
-import { runInside } from "./run_inside.ts";
 import { userFiles } from "./user_files.ts";
 
 /** What is unusual about one start of `claude-print`. */
@@ -46,10 +45,6 @@ export interface StartedRun {
   /** Its end, after the checks that every run has to pass. */
   readonly ended: Promise<Run>;
 }
-
-/** Whether another program than the sources is tested, or a server carries all out: then each run is one of its own. */
-const IS_ELSEWHERE = CLAUDE_PRINT[0] !== CLAUDE_PRINT_SOURCES[0] ||
-  Deno.env.get(SERVED_IN) !== undefined;
 
 /** A transcript that could not be brought home, and what tells whose it is. */
 const KEPT =
@@ -111,7 +106,7 @@ export class StandIn implements AsyncDisposable {
     const run = Symbol();
     this.#inside.add(run);
     const output = await runInside([...named, ...args], {
-      env: definedOnly({ ...this.home.env, ...env }),
+      env: { ...this.home.env, ...env },
       cwd,
       ...(stdin === undefined ? {} : { stdin }),
     }).finally(() => this.#inside.delete(run));

@@ -92,8 +92,8 @@ forNewestVersion(
     const recorded = (name: string) => `${real.home.path}/${name}`;
     const [theirs, plain, exact] = await Promise.all([
       real.claudeP([...STREAM, WORK], { recorded: "partial_messages/work" }),
-      real.print(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
-      real.print(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
+      real.printHere(["-p", "--record", recorded("plain"), ...STREAM, WORK]),
+      real.printHere(["-p", "--exact-stream", "--record", recorded("exact"), ...STREAM, WORK]),
     ]);
     assertEquals([theirs.code, plain.code, exact.code], [0, 0, 0], plain.stderr + exact.stderr);
     const [expected, ours, exactly] = [theirs, plain, exact].map(({ stdout }) =>
@@ -185,8 +185,8 @@ forNewestVersion(
     const script = "[[error 529 x1]] [[say half\\nline]] [[wait 100]] [[error 400]]";
     const prompt = ["-p", "--quiet", "--", `Hi ${script}`];
     const [exact, plain] = await Promise.all([
-      real.print(["--stream-text", "--exact-stream", ...prompt]),
-      real.print(prompt),
+      real.printHere(["--stream-text", "--exact-stream", ...prompt]),
+      real.printHere(prompt),
     ]);
     assertEquals([exact.code, exact.stderr], [plain.code, plain.stderr]);
     assertStringIncludes(exact.stdout, plain.stdout);
@@ -196,7 +196,7 @@ forNewestVersion(
 forNewestVersion(
   "--exact-stream: an API that is not there is one that cannot be reached",
   async (real) => {
-    const { code, stdout, stderr } = await real.print(
+    const { code, stdout, stderr } = await real.printHere(
       ["--stream-text", "--exact-stream", "-p", "Hi"],
       { env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", CLAUDE_CODE_MAX_RETRIES: "1" } },
     );

@@ -52,7 +52,7 @@ forEachVersion(
       '{"behavior":"deny","message":"Enough","interrupt":true}',
     );
     const args = [...STREAM_FORMAT, `--mcp-config=${CONFIG}`, ...ASKING, "--", prompt];
-    const ours = await real.print(args);
+    const ours = await real.printHere(args);
     const theirs = await real.claudeP(args, { recorded: "prompt_tool/decisions" });
     assertEquals(ours.code, theirs.code, ours.stderr);
     const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
@@ -74,7 +74,7 @@ forNewestVersion(
     const settings = '--settings={"enableAllProjectMcpServers":true}';
     const args = [...STREAM_FORMAT, settings, ...ASKING, "--", prompt];
     const [ours, theirs] = await Promise.all([
-      real.print(args),
+      real.printHere(args),
       real.claudeP(args, { recorded: "prompt_tool/project" }),
     ]);
     const [frames, expected] = [parseFrames(ours.stdout), parseFrames(theirs.stdout)];
@@ -109,9 +109,9 @@ forNewestVersion(
     ) => ["--mcp-config", CONFIG, "--permission-prompt-tool", "mcp__loud_one__judge", "--", prompt];
     const prompt = `Look [[bash ls]] ${calls("x")} [[say end]]`;
     const [asked, theirs, foreign] = await Promise.all([
-      real.print(run(prompt)),
+      real.printHere(run(prompt)),
       real.claudeP(run(prompt), { recorded: "prompt_tool/missing" }),
-      real.print(["--permission-prompt-tool", "mcp__other__judge", "--", calls("x")]),
+      real.printHere(["--permission-prompt-tool", "mcp__other__judge", "--", calls("x")]),
     ]);
     const unasked = real.api.turns.filter(({ text }) => text.includes("Look [[bash ls]]"));
     assert(unasked.length > 1, "a call that needs no permission is made");
@@ -130,7 +130,7 @@ forNewestVersion(
     const remote = JSON.stringify({
       mcpServers: { far: { type: "http", url: "http://[::1]:1/" } },
     });
-    const refused = await real.print(
+    const refused = await real.printHere(
       ["--mcp-config", remote, "--permission-prompt-tool", "mcp__far__judge", "--", "Hi"],
     );
     assertEquals(refused.code, 2);

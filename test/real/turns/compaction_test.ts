@@ -102,7 +102,7 @@ async function both(
   const options = { prompts, env };
   const told = (all: readonly (readonly JsonObject[])[]) =>
     all.map((frames) => [facts(frames), resultOf(frames), usageOf(frames, !isTyped)]);
-  const ours = await turns((args, start) => real.print(args, start), options);
+  const ours = await turns((args, start) => real.printHere(args, start), options);
   const theirs = await asRecorded(
     real,
     recorded,
@@ -173,7 +173,7 @@ forNewestVersion(
   "without a conversation a typed /compact says so in text output, as claude -p does",
   async (real) => {
     const theirs = await real.claudeP([], { stdin: "/compact", recorded: "compaction/text" });
-    assertEquals(await real.print([], { stdin: "/compact" }), theirs);
+    assertEquals(await real.printHere([], { stdin: "/compact" }), theirs);
   },
 );
 

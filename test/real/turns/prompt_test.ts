@@ -7,7 +7,7 @@ import type { RealClaude, StartOptions } from "../real_claude.ts";
 /** Runs a prompt from stdin and returns what the API received as the user's text. */
 async function received(real: RealClaude, options: StartOptions, args: readonly string[] = []) {
   const before = real.api.turns.length;
-  const run = await real.print(args, options);
+  const run = await real.printHere(args, options);
   assertEquals(run, { code: 0, stdout: "Hello from the scripted API\n", stderr: "" });
   const [turn, ...more] = real.api.turns.slice(before);
   assertEquals(more, [], "one request");
@@ -83,7 +83,7 @@ forNewestVersion(
   async (real) => {
     const altered = ALTERED.join("\n");
     const prompt = `${"x".repeat(1_048_576)}${altered}`;
-    const run = await real.print(["--output-format", "json"], { stdin: prompt });
+    const run = await real.printHere(["--output-format", "json"], { stdin: prompt });
     assertEquals(run.code, 2);
     assertStringIncludes(run.stderr, "U+200B");
     const result = parseObject(run.stdout);

@@ -1,16 +1,22 @@
-import { cString } from "../../ffi/c_string.ts";
-import { closeFd } from "../../ffi/descriptors/fd.ts";
-import { libc } from "../../ffi/libc.ts";
-import { parseArguments } from "../../src/cli/parse_arguments.ts";
-import { readPrompt } from "../../src/cli/prompt_source.ts";
-import { Outlets } from "../../src/commands/report/outlets.ts";
-import { denoPromptIo } from "../../src/commands/run/deno_prompt_io.ts";
-import { performRequest } from "../../src/commands/run/perform_request.ts";
-import { StopSignals } from "../../src/driver/stop_signals.ts";
-import type { ProgramOutput } from "../start_program.ts";
+import { cString } from "../ffi/c_string.ts";
+import { closeFd } from "../ffi/descriptors/fd.ts";
+import { libc } from "../ffi/libc.ts";
+import { parseArguments } from "../src/cli/parse_arguments.ts";
+import { readPrompt } from "../src/cli/prompt_source.ts";
+import { Outlets } from "../src/commands/report/outlets.ts";
+import { denoPromptIo } from "../src/commands/run/deno_prompt_io.ts";
+import { performRequest } from "../src/commands/run/perform_request.ts";
+import { StopSignals } from "../src/driver/stop_signals.ts";
+import { SERVED_IN } from "../fixtures/throwaway_home.ts";
+import { CLAUDE_PRINT, CLAUDE_PRINT_SOURCES } from "./claude_print.ts";
+import { definedOnly, type ProgramOptions, type ProgramOutput } from "./start_program.ts";
 
 const O_WRONLY = 1;
 const O_CLOEXEC = 0o2000000;
+
+/** Whether another program than the sources is tested, or a server carries all out: then each run is one of its own. */
+export const IS_ELSEWHERE: boolean = CLAUDE_PRINT[0] !== CLAUDE_PRINT_SOURCES[0] ||
+  Deno.env.get(SERVED_IN) !== undefined;
 
 /**
  * Carries out a run of one prompt inside this process: all that `claude-print` does from its arguments to its exit code, on
@@ -20,11 +26,7 @@ const O_CLOEXEC = 0o2000000;
  */
 export async function runInside(
   args: readonly string[],
-  { env, cwd, stdin = "" }: {
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-    readonly stdin?: string | Uint8Array<ArrayBuffer>;
-  },
+  { env, cwd, stdin = "" }: Pick<ProgramOptions, "env" | "cwd" | "stdin">,
 ): Promise<ProgramOutput> {
   const command = await parseArguments(args);
   if (command.kind !== "run") throw new Error(`${args.join(" ")} asks for no run`);
@@ -36,7 +38,7 @@ export async function runInside(
     using outlets = new Outlets(fds);
     using signals = new StopSignals({ listen: false });
     const code = await performRequest(request, {
-      env: () => env,
+      env: () => definedOnly(env),
       cwd: () => cwd,
       outlets,
       signals,
