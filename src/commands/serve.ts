@@ -24,7 +24,7 @@ import { type HttpOptions, serveHttp } from "../serve/http/serve_http.ts";
 import type { ServeContext } from "../serve/http/serve_context.ts";
 import { serverPlaces } from "../serve/places.ts";
 import { Pool } from "../serve/pool/pool.ts";
-import { holdServerFolder } from "../serve/server_folder.ts";
+import { holdServerFolder, inServerFolder } from "../serve/server_folder.ts";
 import { listenForRuns } from "../serve/runs/listen_for_runs.ts";
 import { surviveMistakes } from "../serve/survive_mistakes.ts";
 import { writeToken } from "../serve/token.ts";
@@ -110,14 +110,17 @@ export async function serve(options: ServeOptions): Promise<number> {
     reserve: undo.use(new FileReserve({ runs: () => registry.busy + runs.runs })),
     onMistake,
   };
-  const servers = [undo.adopt(serveHttp({ ...shared, at: { path: places.httpSocket } }), cut)];
+  const make = <Made>(one: () => Made) => inServerFolder(places, one);
+  const servers = [
+    undo.adopt(make(() => serveHttp({ ...shared, at: { path: places.httpSocket } })), cut),
+  ];
   const told = [places.httpSocket];
   if (options.tcp !== undefined) {
     const server = undo.adopt(
       listen(options.tcp, {
         ...shared,
         routes: [PAGE_ROUTE, ...shared.routes],
-        token: writeToken(places.token),
+        token: make(() => writeToken(places.token)),
       }),
       cut,
     );
@@ -129,15 +132,17 @@ export async function serve(options: ServeOptions): Promise<number> {
   // A run beyond the limit of a file's size fails as on a full disk, and what a tool sends to whoever has started its
   // Claude Code ends nobody else's.
   undo.use(listenToSignals(UNHEARD, () => {}));
-  const runs = undo.use(listenForRuns({
-    at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
-    perform: (run) => {
-      handedOver.total++;
-      handedOver.underWay++;
-      return performHanded(run, { hold, tell }).finally(() => handedOver.underWay--);
-    },
-    onMistake,
-  }));
+  const runs = undo.use(make(() =>
+    listenForRuns({
+      at: inherited === undefined ? { path: places.runSocket } : { fd: inherited },
+      perform: (run) => {
+        handedOver.total++;
+        handedOver.underWay++;
+        return performHanded(run, { hold, tell }).finally(() => handedOver.underWay--);
+      },
+      onMistake,
+    })
+  ));
   undo.use(surviveMistakes(onMistake));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let signals = 0;

@@ -39,6 +39,7 @@ export function holdServerFolder(
   }
   const lock = claim(places);
   const sockets = [httpSocket, ...(inherits ? [] : [runSocket])];
+  const tokens = [places.token, `${places.token}.part`];
   const giveBack = () => {
     Deno.removeSync(places.lock);
     lock.close();
@@ -46,8 +47,7 @@ export function holdServerFolder(
   try {
     // Nothing is removed where something else is in the way.
     const dead = sockets.filter((path) => isDeadSocket(path));
-    const tokens = [places.token, `${places.token}.part`].filter((path) => isToken(path));
-    for (const path of [...dead, ...tokens]) Deno.removeSync(path);
+    for (const path of [...dead, ...tokens.filter((each) => isToken(each))]) Deno.removeSync(path);
   } catch (error) {
     giveBack();
     throw error;
@@ -55,12 +55,34 @@ export function holdServerFolder(
   return {
     [Symbol.dispose]: () => {
       for (const path of sockets) removeIf(isSocket, path);
-      removeIf(isToken, places.token);
+      for (const path of tokens) removeIf(isToken, path);
       giveBack();
       removeEmpty(folder);
       if (places.runs !== undefined) removeEmpty(places.runs);
     },
   };
+}
+
+/**
+ * Makes what a server has in its folder.
+ *
+ * @throws {CliError} when the system does not let it, as on a full disk
+ */
+export function inServerFolder<Made>(
+  { folder }: Pick<ServerPlaces, "folder">,
+  make: () => Made,
+): Made {
+  try {
+    return make();
+  } catch (cause) {
+    // A folder that has just gone is made once more.
+    const isOfSystem = cause instanceof Error && "code" in cause && cause.code !== "ENOENT";
+    if (!isOfSystem) throw cause;
+    throw new CliError(`${STARTING} in ${folder}: ${cause.message}`, {
+      suggestion: "Make room there, or set XDG_RUNTIME_DIR to a folder of your own that has some",
+      cause,
+    });
+  }
 }
 
 /** The lock of the folder, which is made if need be. */
@@ -77,7 +99,10 @@ function claim(places: ServerPlaces): Deno.FsFile {
         });
       }
       checkLock(lock);
-      file = Deno.openSync(lock, { read: true, write: true, create: true, mode: 0o600 });
+      file = inServerFolder(
+        places,
+        () => Deno.openSync(lock, { read: true, write: true, create: true, mode: 0o600 }),
+      );
       if (!file.tryLockSync(true)) {
         throw new CliError(`${STARTING}: another one is there, in ${folder}`, {
           suggestion: 'Use it: "claude-print -p" does by itself; or end it by SIGTERM first',

@@ -4,7 +4,7 @@ import { listenUnix } from "../../ffi/descriptors/unix_socket.ts";
 import { CliError } from "../../src/cli_error.ts";
 import { unlessLacking } from "../unless_lacking.ts";
 import { serverPlaces } from "../../src/serve/places.ts";
-import { holdServerFolder } from "../../src/serve/server_folder.ts";
+import { holdServerFolder, inServerFolder } from "../../src/serve/server_folder.ts";
 import { writeToken } from "../../src/serve/token.ts";
 
 function scene() {
@@ -64,6 +64,24 @@ Deno.test("a server's folder is private, held by one server, rid of what a dead 
     }
     assertEquals(namesIn(there.folder), []);
   }
+});
+
+Deno.test("what a server cannot make in its folder is told of, and nothing unfinished stays once it has ended", () => {
+  using there = scene();
+  const places = serverPlaces({ ...there.env, XDG_RUNTIME_DIR: there.folder });
+  {
+    using _held = holdServerFolder(places);
+    Deno.mkdirSync(`${places.token}/in the way`, { recursive: true });
+    for (
+      const make of [() => writeToken(places.token), () => listenUnix(places.token, { backlog: 1 })]
+    ) {
+      const { message } = assertThrows(() => inServerFolder<unknown>(places, make), CliError);
+      assertMatch(message, /^Cannot start the server in \/[^ ]*: /u);
+    }
+    Deno.removeSync(places.token, { recursive: true });
+    assertEquals(namesIn(places.folder).toSorted(), ["lock", "token.part"]);
+  }
+  assertEquals(namesIn(there.folder), []);
 });
 
 Deno.test("a server's folder that is not to be trusted is refused, and nothing in it touched", () => {
