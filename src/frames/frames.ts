@@ -4,12 +4,11 @@ import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import { hearStream } from "./live/exact_stream.ts";
 import { and, type FramesState, type Told, told, type TurnEnd } from "./telling/frames_state.ts";
 import { chained } from "./telling/chain.ts";
-import { earlyAnswer, tellAhead, tellLines, tellNotices, tellWaiting } from "./lines.ts";
+import { earlyAnswer, tellAhead, tellLines, tellNotices, tellRead, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { hearTask } from "./hooked_tasks.ts";
 import { awaitMessage } from "./messages.ts";
-import { isAheadOfStop } from "./hook_ends.ts";
 import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
@@ -153,12 +152,11 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         const held = { ...state, version };
         return { ...tellMirror(held), effects: [initDelay(held)] };
       }
-      if (isAheadOfStop(state)) return { ...tellMirror(state), effects: [] };
       if (isAheadOfSubagent(state)) {
         const held = tellMirror({ ...state, awaitsSubagent: true });
         return { ...held, effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };
       }
-      return waiting(withMirror(tellLines(state)), { before: state, now });
+      return waiting(withMirror(tellRead(state)), { before: state, now });
     }
     case "fault":
       return { ...noteFault(state, input.fault), effects: [] };

@@ -1,5 +1,4 @@
 import { hookEndIn, hookFrames, isAhead, isHookTold } from "./single/hook_frames.ts";
-import { listOf } from "./telling/chain.ts";
 import { type FramesState, isUnderWay, type Told, told } from "./telling/frames_state.ts";
 import { asText } from "../transcript/json_object.ts";
 import { say, sayEarly } from "./telling/saying.ts";
@@ -48,13 +47,14 @@ function placeOfHook(before: readonly Entry[], { hookEvent, toolUseID }: Content
 }
 
 /**
- * Whether the last line so far is the end of a Stop hook, beside which others may run: each is written as it ends, and
- * behind them that all have (2.1.197 and 2.1.330).
+ * The ends of Stop hooks with which lines end so far, beside which others may run: each is written as it ends, and behind
+ * them that all have (2.1.197 and 2.1.330).
  */
-export function isAheadOfStop({ own, options }: FramesState): boolean {
-  if (options.hookEvents !== true) return false;
-  const last = listOf(own).findLast(({ type }) => type !== "other");
-  return last !== undefined && hookEndIn(last)?.event === "Stop";
+export function stopsAtEnd(lines: readonly Entry[]): readonly Entry[] {
+  const isStop = (entry: Entry) => hookEndIn(entry)?.event === "Stop";
+  const last = lines.findLastIndex((entry) => entry.type !== "other" && !isStop(entry));
+  const first = lines.findIndex((entry, place) => place > last && isStop(entry));
+  return first < 0 ? [] : lines.slice(first);
 }
 
 /**

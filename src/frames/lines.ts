@@ -14,7 +14,7 @@ import {
 import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
-import { besideEachOther, hooksFirst, tellHookEnd } from "./hook_ends.ts";
+import { besideEachOther, hooksFirst, stopsAtEnd, tellHookEnd } from "./hook_ends.ts";
 import { parted, placeOf, tellMessage } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn } from "./telling/beginning.ts";
@@ -62,15 +62,19 @@ import { asText } from "../transcript/json_object.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
-  if (!holdsLines(before)) return told(before);
+  if (!holdsLines(before) && before.stopEnds.length === 0) return told(before);
   const frames: Frame[] = [];
   let state: FramesState = {
     ...before,
+    stopEnds: [],
     own: undefined,
     subagents: undefined,
     awaitsSubagent: false,
   };
-  const own = hooksFirst(before, beginningFirst(before, listOf(before.own)));
+  const own = hooksFirst(
+    before,
+    beginningFirst(before, [...before.stopEnds, ...listOf(before.own)]),
+  );
   for (const { entry, subagent } of inOrder(own, listOf(before.subagents))) {
     const next = subagent === undefined
       ? isEarly(state, entry) ? told(withNotice(state, entry)) : tellOwnLine(state, entry)
@@ -82,6 +86,20 @@ export function tellLines(before: FramesState): Told {
   return and(
     and(told(state, besideEachOther(frames)), (state) => tellNotices(state, (id) => tasks.has(id))),
     endWritten,
+  );
+}
+
+/** The same, but for the ends of Stop hooks beside which others may still run: they are told together. */
+export function tellRead(before: FramesState): Told {
+  if (before.options.hookEvents !== true) return tellLines(before);
+  const lines = [...before.stopEnds, ...listOf(before.own)];
+  const stops = stopsAtEnd(lines);
+  if (stops.length === 0) return tellLines(before);
+  let own: FramesState["own"];
+  for (const entry of lines.slice(0, -stops.length)) own = chained(own, entry);
+  return and(
+    tellLines({ ...before, stopEnds: [], own }),
+    (state) => told({ ...state, stopEnds: stops }),
   );
 }
 

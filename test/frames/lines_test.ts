@@ -81,12 +81,13 @@ Deno.test("hooks of the end of a turn are told together, as soon as all have end
   });
   const told = (more: (telling: ReturnType<typeof startTelling>) => void) => {
     const telling = startTelling({ hookEvents: true });
-    telling.push({ ...line("answer"), version: "2.1.330" });
+    telling.push({ ...line("call"), version: "2.1.330" });
     telling.begin();
-    telling.push(stop("fast"));
+    telling.push({ ...line("answer"), version: "2.1.330" }, stop("fast"));
+    assertEquals(telling.frames.length, 3, "the answer does not wait");
     telling.push(stop("slow"));
     more(telling);
-    return telling.frames.slice(2).map(({ subtype, output }) => `${output ?? subtype}`);
+    return telling.frames.slice(3).map(({ subtype, output }) => `${output ?? subtype}`);
   };
   assertEquals(told(() => {}), []);
   const both = ["hook_started", "hook_started", "fast", "slow"];

@@ -97,6 +97,8 @@ export interface FramesState {
   readonly unmirrored: Chain<MirroredLine> | undefined;
   /** Lines of subagents whose call is in a line that has not been written yet. */
   readonly uncalled: readonly SubagentLine[];
+  /** Ends of Stop hooks that are told when all of them have ended. */
+  readonly stopEnds: readonly Entry[];
   /** Lines that tell the ends of tasks whose beginnings have not been told. */
   readonly notices: readonly Entry[];
   /** What hooks have said of tasks, where the calls that they are about have not been told yet. */
@@ -240,6 +242,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     subagents: undefined,
     unmirrored: undefined,
     uncalled: [],
+    stopEnds: [],
     notices: [],
     hooked: [],
     begun: false,
