@@ -1,34 +1,56 @@
+import { mergedUsage, withoutNoise } from "./result/merged_usage.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import { type Cost, summedUsage } from "../transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { Turn } from "../transcript/turn.ts";
 
+/** What a conversation has cost whose child still lives, if its status line has told. */
+export function costSoFar(state: CostState, turns: readonly Turn[]): Cost | undefined {
+  if (state.cost === undefined) return undefined;
+  const modelUsage = usageSoFar(state, turns);
+  return {
+    ...state.cost,
+    modelUsage: modelUsage ?? {},
+    hasUnknownPrice: modelUsage === undefined ? undefined : false,
+  };
+}
+
+/** What is known of the cost of a conversation. */
+export type CostState = Pick<FramesState, "model" | "earlier" | "options"> & {
+  readonly cost?: FramesState["cost"] | undefined;
+};
+
 /**
- * What a child has cost that still lives, if its status line has told. It tells no more than the sum; of which model that
- * is, is known where there was only one, and nothing before.
+ * What each model has used, where that is known: the child tells no more than the sum, so it has to have had one model
+ * alone, and nothing before that nobody has told of.
  */
-export function costSoFar(
-  { cost, model, earlier }: Pick<FramesState, "model" | "earlier"> & {
-    readonly cost?: FramesState["cost"] | undefined;
-  },
+export function usageSoFar(
+  { cost, model, earlier, options: { before } }: CostState,
   turns: readonly Turn[],
-): Cost | undefined {
-  if (cost === undefined) return undefined;
+): Cost["modelUsage"] | undefined {
+  const usedBefore = before === undefined ? {} : before.modelUsage;
+  if (cost === undefined || usedBefore === undefined) return undefined;
+  if (turns.length === 0) return before === undefined ? undefined : usedBefore;
   const models = new Set(turns.map(({ model }) => model).filter((name) => name !== undefined));
   const [only] = models;
   // What a request that was stopped has cost is told with the next one.
   const isCut = turns.some(({ end }) => end !== undefined && end !== "completed");
-  const isWhole = models.size === 1 && !isCut && earlier.length === 0 &&
+  const isWhole = models.size === 1 && !isCut && (earlier.length === 0 || before !== undefined) &&
     subagentStats(turns).spawned === 0;
   const name = only !== undefined && model?.replace(/\[1m\]$/u, "") === only ? model : only;
-  return {
-    ...cost,
-    modelUsage: isWhole && name !== undefined
-      ? { [name]: modelUsage(summedUsage(turns.map(({ usage }) => usage)), cost.totalUsd) }
-      : {},
-    hasUnknownPrice: isWhole ? false : undefined,
-  };
+  if (!isWhole || name === undefined) return undefined;
+  const usage = summedUsage(turns.map(({ usage }) => usage));
+  const costUSD = before === undefined
+    ? cost.totalUsd
+    : withoutNoise(cost.totalUsd - before.totalUsd);
+  return mergedUsage(usedBefore, { [name]: modelUsage(usage, costUSD) });
+}
+
+/** What a conversation has cost whose child has asked no model yet. */
+export function costBefore({ options: { before } }: Pick<FramesState, "options">): Cost {
+  const { totalUsd = 0, apiDurationMs = 0, modelUsage = {} } = before ?? {};
+  return { totalUsd, apiDurationMs, modelUsage, hasUnknownPrice: totalUsd > 0 ? false : undefined };
 }
 
 /** What a conversation has cost whose child has ended and told its own cost; it may count what was paid before it. */
@@ -41,6 +63,7 @@ export function costAtEnd(
     ...cost,
     totalUsd: cost.totalUsd + before.totalUsd,
     apiDurationMs: cost.apiDurationMs + before.apiDurationMs,
+    modelUsage: mergedUsage(before.modelUsage ?? {}, cost.modelUsage),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ChildRemains, Exit } from "../session/input.ts";
 import { type Message, ticketsOf } from "../session/message.ts";
-import { type Cost, costOfEntries } from "../transcript/cost.ts";
+import { costOfEntries } from "../transcript/cost.ts";
 import { permissionDenialsOf } from "../transcript/permission_denials.ts";
 import { firstTimes, forgetFirsts } from "./telling/heard_firsts.ts";
 import { timesToFirst } from "./result/times_to_first.ts";
@@ -10,7 +10,7 @@ import type { Turn } from "../transcript/turn.ts";
 import type { ClaudeLimits } from "../wire/claude_limits.ts";
 import type { Frame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
-import { costAtEnd, costSoFar } from "./cost_so_far.ts";
+import { costAtEnd, costBefore, costSoFar, usageSoFar } from "./cost_so_far.ts";
 import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.ts";
 import { listOf } from "./telling/chain.ts";
 import { resultFrame } from "./result/result_frame.ts";
@@ -59,11 +59,10 @@ export function reportTurns(
     (ending.kind === "settled" && ending.message.settled.kind === "local"
       ? ending.message.settled.version
       : undefined);
-  const costNow = child === undefined
-    ? costSoFar({ ...state, cost }, written) ??
-      (ending.kind === "settled" ? NOTHING_YET : undefined)
-    : costAtEnd(state, costOfEntries(entries) ?? child.remains.cost) ??
-      costSoFar({ ...state, cost }, written);
+  const costTold = child && costAtEnd(state, costOfEntries(entries) ?? child.remains.cost);
+  const costNow = costTold ?? costSoFar({ ...state, cost }, written) ??
+    (ending.kind === "settled" && child === undefined ? costBefore(state) : undefined);
+  const usageNow = costTold?.modelUsage ?? usageSoFar({ ...state, cost }, written);
   const judged = confirmed(
     verdictOf(ending, {
       ...options,
@@ -103,15 +102,13 @@ export function reportTurns(
     fastMode: state.fastMode,
   };
   const limits = limitsAfter(state, { cost: facts.cost?.totalUsd, failure: verdict.failure });
-  // Results that had to wait tell the cost of the end, as those of `claude -p` do.
+  // Results that had to wait tell the cost of the end, as those of `claude -p` do: the first of them tells all of it.
   const sinceLast = (index: number) =>
-    ending.kind === "settled"
+    ending.kind === "settled" || index > printed
       ? "nothing" as const
-      : child === undefined || (index === printed && printed > 0)
+      : usageNow === undefined && (child === undefined || printed > 0)
       ? undefined
-      : index === 0
-      ? "everything" as const
-      : "nothing" as const;
+      : state.usageTold;
   const { startedAt } = state.options;
   const promptAt = Date.parse(turn?.prompt?.timestamp ?? "");
   const times = state.heard === undefined
@@ -168,6 +165,7 @@ export function reportTurns(
   return {
     state: {
       ...next,
+      usageTold: ending.kind === "settled" ? state.usageTold : usageNow,
       ...(turns.length > printed
         ? { results: turns.length }
         : { locals: locals + (isTold ? 0 : 1) }),
@@ -219,14 +217,6 @@ function limitsAfter(
     ...reached,
   };
 }
-
-/** What a run has cost that has asked no model. */
-const NOTHING_YET: Cost = {
-  totalUsd: 0,
-  apiDurationMs: 0,
-  modelUsage: {},
-  hasUnknownPrice: undefined,
-};
 
 /** Leaves out the turns that only the end of the run gave rise to: it stopped tasks, and the child told the model so. */
 function withoutStopped(turns: readonly Turn[]): readonly Turn[] {

@@ -110,6 +110,7 @@ export function tellEarly({ unpriced, ...before }: FramesState): Told {
     told({
       ...next,
       results: next.results + made.length,
+      usageTold: undefined,
       taken: [],
       joined: [],
       rested: next.options.conversation === true,

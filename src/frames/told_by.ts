@@ -1,4 +1,5 @@
 import type { Message } from "../session/message.ts";
+import { usageSoFar } from "./cost_so_far.ts";
 import { runTurns, subagentsOf } from "./results.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import type { ToldBefore } from "./telling/frames_options.ts";
@@ -9,14 +10,18 @@ import type { ToldBefore } from "./telling/frames_options.ts";
  * @param untaken messages that it has not taken
  */
 export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
-  const { results, locals, cost, described } = state;
+  const { results, locals, described, options: { before } } = state;
+  const { totalUsd = 0, apiDurationMs = 0 } = state.cost ?? before ?? {};
+  const turns = runTurns(state);
+  const cost = { totalUsd, apiDurationMs };
+  // What has cost nothing has used nothing.
+  const modelUsage = totalUsd === 0 ? {} : usageSoFar({ ...state, cost }, turns);
   const queued = untaken.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
   return {
     results: results + locals,
-    totalUsd: 0,
-    apiDurationMs: 0,
     ...cost,
-    subagents: subagentsOf(state, runTurns(state)),
+    subagents: subagentsOf(state, turns),
+    ...(modelUsage === undefined ? {} : { modelUsage }),
     ...(described === undefined ? {} : { described }),
     ...(queued.length === 0 ? {} : { queued }),
   };

@@ -140,12 +140,16 @@ function tellReset(
     ];
   });
   const cost = { totalUsd: 0, apiDurationMs: 0 };
+  const { before } = options;
   return told({
     ...next,
-    options,
+    options: before === undefined
+      ? options
+      : { ...options, before: { ...before, ...cost, modelUsage: {} } },
     entries: undefined,
     subagentsBefore: undefined,
     cost,
+    usageTold: {},
     paidBefore: 0,
   }, made);
 }

@@ -54,7 +54,7 @@ for (const path of recordingNames().filter((path) => !SPECIAL.includes(path))) {
   });
 
   Deno.test(`resultFrame: gives the result of claude -p as stream-json (${path})`, () => {
-    const ours = resultOf(recording, { sinceLast: "everything" });
+    const ours = resultOf(recording, { sinceLast: {} });
     const theirs = recording.frames.findLast((frame) => frame.type === "result");
     assertEquals(comparableResult(ours, recording), comparableResult(theirs, recording));
     assertEquals(ours.claude_version, recording.version);
@@ -168,7 +168,7 @@ for (const path of INTERRUPTS) {
       ...factsOf(recording),
       outcome: { kind: "interrupted", signal: "SIGINT", message: "Interrupted by SIGINT" },
       turns: turnsOf(recording.entries),
-      sinceLast: "everything",
+      sinceLast: {},
     });
     const { subtype: _, errors: __, ...theirs } = {
       ...recording.frames.findLast((frame) => frame.type === "result"),

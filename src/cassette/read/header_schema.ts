@@ -125,6 +125,9 @@ const frames = z.object(
           totalUsd: z.number(),
           apiDurationMs: z.number(),
           subagents: z.exactOptional(subagents),
+          modelUsage: z.exactOptional(
+            z.record(z.string(), z.record(z.string(), z.unknown())),
+          ),
           described: z.exactOptional(z.record(z.string(), z.unknown())),
           queued: z.exactOptional(z.array(z.string())),
         } satisfies Fields<ToldBefore>,

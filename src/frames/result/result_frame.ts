@@ -6,6 +6,7 @@ import { isJoinedEnd, type Turn } from "../../transcript/turn.ts";
 import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";
+import { usageSince } from "./merged_usage.ts";
 import { modelLimits } from "./model_limits.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
@@ -39,10 +40,10 @@ export interface ResultFacts {
   /** Who serves the models: `firstParty`, `bedrock`, `vertex`, … */
   readonly provider?: string;
   /**
-   * What of `cost` no earlier result has told, which stream-json prints since 2.1.330; absent where it is not known
-   * or not printed.
+   * What earlier results have told of what models used, or that there is nothing they have not told: stream-json prints
+   * the rest since 2.1.330. Absent where it is not known or not printed.
    */
-  readonly sinceLast?: "everything" | "nothing" | undefined;
+  readonly sinceLast?: Cost["modelUsage"] | "nothing" | undefined;
   /** Counts of all subagents of the run, where more is known of them than the turns so far tell. */
   readonly subagents?: SubagentStats;
   /** The ids of the answers that were told as they were written; absent where none are. */
@@ -125,8 +126,9 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     begun_message_ids: facts.streamed,
     local_command: outcome.kind === "local" ? outcome.command : undefined,
     result_index: facts.index ?? Math.max(0, facts.turns.length - 1),
-    model_usage_since_last_result: isUnasked ? {} : facts.sinceLast &&
-      (facts.sinceLast === "everything" ? modelUsage : {}),
+    model_usage_since_last_result: isUnasked || facts.sinceLast === "nothing"
+      ? {}
+      : facts.sinceLast && usageSince(facts.sinceLast, modelUsage),
   };
   return {
     type: "result",

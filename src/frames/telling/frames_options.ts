@@ -1,3 +1,4 @@
+import type { Cost } from "../../transcript/cost.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { Homes } from "../../transcript/at_home.ts";
 import type { FastModeAsked } from "../result/fast_mode.ts";
@@ -73,6 +74,8 @@ export interface ToldBefore {
   readonly totalUsd: number;
   readonly apiDurationMs: number;
   readonly subagents?: SubagentStats;
+  /** What each model has used of it; absent where that is not known. */
+  readonly modelUsage?: Cost["modelUsage"];
   /** What a headless Claude Code has said of the session. */
   readonly described?: JsonObject;
   /** Ids of the messages that it has not taken: whoever sent them has heard that they wait. */

@@ -1,6 +1,7 @@
 import type { CallDecision, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
+import type { Cost } from "../../transcript/cost.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import type { ToolUse } from "../../transcript/turn.ts";
@@ -183,6 +184,8 @@ export interface FramesState {
   readonly endedAt: number;
   /** Whether the next prompt begins a turn, with a `system/init` of its own. */
   readonly rested: boolean;
+  /** What models had used when a result told it last; undefined where that is not known. */
+  readonly usageTold: Cost["modelUsage"] | undefined;
   /** What was paid before this child, as far as it does not count it itself. */
   readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
   /** What the conversation has cost, as the child's status line told last. */
@@ -234,6 +237,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(options.before?.described === undefined ? {} : { described: options.before.described }),
     subagentsBefore: options.before?.subagents,
+    usageTold: options.before === undefined ? {} : options.before.modelUsage,
     ...(options.output === undefined ? {} : { outputCalls: new Set<string>() }),
     ids: 0,
     earlier: [],

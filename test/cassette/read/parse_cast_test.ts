@@ -116,6 +116,7 @@ const FRAMES: Required<FramesOptions> = {
     results: 1,
     totalUsd: 2,
     apiDurationMs: 3,
+    modelUsage: { "claude-opus-5-5": { inputTokens: 3, costUSD: 0.1 } },
     subagents: {
       spawned: 4,
       requested: { background: 1, foreground: 2, unset: 1 },

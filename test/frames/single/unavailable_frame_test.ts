@@ -36,7 +36,7 @@ Deno.test("a command that is not available is answered in claude -p's frames", (
       outcome: { kind: "local", text: TEXT },
       turns: [],
       cost: { totalUsd: 0, apiDurationMs: 0, modelUsage: {}, hasUnknownPrice: undefined },
-      sinceLast: "everything",
+      sinceLast: {},
     });
     assertEquals<unknown>([ours, claude_version], [result, version]);
   }

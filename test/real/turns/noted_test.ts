@@ -65,8 +65,11 @@ async function heardBy(
         local_command_run,
       })),
     results: frames.filter(({ type }) => type === "result")
-      .map(({ subtype, result, num_turns: turns, local_command: command }) => ({
+      .map(({ subtype, result, num_turns: turns, local_command: command, ...costs }) => ({
         ...{ subtype, result, turns, command },
+        models: [costs["modelUsage"], costs["model_usage_since_last_result"]].map((usage) =>
+          Object.keys(usage ?? {}).toSorted()
+        ),
       })),
     requests: requestsSince(real, since),
   };
