@@ -10,13 +10,14 @@ const ALLOW_MORE = "Allow more of them in the shell that starts it: ulimit -n 40
  * them. `exitCode` is 2 unless given: this program or its environment failed.
  *
  * `isUnbegun` is set where there is nothing to go on with: `claude -p` ends such a run with the same words, exit code 1,
- * and in stream-json a result of its own kind.
+ * and in stream-json a result of its own kind, with the fields of `claudeVersion`.
  */
 export class CliError extends Error {
   override readonly name: string = "CliError";
   readonly exitCode: number;
   readonly suggestion?: string;
   readonly isUnbegun?: true;
+  claudeVersion?: string | undefined;
 
   constructor(
     message: string,

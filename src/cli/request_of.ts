@@ -118,7 +118,6 @@ export function requestOf(
 
   // To `claude -p` an empty name is none (2.1.197 and 2.1.330).
   const promptTool = last("--permission-prompt-tool") || undefined;
-  if (promptTool === "stdio") requireMessages(inputFormat);
   const asks = last("--permission-prompts") !== "none";
   const resuming = resumptionOf({
     latest: given("--continue"),
@@ -318,18 +317,6 @@ function checkSettingSources(value: string): void {
   throw new CliError(`${READING}: --setting-sources does not take "${wrong}"`, {
     suggestion: `Use any of ${known.join(",")}`,
   });
-}
-
-/** Who is asked on stdout answers on stdin. */
-function requireMessages(inputFormat: RunRequest["inputFormat"]): void {
-  if (inputFormat !== "stream-json") {
-    throw new CliError(
-      `${READING}: --permission-prompt-tool=stdio needs --input-format=stream-json`,
-      {
-        suggestion: "Add --input-format=stream-json --output-format=stream-json --verbose",
-      },
-    );
-  }
 }
 
 /** Any number, as `claude -p` takes it, and nothing for 0, which is no limit; what is no number depends on the version. */

@@ -58,6 +58,26 @@ export interface PreparedRun extends Omit<Plan, "contents"> {
  */
 export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
   const facts = await readFacts(order);
+  try {
+    return await prepared(order, facts);
+  } catch (error) {
+    // What is told of such a run has the fields of the version.
+    if (error instanceof CliError && error.isUnbegun) {
+      error.claudeVersion = await versionOf(order, facts);
+    }
+    throw error;
+  }
+}
+
+async function versionOf(
+  order: RunOrder,
+  { binary, version }: RunFacts,
+): Promise<string | undefined> {
+  const { knownVersion } = await import("./facts/known_version.ts");
+  return version ?? await knownVersion(binary, order.env, order);
+}
+
+async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> {
   const { binary, userConfig, settings, gated, folders, writable } = facts;
   await claimThread();
   const everywhere = places(order.env);
@@ -118,8 +138,9 @@ export async function prepareRun(order: RunOrder): Promise<PreparedRun> {
 
 async function foundSessions(
   order: RunOrder,
-  { binary, userConfig, version }: RunFacts,
+  facts: RunFacts,
 ): Promise<FoundSessions> {
+  const { userConfig } = facts;
   const { resume, history, besideHistory = [] } = order;
   if (resume !== undefined && history !== undefined) {
     const slug = projectSlug(realPath(order.cwd));
@@ -135,10 +156,7 @@ async function foundSessions(
   return await findSessions(order.resumption, {
     configDir: userConfig.dir,
     cwd: realPath(order.cwd),
-    version: async () => {
-      const { knownVersion } = await import("./facts/known_version.ts");
-      return version ?? await knownVersion(binary, order.env, order);
-    },
+    version: () => versionOf(order, facts),
   });
 }
 

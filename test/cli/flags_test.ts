@@ -69,7 +69,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
       .split(" "),
     ..."--system-prompt-snapshot --dangerously-skip-permissions --allowedTools --tools".split(" "),
     ..."--allow-dangerously-skip-permissions --add-dir --mcp-config --strict-mcp-config".split(" "),
-    ..."--setting-sources --restricted --agent --agents --plugin-dir --plugin-dir-no-mcp --plugin-url"
+    ..."--setting-sources --managed-settings --restricted --agent --agents --plugin-dir --plugin-dir-no-mcp --plugin-url"
       .split(
         " ",
       ),
@@ -90,7 +90,7 @@ const CLASSES: Readonly<Record<FlagClass, readonly string[]>> = {
     ..."--pool --attach-serve --correlation-id --metadata --ref --on-branch".split(" "),
     ..."--forward-home-settings --from-pr --file --channels --enable-auto-mode".split(" "),
     ..."--dangerously-load-development-channels --inherit-permission-mode --workload".split(" "),
-    ..."--sdk-url --await-claim --initialize-fields --managed-settings --client-data-url".split(
+    ..."--sdk-url --await-claim --initialize-fields --client-data-url".split(
       " ",
     ),
     ..."--managed-settings-in-initialize --project-config-root --allow-other-models".split(" "),

@@ -314,7 +314,6 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "--forward-subagent-text": STREAMS,
   "--one-session": ["--jsonl"],
   "--shell-output": ["--output-format=stream-json", "--verbose"],
-  "--permission-prompt-tool": STREAMS,
   "--replay-user-messages": STREAMS,
   "--resume-session-at": ["--resume", ID],
   "--resume-drops-turn": ["--resume", ID, "--resume-session-at", ID],

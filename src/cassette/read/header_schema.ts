@@ -36,6 +36,7 @@ export const LIMITS = {
 const CALLER = {
   idPrefix: z.string(),
   permissions: z.exactOptional(z.literal(true)),
+  isAbsent: z.exactOptional(z.literal(true)),
   promptTool: z.exactOptional(
     z.object({ name: z.string(), server: z.exactOptional(z.string()), tool: z.string() }),
   ),

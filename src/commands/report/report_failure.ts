@@ -26,9 +26,9 @@ export function reportFailure(
 ): number {
   const error = asCliError(thrown);
   const exitCode = reportError(error, options);
-  const isUnbegun = error instanceof CliError && error.isUnbegun === true;
+  const { isUnbegun = false, claudeVersion = "unknown" } = error instanceof CliError ? error : {};
   const frame = resultFrame({
-    version: "unknown",
+    version: claudeVersion,
     sessionId: options.sessionId ?? crypto.randomUUID(),
     uuid: crypto.randomUUID(),
     outcome: error instanceof StoppedError ? error.outcome : {
@@ -45,11 +45,16 @@ export function reportFailure(
 
 const NOTHING = { totalUsd: 0, apiDurationMs: 0, modelUsage: {}, hasUnknownPrice: undefined };
 
+/** What is said of turns, and of how they were made, which the result of a run that had nothing to go on with has not. */
+const OF_TURNS = [
+  ...["terminal_reason", "fast_mode_state", "fast_mode_disabled_reason", "subagent_stats"],
+  ...["safety_stops", "queued_turn_count"],
+];
+
 /** The result of a run that had nothing to go on with, as `claude -p` tells it. */
-function unbegun(
-  { terminal_reason: _, fast_mode_state: __, ...frame }: ResultFrame,
-): ResultFrame {
-  return frame as ResultFrame;
+function unbegun(frame: ResultFrame): ResultFrame {
+  const kept = Object.entries(frame).filter(([name]) => !OF_TURNS.includes(name));
+  return Object.fromEntries(kept) as unknown as ResultFrame;
 }
 
 /**

@@ -6,6 +6,7 @@ import { findClaude } from "./find_claude.ts";
 import { isPlain } from "./gate_prompt.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
 import { isLongArgument } from "../plan/placed_agents.ts";
+import { managedByCaller } from "./managed_by_caller.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/asked_order.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
@@ -97,7 +98,10 @@ export async function readFacts(
     flags: flagSettings === undefined ? given : { ...given, values: callerSettings, faults: [] },
     sharesLocal: async () => isVersionAtLeast(await version() ?? "", "2.1.330"),
   });
-  const documents = await Promise.all(read.map(settled));
+  const documents = [
+    ...await Promise.all(read.map(settled)),
+    ...hooklessFlag(order) === undefined ? managedByCaller(order.forwarded) : [],
+  ];
   const settings = soundSettings(documents);
   const allSettings = valuesOf(settings);
   if (order.authStatus) refuseRenewal(allSettings);

@@ -103,7 +103,12 @@ function callerOptions(
 ): Pick<SessionOptions, "caller"> {
   const { prompt, asksCaller = false, initialized } = order;
   const promptTool = promptToolOf(order, promptServer);
-  if (prompt !== undefined && promptTool === undefined) return {};
+  if (prompt !== undefined && promptTool === undefined) {
+    // Whoever gives a prompt as a text answers nothing.
+    return asksCaller
+      ? { caller: { idPrefix: seed, callbacks: [], permissions: true, isAbsent: true } }
+      : {};
+  }
   const mayBypass = order.dangerouslySkipPermissions ||
     order.forwarded.includes("--allow-dangerously-skip-permissions");
   const { id, callbacks = [] } = initialized ?? {};

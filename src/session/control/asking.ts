@@ -131,9 +131,9 @@ function askFor(
   };
   const promptTool = state.options.caller?.promptTool;
   if (promptTool !== undefined) return askTool(next, { promptTool, question, payload });
-  return state.open
+  return state.open && !state.options.caller?.isAbsent
     ? ask(next, { question, request: permissionQuestion(payload, { call, isNew: isNew(state) }) })
-    : decide(next, { question, decision: unanswerable(next) });
+    : decide(next, { question, decision: unanswerable(next, "Stream closed") });
 }
 
 /** Has a tool decide; without it nothing can go on, as in `claude -p`: with an answer the child would ask the model. */
@@ -409,9 +409,12 @@ function decided(toolUseId: string | undefined, decision: CallDecision): readonl
   return toolUseId === undefined ? [] : [{ type: "decided", toolUseId, decision }];
 }
 
-function unanswerable(state: SessionState): Decision {
-  const kind = isNew(state) ? "AbortError" : "Error";
-  return failedRequest(`${kind}: Tool permission stream closed before response received`);
+/** @param why in the words of `claude -p`, which has others where it would have asked nobody any more */
+function unanswerable(
+  state: SessionState,
+  why = "Tool permission stream closed before response received",
+): Decision {
+  return failedRequest(`${isNew(state) ? "AbortError" : "Error"}: ${why}`);
 }
 
 /** Takes back what the caller is asked: the turn is over, and Claude Code has done with its hooks. */

@@ -9,6 +9,8 @@ export interface CallerOptions {
   readonly idPrefix: string;
   /** Whether the caller is asked for permissions, which are refused otherwise. */
   readonly permissions?: true;
+  /** Whether nobody is there to answer, from the beginning. */
+  readonly isAbsent?: true;
   /** The tool that is asked in its place. */
   readonly promptTool?: PromptTool;
   /** Whether the caller may have the mode in which no permission is needed. */

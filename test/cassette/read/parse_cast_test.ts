@@ -64,6 +64,7 @@ const LIMITS: Required<Limits> = {
 const CALLER: Required<CallerOptions> = {
   idPrefix: "a",
   permissions: true,
+  isAbsent: true,
   promptTool: { name: "mcp__s__t", server: "s", tool: "t" },
   mayBypass: true,
   watchesModels: true,

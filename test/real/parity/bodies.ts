@@ -63,6 +63,11 @@ const ALLOWED: readonly Allowed[] = [
     words: /at most \d+ minutes|Deadlines above \d+ms are capped to \d+ms/gu,
   },
   {
+    why: "a person at a terminal may be shown previews of what there is to choose from",
+    at: /^body\.tools\.AskUserQuestion\.description$/u,
+    words: /\n*Preview feature:\n[^]*$/gu,
+  },
+  {
     why:
       "2.1.330 takes the display of thinking from -p's output format: a child that waits may be given to any",
     at: /^body\.thinking\.display$/u,

@@ -139,6 +139,22 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    name: "managed-settings",
+    args: [
+      ...[...STREAM, "--allowedTools", "Bash"],
+      ...["--managed-settings", JSON.stringify({ permissions: { deny: ["Bash(touch:*)"] } })],
+      "Run it. [[bash touch x]] [[bash echo y]] [[say done]]",
+    ],
+  },
+  {
+    // Whoever would be asked on stdout reads a text from stdin.
+    name: "denied-unheard",
+    args: [
+      ...[...STREAM, "--permission-prompt-tool", "stdio"],
+      "Run it. [[bash touch x]] [[say denied]]",
+    ],
+  },
+  {
     name: "files",
     files: {
       "a.txt": "one\ntwo\n",
@@ -414,7 +430,7 @@ const ROWS: readonly Row[] = [
   { name: "usage-input-text", args: ["--input-format", "stream-json", "Hi"], stdin: "" },
   { name: "usage-mode", args: ["--permission-mode", "nonesuch", "Hi"], code: 2 },
   { name: "usage-session", args: ["--session-id", "nonesuch", "Hi"] },
-  { name: "usage-resume", args: ["--resume", SESSION, "Hi"], code: 1 },
+  { name: "usage-resume", args: [...STREAM, "--resume", SESSION, "Hi"], code: 1 },
   { name: "usage-settings", args: ["--settings", "{", "Hi [[say yes]]"] },
   {
     name: "usage-mcp",

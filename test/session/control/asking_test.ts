@@ -215,8 +215,11 @@ Deno.test("a caller that goes away in the middle of a question denies by that, a
       "Tool permission stream closed before response received",
   };
   assertEquals(decision(session), gone);
-  needsPermission(session, "8");
-  assertEquals([decision(session), asked(session).length], [gone, 1]);
+  const other = { command: "touch other" };
+  call(session, "toolu_2", other);
+  needsPermission(session, "8", other);
+  const later = { ...gone, message: "Tool permission request failed: AbortError: Stream closed" };
+  assertEquals([decision(session), asked(session).length], [later, 1]);
 });
 
 Deno.test("a call that a hook of a caller's could have forbidden who has gone is not carried out since 2.1.330", () => {
