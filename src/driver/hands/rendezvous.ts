@@ -3,11 +3,14 @@ import { closeFd, readFd, sendFd } from "../../../ffi/descriptors/fd.ts";
 import type { Interest, Ready } from "../../../ffi/descriptors/poll.ts";
 import { connectUnix } from "../../../ffi/descriptors/unix_socket.ts";
 import { WriteQueue } from "../../../ffi/descriptors/write_queue.ts";
+import { LONGEST_SHORT_PROMPT } from "../../sandbox/child/hooks.ts";
 
 /** Where the child is to listen, and what proves to it that we are the ones it waits for. */
 export interface RendezvousOptions {
   readonly path: string;
   readonly secret: string;
+  /** The file that tells the hook of a prompt that one may be long; made before the first such prompt is sent. */
+  readonly longPromptsPath: string;
 }
 
 /**
@@ -21,6 +24,7 @@ export class Rendezvous implements Disposable {
   readonly #buffer = new Uint8Array(4096);
   #fd: number | undefined;
   #gone = false;
+  #hasLong = false;
 
   constructor(options: RendezvousOptions) {
     this.#options = options;
@@ -41,6 +45,10 @@ export class Rendezvous implements Disposable {
 
   /** Hands a prompt over; 2.1.330 takes it for the text of a turn of its own. */
   send(prompt: string): void {
+    if (prompt.length > LONGEST_SHORT_PROMPT && !this.#hasLong) {
+      Deno.writeFileSync(this.#options.longPromptsPath, new Uint8Array(), { mode: 0o600 });
+      this.#hasLong = true;
+    }
     this.#say({ type: "reply", text: prompt, nextTurn: true });
   }
 

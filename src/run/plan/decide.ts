@@ -82,7 +82,7 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     ? (order.debug ? `${userConfig.dir}/debug/${session.id}.txt` : undefined)
     : absolutePath(order.debugFile, order.cwd);
   const userSettings = settings.find(({ source }) => source === "user")?.values;
-  const { logPath, rendezvousPath } = folderParts(facts.folder);
+  const { logPath, rendezvousPath, longPromptsPath } = folderParts(facts.folder);
   return {
     session,
     mode,
@@ -97,7 +97,9 @@ export function decide(order: RunOrder, facts: PlanFacts): Decisions {
     ...agentsOf(order, facts),
     userSettings,
     memoryPath: memoryPathOf(facts),
-    rendezvous: inject === "rendezvous" ? { path: rendezvousPath, secret } : undefined,
+    rendezvous: inject === "rendezvous"
+      ? { path: rendezvousPath, secret, longPromptsPath }
+      : undefined,
     splitShell: splitShellOf(order, facts.folder),
     servers,
   };

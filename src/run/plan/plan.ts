@@ -242,6 +242,7 @@ function contentsOf(
           ? ["Stop" as const]
           : []),
       ],
+      marksLong: inject === "rendezvous",
       callbacks: order.initialized?.callbacks ?? [],
       asksCaller,
       texts,

@@ -29,6 +29,8 @@ export interface ChildFilesOptions {
   readonly hooks: readonly HookEvent[];
   /** The hooks that keep the child waiting until they are answered. */
   readonly held: readonly HookEvent[];
+  /** Whether a long prompt is marked before it is sent. */
+  readonly marksLong?: boolean;
   /** The caller's own hooks, and whether it is asked for permissions. */
   readonly callbacks?: readonly HookOccasion[];
   readonly asksCaller?: boolean;
@@ -89,6 +91,7 @@ export function childFiles(
     hooks: hookSettings(hookPath, {
       events: options.hooks,
       held: options.held,
+      marksLong: options.marksLong === true,
       callbacks: options.callbacks ?? [],
       asksCaller: options.asksCaller === true,
     }),

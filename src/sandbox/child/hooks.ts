@@ -62,6 +62,14 @@ const MATCHERS: Partial<Record<HookEvent, string>> = { PreCompact: "auto", PostC
 const SHORT: readonly HookEvent[] = ["MessageDisplay"];
 const IS_SHORT = "short";
 
+/**
+ * What follows the name of a payload that holds a prompt, which Claude Code keeps waiting: the shell reads it itself, in
+ * 4 ms where a program took 7, as long as no long prompt has been sent.
+ */
+const IS_PROMPT = "prompt";
+/** The longest prompt, in UTF-16 units, that the shell reads itself. */
+export const LONGEST_SHORT_PROMPT = 1500;
+
 /** What a hook announces in the place of its payload's name when it cannot write one. */
 export const UNHEARD = "unheard";
 
@@ -100,7 +108,7 @@ export function hookScript(
   },
 ): string {
   return `#!/bin/sh
-# usage: hook [${ASKS} [number] | ${STATUS_LINE} | ${IS_SHORT}], the payload on stdin
+# usage: hook [${ASKS} [number] | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=${shellQuote(own)}
@@ -115,10 +123,11 @@ if [ "$1" = ${ASKS} ]; then
   { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || leave
   case \${run##*)} in ' '[ZX]*) leave ;; esac
 fi
-if [ "$1" = ${IS_SHORT} ]; then
+if [ "$1" = ${IS_SHORT} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
   while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit 0; done > "$p" || exit 0
 else
-  cat > "$p" || exit 0
+  # A program that looks for no locale starts sooner.
+  LC_ALL=C cat > "$p" || exit 0
 fi
 # Once it is announced, the payload may be gone at any time.
 if [ "$1" != ${ASKS} ]; then
@@ -147,14 +156,16 @@ exit 0
  * comes before the first request, which is held back as long as its hook has no answer.
  *
  * @param options.held further events whose hooks wait for an answer
+ * @param options.marksLong whether a long prompt is marked before it is sent
  * @param options.callbacks the caller's own hooks, each of which gets one that stands for it
  * @param options.asksCaller whether the caller is asked for permissions
  */
 export function hookSettings(
   scriptPath: string,
-  { events, held, callbacks = [], asksCaller = false }: {
+  { events, held, marksLong = false, callbacks = [], asksCaller = false }: {
     readonly events: readonly HookEvent[];
     readonly held: readonly HookEvent[];
+    readonly marksLong?: boolean;
     readonly callbacks?: readonly HookOccasion[];
     readonly asksCaller?: boolean;
   },
@@ -178,9 +189,10 @@ export function hookSettings(
   };
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
+    const told = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
     add(event, {
       matcher: MATCHERS[event],
-      mark: asks ? ASKS : SHORT.includes(event) ? IS_SHORT : "",
+      mark: asks ? ASKS : SHORT.includes(event) ? IS_SHORT : told,
       timeout: timeoutOf(event, { asksCaller }),
     });
   }

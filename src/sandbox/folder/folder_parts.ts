@@ -27,6 +27,8 @@ export interface FolderParts {
   readonly shellDir: string;
   /** Where the child is to listen if the prompt goes in by its rendezvous socket. */
   readonly rendezvousPath: string;
+  /** Is there once a long prompt is about to go in there. */
+  readonly longPromptsPath: string;
   /** The prompt, when it goes in on fd 0. */
   readonly promptPath: string;
   /** The system prompt, and what is added to one, where the caller has given texts. */
@@ -62,6 +64,7 @@ export function folderParts(path: string): FolderParts {
     streamsDir: `${own}/streams`,
     shellDir: `${path}/.claude/shell`,
     rendezvousPath: `${own}/rv.sock`,
+    longPromptsPath: `${own}/long-prompts`,
     promptPath: `${own}/prompt`,
     systemPromptPath: `${own}/system-prompt`,
     appendSystemPromptPath: `${own}/append-system-prompt`,

@@ -977,7 +977,11 @@ rule("the prompt goes in on stdin, by a paste, or by the socket", {
         inject: "rendezvous",
         stdin: undefined,
         file: undefined,
-        rendezvous: { path: `${FOLDER}/own/rv.sock`, secret: "s3cret" },
+        rendezvous: {
+          path: `${FOLDER}/own/rv.sock`,
+          secret: "s3cret",
+          longPromptsPath: `${FOLDER}/own/long-prompts`,
+        },
         socket: `${FOLDER}/own/rv.sock`,
         auth: "s3cret",
       },

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Poller } from "../../../ffi/descriptors/poll.ts";
 import { type HookCall, HookSource } from "../../../src/driver/sources/hook_source.ts";
 import { hookSettings } from "../../../src/sandbox/child/hooks.ts";
+import { folderParts } from "../../../src/sandbox/folder/folder_parts.ts";
 import { fileAt } from "../../../ffi/files/at_path.ts";
 import type { HookPayload } from "../../../src/session/input.ts";
 import { shellQuote } from "../../../src/shell_quote.ts";
@@ -60,8 +61,10 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
           payload,
         });
       const says = `${shell} ${PATH}`;
-      for (const mode of [[], ["short"]]) {
-        const { printed, calls: [told] } = await call(...mode);
+      const { longPromptsPath } = folderParts(sandbox.path);
+      for (const mode of [[], ["short"], ["prompt"], ["long", "prompt"]]) {
+        if (mode[0] === "long") Deno.writeTextFileSync(longPromptsPath, "");
+        const { printed, calls: [told] } = await call(...mode.slice(-1));
         assertEquals([printed, told?.id, told?.payload], ["", undefined, payload], says);
       }
       const { printed, calls: [asked] } = await call("asks");
@@ -179,7 +182,7 @@ Deno.test("a hook that can start no program says that it is not heard, and one t
     using hooks = new HookSource(sandbox);
     // As a shell ends that cannot fork.
     const script = Deno.readTextFileSync(`${sandbox.path}/own/hook`)
-      .replace(/^ *cat > .*$/mu, ": ${unset?}");
+      .replace(/^ *LC_ALL=C cat > .*$/mu, ": ${unset?}");
     const { code } = await new Deno.Command("/bin/sh", {
       args: ["-c", script, `${sandbox.path}/own/hook`, mode],
       stdin: "null",
