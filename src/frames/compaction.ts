@@ -229,11 +229,6 @@ export function tellTyped(state: FramesState, entry: Entry): Told {
     ]));
 }
 
-/** Whether a prompt is a typed /compact, of which nothing is told before its outcome. */
-export function isTypedCompaction(entry: Entry): boolean {
-  return entry.type === "user" && argumentsOf(entry) !== undefined;
-}
-
 /** What follows the /compact that a prompt is; undefined for another prompt. */
 function argumentsOf({ message: { content } }: UserEntry): string | undefined {
   return typeof content === "string" && content.startsWith("<command-name>/compact</")

@@ -7,7 +7,6 @@ import {
   isBoundary,
   isEnd,
   isSummary,
-  isTypedCompaction,
   tellOutcome,
   tellTyped,
 } from "./compaction.ts";
@@ -235,7 +234,10 @@ function tellAsked(
     isNext ? beginTurn(next) : told(next),
     (state) => tellMessage(state, place, line),
   );
-  if (isNext && isDescribed(state) && !isTypedCompaction(entry)) {
+  // Of a command may be told what comes ahead of the turn: a compaction, or what a skill's subagent has done.
+  const awaited = state.awaited[place];
+  const isCommand = awaited?.way !== undefined && awaited.command !== undefined;
+  if (isNext && isDescribed(state) && !isCommand) {
     const { lifecycle, others } = parted(message.frames);
     return and(and(told(message.state, lifecycle), begin), (state) => told(state, others));
   }
