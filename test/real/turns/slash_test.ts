@@ -109,7 +109,7 @@ forEachVersion("the table of commands says what claude -p has, does and has not"
   // It is not listed, and no prompt may use it.
   assertEquals(
     [...names, "keybindings-help"].sort(),
-    named("prompt", "told", "asked", "alone", "clears", "own", "personal"),
+    named("prompt", "told", "asked", "alone", "noted", "clears", "own", "personal"),
   );
   assertEquals(results, unavailable.map((name) => `/${name} isn't available in this environment.`));
   assert(unavailable.length > 100);
