@@ -23,7 +23,7 @@ const UNKNOWN_VERSION = "9999.0.0";
  */
 export function gatePrompt(
   options:
-    & Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession" | "frames">
+    & Pick<RunOrder, "inject" | "cwd" | "addDirs" | "forwarded" | "persistSession">
     & {
       readonly prompt: string;
       /** Whether it is a message of a conversation. */
@@ -67,8 +67,8 @@ export function gatePrompt(
         ...(judgement.forks ? { forks: true } : {}),
       };
     case "answer":
-      // What the session is like is told with it where frames are, which takes somebody to say so.
-      return options.frames
+      // What the session is like is told with it in a conversation, which takes somebody to say so.
+      return options.conversation
         ? { expands: false, asked: { version, unavailable: true } }
         : { expands: false, answer: { text: judgement.text, version } };
     case "ask": {
