@@ -27,3 +27,9 @@ export function deadline(name: DeadlineName, afterMs?: number): Effect {
 export function write(keys: string): Effect {
   return { type: "write", bytes: new TextEncoder().encode(keys) };
 }
+
+/** What comes of a further step, behind what has come of one before. */
+export function andThen(before: Step, next: (state: SessionState) => Step): Step {
+  const { state, effects } = next(before.state);
+  return act(state, [...before.effects, ...effects]);
+}

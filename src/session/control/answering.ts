@@ -1,7 +1,8 @@
 import type { ControlResponse } from "../../wire/control.ts";
 import { givenId, type RequestId } from "../../wire/request_id.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
-import type { ChildChanges, Effect } from "../effect.ts";
+import type { Answer, CallDecision, ChildChanges, Effect } from "../effect.ts";
+import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 
 type Success = Extract<ControlResponse, { readonly subtype: "success" }>;
@@ -21,6 +22,19 @@ export function refuse(
   why: Omit<Failure, "subtype" | "request_id">,
 ): Effect {
   return { type: "respond", response: { subtype: "error", ...givenId(request), ...why } };
+}
+
+/** A hook of the child's goes on, with what it is to say if that is anything. */
+export function answer(id: string, reply?: HookPayload): Answer {
+  return { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
+}
+
+/** What has been decided of a call, if it is about one. */
+export function decided(
+  toolUseId: string | undefined,
+  decision: CallDecision,
+): readonly Effect[] {
+  return toolUseId === undefined ? [] : [{ type: "decided", toolUseId, decision }];
 }
 
 /** The session with what the caller wants to be otherwise from the next message on. */

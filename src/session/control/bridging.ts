@@ -6,6 +6,13 @@ import type { Question, WaitingMessage } from "./question.ts";
 /** What the child says to an MCP server of the caller's. */
 type ServerQuestion = Extract<Question, { readonly kind: "server" }>;
 
+/** What the child says to a server, as it is remembered until that answers. */
+export function serverQuestion(
+  { server, message: { id, method } }: WaitingMessage,
+): ServerQuestion {
+  return { kind: "server", server, method, ...(id === undefined ? {} : { rpcId: id }) };
+}
+
 /** Notes what the caller's server says of itself. */
 export function noted(
   state: SessionState,
@@ -92,3 +99,6 @@ const METHOD_NOT_FOUND = -32601;
 
 /** By which 2.1.330 looks for a newer protocol of a server that is a program; `claude -p` asks no caller for it. */
 export const PROBE = "server/discover";
+
+/** Why a server does not answer any more. */
+export const SERVER_GONE = "The caller of its server has gone";

@@ -166,6 +166,11 @@ export interface Stopping {
   readonly answered?: true;
 }
 
+/** The questions without one that is not asked any more. */
+export function without(asked: AskingMemory["asked"], id: string): AskingMemory["asked"] {
+  return new Map([...asked].filter(([other]) => other !== id));
+}
+
 /** Nothing has been asked. */
 export const NOTHING_ASKED: AskingMemory = {
   consulted: new Map(),

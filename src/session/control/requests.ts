@@ -6,7 +6,7 @@ import type { Effect } from "../effect.ts";
 import { abort } from "../ending.ts";
 import type { SessionState } from "../session_state.ts";
 import { act, stay, type Step } from "../step.ts";
-import { withdraw } from "./asking.ts";
+import { withdraw } from "./unanswered.ts";
 import { changed, hasBegun, isNew, refuse, respond } from "./answering.ts";
 import { onBackground } from "./backgrounding.ts";
 import { CHOOSING, mayBeModel, whyNoModel } from "./choosing_model.ts";

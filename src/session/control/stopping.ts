@@ -10,7 +10,7 @@ import { act, deadline, stay, type Step, write } from "../step.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { hasCommand, isCalled, readTasks, type TaskRow } from "../terminal/tasks.ts";
 import { isNew, refuse, respond } from "./answering.ts";
-import { isAsking } from "./asking.ts";
+import { isAsking } from "./deciding.ts";
 import type { Stopping } from "./question.ts";
 
 /** Time between a key in the list of tasks and the next look at it. */

@@ -1,11 +1,6 @@
 import { awaitBackground } from "../background_wait.ts";
-import {
-  onAnswer,
-  onCallerGone,
-  onServerMessage,
-  onTold,
-  onToolAnswer,
-} from "../control/asking.ts";
+import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/asking.ts";
+import { onCallerGone } from "../control/unanswered.ts";
 import { withUntold } from "../control/told_calls.ts";
 import { onChildGone, onConsulted } from "../control/consulting.ts";
 import { stopsOver, withTasks } from "../control/stopping.ts";

@@ -1,4 +1,5 @@
-import { askRest, onCallbacksDue, onTold } from "../control/asking.ts";
+import { askRest, onTold } from "../control/asking.ts";
+import { onCallbacksDue } from "../control/hook_callbacks.ts";
 import { onMoved } from "../control/backgrounding.ts";
 import { onTaskDue } from "../control/stopping.ts";
 import { backgroundTasksOf } from "../background_wait.ts";

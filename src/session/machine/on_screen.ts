@@ -1,5 +1,5 @@
 import { allowedOnScreen } from "../control/allowed_calls.ts";
-import { isAsking } from "../control/asking.ts";
+import { isAsking } from "../control/deciding.ts";
 import { isInTasks, onTaskScreen } from "../control/stopping.ts";
 import { afterLook, awaitEcho, extendStart } from "../beginning.ts";
 import { type Choice, readChoices } from "../terminal/choices.ts";
