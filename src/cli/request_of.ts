@@ -185,6 +185,9 @@ export function requestOf(
     ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
     outputFormat,
     verbose,
+    ...(givesFrames || outputFormat === "stream-json" || (outputFormat === "json" && verbose)
+      ? {}
+      : { omitsThinking: true as const }),
     persistSession: !given("--no-session-persistence"),
     trace: given("--trace"),
     timeoutMs: limit("--timeout"),

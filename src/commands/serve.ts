@@ -79,9 +79,13 @@ export async function serve(options: ServeOptions): Promise<number> {
     : readProfiles(absolutePath(options.profiles, cwd));
   const pool = options.warm === 0 ? undefined : undo.use(new Pool({ ...options, tell }));
   for (const { profile, name } of profiles) {
-    const { args, text } = profile;
-    const request = text
-      ? { ...await conversationRequest(args, {}), answerAlone: true }
+    const { args, text, json } = profile;
+    const request = text || json
+      ? {
+        ...await conversationRequest(args, {}),
+        omitsThinking: true as const,
+        ...(text ? { answerAlone: true } : {}),
+      }
       : await conversationRequest(args, profile);
     const surroundings = { env: { ...env, ...profile.env }, cwd: profile.cwd ?? cwd };
     const why = profile.record ? "its start is recorded" : await pool?.keep(request, surroundings);

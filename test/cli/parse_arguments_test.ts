@@ -30,6 +30,17 @@ async function errorOf(...argv: readonly string[]): Promise<CliError> {
   return error;
 }
 
+Deno.test("parseArguments knows which formats print nothing of what the model thinks", async () => {
+  const json = ["--output-format", "json"];
+  const frames = ["--output-format", "stream-json", "--verbose"];
+  const omits = await Promise.all(
+    [["--verbose"], json, [...json, "--verbose"], frames].map(async (flags) =>
+      (await requestOf("-p", ...flags, "hello")).omitsThinking
+    ),
+  );
+  assertEquals(omits, [true, true, undefined, undefined]);
+});
+
 Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", async () => {
   assertEquals(await requestOf("-p", "hello"), {
     promptArgument: "hello",
@@ -50,6 +61,7 @@ Deno.test("parseArguments gives the defaults of claude -p for a bare prompt", as
     deterministic: false,
     outputFormat: "text",
     verbose: false,
+    omitsThinking: true,
     persistSession: true,
     trace: false,
     timeoutMs: 3_600_000,

@@ -193,7 +193,8 @@ Deno.test("children wait for what a file of profiles names, and a file that name
   }
   for (
     const [line, more] of [
-      [{ args, asks: false }, ["--output-format", "json"]],
+      [{ args, asks: false }, ["--output-format", "json", "--verbose"]],
+      [{ args, json: true }, ["--output-format", "json"]],
       [{ args, text: true }, []],
     ] as const
   ) {

@@ -84,6 +84,8 @@ export function plan(order: RunOrder, facts: PlanFacts): Plan {
   const variables = {
     ...asked,
     ...sameRequests(order),
+    // At a terminal 2.1.330 asks for short thoughts even beside the flag.
+    ...(order.omitsThinking ? { CLAUDE_CODE_THINKING_DISPLAY_UPDATES: "0" } : {}),
     // It also tells the model of no skills and no tools whose definitions it could ask for.
     ...(order.readsNoMentions ? { CLAUDE_CODE_DISABLE_ATTACHMENTS: "1" } : {}),
     // The subagent and the shells that it starts are waited for then, too.
@@ -185,6 +187,11 @@ function argsOf(
     ...order.disallowedTools.map((tools) => `--disallowedTools=${tools}`),
     `--settings=${parts.settingsPath}`,
     ...texts.asked,
+    // Older versions ask for no redacted thoughts with it, as with -p, but say so in other words; which version it is a
+    // text does not wait to be told.
+    ...(order.omitsThinking && !order.forwarded.some(isThinkingDisplay)
+      ? ["--thinking-display=omitted"]
+      : []),
     ...(isOwn ? [`--session-id=${session.id}`] : []),
     ...(resumed === undefined ? [] : [`--resume=${resumed}`]),
     ...texts.forwarded.filter((argument) => !argument.startsWith("--resume=")),
@@ -194,6 +201,10 @@ function argsOf(
     ...(servers.length === 0 ? [] : [`--mcp-config=${parts.bridgeConfigPath}`]),
     ...(order.debugFile === undefined && log !== undefined ? [`--debug-file=${log}`] : []),
   ];
+}
+
+function isThinkingDisplay(argument: string): boolean {
+  return argument.startsWith("--thinking-display=");
 }
 
 /** What the debug log has to tell: of connections to MCP servers, else only of failures; a caller's is the caller's. */

@@ -143,6 +143,8 @@ export interface RunOrder extends Limits {
   readonly forwarded: readonly string[];
   /** Whether results tell what is left of limits, which the child tells with what a turn cost. */
   readonly limitsTold?: boolean;
+  /** Whether nothing that is printed tells what the model thinks: then 2.1.330 does not ask the API for it. */
+  readonly omitsThinking?: true;
   /** Whether the answer is printed as a text alone, beside which Claude Code tells more on stderr. */
   readonly answerAlone?: boolean;
   /** Whether frames are printed, which begin with the session's model. */

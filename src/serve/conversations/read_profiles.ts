@@ -10,6 +10,8 @@ const LIMIT = 1_000_000;
 const WAITING_SCHEMA = z.extend(PROFILE_SCHEMA, {
   /** Whether it is one of runs that print a text, who are asked nothing. */
   text: z._default(z.boolean(), false),
+  /** Whether it is one of runs that print json without --verbose, who are asked nothing either. */
+  json: z._default(z.boolean(), false),
 });
 
 /** What children wait for. */
@@ -23,7 +25,7 @@ export interface NamedProfile {
 
 /**
  * Reads a file of profiles: on each line one, as it stands in the body of `POST /v1/conversations`, or of runs that print a
- * text.
+ * text, or json.
  *
  * @throws {CliError} when it cannot be read, or one of them is none
  */

@@ -1,4 +1,5 @@
 import type { LoggedRequest } from "../../../fixtures/api/messages_api.ts";
+import { isVersionAtLeast } from "../../../src/wire/wire_keys.ts";
 import { hash } from "./hash.ts";
 import type { RowRun } from "./run_row.ts";
 
@@ -9,6 +10,10 @@ interface Allowed {
   readonly at: RegExp;
   /** The words that do not count; absent for all of it. */
   readonly words?: RegExp;
+  /** The first version that does not need it. */
+  readonly before?: string;
+  /** Whether requests of subagents alone need it. */
+  readonly ofSubagents?: true;
 }
 
 /** All that may be different. */
@@ -69,13 +74,17 @@ const ALLOWED: readonly Allowed[] = [
   },
   {
     why:
-      "2.1.330 takes the display of thinking from -p's output format: a child that waits may be given to any",
+      "2.1.197 has thoughts redacted at a terminal, and left out with the flag for which 2.1.330 asks for none",
     at: /^body\.thinking\.display$/u,
+    before: "2.1.330",
   },
-  { why: "the same", at: /^headers\.anthropic-beta\.thinking-display-updates-/u },
+  { why: "the same", at: /^headers\.anthropic-beta\.redact-thinking-/u, before: "2.1.330" },
   {
-    why: "2.1.197 leaves it out for a user who wants summaries of thinking, and then asks for them",
-    at: /^headers\.anthropic-beta\.redact-thinking-/u,
+    why:
+      "2.1.330 shows a person what subagents think, of which -p tells nothing beside frames either",
+    at:
+      /^(?:body\.thinking\.display$|headers\.anthropic-beta\.(?:thinking-display-updates|redact-thinking)-)/u,
+    ofSubagents: true,
   },
   {
     why:
@@ -101,7 +110,17 @@ export function maskedRequests(
   { row }: { readonly row: string },
 ): readonly Readonly<Record<string, unknown>>[] {
   if (row in UNASKED) return [];
-  return requests.map((request) => Object.fromEntries(leavesOf(comparable(request, home), "")));
+  return requests.map((request) => {
+    const [, version = ""] = /^claude-cli\/(\S+)/u.exec(request.headers["user-agent"] ?? "") ?? [];
+    // That of a skill that somebody types has no id in the headers.
+    const isOfSubagent = request.headers["x-claude-code-agent-id"] !== undefined ||
+      JSON.stringify(request.body).includes("You are an agent for Claude Code");
+    const allowed = ALLOWED.filter(({ before, ofSubagents }) =>
+      (before === undefined || !isVersionAtLeast(version, before)) &&
+      (ofSubagents === undefined || isOfSubagent)
+    );
+    return Object.fromEntries(leavesOf(comparable(request, home), { path: "", allowed }));
+  });
 }
 
 /** Rows whose requests are not compared, and why. */
@@ -221,13 +240,16 @@ function byName(tools: unknown): Readonly<Record<string, unknown>> {
     : {};
 }
 
-function leavesOf(value: unknown, path: string): readonly (readonly [string, unknown])[] {
+function leavesOf(
+  value: unknown,
+  { path, allowed }: { readonly path: string; readonly allowed: readonly Allowed[] },
+): readonly (readonly [string, unknown])[] {
   if (typeof value === "object" && value !== null) {
     return Object.entries(value).flatMap(([key, each]) =>
-      leavesOf(each, path === "" ? key : `${path}.${key}`)
+      leavesOf(each, { path: path === "" ? key : `${path}.${key}`, allowed })
     );
   }
-  const rules = ALLOWED.filter(({ at }) => at.test(path));
+  const rules = allowed.filter(({ at }) => at.test(path));
   if (rules.some(({ words }) => words === undefined)) return [];
   if (typeof value !== "string" || rules.length === 0) return [[path, value]];
   const text = rules.reduce((text, { words = "" }) => text.replace(words, ""), value);

@@ -274,6 +274,21 @@ rule("a hook that has a say in another model is known, and of the user's only th
   },
 });
 
+rule("where nothing tells of what the model thinks, the API is not asked for it", {
+  see: (planned) => [
+    argsOf(planned, "--thinking-display"),
+    planned.env["CLAUDE_CODE_THINKING_DISPLAY_UPDATES"],
+  ],
+  rows: {
+    "frames": { is: [[], undefined] },
+    "text, or json alone": { order: { omitsThinking: true }, is: [["omitted"], "0"] },
+    "the same, where the caller says what to ask for": {
+      order: { omitsThinking: true, forwarded: ["--thinking-display=summarized"] },
+      is: [["summarized"], "0"],
+    },
+  },
+});
+
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
 rule("the Stop of a conversation waits for an answer, and that of one message where it needs one", {
