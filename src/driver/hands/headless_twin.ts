@@ -11,35 +11,13 @@ import {
   transcriptIn,
 } from "./twin_transcript.ts";
 import { changedTwin, type TwinPlan } from "./twin_plan.ts";
-import {
-  AFTER,
-  answerIn,
-  appliedIn,
-  asInJson,
-  askedLine,
-  BEFORE,
-  choiceOf,
-  chosenAt,
-  frameOf,
-  inForce,
-  isAboutSession,
-  isInitialize,
-  messageOf,
-  NO_QUESTION,
-  outcomeOf,
-  partition,
-  titleOf,
-  type TwinAnswer,
-} from "./twin_words.ts";
+import { isNoting, talkAbout, type TwinTalk } from "./twin_talk.ts";
+import { asInJson, frameOf, type TwinAnswer } from "./twin_words.ts";
 import { USERS_PART } from "../../sandbox/folder/folder_contents.ts";
 import { removeFolder } from "../../sandbox/on_disk.ts";
 import { COMMAND } from "../../session/control/asked_command.ts";
-import { CHOOSING } from "../../session/control/choosing_model.ts";
-import { RELOADING } from "../../session/control/reloading.ts";
-import { RENAMING } from "../../session/control/consulting.ts";
 import type { ChildChanges } from "../../session/effect.ts";
 import type { Consulted } from "../../session/input.ts";
-import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 
 /** What a twin needs beside its plan. */
@@ -73,9 +51,6 @@ const LONGEST_LINE = 32 * 1024 * 1024;
 const LAST_WORDS = 4096;
 /** What of the child's config dir a twin has to see beside what is linked there. */
 const SEEN = ["settings.json", "projects", "file-history"];
-/** The request that tells it of agents, where nobody asks for its answer. */
-const TELLING = "agents";
-
 /**
  * Asks a headless Claude Code what it would say of itself, its settings and the session: it is started like the child, in
  * a config dir of its own, without hooks and without MCP servers, is given no prompt, writes no transcript but that of a
@@ -135,7 +110,7 @@ export class HeadlessTwin implements AsyncDisposable {
       const asked = this.#asked.splice(0, command < 0 ? this.#asked.length : command || 1);
       const open = new Map(asked.map(({ request }, place) => [String(place), request]));
       const plan = changedTwin(this.#options.plan, asked[0]?.changes);
-      const answer = (place: string, said: Consulted) => {
+      const answer = ({ place, said }: TwinAnswer) => {
         const request = open.get(place);
         if (request === undefined) return;
         open.delete(place);
@@ -149,7 +124,8 @@ export class HeadlessTwin implements AsyncDisposable {
         why = error instanceof Error ? error.message : String(error);
       }
       for (const place of [...open.keys()]) {
-        answer(place, { failure: `a headless Claude Code could not be asked: ${why}` });
+        const failure = `a headless Claude Code could not be asked: ${why}`;
+        answer({ place, said: { failure } });
       }
     }
     this.#asking = undefined;
@@ -160,168 +136,123 @@ export class HeadlessTwin implements AsyncDisposable {
     plan: TwinPlan,
     { open, answer }: {
       readonly open: ReadonlyMap<string, ControlRequest>;
-      readonly answer: (place: string, said: Consulted) => void;
+      readonly answer: (told: TwinAnswer) => void;
     },
   ): Promise<string | undefined> {
-    const { binary, cwd, serversMs = SERVERS_MS } = this.#options;
-    const [command] = [...open.values()].filter(({ subtype }) => subtype === COMMAND);
-    const [atOnce, onServers] = command === undefined ? partition(open, plan.agents) : [[], []];
-    const startsServers = onServers.length > 0 || command !== undefined;
-    const clears = command?.body["clears"] === true;
-    const notes = [...open.values()].some(isNoting);
-    const resuming = this.#resuming(plan, { notes });
-    // The session that it begins is gone on with, and knows nothing of the one before.
-    const session = clears
-      ? []
-      : notes
-      ? resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`]
-      : ["--no-session-persistence", ...resuming];
-    const placed = this.#prepare(plan, { clears, notes });
+    const talk = talkAbout(open, plan.agents);
+    const session = this.#session(plan, talk);
+    const placed = this.#prepare(plan, talk);
+    const child = this.#start(plan, [
+      ...[...open.values()].flatMap(({ args = [] }) => args),
+      ...(talk.startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
+      ...session,
+    ]);
+    // What it has started may hold its ends of these for as long as it likes.
+    const unread = new AbortController();
+    let isLate = false;
+    const late = setTimeout(() => {
+      isLate = true;
+      killGroup(child.pid, "SIGKILL");
+    }, LIMIT_MS);
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    const ended = child.status.then(() => rest = setTimeout(() => unread.abort(), REST_MS));
+    const complaints = lastOf(child.stderr, unread.signal);
+    let why = "";
+    try {
+      await this.#talk(child, {
+        plan,
+        talk,
+        unread: unread.signal,
+        isDone: () => open.size === 0,
+        answer,
+      });
+    } finally {
+      // Its servers end with it where it ends by itself.
+      const leave = setTimeout(
+        () => killGroup(child.pid, "SIGKILL"),
+        talk.startsServers || talk.notes ? LEAVE_MS : 0,
+      );
+      await ended;
+      this.#child = undefined;
+      clearTimeout(leave);
+      clearTimeout(late);
+      why = await complaints;
+      clearTimeout(rest);
+    }
+    if (talk.notes) {
+      const { configDir } = this.#options;
+      const added = notedIn({
+        twinDir: plan.configDir,
+        configDir,
+        before: placed,
+        commandsAlone: talk.notesCommandsAlone,
+      });
+      this.#noted = [...this.#noted, ...added];
+    }
+    talk.last().forEach(answer);
+    if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
+    return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+  }
+
+  #start(plan: TwinPlan, further: readonly string[]): Deno.ChildProcess {
     heedChildren();
-    const child = new Deno.Command(binary, {
-      args: [
-        ...plan.args,
-        ...[...open.values()].flatMap(({ args = [] }) => args),
-        ...(startsServers ? plan.serverArgs : ["--strict-mcp-config"]),
-        ...session,
-      ],
+    const child = new Deno.Command(this.#options.binary, {
+      args: [...plan.args, ...further],
       env: plan.env,
       clearEnv: true,
-      cwd,
+      cwd: this.#options.cwd,
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
       detached: true,
     }).spawn();
     this.#child = child;
-    // What it has started may hold its ends of these for as long as it likes.
-    const unread = new AbortController();
-    let isLate = false;
-    let carriedOut: Consulted | undefined;
-    let noted: TwinAnswer | undefined;
-    let why = "";
-    const timer = setTimeout(() => {
-      isLate = true;
-      killGroup(child.pid, "SIGKILL");
-    }, LIMIT_MS);
-    let rest: ReturnType<typeof setTimeout> | undefined;
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    const ended = child.status.then(() => rest = setTimeout(() => unread.abort(), REST_MS));
-    const complaints = lastOf(child.stderr, unread.signal);
+    return child;
+  }
+
+  /** Says and hears all that there is, as far as it comes to that. */
+  async #talk(
+    { stdin, stdout }: Deno.ChildProcess,
+    { plan, talk, unread, isDone, answer }: {
+      readonly plan: TwinPlan;
+      readonly talk: TwinTalk;
+      readonly unread: AbortSignal;
+      readonly isDone: () => boolean;
+      readonly answer: (told: TwinAnswer) => void;
+    },
+  ): Promise<void> {
+    const writer = stdin.getWriter();
+    const say = async (lines: readonly unknown[]) => {
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      if (text !== "") await writer.write(new TextEncoder().encode(text)).catch(() => {});
+    };
+    const { serversMs = SERVERS_MS } = this.#options;
+    const waiting = setTimeout(() => void say(talk.takeOnServers()), serversMs);
+    const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
     try {
-      const stdin = child.stdin.getWriter();
-      const write = async (lines: readonly unknown[]) => {
-        const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-        await stdin.write(new TextEncoder().encode(text)).catch(() => {});
-      };
-      waiting = setTimeout(() => void write(onServers.splice(0)), serversMs);
-      const needsSession = startsServers || atOnce.some(isInitialize);
-      const isTold = plan.agents === undefined || atOnce.some(isInitialize);
-      await write([
-        ...(isTold ? [] : [askedLine(TELLING, { subtype: "initialize", body: {} }, plan.agents)]),
-        ...atOnce,
-        ...(command === undefined
-          ? needsSession ? [NO_QUESTION] : []
-          : [notes ? inForce(BEFORE) : messageOf(command)]),
-      ]);
-      const [own = "", users = ""] = [plan.configDir, plan.userConfigDir].map(asInJson);
-      let initialized: readonly TwinAnswer[] = [];
-      let about: { readonly init?: JsonObject } | undefined;
-      let init: JsonObject | undefined;
-      let said: JsonObject | undefined;
-      let title: string | undefined;
-      let commands: unknown;
-      let before: JsonObject | undefined;
-      const choices = new Map<string, TwinAnswer>();
-      for await (const line of linesOf(child.stdout, unread.signal)) {
+      await say(talk.beginning);
+      for await (const line of linesOf(stdout, unread)) {
         const frame = frameOf(line.replaceAll(own, users));
-        if (command !== undefined) {
-          if (frame?.["subtype"] === "init") init = frame;
-          if (frame?.["type"] === "assistant") said = frame;
-          if (notes) title = titleOf(frame) ?? title;
-          if (frame?.["subtype"] === "commands_changed") commands = frame["commands"];
-          if (frame?.["type"] === "result") {
-            const outcome = outcomeOf(frame, { said, clears, title, commands });
-            carriedOut = { ...outcome, ...(init === undefined ? {} : { init }) };
-            // Its transcript is whole once it has ended.
-            if (clears) break;
-            if (notes) await write([inForce(AFTER)]);
-            else answer("0", carriedOut);
-          }
-        }
-        const told = frame && answerIn(frame);
-        if (command !== undefined && told?.place === BEFORE) {
-          before = appliedIn(told);
-          // What gave the session its title before is none of its doing.
-          title = undefined;
-          await write([messageOf(command)]);
-        }
-        if (told?.place === AFTER && carriedOut !== undefined && "response" in carriedOut) {
-          const response = { ...carriedOut.response, before, after: appliedIn(told) };
-          carriedOut = { ...carriedOut, response };
-        }
-        if (told?.place === AFTER) break;
-        if (told !== undefined && open.get(told.place)?.subtype === RENAMING) {
-          noted = told;
-          break;
-        }
-        if (noted !== undefined && frame?.["type"] === "result") break;
-        if (told !== undefined && open.get(chosenAt(told.place))?.subtype === CHOOSING) {
-          const choice = choiceOf(choices, told);
-          if (choice !== undefined && notes && "response" in choice.said) {
-            noted = choice;
-            // It writes a choice down with the next message alone.
-            await write([NO_QUESTION]);
-          } else if (choice !== undefined) answer(choice.place, choice.said);
-        } else if (told !== undefined && open.get(told.place)?.subtype !== "initialize") {
-          const isReload = open.get(told.place)?.subtype === RELOADING;
-          answer(told.place, isReload ? { ...told.said, ...about } : told.said);
-        }
-        // An initialization is answered once it has said what the session is like, too.
-        if (told !== undefined && open.get(told.place)?.subtype === "initialize") {
-          initialized = [...initialized, told];
-        }
-        if (isAboutSession(frame)) {
-          about = frame["subtype"] === "init" ? { init: frame } : about ?? {};
-        }
-        if (about !== undefined) {
-          for (const { place, said } of initialized) answer(place, { ...said, ...about });
-        }
-        // By then it has connected to its servers, as far as it waits for them.
-        if (isAboutSession(frame)) await write(onServers.splice(0));
-        if (open.size === 0) break;
+        if (frame === undefined) continue;
+        const heard = talk.hear(frame);
+        heard.answers?.forEach(answer);
+        await say(heard.say ?? []);
+        if (heard.isOver || isDone()) break;
       }
-      for (const { place, said } of initialized) answer(place, said);
-      await stdin.close().catch(() => {});
+      talk.rest().forEach(answer);
+      await writer.close().catch(() => {});
     } finally {
       clearTimeout(waiting);
-      // Its servers end with it where it ends by itself.
-      const leave = setTimeout(
-        () => killGroup(child.pid, "SIGKILL"),
-        startsServers || notes ? LEAVE_MS : 0,
-      );
-      await ended;
-      this.#child = undefined;
-      clearTimeout(leave);
-      clearTimeout(timer);
-      why = await complaints;
-      clearTimeout(rest);
     }
-    if (notes) {
-      const { configDir } = this.#options;
-      const added = notedIn({
-        twinDir: plan.configDir,
-        configDir,
-        before: placed,
-        commandsAlone: noted !== undefined && open.get(noted.place)?.subtype === CHOOSING,
-      });
-      this.#noted = [...this.#noted, ...added];
-    }
-    // By now it has written down what there is to be noted.
-    if (carriedOut !== undefined) answer("0", carriedOut);
-    if (noted !== undefined) answer(noted.place, noted.said);
-    if (isLate) return `it took more than ${LIMIT_MS / 1000} s`;
-    return why.trim().split("\n").at(-1)?.slice(0, 300) || undefined;
+  }
+
+  /** Arguments that say which session it has, and whether it writes there. */
+  #session(plan: TwinPlan, { clears, notes }: TwinTalk): readonly string[] {
+    // The session that it begins is gone on with, and knows nothing of the one before.
+    if (clears) return [];
+    const resuming = this.#resuming(plan, { notes });
+    if (!notes) return ["--no-session-persistence", ...resuming];
+    return resuming.length > 0 ? resuming : [`--session-id=${this.#options.sessionId}`];
   }
 
   /** Arguments with which it knows what has been said so far; a transcript names a model without its window. */
@@ -344,7 +275,7 @@ export class HeadlessTwin implements AsyncDisposable {
    */
   #prepare(
     { configDir, settings }: TwinPlan,
-    { clears, notes }: { readonly clears: boolean; readonly notes: boolean },
+    { clears, notes }: TwinTalk,
   ): PlacedFiles {
     const { configDir: from, sessionId, ...others } = this.#options;
     removeFolder(configDir);
@@ -369,11 +300,6 @@ export class HeadlessTwin implements AsyncDisposable {
     }
     return adds ? filesIn(configDir) : new Map();
   }
-}
-
-/** Whether something is noted in the session because of a request. */
-function isNoting({ subtype, body }: ControlRequest): boolean {
-  return subtype === RENAMING || body["notes"] === true;
 }
 
 /** A stream as text, until it ends or nobody reads it any more. */
