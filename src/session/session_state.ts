@@ -27,6 +27,8 @@ export interface SessionOptions extends Limits {
   readonly maxTurns?: number;
   /** How many of those another child has made in the first turn. */
   readonly requestsMade?: number;
+  /** The skills that the model may load; absent for all. */
+  readonly skills?: readonly string[];
   /** US dollars that the conversation may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
   /** What it had cost before this child, in US dollars. */

@@ -66,6 +66,7 @@ const session = z.object(
     backgroundCeilingMs: z.exactOptional(milliseconds),
     maxTurns: z.exactOptional(z.number()),
     requestsMade: z.exactOptional(z.number()),
+    skills: z.exactOptional(z.array(z.string())),
     maxBudgetUsd: z.exactOptional(z.number()),
     output: z.exactOptional(
       z.object({ schema: z.record(z.string(), z.unknown()), maxTries: z.number() }),

@@ -10,6 +10,7 @@ import { managedByCaller } from "./managed_by_caller.ts";
 import { instructionFiles } from "./instruction_files.ts";
 import { mcpConfigOf } from "../plan/asked_order.ts";
 import { modeFacts, modeHangsOnVersion } from "../plan/permission_mode.ts";
+import { allowsBypass } from "../plan/without_bypass.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import { appliedSettings } from "../../sandbox/child/applied_settings.ts";
@@ -108,7 +109,7 @@ export async function readFacts(
   refuseSilencedHooks(allSettings, {
     hooked: valuesOf(settings, { without: order.inheritHooks ? [] : ["user"] }),
   });
-  if (modeHangsOnVersion(modeFacts(order, settings))) await version();
+  if (modeHangsOnVersion(modeFacts(order, settings)) || allowsBypass(order)) await version();
   if (warningsHangOnVersion(order, documents)) await version();
   const distrust = await distrustOf(settings, {
     cwd,

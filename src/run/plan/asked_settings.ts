@@ -12,7 +12,7 @@ const OFF = "off";
  * Skills that have not been chosen are hidden by `skillOverrides`. Those of plugins it does not know, so a rule keeps
  * the model from loading what it is told of (2.1.197 and 2.1.330).
  *
- * @param options.settings all settings in force: what they take away from everybody stays away
+ * @param options.settings all settings, later ones overriding earlier ones: what they take away from everybody stays away
  */
 export function askedSettings(
   caller: JsonObject,
@@ -29,14 +29,11 @@ export function askedSettings(
     return rules.length === 0 ? {} : { [name]: [...(Array.isArray(given) ? given : []), ...rules] };
   };
   const rules = { ...added("deny", denied), ...added("ask", ask) };
-  const off = new Set(
-    settings.flatMap((each) =>
-      Object.entries(objectIn(each, "skillOverrides")).flatMap(([name, how]) =>
-        how === OFF ? [name] : []
-      )
-    ),
+  const inForce = new Map(
+    settings.flatMap((each) => Object.entries(objectIn(each, "skillOverrides"))),
   );
-  const overrides = hidden?.own.filter((name) => !off.has(name)).map((name) => [name, HIDDEN]);
+  const overrides = hidden?.own.filter((name) => inForce.get(name) !== OFF)
+    .map((name) => [name, HIDDEN]);
   return {
     ...caller,
     ...(Object.keys(rules).length === 0 ? {} : { permissions: { ...permissions, ...rules } }),

@@ -1,3 +1,4 @@
+import { allowsBypass } from "./without_bypass.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import type { ConversationOptions } from "../../frames/conversation.ts";
 import type { ReportOptions } from "../../frames/result/report.ts";
@@ -47,6 +48,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(decided.hookless === undefined ? {} : { hookless: true }),
     ...(order.maxTurns === undefined ? {} : { maxTurns: order.maxTurns }),
     ...(order.requestsMade === undefined ? {} : { requestsMade: order.requestsMade }),
+    ...(order.initialized?.skills === undefined ? {} : { skills: order.initialized.skills }),
     ...(order.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
     ...(order.before === undefined ? {} : { paidUsd: order.before.totalUsd }),
     ...(order.limitsTold ? { asksStatus: true } : {}),
@@ -110,7 +112,7 @@ function callerOptions(
       : {};
   }
   const mayBypass = order.dangerouslySkipPermissions ||
-    order.forwarded.includes("--allow-dangerously-skip-permissions");
+    allowsBypass(order);
   const { id, callbacks = [] } = initialized ?? {};
   const problems = [initialized?.error, agents.problem, outputProblem]
     .filter((each) => each !== undefined);

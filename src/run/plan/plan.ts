@@ -16,6 +16,8 @@ import { sameRequests } from "./same_requests.ts";
 import { serverTerms } from "./server_terms.ts";
 import { settingsWarnings } from "./settings_warnings.ts";
 import { twinPlan } from "./twin_plan.ts";
+import { SKILL_TOOL } from "../../session/control/chosen_skills.ts";
+import { withoutBypass } from "./without_bypass.ts";
 import { childEnvironment, contestedVariables } from "../../sandbox/child/child_environment.ts";
 import { childFiles } from "../../sandbox/child/child_files.ts";
 import { withoutScreenCommands } from "../../sandbox/child/foreign_settings.ts";
@@ -244,6 +246,8 @@ function contentsOf(
       secret,
       pid,
       hooks: hooksFor(order, decided),
+      // A budget is for all tools.
+      ...(order.maxBudgetUsd === undefined ? { matchers: { PreToolUse: SKILL_TOOL } } : {}),
       held: [
         ...(isGated ? ["SessionStart" as const] : []),
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
@@ -267,11 +271,14 @@ function contentsOf(
       inheritsHooks: order.inheritHooks,
       callerSettings: withVariables(
         withoutScreenCommands(
-          askedSettings(facts.callerSettings, {
-            hidden: facts.hiddenSkills,
-            terms,
-            settings: valuesOf(settings),
-          }),
+          withoutBypass(
+            askedSettings(facts.callerSettings, {
+              hidden: facts.hiddenSkills,
+              terms,
+              settings: valuesOf(settings),
+            }),
+            { forwarded: order.forwarded, mode, version: facts.version },
+          ),
           valuesOf(settings, { without: ["user", "flags"] }),
         ),
         {
@@ -338,7 +345,7 @@ function withVariables(
 
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
-  { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream }: RunOrder,
+  { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream, initialized }: RunOrder,
   { inject, isGated, servers }: Decisions,
 ): readonly HookEvent[] {
   const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
@@ -353,7 +360,9 @@ function hooksFor(
     ...(frames || isGated ? ["SessionStart" as const] : []),
     ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
     ...(isLimited ? ["PostToolBatch" as const] : []),
-    ...(maxBudgetUsd === undefined ? [] : ["PreToolUse" as const]),
+    ...(maxBudgetUsd === undefined && initialized?.skills === undefined
+      ? []
+      : ["PreToolUse" as const]),
     ...(partialMessages && !exactStream ? ["MessageDisplay" as const] : []),
   ];
 }

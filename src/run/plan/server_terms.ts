@@ -1,6 +1,6 @@
 import type { RunOrder } from "./run_order.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
-import { toolPrefix } from "../../transcript/tool_prefix.ts";
+import { inToolNames, toolPrefix } from "../../transcript/tool_prefix.ts";
 import { isCallers } from "../../wire/control.ts";
 
 /** On what terms the MCP servers in the caller's own process are used. */
@@ -28,7 +28,7 @@ export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms 
       { name, permission_policy: policy },
     ) =>
       typeof name === "string" && policy !== undefined && policy !== "always_allow"
-        ? [{ rule: `${toolPrefix(server)}${name.replace(/[^\w-]/gu, "_")}`, policy }]
+        ? [{ rule: `${toolPrefix(server)}${inToolNames(name)}`, policy }]
         : []
     )
   );

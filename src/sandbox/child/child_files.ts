@@ -27,6 +27,8 @@ export interface ChildFilesOptions {
   readonly pid: number;
   /** The hooks this run needs. */
   readonly hooks: readonly HookEvent[];
+  /** What of their event some of them are for alone. */
+  readonly matchers?: Partial<Record<HookEvent, string>>;
   /** The hooks that keep the child waiting until they are answered. */
   readonly held: readonly HookEvent[];
   /** Whether a long prompt is marked before it is sent. */
@@ -90,6 +92,7 @@ export function childFiles(
   const settings = runSettings(options.callerSettings, {
     hooks: hookSettings(hookPath, {
       events: options.hooks,
+      matchers: options.matchers ?? {},
       held: options.held,
       marksLong: options.marksLong === true,
       callbacks: options.callbacks ?? [],

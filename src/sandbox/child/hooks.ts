@@ -155,6 +155,7 @@ exit 0
  * PostToolBatch comes when the tools of one answer have returned, before the next request to the model. SessionStart
  * comes before the first request, which is held back as long as its hook has no answer.
  *
+ * @param options.matchers what of their event some of them are for alone
  * @param options.held further events whose hooks wait for an answer
  * @param options.marksLong whether a long prompt is marked before it is sent
  * @param options.callbacks the caller's own hooks, each of which gets one that stands for it
@@ -162,8 +163,9 @@ exit 0
  */
 export function hookSettings(
   scriptPath: string,
-  { events, held, marksLong = false, callbacks = [], asksCaller = false }: {
+  { events, matchers = {}, held, marksLong = false, callbacks = [], asksCaller = false }: {
     readonly events: readonly HookEvent[];
+    readonly matchers?: Partial<Record<HookEvent, string>>;
     readonly held: readonly HookEvent[];
     readonly marksLong?: boolean;
     readonly callbacks?: readonly HookOccasion[];
@@ -191,7 +193,7 @@ export function hookSettings(
     const asks = ASKING.includes(event) || held.includes(event);
     const told = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
     add(event, {
-      matcher: MATCHERS[event],
+      matcher: matchers[event] ?? MATCHERS[event],
       mark: asks ? ASKS : SHORT.includes(event) ? IS_SHORT : told,
       timeout: timeoutOf(event, { asksCaller }),
     });

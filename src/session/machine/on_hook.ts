@@ -1,6 +1,7 @@
 import { isFirstStop, onBackgroundStop, withWoken } from "../background_stop.ts";
 import { backgroundTasksOf } from "../background_wait.ts";
 import { askWhenTold, onElicitation } from "../control/asking.ts";
+import { unchosenSkill } from "../control/chosen_skills.ts";
 import type { CallbackHook } from "../control/question.ts";
 import { isOutOfTries, owesOutput, REMINDER } from "../control/structured_output.ts";
 import { began, isSubmitted, ready } from "../beginning.ts";
@@ -51,6 +52,11 @@ function answer(state: SessionState, call: HookCall): Step {
     return act(next.state, [...next.effects, ...held.effects]);
   }
   if (event === "SessionEnd" && id !== undefined) return onSessionEnd(state, id);
+  const unchosen = event === "PreToolUse" ? unchosenSkill(state, payload) : undefined;
+  if (unchosen !== undefined && id !== undefined) {
+    const next = takeHook(state, { event, payload, id });
+    return act(next.state, [{ type: "answer", id, reply: unchosen }, ...next.effects]);
+  }
   if (event === "PreToolUse" && id !== undefined && state.options.maxBudgetUsd !== undefined) {
     const next = takeHook(state, { event, payload, id });
     const waiting = onToolUse(next.state, { id, payload });

@@ -83,6 +83,7 @@ const SESSION: Required<SessionOptions> = {
   backgroundCeilingMs: 7,
   maxTurns: 8,
   requestsMade: 1,
+  skills: ["a"],
   maxBudgetUsd: 9,
   paidUsd: 10,
   hookless: true,

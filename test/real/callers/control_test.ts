@@ -628,10 +628,17 @@ forNewestVersion(
   "a caller chooses among skills, says how its servers are used, and has plugins read again, as with claude -p",
   async (real) => {
     const { project } = real.home;
-    for (const name of [".claude/skills/alpha", ".claude/skills/beta", "plug/skills/gamma"]) {
+    // Claude Code finds the last one once it has read a file beside it.
+    const folders = [".claude/skills/alpha", ".claude/skills/beta", "plug/skills/gamma"];
+    for (const name of [...folders, ".claude/skills/delta", "nested/.claude/skills/nest"]) {
       await Deno.mkdir(`${project}/${name}`, { recursive: true });
       const description = `---\ndescription: What ${name} does\n---\nDo it.\n`;
       await Deno.writeTextFile(`${project}/${name}/SKILL.md`, description);
+    }
+    await Deno.writeTextFile(`${project}/nested/note`, "");
+    for (const [file, how] of [["settings", "off"], ["settings.local", "on"]]) {
+      const overrides = { skillOverrides: { delta: how } };
+      await Deno.writeTextFile(`${project}/.claude/${file}.json`, JSON.stringify(overrides));
     }
     await Deno.mkdir(`${project}/plug/.claude-plugin`);
     const manifest = { name: "plug", version: "1", description: "d" };
@@ -646,16 +653,20 @@ forNewestVersion(
       skills: ["alpha", "gamma"],
       agents: { good, amiss: { description: "d" } },
       perTaskStopAffordance: true,
-      sdkMcpServers: ["calc"],
+      sdkMcpServers: ["calc", "c😀lc"],
       sdkMcpServerConfigs: {
         calc: { timeout: 60_000, tools: [{ name: "add", permission_policy: "always_deny" }] },
+        "c😀lc": { tools: [{ name: "add", permission_policy: "always_deny" }] },
       },
       hooks: { Stop: [{ hookCallbackIds: ["stop"] }] },
     };
     const script = async ({ say, send, heard, answer }: Caller) => {
       answer(answerOfCaller);
       await send(request("first", first));
-      await say(`One. ${skill("beta")} [[tool mcp__calc__add {"a":1,"b":2}]] [[say first]]`);
+      const add = (server: string) => `[[tool mcp__${server}__add {"a":1,"b":2}]]`;
+      const read = `[[tool Read {"file_path":"${project}/nested/note"}]]`;
+      const unchosen = ["beta", "delta", "nest"].map(skill).join(" ");
+      await say(`One. ${read} ${unchosen} ${add("calc")} ${add("c__lc")} [[say first]]`);
       await heard(RESULT, 1);
       const plugins = [{ type: "local", path: `${project}/plug` }];
       await send(linesOf([
@@ -702,6 +713,33 @@ forNewestVersion(
     assertEquals(ours.offered, ["- alpha: What .claude/skills/alpha does"]);
     assertEquals(ours, await asRecorded(real, "control/chosen", () => run(holdWithClaude)));
   },
+);
+
+forNewestVersion(
+  "in plan mode, into which a model goes by itself, tools are asked about though none might be, as with claude -p",
+  async (real) => {
+    const path = `${real.home.project}/written`;
+    const args = [...ASKS_CALLER, "--allow-dangerously-skip-permissions"];
+    const run = async (holding: typeof hold) => {
+      const asked: unknown[] = [];
+      await holding(real, async ({ say, send, heard, answer }) => {
+        answer(({ tool_name: name }) => {
+          asked.push(name);
+          return { behavior: "deny", message: "no" };
+        });
+        await send(request("i", { subtype: "initialize" }));
+        const write = JSON.stringify({ file_path: path, content: "x" });
+        await say(`Go. [[tool EnterPlanMode {}]] [[tool Write ${write}]] [[say done]]`);
+        await heard(RESULT);
+      }, args);
+      return asked;
+    };
+    const ours = await run(hold);
+    assertEquals(ours, ["Write"]);
+    assertEquals(await Deno.stat(path).catch(() => "not there"), "not there");
+    assertEquals(ours, await asRecorded(real, "control/planning", () => run(holdWithClaude)));
+  },
+  { home: { env: { IS_SANDBOX: "1" } } },
 );
 
 /** The lines of a session's transcript at home. */

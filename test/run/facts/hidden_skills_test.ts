@@ -16,6 +16,17 @@ Deno.test("hiddenSkills() leaves what a caller has chosen, of plugins by the end
     };
     assertEquals(hidden([]), [["a", "b", "verify", "dataviz"], ["p:a", "p:ba"]]);
     assertEquals(hidden(["a", "verify"]), [["b", "dataviz"], ["p:ba"]]);
+    // A project's names are no way to have settings that Claude Code does not read.
+    const named = (letter: string, count: number) =>
+      Deno.writeTextFile(
+        `${path}/user/skills/b/SKILL.md`,
+        `---\nname: ${letter.repeat(count)}\n---\n`,
+      );
+    const all = () => hiddenSkills([], { places, version: "2.1.330" }).own;
+    await named("l", 1000);
+    assertEquals(all().includes("l".repeat(1000)), true);
+    await named("l", 1_000_000);
+    assertEquals(all().every((name) => name.length <= 1000) && all().includes("b"), true);
     assertEquals(hidden(["p:a"]), [["a", "b", "verify", "dataviz"], ["p:ba"]]);
   } finally {
     await Deno.remove(path, { recursive: true });

@@ -504,12 +504,17 @@ rule("what a caller allows of skills and servers is in settings", {
         },
       },
       facts: {
-        hiddenSkills: { own: ["a", "b"], ofPlugins: ["p:c"] },
+        hiddenSkills: { own: ["a", "b", "e"], ofPlugins: ["p:c"] },
         callerSettings: { skillOverrides: { d: "name-only" }, permissions: { deny: ["Bash"] } },
-        settings: [{ source: "user", values: { skillOverrides: { b: "off", a: "name-only" } } }],
+        settings: [
+          from("user", { skillOverrides: { b: "off", a: "name-only" } }),
+          // Who turns one off and on again does not show it.
+          from("project", { skillOverrides: { e: "off" } }),
+          from("local", { skillOverrides: { e: "on" } }),
+        ],
       },
       is: {
-        skillOverrides: { d: "name-only", a: "user-invocable-only" },
+        skillOverrides: { d: "name-only", a: "user-invocable-only", e: "user-invocable-only" },
         denied: ["Bash", "Skill(p:c)"],
         ask: undefined,
         timeouts: [],
@@ -537,12 +542,22 @@ rule("what a caller allows of skills and servers is in settings", {
             },
             t: { timeout: "long", tools: "x" },
             u: 7,
+            // Its tools are called mcp__v____…: two units, two of them.
+            "v😀": {
+              tools: ["g😀", "*", "h(*)", "", "__proto__"].map((name) => ({
+                name,
+                permission_policy: "always_deny",
+              })),
+            },
           },
         },
       },
       is: {
         skillOverrides: undefined,
-        denied: ["mcp__s__b_c"],
+        denied: [
+          "mcp__s__b_c",
+          ...["g__", "_", "h___", "", "__proto__"].map((name) => `mcp__v____${name}`),
+        ],
         ask: ["mcp__s__a", "mcp__s__e"],
         timeouts: [2000, undefined],
         warnings: [],
@@ -559,6 +574,48 @@ rule("what a caller allows of skills and servers is in settings", {
         setServers: { s: { type: "sdk", timeout: 3000 }, other: { command: "x", timeout: 4 } },
       },
       is: { skillOverrides: undefined, denied: [], ask: undefined, timeouts: [3000], warnings: [] },
+    },
+  },
+});
+
+rule("a tool that loads skills asks where some have been chosen", {
+  see: (planned) => [
+    settingsOf(planned).hooks.PreToolUse?.map(({ matcher }: JsonObject) => matcher),
+    planned.conversation.session.skills,
+  ],
+  rows: {
+    "all are there": { is: [undefined, undefined] },
+    "some are chosen": {
+      order: { initialized: { id: "i", callbacks: [], servers: [], skills: ["a"] } },
+      is: [["Skill"], ["a"]],
+    },
+    "none is, and all tools have a budget": {
+      order: { initialized: { id: "i", callbacks: [], servers: [], skills: [] }, maxBudgetUsd: 1 },
+      is: [[undefined], []],
+    },
+  },
+});
+
+const ALLOWING_BYPASS = ["--allow-dangerously-skip-permissions"];
+
+rule("a child is never in a mode without permissions because one may be had later", {
+  see: (planned) => settingsOf(planned).permissions.disableBypassPermissionsMode,
+  rows: {
+    "nothing is said of it": { is: undefined },
+    "it may be had": { order: { forwarded: ALLOWING_BYPASS }, is: "disable" },
+    "the same in plan mode": {
+      order: { forwarded: ALLOWING_BYPASS, permissionMode: "plan" },
+      facts: { version: "2.1.330", callerSettings: { permissions: { deny: ["Bash"] } } },
+      is: "disable",
+    },
+    "a version that does so with claude -p": {
+      order: { forwarded: ALLOWING_BYPASS },
+      facts: { version: "2.1.197" },
+      is: undefined,
+    },
+    "it is had": {
+      order: { forwarded: ALLOWING_BYPASS, permissionMode: "bypassPermissions" },
+      is: undefined,
     },
   },
 });
