@@ -6,6 +6,7 @@ import { AT_LIMIT, HALTED } from "./halted.ts";
 import { resultText } from "./kept_entry.ts";
 import { FEEDBACK, OUTPUT_REMINDER } from "./structured_output.ts";
 import { parseTaskNotification } from "./task_notification.ts";
+import { brokenOff, toldAnswers } from "./told_answers.ts";
 
 /** A tool that the model called. */
 export interface ToolUse {
@@ -211,11 +212,10 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const deferred = halted !== undefined
     ? followers.filter(isDeferral).flatMap(toolResultsOf)[0]
     : undefined;
-  const lastAnswer = [...answers.values()].at(-1);
-  const nudge = followers.findLast((entry) => isRemark(entry, NOTHING_SAID));
-  const refusals = refusalsToldOf(followers, last);
-  const unseen = isUnseen([...answers.values()], followers) ||
-    refusals > stoppedBy("refusal", [...answers.values()]);
+  const all = [...answers.values()];
+  const lastAnswer = all.at(-1);
+  const { refusals, unseen, nudge } = toldAnswers(all, { followers, last });
+  const broken = brokenOff(entries.filter(isMessage));
   const context = prompt ?? entries.find((entry) => entry.type !== "other");
 
   return {
@@ -224,8 +224,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     version: context?.version,
     cwd: context?.cwd,
     model: lastAnswer?.message.model,
-    answers: answers.size,
-    refusals: Math.max(stoppedBy("refusal", [...answers.values()]), refusals),
+    answers: all.length,
+    refusals,
     ...(unseen ? { unseen } : {}),
     text: textIn(lastBlock) ?? "",
     textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
@@ -235,13 +235,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     stopReason: last !== undefined && nudge !== undefined && isBefore(last, nudge)
       ? "end_turn"
       : last?.message.stop_reason ?? null,
-    usage: summedUsage(
-      [...answers.values()].filter((entry) => entry !== brokenOff(entries))
-        .map((entry) => entry.message.usage ?? {}),
-    ),
-    usageBefore: summedUsage(
-      [...answers.values()].slice(0, -1).map((entry) => entry.message.usage ?? {}),
-    ),
+    usage: summedUsage(all.filter((entry) => entry !== broken).map(usageOf)),
+    usageBefore: summedUsage(all.slice(0, -1).map(usageOf)),
     numTurns: 1 + followers.filter((entry) => !isDeferral(entry)).length,
     error: last?.isApiErrorMessage === true
       ? {
@@ -262,6 +257,10 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   };
 }
 
+function usageOf({ message }: AssistantEntry): JsonObject {
+  return message.usage ?? {};
+}
+
 function resetOf(params: unknown): number | undefined {
   const limit = isJsonObject(params) ? params.rate_limit_info : undefined;
   return isJsonObject(limit) && typeof limit.resetsAt === "number" ? limit.resetsAt : undefined;
@@ -271,50 +270,8 @@ function textIn(block: ContentBlock | undefined): string | undefined {
   return block?.type === "text" && typeof block.text === "string" ? block.text : undefined;
 }
 
-function isMessage(entry: Entry): boolean {
+function isMessage(entry: Entry): entry is AssistantEntry | UserEntry {
   return entry.type === "user" || entry.type === "assistant";
-}
-
-/** What Claude Code says to the model of the answer before it: that it was refused, said nothing, or was too long. */
-const REFUSED = "Your response above was stopped by a safety classifier";
-const NOTHING_SAID = "[Your previous response had no visible output.";
-const TOO_LONG = "Output token limit hit.";
-
-function isRemark(entry: Entry | undefined, beginning: string): boolean {
-  return entry?.type === "user" && entry.meaning === "remark" &&
-    typeof entry.message.content === "string" && entry.message.content.startsWith(beginning);
-}
-
-function stoppedBy(reason: string, answers: readonly AssistantEntry[]): number {
-  return answers.filter(({ message }) => message.stop_reason === reason).length;
-}
-
-/** Whether something is said of an answer that has no line. */
-function isUnseen(answers: readonly AssistantEntry[], followers: readonly UserEntry[]): boolean {
-  const said = (beginning: string) =>
-    followers.filter((entry) => isRemark(entry, beginning)).length;
-  return said(NOTHING_SAID) > 0 || said(TOO_LONG) > stoppedBy("max_tokens", answers);
-}
-
-/** How many refused answers something is said of: to the model, which goes on once, or in the place of its last one. */
-function refusalsToldOf(
-  followers: readonly UserEntry[],
-  last: AssistantEntry | undefined,
-): number {
-  const isLast = last?.isApiErrorMessage === true && last.message.stop_reason === "refusal";
-  return followers.filter((entry) => isRemark(entry, REFUSED)).length + (isLast ? 1 : 0);
-}
-
-/** What an answer says of its end that is whole, though an error follows it at once. */
-const WHOLE: readonly unknown[] = ["max_tokens", "refusal", "model_context_window_exceeded"];
-
-/** The answer at the end of which the API failed. */
-function brokenOff(entries: readonly Entry[]): Entry | undefined {
-  const [answer, error] = entries.filter(isMessage).slice(-2);
-  return answer?.type === "assistant" && error?.type === "assistant" &&
-      error.isApiErrorMessage === true && !WHOLE.includes(answer.message.stop_reason)
-    ? answer
-    : undefined;
 }
 
 /** Whether a line says that a hook has stopped the turn, and not one of ours at the end. */
