@@ -39,6 +39,8 @@ export interface SessionOptions extends Limits {
   readonly output?: { readonly schema: JsonObject; readonly maxTries: number };
   /** How many MCP servers the first request waits for at least; absent for none. */
   readonly mcpServers?: number;
+  /** Whether the prompt's hook waits for them, and not that of the session's start. */
+  readonly holdsPrompt?: true;
   /** Those of them that are bridged to this program, by their names. */
   readonly bridged?: readonly string[];
   /** The caller, where it decides for the child. */
@@ -162,7 +164,7 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** When the child wrote something for the first time, in milliseconds after its start; absent until it has. */
   readonly heardAt?: number;
   /**
-   * The SessionStart hook that holds the first request back, until it is answered, and how often the child was asked
+   * The hook that holds the first request back, until it is answered, and how often the child was asked
    * whether it has run its timers, if it was.
    */
   readonly held?: { readonly id: string; readonly overdue: boolean; readonly pings?: number };

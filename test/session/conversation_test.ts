@@ -722,6 +722,27 @@ Deno.test("a message waits for MCP servers, as the hook does that the socket doe
   assertEquals(delivered(unheard), ["one"]);
 });
 
+Deno.test("a message goes to a child that notes its servers' tools late, where the hook of its prompt waits for them", () => {
+  const session = simulate({
+    conversation: true,
+    mcpServers: 1,
+    bridged: ["own"],
+    holdsPrompt: true,
+  });
+  session.hear({ type: "reachable" });
+  status(session, "idle");
+  say(session, "one");
+  assertEquals(delivered(session), []);
+  hook(session, "SessionStart", {});
+  assertEquals(delivered(session), ["one"]);
+  hook(session, "UserPromptSubmit", { prompt: "one" }, "7");
+  session.wait(20_000);
+  assertEquals(answers(session), []);
+  session.hear({ type: "mcp", begun: 1, done: 1, settled: { own: "failed" } });
+  session.wait(200);
+  assertEquals(answers(session), ["7"]);
+});
+
 Deno.test("a message behind one that needs no child waits for MCP servers all the same", () => {
   const session = simulate({ conversation: true, mcpServers: 1 });
   session.hear({ type: "reachable" });

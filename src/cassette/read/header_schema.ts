@@ -73,6 +73,7 @@ const session = z.object(
     ),
     hookless: z.exactOptional(z.literal(true)),
     mcpServers: z.exactOptional(z.number()),
+    holdsPrompt: z.exactOptional(z.literal(true)),
     paidUsd: z.exactOptional(z.number()),
     imagesDir: z.exactOptional(z.string()),
     asksStatus: z.exactOptional(z.literal(true)),

@@ -11,7 +11,7 @@ export interface McpConnections {
 
 /**
  * That a server's tools are on offer is told by the remark on its channel notifications, some 40 ms after its connection
- * (2.1.197 and 2.1.330).
+ * (2.1.197 and 2.1.330); before 2.1.330 in a session that is resumed only after its SessionStart hooks.
  */
 const NEWS =
   /\[DEBUG\] MCP server "(.*)": (?:(Starting connection)|(Channel notifications)|Connection failed)/u;

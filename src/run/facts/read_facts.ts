@@ -134,6 +134,11 @@ export async function readFacts(
     sources,
   });
   const output = await outputOf(order, version);
+  // Which hook keeps the first request waiting for servers hangs on it.
+  if (
+    (order.resume ?? order.resumption) !== undefined &&
+    (mcpServers.length > 0 || output !== undefined)
+  ) await version();
   const elsewhere = agentsElsewhere(order);
   // Before 2.1.330 Claude Code goes on without them.
   const agents = elsewhere === undefined || isOlder(await version())

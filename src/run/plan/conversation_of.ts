@@ -57,6 +57,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
       ? {}
       : { output: { schema: output.schema, maxTries: outputTries(order.env) } }),
     ...(mcpServers === 0 ? {} : { mcpServers }),
+    ...(decided.gate === "UserPromptSubmit" ? { holdsPrompt: true } : {}),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...callerOptions(order, { facts, decided }),
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),

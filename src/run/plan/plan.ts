@@ -236,7 +236,8 @@ function contentsOf(
   },
 ): FolderContents {
   const { folder, folders, writable, settings, secret, pid, userConfig } = facts;
-  const { session, inject, isGated, memoryPath, mode, userSettings, agents, hidesUser } = decided;
+  const { session, inject, isGated, gate, memoryPath, mode, userSettings, agents, hidesUser } =
+    decided;
   const parts = folderParts(folder);
   const terms = serverTerms(order);
   const shortened = cutOf(order, facts);
@@ -249,7 +250,7 @@ function contentsOf(
       // A budget is for all tools.
       ...(order.maxBudgetUsd === undefined ? { matchers: { PreToolUse: SKILL_TOOL } } : {}),
       held: [
-        ...(isGated ? ["SessionStart" as const] : []),
+        ...(isGated ? [gate] : []),
         // What has come meanwhile is a turn of its own, after the cost of this one is known; without the
         // structured answer that it owes, no turn is over; and at its limit it goes on for no other hook.
         ...(isLongConversation(order) || facts.output !== undefined ||
@@ -346,7 +347,7 @@ function withVariables(
 /** The hooks a run needs; each that fires before the answer costs 10 to 20 ms. */
 function hooksFor(
   { frames, altered, maxTurns, maxBudgetUsd, partialMessages, exactStream, initialized }: RunOrder,
-  { inject, isGated, servers }: Decisions,
+  { inject, isGated, gate, servers }: Decisions,
 ): readonly HookEvent[] {
   const isLimited = maxTurns !== undefined || maxBudgetUsd !== undefined ||
     servers.includes(OUTPUT_SERVER);
@@ -358,7 +359,9 @@ function hooksFor(
     "Elicitation",
     ...(frames ? ["PreCompact" as const, "PostCompact" as const] : []),
     ...(frames || isGated ? ["SessionStart" as const] : []),
-    ...(inject !== "stdin" || altered !== undefined ? ["UserPromptSubmit" as const] : []),
+    ...(inject !== "stdin" || altered !== undefined || gate === "UserPromptSubmit"
+      ? ["UserPromptSubmit" as const]
+      : []),
     ...(isLimited ? ["PostToolBatch" as const] : []),
     ...(maxBudgetUsd === undefined && initialized?.skills === undefined
       ? []

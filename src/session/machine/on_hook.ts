@@ -148,19 +148,26 @@ function goesOn(state: SessionState): boolean {
 }
 
 /**
- * Whether the child may have yet to connect to its MCP servers. Whether it is ready or busy says nothing: on a busy
+ * Whether the child may have yet to connect to its MCP servers, or to note the tools of those that it has. Whether it is ready or busy says nothing: on a busy
  * machine its status is read before the hook.
  */
-function isHeld({ ending, options, introduced }: SessionState, event: string): boolean {
-  return event === "SessionStart" && options.mcpServers !== undefined && ending === undefined &&
-    !introduced;
+function isHeld(state: SessionState, event: string): boolean {
+  const { ending, options, introduced, held, turns, prompted } = state;
+  if (options.mcpServers === undefined || ending !== undefined || held !== undefined) return false;
+  return options.holdsPrompt
+    ? event === "UserPromptSubmit" && turns === 0 && !prompted
+    : event === "SessionStart" && !introduced;
 }
 
-/** The child has told what it is started with, for which a message may wait that it need not take. */
+/**
+ * The child has told what it is started with, for which a message may wait that it need not take, or whose own hook waits
+ * for the servers.
+ */
 function introduced(before: SessionState): Step {
   const { state, effects } = ready({ ...before, introduced: true });
   const [waiting] = state.queue;
-  const mayWait = state.phase === "resting" && waiting !== undefined && waiting.way === undefined;
+  const mayWait = state.phase === "resting" && waiting !== undefined &&
+    (waiting.way === undefined || state.options.holdsPrompt === true);
   if (!mayWait) return act(state, effects);
   const next = handToChild(state);
   return act(next.state, [...effects, deadline("servers"), ...next.effects]);

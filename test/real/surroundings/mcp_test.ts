@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { forNewestVersion } from "../for_each_version.ts";
+import { forEarlierVersions, forNewestVersion } from "../for_each_version.ts";
+import { hold } from "../hold_conversation.ts";
 import { parseFrames } from "../print_mode_facts.ts";
 import type { RealClaude } from "../real_claude.ts";
 
@@ -64,5 +65,34 @@ forNewestVersion(
     );
     assertEquals(servers[0], servers[1], ours.stderr);
     assertStringIncludes(theirs.stdout, "DOES: CANCEL");
+  },
+);
+
+forEarlierVersions(
+  "the first request of a session that is gone on with knows the tools of servers that take a while, in a conversation and with a prompt",
+  async (real) => {
+    const { home, api } = real;
+    const slow = `${home.path}/slow`;
+    await Deno.writeTextFile(
+      slow,
+      `sleep 1; exec ${Deno.execPath()} run --no-config --no-lock ${SERVER}`,
+    );
+    const config = { mcpServers: { slow: { command: "/bin/sh", args: [slow] } } };
+    const args = [`--mcp-config=${JSON.stringify(config)}`, "--permission-mode=default"];
+    const { code, stdout, stderr } = await hold(real, async ({ say, send, heard }) => {
+      await say("One. [[say first]]");
+      await heard('"type":"result"', 1);
+      const request = { subtype: "set_permission_mode", mode: "plan" };
+      await send({ type: "control_request", request_id: "mode", request });
+      await heard('"request_id":"mode"');
+      await say("Two. [[say second]]");
+      await heard('"type":"result"', 2);
+    }, args);
+    assertEquals(code, 0, stderr);
+    const session = `${parseFrames(stdout).at(-1)?.session_id}`;
+    const resumed = await real.printHere([...args, "--resume", session, "Three. [[say third]]"]);
+    assertEquals([resumed.stdout, resumed.stderr], ["third\n", ""]);
+    const offered = api.turns.map(({ body }) => JSON.stringify(body).includes("mcp__slow__shout"));
+    assertEquals(offered, [true, true, true]);
   },
 );

@@ -1265,16 +1265,39 @@ rule("a debug log is there for whoever reads it, and says no more than is read",
 rule("the first request waits for MCP servers where there are some", {
   see: (planned) => [
     planned.conversation.session.mcpServers,
-    settingsOf(planned).hooks.SessionStart?.[0].hooks[0].command.startsWith("set -- asks;"),
+    ...["SessionStart", "UserPromptSubmit"].map((event) =>
+      settingsOf(planned).hooks[event]?.[0].hooks[0].command.startsWith("set -- asks;")
+    ),
+    planned.conversation.session.holdsPrompt,
   ],
   rows: {
-    "there are none": { is: [undefined, undefined] },
-    "there are none, and frames are wanted": { order: { frames: true }, is: [undefined, false] },
+    "there are none": { is: [undefined, undefined, undefined, undefined] },
+    "there are none, and frames are wanted": {
+      order: { frames: true },
+      is: [undefined, false, undefined, undefined],
+    },
     "it is switched off": {
       facts: { mcpServers: [{ ...SERVER, disabled: true }] },
-      is: [undefined, undefined],
+      is: [undefined, undefined, undefined, undefined],
     },
-    "there are two": { facts: { mcpServers: [SERVER, { ...SERVER, name: "t" }] }, is: [2, true] },
+    "there are two": {
+      facts: { mcpServers: [SERVER, { ...SERVER, name: "t" }] },
+      is: [2, true, undefined, undefined],
+    },
+    "a session is gone on with": {
+      order: { resume: "s" },
+      facts: { mcpServers: [SERVER], version: "2.1.330" },
+      is: [1, true, undefined, undefined],
+    },
+    "a session is gone on with, whose tools are noted only after its start": {
+      order: { resume: "s", forkSession: true },
+      facts: { mcpServers: [SERVER], version: "2.1.197" },
+      is: [1, false, true, true],
+    },
+    "a session begins in such a version": {
+      facts: { mcpServers: [SERVER], version: "2.1.197" },
+      is: [1, true, undefined, undefined],
+    },
   },
 });
 

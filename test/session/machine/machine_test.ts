@@ -1088,6 +1088,21 @@ Deno.test("the first request waits for MCP servers, and not for ever", () => {
   assertEquals(answers(hanging).length, 2);
 });
 
+Deno.test("a prompt waits for MCP servers where their tools are noted only after the session's start", () => {
+  const resumed = simulate({ mcpServers: 1, bridged: ["ours"], holdsPrompt: true });
+  resumed.hear({ type: "hook", event: "SessionStart", payload: {} });
+  resumed.hear(status("idle"));
+  resumed.hear(asks("UserPromptSubmit"));
+  resumed.wait(5000);
+  assertEquals(answers(resumed), []);
+  resumed.hear({ type: "mcp", begun: 1, done: 1, settled: { ours: "failed" } });
+  resumed.wait(200);
+  assertEquals(answers(resumed), [["7", undefined]]);
+  // Only the first one.
+  resumed.hear(asks("UserPromptSubmit", {}, "8"));
+  assertEquals(answers(resumed).at(-1), ["8", undefined]);
+});
+
 Deno.test("hooks that cannot tell what they have to end the turn, unless its end is known", () => {
   const session = simulate();
   session.hear(status("busy"));
