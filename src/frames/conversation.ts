@@ -10,7 +10,14 @@ import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellOver } from "./messages.ts";
-import { noteDecision, tellMode, tellModel, tellStopped, tellTitle } from "./decisions.ts";
+import {
+  noteDecision,
+  tellHookFailure,
+  tellMode,
+  tellModel,
+  tellStopped,
+  tellTitle,
+} from "./decisions.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
 import { type FramesState, holdsLines, startFrames, told } from "./telling/frames_state.ts";
@@ -64,6 +71,7 @@ type SessionDeed = Exclude<
       | "stopped"
       | "model"
       | "mode"
+      | "remark"
       | "title"
       | "whole"
       | "end";
@@ -238,6 +246,10 @@ function carryOut(
     }
     case "mode": {
       const { state: frames, frames: made } = tellMode(state.frames, effect.mode);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
+    case "remark": {
+      const { state: frames, frames: made } = tellHookFailure(state.frames, effect.text);
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "title": {

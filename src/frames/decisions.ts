@@ -24,6 +24,21 @@ export function tellMode(state: FramesState, permissionMode: string): Told {
   return told({ ...next, permissionMode }, [made]);
 }
 
+/** A hook of the caller's has failed: that of the first prompt is told after `system/init`, as by `claude -p`. */
+export function tellHookFailure(state: FramesState, content: string): Told {
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(state, (newUuid) =>
+    systemFrame(
+      "informational",
+      { content, level: "warning", tag: "hook_callback_failed" },
+      { sessionId, newUuid },
+    ));
+  const isFirst = next.prompt === undefined && next.options.before === undefined;
+  return next.begun || !isFirst
+    ? told(next, [made])
+    : told({ ...next, early: [...next.early, made] });
+}
+
 /** The session has another title. */
 export function tellTitle(state: FramesState, title: string): Told {
   const { sessionId } = state.options;

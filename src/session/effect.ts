@@ -191,6 +191,8 @@ export type Effect =
   | { readonly type: "model"; readonly model: string }
   /** The session is in another permission mode because of what the caller has answered or asked for. */
   | { readonly type: "mode"; readonly mode: string }
+  /** A hook of the caller's has failed, which `claude -p` tells in these words. */
+  | { readonly type: "remark"; readonly text: string }
   /** The caller has given the session another title. */
   | { readonly type: "title"; readonly title: string }
   /** A line of the child's debug log, for whoever asked for it. */

@@ -51,15 +51,26 @@ export function callbackAnswer(
   ];
 }
 
-/** What becomes of a hook that has failed: since 2.1.330 what it guards is not done, if it was to be so. */
+/**
+ * What becomes of a hook that has failed: since 2.1.330 it is told, and what it guards is not done, if it was to be so.
+ */
 function failed(
   state: SessionState,
   { hookId, callback: { event, id, blocks }, toolUseId }: CallbackQuestion,
 ): readonly Effect[] {
-  if (!blocks || !isNew(state) || UNGUARDING.includes(event)) return [answer(hookId)];
-  const reason = `[callback]: failed; blocking because onFailure is "block"\n` +
+  if (!isNew(state)) return [answer(hookId)];
+  const what =
     `Hook callback ${id} failed: the SDK host replied with an error or an invalid answer.`;
+  if (!blocks || UNGUARDING.includes(event)) {
+    return [
+      { type: "remark", text: `${event}: ${what} Its answer was treated as empty.` },
+      answer(hookId),
+    ];
+  }
+  const counts = `onFailure is "block", so this failure counts as a block.`;
+  const reason = `[callback]: failed; blocking because onFailure is "block"\n${what}`;
   return [
+    { type: "remark", text: `${event}: ${what} ${counts}` },
     answer(hookId, { decision: "block", reason }),
     ...(event === "PreToolUse" ? decided(toolUseId, "forbidden") : []),
   ];

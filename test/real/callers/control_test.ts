@@ -142,6 +142,7 @@ function answerOfCaller({ subtype, input, callback_id: id, message }: JsonObject
           },
         };
       }
+      if (id === "broken" || id === "guard") return new Error("broken");
       return id === "prompt" && prompt?.startsWith("Six")
         ? { decision: "block", reason: "not this" }
         : {};
@@ -625,7 +626,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a caller chooses among skills, says how its servers are used, and has plugins read again, as with claude -p",
+  "a caller chooses among skills, says how its servers are used, has hooks that fail, and plugins read again, as with claude -p",
   async (real) => {
     const { project } = real.home;
     // Claude Code finds the last one once it has read a file beside it.
@@ -658,7 +659,11 @@ forNewestVersion(
         calc: { timeout: 60_000, tools: [{ name: "add", permission_policy: "always_deny" }] },
         "c😀lc": { tools: [{ name: "add", permission_policy: "always_deny" }] },
       },
-      hooks: { Stop: [{ hookCallbackIds: ["stop"] }] },
+      hooks: {
+        Stop: [{ hookCallbackIds: ["stop"] }],
+        UserPromptSubmit: [{ hookCallbackIds: ["broken"] }],
+        PreToolUse: [{ hookCallbackIds: ["guard"], matcher: "Bash", onFailure: "block" }],
+      },
     };
     const script = async ({ say, send, heard, answer }: Caller) => {
       answer(answerOfCaller);
@@ -666,7 +671,9 @@ forNewestVersion(
       const add = (server: string) => `[[tool mcp__${server}__add {"a":1,"b":2}]]`;
       const read = `[[tool Read {"file_path":"${project}/nested/note"}]]`;
       const unchosen = ["beta", "delta", "nest"].map(skill).join(" ");
-      await say(`One. ${read} ${unchosen} ${add("calc")} ${add("c__lc")} [[say first]]`);
+      await say(
+        `One. ${read} [[bash true]] ${unchosen} ${add("calc")} ${add("c__lc")} [[say first]]`,
+      );
       await heard(RESULT, 1);
       const plugins = [{ type: "local", path: `${project}/plug` }];
       await send(linesOf([
@@ -705,8 +712,12 @@ forNewestVersion(
             (skills as readonly string[]).includes(name)
           ),
         }));
+      const remarks = frames.flatMap(({ subtype, content, level, tag }) =>
+        subtype === "init" || subtype === "informational" ? [[subtype, content, level, tag]] : []
+      );
+      const sorted = answers.toSorted(byId);
       return JSON.parse(
-        JSON.stringify({ code, returned, offered, answers: answers.toSorted(byId), begins }),
+        JSON.stringify({ code, returned, offered, answers: sorted, begins, remarks }),
       );
     };
     const ours = await run(hold);

@@ -325,6 +325,25 @@ Deno.test("a hook of the caller's that says nothing in time lets no tool be call
   );
 });
 
+Deno.test("that a hook of the caller's has failed is told since 2.1.330, with what comes of it", () => {
+  const remarks = (version: string, hook: Partial<CallbackHook>) => {
+    const event = "PostToolUse";
+    const session = working([{ event, id: "hook_0", ...hook }], 60_000, version);
+    session.hear({ type: "hook", event, payload: {}, id: "5", callback: 0 });
+    session.hear({ type: "answer", answer: { id: "q-1", error: "x" } });
+    return session.effects.flatMap((effect) => effect.type === "remark" ? [effect.text] : []);
+  };
+  const failed =
+    "PostToolUse: Hook callback hook_0 failed: the SDK host replied with an error or " +
+    "an invalid answer.";
+  assertEquals(remarks("2.1.330", {}), [`${failed} Its answer was treated as empty.`]);
+  assertEquals(
+    remarks("2.1.330", { blocks: true }),
+    [`${failed} onFailure is "block", so this failure counts as a block.`],
+  );
+  assertEquals(remarks("2.1.197", {}), []);
+});
+
 Deno.test("a hook of the caller's that fails stops what it guards if it says so, since 2.1.330", () => {
   const blocked = (event: string, response: unknown, more: Partial<CallbackHook> = {}) => {
     const { version = "2.1.330", ...hook } = more as { readonly version?: string };
