@@ -43,6 +43,8 @@ export interface SessionOptions extends Limits {
   readonly holdsPrompt?: true;
   /** Those of them that are bridged to this program, by their names. */
   readonly bridged?: readonly string[];
+  /** Those of them that the first request waits for until they are there or have failed, by their names. */
+  readonly awaited?: readonly string[];
   /** The caller, where it decides for the child. */
   readonly caller?: CallerOptions;
   /** The folder for images that the caller sends; absent where it cannot. */
@@ -167,7 +169,13 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
    * The hook that holds the first request back, until it is answered, and how often the child was asked
    * whether it has run its timers, if it was.
    */
-  readonly held?: { readonly id: string; readonly overdue: boolean; readonly pings?: number };
+  readonly held?: {
+    readonly id: string;
+    readonly overdue: boolean;
+    readonly pings?: number;
+    /** Whether the child has begun connections that it is not done with. */
+    readonly connecting?: boolean;
+  };
   /**
    * Whether the first SessionStart hook has told what the child is started with, or is not waited for any longer: what a
    * compaction or a session after it starts is not held.

@@ -78,6 +78,7 @@ const session = z.object(
     imagesDir: z.exactOptional(z.string()),
     asksStatus: z.exactOptional(z.literal(true)),
     bridged: z.exactOptional(z.array(z.string())),
+    awaited: z.exactOptional(z.array(z.string())),
     caller: z.exactOptional(z.object(CALLER)),
     readsNoMentions: z.exactOptional(z.literal(true)),
     needsTrust: z.exactOptional(z.literal(true)),

@@ -133,6 +133,8 @@ export async function readFacts(
     claudeJson: userClaudeJson,
     sources,
   });
+  // How long the first request waits for one of the command line hangs on the version.
+  if (mcpServers.some(({ source, disabled }) => source === "dynamic" && !disabled)) await version();
   const output = await outputOf(order, version);
   // Which hook keeps the first request waiting for servers hangs on it.
   if (

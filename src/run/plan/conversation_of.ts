@@ -18,6 +18,7 @@ import type { SessionOptions } from "../../session/session_state.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import { OUTPUT_SERVER } from "../../transcript/structured_output.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
+import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
 /** The facts of a run, and what was decided from them. */
 interface Known {
@@ -34,6 +35,16 @@ export function conversationOf(order: RunOrder, known: Known): ConversationOptio
     frames: framesOptions(order, known),
     report: reportOptions(order, known),
   };
+}
+
+/** Since 2.1.330 `claude -p` waits for the MCP servers of the command line until they are there or have failed. */
+function awaitedServers(
+  { mcpServers, version }: PlanFacts,
+): Pick<SessionOptions, "awaited"> {
+  if (version === undefined || !isVersionAtLeast(version, "2.1.330")) return {};
+  const awaited = mcpServers.filter(({ source, disabled }) => source === "dynamic" && !disabled)
+    .map(({ name }) => name);
+  return awaited.length === 0 ? {} : { awaited };
 }
 
 function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOptions {
@@ -59,6 +70,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(mcpServers === 0 ? {} : { mcpServers }),
     ...(decided.gate === "UserPromptSubmit" ? { holdsPrompt: true } : {}),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
+    ...awaitedServers(facts),
     ...callerOptions(order, { facts, decided }),
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
     ...(mayNeedTrust(facts.settings) ? { needsTrust: true } : {}),

@@ -6,10 +6,10 @@ import { act, deadline, stay, type Step } from "../step.ts";
 /** `claude -p` waits for about 2 s. */
 const CONNECT_MS = 2000;
 /**
- * How much longer servers are waited for that are bridged to this program: `claude -p` has their tools at once, and here
- * they only take time on a busy machine.
+ * How much longer servers are waited for that are bridged to this program, whose tools `claude -p` has at once, and which
+ * here only take time on a busy machine; and those that `claude -p` waits for as long as they may take to connect.
  */
-const BRIDGED_MS = 28_000;
+const LONGER_MS = 28_000;
 /**
  * Time until a connected server's tools are part of the next request, in milliseconds: the child notes them with a timer
  * of 16 ms, which a busy machine delays.
@@ -43,12 +43,12 @@ export function onServers(
     readonly settled?: SessionState["settled"];
   },
 ): Step {
-  const state = { ...before, settled };
-  const { held, options: { mcpServers = 0 } } = state;
-  if (held === undefined) return stay(state);
+  const { held, options: { mcpServers = 0 } } = before;
+  if (held === undefined) return stay({ ...before, settled });
+  const state = { ...before, settled, held: { ...held, connecting: begun > done } };
   const isDone = begun >= mcpServers && done >= begun;
   const settleMs = toPing(state) === undefined ? SETTLE_MS : ASKED_SETTLE_MS;
-  return isDone || (held.overdue && !isBridging(state))
+  return isDone || (held.overdue && !isAwaiting(state))
     ? act(state, [deadline("servers", settleMs)])
     : stay(state);
 }
@@ -60,8 +60,8 @@ export function releaseHeld(state: SessionState): Step {
   if (held === undefined) {
     return state.introduced ? stay(state) : handToChild({ ...state, introduced: true });
   }
-  if (!held.overdue && isBridging(state)) {
-    return act({ ...state, held: { ...held, overdue: true } }, [deadline("servers", BRIDGED_MS)]);
+  if (!held.overdue && isAwaiting(state)) {
+    return act({ ...state, held: { ...held, overdue: true } }, [deadline("servers", LONGER_MS)]);
   }
   if (held.pings === undefined && toPing(state) !== undefined) return ping(state);
   const next = handToChild(rest);
@@ -102,7 +102,11 @@ function toPing(
   );
 }
 
-/** Whether servers that are bridged to this program have yet to connect. */
-function isBridging({ options: { bridged = [] }, settled }: SessionState): boolean {
-  return bridged.some((name) => !Object.hasOwn(settled, name));
+/**
+ * Whether servers have yet to connect that are bridged to this program, or that are waited for as long as that takes: one of
+ * these may never begin to, where a policy forbids it.
+ */
+function isAwaiting({ options: { bridged = [], awaited = [] }, settled, held }: SessionState) {
+  const names = held?.connecting === true ? [...bridged, ...awaited] : bridged;
+  return names.some((name) => !Object.hasOwn(settled, name));
 }

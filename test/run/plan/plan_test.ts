@@ -289,6 +289,31 @@ rule("where nothing tells of what the model thinks, the API is not asked for it"
   },
 });
 
+const NAMED_SERVERS = (["dynamic", "project"] as const).map((source) => ({
+  name: source,
+  source,
+  disabled: false,
+  config: {},
+}));
+
+rule("servers of the command line are waited for until they are there, as the version has it", {
+  see: ({ conversation: { session } }) => [session.mcpServers, session.awaited],
+  rows: {
+    "2.1.330": {
+      facts: { mcpServers: NAMED_SERVERS, version: "2.1.330" },
+      is: [2, ["dynamic"]],
+    },
+    "2.1.197": { facts: { mcpServers: NAMED_SERVERS, version: "2.1.197" }, is: [2, undefined] },
+    "those that are switched off": {
+      facts: {
+        mcpServers: NAMED_SERVERS.map((server) => ({ ...server, disabled: true })),
+        version: "2.1.330",
+      },
+      is: [undefined, undefined],
+    },
+  },
+});
+
 const OUTPUT = { schema: { title: "An answer" }, problemsOf: () => [] };
 
 rule("the Stop of a conversation waits for an answer, and that of one message where it needs one", {

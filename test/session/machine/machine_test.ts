@@ -1061,6 +1061,31 @@ Deno.test("the first request waits longer for MCP servers that are bridged, and 
   assertEquals(answers(never), [["7", undefined]]);
 });
 
+Deno.test("the first request waits as long as servers of the command line take to connect", () => {
+  const slow = simulate({ mcpServers: 2, awaited: ["theirs"] });
+  slow.hear(asks("SessionStart"));
+  slow.hear({ type: "mcp", begun: 2, done: 0, settled: {} });
+  slow.wait(2000);
+  slow.wait(10_000);
+  slow.hear({ type: "mcp", begun: 2, done: 1, settled: { theirs: "failed" } });
+  assertEquals(answers(slow), []);
+  slow.wait(200);
+  assertEquals(answers(slow), [["7", undefined]]);
+  const never = simulate({ mcpServers: 1, awaited: ["theirs"], deliveryTimeoutMs: 60_000 });
+  never.hear(asks("SessionStart"));
+  never.hear({ type: "mcp", begun: 1, done: 0, settled: {} });
+  never.wait(2000);
+  never.wait(27_999);
+  assertEquals(answers(never), []);
+  never.wait(1);
+  assertEquals(answers(never), [["7", undefined]]);
+  // One that a policy forbids is not connected to.
+  const forbidden = simulate({ mcpServers: 1, awaited: ["theirs"] });
+  forbidden.hear(asks("SessionStart"));
+  forbidden.wait(2000);
+  assertEquals(answers(forbidden), [["7", undefined]]);
+});
+
 Deno.test("the first request waits for MCP servers, and not for ever", () => {
   const connecting = simulate({ mcpServers: 2 });
   // On a busy machine the status is read before the hook is.
