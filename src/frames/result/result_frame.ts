@@ -100,7 +100,7 @@ export function resultFrame(facts: ResultFacts): ResultFrame {
     result: facts.isForeign ||
         failure !== undefined && (text === "" || UNANSWERED.includes(outcome.kind))
       ? undefined
-      : output === undefined
+      : output === undefined || !isVersionAtLeast(version, "2.1.197")
       ? text
       : JSON.stringify(output.value),
     errors: failure === undefined ? undefined : [failure.message],

@@ -57,10 +57,9 @@ const TABLE: readonly Row[] = [
   { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
   { names: "checkup", kinds: ["absent", "absent", "personal"] },
   { names: "heapdump keybindings-help", kinds: ["own", "own", "own"] },
-  { names: "reload-skills", kinds: ["own", "asked", "asked"] },
-  { names: "clear new reset", kinds: ["own", "clears", "clears"] },
-  { names: "context goal", kinds: ["own", "asked", "asked"] },
-  { names: "cost stats usage", kinds: ["own", "alone", "alone"] },
+  { names: "clear new reset", kinds: ["clears", "clears", "clears"] },
+  { names: "context goal reload-skills", kinds: ["asked", "asked", "asked"] },
+  { names: "cost stats usage", kinds: ["alone", "alone", "alone"] },
   { names: "compact", kinds: ["own", "told", "told"] },
   { names: "config settings", kinds: ["unavailable", "asked", "asked"] },
   {
@@ -107,7 +106,7 @@ const TABLE: readonly Row[] = [
  */
 const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
 
-/** Commands of which what follows them changes nothing (2.1.197 and 2.1.330). */
+/** Commands of which what follows them changes nothing (2.1.168 to 2.1.330). */
 const HEEDLESS = "agents context cost fast focus reload-skills stats usage".split(" ");
 
 /** The commands of a version of Claude Code. */

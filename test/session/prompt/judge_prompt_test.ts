@@ -96,8 +96,8 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
 
 Deno.test("judgePrompt() has a headless Claude Code asked for what only tells something", () => {
   const conversation = true;
-  for (const version of ["2.1.197", NEWEST]) {
-    for (const prompt of ["/context", "/goal\n", "/config"]) {
+  for (const version of VERSIONS) {
+    for (const prompt of ["/context", "/goal\n", "/reload-skills"]) {
       assertEquals(verdict(prompt, { version }), "asked");
       assertEquals(verdict(prompt, { version, conversation }), "asked");
     }
@@ -109,12 +109,15 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
     const cleared = { kind: "ask", clears: true } as const;
     assertEquals(judge("/clear", { version, conversation }), cleared);
     assertEquals(judge("/new and more", { version }), cleared);
-    assertStringIncludes(reason("/config model=opus", { version }), "the user's settings");
     assertStringIncludes(reason("/goal win", { version }), "goes on when a turn has ended");
     assertEquals(verdict("/context of now", { version, conversation }), "asked");
     assertEquals(verdict("/context", { version, custom: { context: "invocable" } }), "refused");
   }
-  for (const prompt of ["/model", "/mcp", "/focus on", "/reload-skills", "/auto-mode-setup"]) {
+  for (const version of ["2.1.197", NEWEST]) {
+    assertEquals(verdict("/config", { version }), "asked");
+    assertStringIncludes(reason("/config model=opus", { version }), "the user's settings");
+  }
+  for (const prompt of ["/model", "/mcp", "/focus on", "/auto-mode-setup"]) {
     assertEquals(judge(prompt, { conversation }), { kind: "ask" });
   }
   assertEquals(judge("/fast on", { conversation }), { kind: "ask", alone: true });
@@ -123,9 +126,6 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
   for (const prompt of ["/recap", "/rename", "/heapdump", "/list-agents"]) {
     // The first two ask the model, for a text that is no turn's.
     assertStringIncludes(reason(prompt), "makes no prompt of it");
-  }
-  for (const version of ["2.1.168", "2.0.1"]) {
-    assertEquals(verdict("/context", { version }), "refused", version);
   }
   // What is headless makes of them what claude -p does, whether somebody has looked or not.
   for (const version of ["2.1.250", "2.1.331", "9999.0.0"]) {
