@@ -232,7 +232,7 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
       .findLast((text) => text !== undefined) ?? "",
     unanswered: lastMessage === followers.at(-1) &&
       followers.at(-1)?.meaning === "tool-result",
-    stopReason: last !== undefined && nudge !== undefined && isBefore(last, nudge)
+    stopReason: nudge !== undefined && (last === undefined || isBefore(last, nudge))
       ? "end_turn"
       : last?.message.stop_reason ?? null,
     usage: summedUsage(all.filter((entry) => entry !== broken).map(usageOf)),

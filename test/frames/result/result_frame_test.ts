@@ -3,6 +3,7 @@ import type { Cost } from "../../../src/transcript/cost.ts";
 import { type Entry, parseEntry } from "../../../src/transcript/entry.ts";
 import { DEFERRED } from "../../../src/transcript/deferred.ts";
 import { AT_LIMIT, HALTED } from "../../../src/transcript/halted.ts";
+import { OUTPUT_TOOL } from "../../../src/transcript/structured_output.ts";
 import { turnsOf } from "../../../src/transcript/turn.ts";
 import { resultFrame } from "../../../src/frames/result/result_frame.ts";
 import { readRecording } from "../../transcript/recording.ts";
@@ -204,6 +205,24 @@ Deno.test("resultFrame: tells of a hook that does not let the turn go on, and no
 
 const PROMPT = { type: "user", uuid: "p", message: { content: "Hi" } };
 
+Deno.test("resultFrame: a structured answer is the result since 2.1.197, and before that the last text", () => {
+  const call = { type: "tool_use", id: "t", name: OUTPUT_TOOL, input: { n: 1 } };
+  const turns = turnsOf(linesOf(
+    PROMPT,
+    { type: "assistant", message: { id: "a", model: "m", content: [call] } },
+    {
+      type: "user",
+      message: { content: [{ type: "tool_result", tool_use_id: "t", content: "" }] },
+    },
+    { type: "assistant", message: { id: "b", model: "m", content: [{ type: "text", text: "x" }] } },
+  ));
+  const told = ["2.1.168", "2.1.197", "2.1.330"].map((version) => {
+    const { result, structured_output } = resultFrame({ ...FACTS, version, turns });
+    return [result, structured_output];
+  });
+  assertEquals(told, [["x", { n: 1 }], ['{"n":1}', { n: 1 }], ['{"n":1}', { n: 1 }]]);
+});
+
 /** A line of an answer that has used and written so many tokens. */
 function paid(id: string, tokens: number, more: object = {}): object {
   const cache_creation = { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: tokens };
@@ -240,6 +259,13 @@ Deno.test("resultFrame: counts an answer without anything in it, which leaves no
   assertEquals(told([paid("a", 2), remark], { m, other: m })[1], 2, "nobody knows whose");
   const subagent = { content: [{ type: "tool_use", id: "t", name: "Agent" }] };
   assertEquals(told([paid("a", 2, subagent), remark])[1], 2, "a subagent has cost something too");
+  const turns = turnsOf(linesOf(PROMPT, remark));
+  const outcome = { kind: "error_max_turns", turns: 1, message: "m" } as const;
+  assertEquals(
+    resultFrame({ ...FACTS, outcome, turns }).stop_reason,
+    "end_turn",
+    "none has a line",
+  );
 });
 
 Deno.test("resultFrame: does not count an answer that the API broke off, but one that ended before", () => {
