@@ -89,6 +89,7 @@ const SESSION: Required<SessionOptions> = {
   hookless: true,
   output: { schema: { type: "object" }, maxTries: 3 },
   mcpServers: 2,
+  awaited: ["calc"],
   holdsPrompt: true,
   bridged: ["calc"],
   asksStatus: true,
