@@ -11,10 +11,12 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { tellCancelled, tellOver } from "./messages.ts";
 import {
+  noteCommands,
   noteDecision,
   tellHookFailure,
   tellMode,
   tellModel,
+  tellReloaded,
   tellStopped,
   tellTitle,
 } from "./decisions.ts";
@@ -72,6 +74,7 @@ type SessionDeed = Exclude<
       | "model"
       | "mode"
       | "remark"
+      | "commands"
       | "title"
       | "whole"
       | "end";
@@ -219,7 +222,10 @@ function carryOut(
       return withReports({ ...state, frames }, made);
     }
     case "respond":
-      return say(state, { type: "control_response", response: effect.response });
+      return say({ ...state, frames: noteCommands(state.frames, effect.response) }, {
+        type: "control_response",
+        response: effect.response,
+      });
     case "ask":
       return say(state, {
         type: "control_request",
@@ -250,6 +256,10 @@ function carryOut(
     }
     case "remark": {
       const { state: frames, frames: made } = tellHookFailure(state.frames, effect.text);
+      return { state: { ...state, frames }, effects: made.map(asEffect) };
+    }
+    case "commands": {
+      const { state: frames, frames: made } = tellReloaded(state.frames, effect);
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "title": {

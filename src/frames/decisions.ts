@@ -1,4 +1,5 @@
 import type { CallDecision } from "../session/effect.ts";
+import type { ControlResponse } from "../wire/control.ts";
 import type { UserFrame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { systemFrame } from "./single/system_frame.ts";
@@ -37,6 +38,32 @@ export function tellHookFailure(state: FramesState, content: string): Told {
   return next.begun || !isFirst
     ? told(next, [made])
     : told({ ...next, early: [...next.early, made] });
+}
+
+/** There are other commands. */
+export function tellCommands(state: FramesState, commands: readonly unknown[]): Told {
+  const { sessionId } = state.options;
+  const { state: next, made } = withIds(
+    state,
+    (newUuid) => systemFrame("commands_changed", { commands }, { sessionId, newUuid }),
+  );
+  return told({ ...next, commands }, [made]);
+}
+
+/** Commands have been read again, and may be those that the caller knows. */
+export function tellReloaded(
+  state: FramesState,
+  { commands, always }: { readonly commands: readonly unknown[]; readonly always: boolean },
+): Told {
+  const areOthers = state.commands !== undefined &&
+    JSON.stringify(state.commands) !== JSON.stringify(commands);
+  return always || areOthers ? tellCommands(state, commands) : told(state);
+}
+
+/** Remembers the commands that an answer to the caller tells. */
+export function noteCommands(state: FramesState, answer: ControlResponse): FramesState {
+  const commands = answer.subtype === "success" ? answer.response?.["commands"] : undefined;
+  return Array.isArray(commands) ? { ...state, commands } : state;
 }
 
 /** The session has another title. */

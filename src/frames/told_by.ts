@@ -10,7 +10,7 @@ import type { ToldBefore } from "./telling/frames_options.ts";
  * @param untaken messages that it has not taken
  */
 export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
-  const { results, locals, described, options: { before } } = state;
+  const { results, locals, described, commands, options: { before } } = state;
   const { totalUsd = 0, apiDurationMs = 0 } = state.cost ?? before ?? {};
   const turns = runTurns(state);
   const cost = { totalUsd, apiDurationMs };
@@ -23,6 +23,7 @@ export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBef
     subagents: subagentsOf(state, turns),
     ...(modelUsage === undefined ? {} : { modelUsage }),
     ...(described === undefined ? {} : { described }),
+    ...(commands === undefined ? {} : { commands }),
     ...(queued.length === 0 ? {} : { queued }),
   };
 }

@@ -10,7 +10,7 @@ import {
   withIds,
 } from "./telling/frames_state.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
-import { tellTitle } from "./decisions.ts";
+import { tellCommands, tellTitle } from "./decisions.ts";
 import { awaitMessage, parted, tellMessage, tellOver } from "./messages.ts";
 import { endAnswers } from "./live/live_answers.ts";
 import { reportTurns } from "./report_turns.ts";
@@ -159,14 +159,7 @@ function tellChanges(before: FramesState, settled: SettledMessage["settled"]): T
   const { title, commands } = settled.kind === "local" ? settled.carried ?? {} : {};
   const titled = title === undefined ? told(before) : tellTitle(before, title);
   if (commands === undefined) return titled;
-  return and(titled, (state) => {
-    const { sessionId } = state.options;
-    const { state: next, made } = withIds(
-      state,
-      (newUuid) => systemFrame("commands_changed", { commands }, { sessionId, newUuid }),
-    );
-    return told(next, [made]);
-  });
+  return and(titled, (state) => tellCommands(state, commands));
 }
 
 /** Tells what `claude -p` says to a message in the place of an answer. */

@@ -193,6 +193,8 @@ export type Effect =
   | { readonly type: "mode"; readonly mode: string }
   /** A hook of the caller's has failed, which `claude -p` tells in these words. */
   | { readonly type: "remark"; readonly text: string }
+  /** Commands have been read again: before 2.1.330 they are told whether they are other ones or not. */
+  | { readonly type: "commands"; readonly commands: readonly unknown[]; readonly always: boolean }
   /** The caller has given the session another title. */
   | { readonly type: "title"; readonly title: string }
   /** A line of the child's debug log, for whoever asked for it. */

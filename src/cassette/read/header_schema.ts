@@ -133,6 +133,7 @@ const frames = z.object(
             z.record(z.string(), z.record(z.string(), z.unknown())),
           ),
           described: z.exactOptional(z.record(z.string(), z.unknown())),
+          commands: z.exactOptional(z.array(z.unknown())),
           queued: z.exactOptional(z.array(z.string())),
         } satisfies Fields<ToldBefore>,
       ),

@@ -78,6 +78,8 @@ export interface ToldBefore {
   readonly modelUsage?: Cost["modelUsage"];
   /** What a headless Claude Code has said of the session. */
   readonly described?: JsonObject;
+  /** The commands that there are, as the caller was told them last. */
+  readonly commands?: readonly unknown[];
   /** Ids of the messages that it has not taken: whoever sent them has heard that they wait. */
   readonly queued?: readonly string[];
 }

@@ -108,6 +108,8 @@ export interface FramesState {
   readonly model?: string;
   /** What a headless Claude Code that was started like the child says of a session that begins. */
   readonly described?: JsonObject;
+  /** The commands that there are, as the caller was told them last. */
+  readonly commands?: readonly unknown[];
   /** Counts of the subagents that children before this one had, unless the conversation has begun anew. */
   readonly subagentsBefore: SubagentStats | undefined;
   /** What the session is at, as it was told last. */
@@ -235,6 +237,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     options,
     reporting,
     ...(options.version === undefined ? {} : { version: options.version }),
+    ...(options.before?.commands === undefined ? {} : { commands: options.before.commands }),
     ...(options.before?.described === undefined ? {} : { described: options.before.described }),
     subagentsBefore: options.before?.subagents,
     usageTold: options.before === undefined ? {} : options.before.modelUsage,

@@ -129,8 +129,11 @@ function reloaded(
   state: SessionState,
   { request, said }: { readonly request: ControlRequest; readonly said: JsonObject },
 ): Step {
-  const { mcpServers } = said;
+  const { mcpServers, commands } = said;
   return act(changed(state, { plugins: pluginsOf(state, request) }), [
+    ...(Array.isArray(commands)
+      ? [{ type: "commands", commands, always: !isNew(state) } as const]
+      : []),
     respond(request, { response: { ...said, mcpServers: serversOf(state, { mcpServers }) } }),
   ]);
 }

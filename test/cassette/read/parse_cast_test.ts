@@ -134,6 +134,7 @@ const FRAMES: Required<FramesOptions> = {
       by_type: { looker: 4 },
     },
     described: { model: "m" },
+    commands: [{ name: "c" }],
   },
   replay: true,
   mirrorPath: "/t.jsonl",

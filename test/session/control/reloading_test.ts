@@ -38,6 +38,17 @@ Deno.test("plugins are read again by who answers next, with those that are added
   assertEquals(session.state().changes?.plugins, [...args, "--plugin-dir-no-mcp=/q"]);
 });
 
+Deno.test("commands that were read again are told, before 2.1.330 whether they are others or not", () => {
+  const commands = [{ name: "c" }];
+  for (const [version, always] of [["2.1.197", true], ["2.1.330", false]] as const) {
+    const { session, ask } = conversation(version);
+    ask("1");
+    session.hear({ type: "consulted", id: "1", said: { response: { commands } } });
+    const told = session.effects.filter(({ type }) => type === "commands");
+    assertEquals(told, [{ type: "commands", commands, always }]);
+  }
+});
+
 Deno.test("plugins that are nowhere are not added, and who asks to wait is told of a turn", () => {
   const { session, ask, asked, responses } = conversation();
   for (const [number, add_plugins] of [7, [7], [local("p")], [{ type: "url" }]].entries()) {

@@ -1,0 +1,36 @@
+import { assertEquals } from "@std/assert";
+import { noteCommands, tellHookFailure, tellReloaded } from "../../src/frames/decisions.ts";
+import { type FramesState, startFrames } from "../../src/frames/telling/frames_state.ts";
+import { toldBy } from "../../src/frames/told_by.ts";
+import { conversationOptions } from "./conversation_options.ts";
+
+const { frames: options, report } = conversationOptions();
+const BEGUN = startFrames(options, report);
+
+Deno.test("commands that were read again are told if the caller does not know them, or always", () => {
+  const one = [{ name: "one" }];
+  const two = [...one, { name: "two" }];
+  const told = (state: FramesState, commands: readonly unknown[], always = false) =>
+    tellReloaded(state, { commands, always }).frames.map((frame) => frame["commands"]);
+  const response = { commands: one };
+  const known = noteCommands(BEGUN, { subtype: "success", request_id: "1", response });
+  assertEquals([told(known, one), told(known, two), told(known, one, true)], [[], [two], [one]]);
+  // What they were before is not known.
+  assertEquals(told(BEGUN, two), []);
+  const { state } = tellReloaded(known, { commands: two, always: false });
+  assertEquals(told(state, two), []);
+  const next = startFrames({ ...options, before: toldBy(state, []) }, report);
+  assertEquals([told(next, two), told(next, one)], [[], [one]]);
+});
+
+Deno.test("that a hook has failed is told at once, but for that of the first prompt", () => {
+  const first = tellHookFailure(BEGUN, "it failed");
+  assertEquals([first.frames, first.state.early.length], [[], 1]);
+  const later = startFrames({ ...options, before: toldBy(BEGUN, []) }, report);
+  for (const state of [{ ...BEGUN, begun: true }, later]) {
+    const { frames } = tellHookFailure(state, "it failed");
+    assertEquals(frames.map(({ subtype, content, level, tag }) => [subtype, content, level, tag]), [
+      ["informational", "it failed", "warning", "hook_callback_failed"],
+    ]);
+  }
+});
