@@ -9,6 +9,8 @@ export interface ControlRequest extends RequestId {
   readonly body: JsonObject;
   /** Further arguments of who is started to answer it. */
   readonly args?: readonly string[];
+  /** Whether something is noted in the session because of it. */
+  readonly notes?: true;
   /** Whether nobody has asked yet: the answer is kept for who will. */
   readonly ahead?: true;
 }

@@ -19,6 +19,7 @@ async function asked(
     /** Those of the session's transcript, if there is one. */
     readonly lines?: readonly object[];
     readonly body?: JsonObject;
+    readonly notes?: true;
     readonly agents?: JsonObject;
     /** The child's config dir below the folder. */
     readonly below?: string;
@@ -30,7 +31,7 @@ async function asked(
   } = {},
 ) {
   const { agents, lines, below = "config", meanwhile = () => {}, resumed, serversMs } = others;
-  const { changes = [] } = others;
+  const { changes = [], notes } = others;
   const folder = Deno.realPathSync(Deno.makeTempDirSync());
   const configDir = `${folder}/${below}`;
   Deno.mkdirSync(`${configDir}/projects`, { recursive: true });
@@ -81,7 +82,8 @@ async function asked(
     },
   });
   for (const [place, subtype] of subtypes.entries()) {
-    twin.ask({ id: `id-${place}`, subtype, body }, changes[place]);
+    const noting = notes === undefined ? {} : { notes };
+    twin.ask({ id: `id-${place}`, subtype, body, ...noting }, changes[place]);
   }
   await all.promise;
   meanwhile(transcript ?? configDir);
@@ -319,7 +321,8 @@ echo '${
   const noting = {
     subtypes: [COMMAND],
     lines: [prompt],
-    body: { prompt: "/model x", notes: true },
+    body: { prompt: "/model x" },
+    notes: true as const,
     written: true,
   };
   const { said, heard, brought } = await asked(script, noting);
@@ -374,7 +377,8 @@ else echo '${JSON.stringify(first)}'; fi | tee -a $FOLDER/twin/projects/-w/*.jso
     subtypes: [COMMAND, COMMAND],
     lines: [prompt],
     written: true,
-    body: { prompt: "/model x", notes: true },
+    body: { prompt: "/model x" },
+    notes: true,
     changes: [{}, { model: "sonnet", flagSettings: { ultracode: true } }],
   });
   assertEquals(said.length, 2);
@@ -413,7 +417,8 @@ done`;
     subtypes: ["set_model"],
     lines: [prompt],
     written: true,
-    body: { model: "m", notes: true },
+    body: { model: "m" },
+    notes: true,
   });
   const { response } = answers[0] as { readonly response: JsonObject };
   assertEquals([response.before, response.after], [{ model: "m" }, { model: "m" }]);

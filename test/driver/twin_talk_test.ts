@@ -5,6 +5,10 @@ import { CHOOSING } from "../../src/session/control/choosing_model.ts";
 import type { JsonObject } from "../../src/transcript/json_object.ts";
 
 const request = (subtype: string, body: JsonObject = {}) => ({ id: "1", subtype, body });
+const noting = (subtype: string, body: JsonObject = {}) => ({
+  ...request(subtype, body),
+  notes: true as const,
+});
 const success = (place: string, response: JsonObject = {}) => ({
   type: "control_response",
   response: { subtype: "success", request_id: place, response },
@@ -36,7 +40,7 @@ Deno.test("an initialization is answered without that where the session never sa
 });
 
 Deno.test("a command that is noted in the session says what is in force before and after it, once all is written", () => {
-  const command = request(COMMAND, { prompt: "/model haiku", notes: true });
+  const command = noting(COMMAND, { prompt: "/model haiku" });
   const talk = talkAbout(new Map([["0", command]]), undefined);
   const asked = ({ say = [] }: { readonly say?: readonly unknown[] }) =>
     say.map((line) => (line as JsonObject)["request_id"] ?? (line as JsonObject)["type"]);
@@ -50,7 +54,7 @@ Deno.test("a command that is noted in the session says what is in force before a
 });
 
 Deno.test("a choice of a model that is noted waits for the message with which it is written down", () => {
-  const choice = request(CHOOSING, { model: "haiku", notes: true });
+  const choice = noting(CHOOSING, { model: "haiku" });
   const talk = talkAbout(new Map([["0", choice]]), undefined);
   assertEquals(talk.hear(success("0 before", { applied: { model: "opus" } })).answers, []);
   assertEquals(talk.hear(success("0")).answers, []);
@@ -63,8 +67,15 @@ Deno.test("a choice of a model that is noted waits for the message with which it
   assertEquals(talk.last(), [{ place: "0", said: { response } }]);
 });
 
+Deno.test("what a caller asks for notes nothing because its request says so", () => {
+  const open = new Map([["0", request("get_settings", { notes: true, clears: true })]]);
+  const { notes, clears, beginning } = talkAbout(open, undefined);
+  assertEquals([notes, clears], [false, false]);
+  assertEquals(JSON.stringify(beginning).includes("notes"), true);
+});
+
 Deno.test("one that fails is not noted, and what is answered besides is heard", () => {
-  const open = new Map([["0", request(CHOOSING, { notes: true })], ["1", request("get_settings")]]);
+  const open = new Map([["0", noting(CHOOSING)], ["1", request("get_settings")]]);
   const talk = talkAbout(open, undefined);
   assertEquals(talk.hear(success("1")).answers?.map(({ place }) => place), ["1"]);
   const failure = { subtype: "error", request_id: "0", error: "No such model" };

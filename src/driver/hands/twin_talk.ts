@@ -74,8 +74,8 @@ export function talkAbout(
 }
 
 /** Whether something is noted in the session because of a request. */
-export function isNoting({ subtype, body }: ControlRequest): boolean {
-  return subtype === RENAMING || body["notes"] === true;
+export function isNoting({ subtype, notes }: ControlRequest): boolean {
+  return subtype === RENAMING || notes === true;
 }
 
 function tellingOf(agents: JsonObject | undefined): readonly AskedLine[] {

@@ -61,7 +61,7 @@ export function partition(
  */
 export function askedLine(
   place: string,
-  { subtype, body: { notes: _, ...body } }: Pick<ControlRequest, "subtype" | "body">,
+  { subtype, body }: Pick<ControlRequest, "subtype" | "body">,
   agents: JsonObject | undefined,
 ): AskedLine {
   const asked = subtype === "initialize" ? initialization(body, agents) : body;

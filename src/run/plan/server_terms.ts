@@ -38,7 +38,8 @@ export function serverTerms({ initialized, setServers }: RunOrder): ServerTerms 
   return {
     timeouts: Object.fromEntries(
       configs.flatMap(([name, { timeout }]) =>
-        typeof timeout === "number" ? [[name, timeout]] : []
+        // At any other Claude Code leaves the server out.
+        Number.isSafeInteger(timeout) && Number(timeout) > 0 ? [[name, Number(timeout)]] : []
       ),
     ),
     deny: rules(true),

@@ -33,7 +33,8 @@ export function commandRequest({ text, settled }: SettledMessage, id: string): C
   return {
     id,
     subtype: COMMAND,
-    body: { prompt: text, ...(clears ? { clears } : {}), ...(notes ? { notes } : {}) },
+    body: { prompt: text, ...(clears ? { clears } : {}) },
+    ...(notes ? { notes } : {}),
   };
 }
 

@@ -83,7 +83,7 @@ function asIsAsked(state: SessionState, request: ControlRequest): ControlRequest
   }
   if (asksForServers(request)) return { id: request.id, subtype: "mcp_status", body: {} };
   if (request.subtype === CHOOSING && isNew(state) && hasBegun(state)) {
-    return { ...request, body: { ...request.body, notes: true } };
+    return { ...request, notes: true };
   }
   if (request.subtype !== "rewind_files") return request;
   const { user_message_id: id } = request.body;

@@ -565,7 +565,7 @@ rule("what a caller allows of skills and servers is in settings", {
                 ...[{ name: "e", permission_policy: "odd" }, { name: "f" }, { name: 7 }, 7],
               ],
             },
-            t: { timeout: "long", tools: "x" },
+            t: { timeout: 1.5, tools: "x" },
             u: 7,
             // Its tools are called mcp__v____…: two units, two of them.
             "v😀": {
@@ -585,6 +585,23 @@ rule("what a caller allows of skills and servers is in settings", {
         ],
         ask: ["mcp__s__a", "mcp__s__e"],
         timeouts: [2000, undefined],
+        warnings: [],
+      },
+    },
+    "times that are none": {
+      order: {
+        initialized: {
+          id: "i",
+          callbacks: [],
+          servers: ["s", "t", "u"],
+          serverConfigs: { s: { timeout: -5 }, t: { timeout: 0 }, u: { timeout: 1e308 } },
+        },
+      },
+      is: {
+        skillOverrides: undefined,
+        denied: [],
+        ask: undefined,
+        timeouts: [undefined, undefined, undefined],
         warnings: [],
       },
     },

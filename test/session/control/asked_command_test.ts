@@ -120,8 +120,8 @@ function noting(text: string, { before, after }: Readonly<Record<"before" | "aft
   session.hear({ type: "message", message: { text, settled } });
   session.hear({ type: "message", message: { text: "hello", way: "rendezvous" } });
   const [consult] = session.effects.filter((effect) => effect.type === "consult");
-  const { id = "", body = {} } = consult?.type === "consult" ? consult.request : {};
-  assertEquals(body, { prompt: text, notes: true });
+  const { id = "", body = {}, notes } = consult?.type === "consult" ? consult.request : {};
+  assertEquals([body, notes], [{ prompt: text }, true]);
   session.hear({
     type: "consulted",
     id,

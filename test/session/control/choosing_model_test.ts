@@ -146,7 +146,7 @@ Deno.test("a choice is noted for the model in a session that has begun, behind t
     choose("sonnet", inForce("claude-opus", "claude-sonnet", { model: "claude-sonnet" }));
     choose("haiku", inForce("claude-sonnet", "claude-haiku", { model: "claude-haiku" }));
     return session.effects.flatMap((effect) =>
-      effect.type === "consult" ? [[effect.request.body["notes"], effect.changes?.model]] : []
+      effect.type === "consult" ? [[effect.request.notes, effect.changes?.model]] : []
     );
   };
   assertEquals(consults("2.1.330", 1), [[true, undefined], [true, "sonnet"]]);
