@@ -4,6 +4,7 @@ import type { Effect } from "../effect.ts";
 import type { HookPayload } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import { type Decision, decisionOf, invalidResult, toolFailure } from "./permission.ts";
+import { promptFaults } from "./prompt_faults.ts";
 import type { PromptTool, Question, ToolCall } from "./question.ts";
 
 type Permission = Extract<Question, { readonly kind: "permission" }>;
@@ -65,13 +66,13 @@ export function promptDecision(
   const isFit = isNew || decision.outcome !== "accepted" ||
     (isJsonObject(said) && said["updatedInput"] !== undefined);
   if (decision.outcome !== "failed" && isFit) return decision;
-  return isNew ? invalidResult("permission prompt tool") : toolFailure(tool, "Invalid input");
+  return isNew ? invalidResult("permission prompt tool") : toolFailure(tool, promptFaults(said));
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    return null;
   }
 }

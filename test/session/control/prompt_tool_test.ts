@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { readEntry } from "../../../src/transcript/entry.ts";
 import type { JsonObject } from "../../../src/transcript/json_object.ts";
 import { simulate, type Simulation } from "../simulation.ts";
@@ -85,9 +85,31 @@ Deno.test("a tool that fails is an error of the call, on which nobody has decide
     says(session, { id: "q-1", error: { code: -1, message: "bad" } });
     assertEquals(decision(session), message(why), version);
   }
-  const old = asking(["ask"], "2.1.197");
-  answers(old, '{"behavior":"allow"}');
-  assertEquals(decision(old), message("Invalid input"), "2.1.197 wants the input");
+  for (
+    const [said, ...faults] of [
+      // 2.1.197 wants the input.
+      [
+        '{"behavior":"allow"}',
+        "expected record, received undefined",
+        'expected \\"deny\\"',
+        "expected string, received undefined",
+      ],
+      ["yes!", "expected object, received null", "expected object, received null"],
+      [
+        '{"behavior":"deny","message":7}',
+        'expected \\"allow\\"',
+        "expected record, received undefined",
+        "expected string, received number",
+      ],
+    ] as const
+  ) {
+    const old = asking(["ask"], "2.1.197");
+    answers(old, said);
+    const { message: words } = decision(old) as { readonly message: string };
+    assertStringIncludes(words, 'Error calling tool (Bash): [\n  {\n    "code": "invalid_union"');
+    const found = [...words.matchAll(/"Invalid input: (.*)"/gu)].map(([, fault]) => fault);
+    assertEquals(found, faults, said);
+  }
 });
 
 Deno.test("a tool that the server does not have ends the run", () => {
