@@ -28,3 +28,10 @@ Deno.test("a long prompt is marked before it is sent, where the hook of prompts 
     Deno.removeSync(path, { recursive: true });
   }
 });
+
+Deno.test("a long prompt is sent, too, where it cannot be marked", () => {
+  const longPromptsPath = "/proc/self/long-prompts";
+  using rendezvous = new Rendezvous({ path: "/proc/self/socket", secret: "s", longPromptsPath });
+  rendezvous.send("x".repeat(1501));
+  assert(!Deno.readDirSync("/proc/self").some(({ name }) => name === "long-prompts"));
+});
