@@ -185,7 +185,9 @@ export function requestOf(
     ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
     outputFormat,
     verbose,
-    ...(givesFrames || outputFormat === "stream-json" || (outputFormat === "json" && verbose)
+    // What a cassette of the API answers is asked for alike, whatever is printed.
+    ...(givesFrames || outputFormat === "stream-json" || (outputFormat === "json" && verbose) ||
+        given("--api-cassette")
       ? {}
       : { omitsThinking: true as const }),
     persistSession: !given("--no-session-persistence"),

@@ -28,6 +28,8 @@ export interface Ends {
   /** What is unusual about the child besides the fault, or instead of it. */
   readonly scenario?: Partial<Scenario>;
   readonly wrap?: Wrap;
+  /** Whether it may outdate a child that waits, so that the run gets one of its own. */
+  readonly outdates?: true;
 }
 
 /** A cell of the table: how the run ends, or why there is nothing that could happen. */

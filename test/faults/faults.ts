@@ -82,6 +82,9 @@ const jumping: Wrap = (command) => {
   return [...command.slice(0, at), deno, run, ...preload, ...sources, ...rest];
 };
 
+/** A child that waits is another day's as often as not. */
+const JUMPING = { wrap: jumping, outdates: true } as const;
+
 /** Lets all the child says of times be of a day before the hooks ran, as when the clock is set back after them. */
 const setBack: Wrap = (command) => {
   const preload = `--preload ${import.meta.dirname}/clock_set_back.ts`;
@@ -245,10 +248,10 @@ export const FAULTS: readonly Fault[] = [
     name: "the system clock jumps",
     scenario: () => ({}),
     cells: {
-      "before start": { ...ANSWERED, wrap: jumping },
-      "at the dialog": { ...ANSWERED, wrap: jumping },
-      "at the prompt": { ...TIMED_OUT, wrap: jumping, scenario: { hang: "prompt" } },
-      "in a tool": { ...ANSWERED, wrap: jumping },
+      "before start": { ...ANSWERED, ...JUMPING },
+      "at the dialog": { ...ANSWERED, ...JUMPING },
+      "at the prompt": { ...TIMED_OUT, ...JUMPING, scenario: { hang: "prompt" } },
+      "in a tool": { ...ANSWERED, ...JUMPING },
       "at Stop": { ...ANSWERED, wrap: setBack, args: ["--drain-timeout", "0.5"] },
       "while forwarding": ALL_ALONG,
     },

@@ -18,7 +18,7 @@ const env = { ...Deno.env.toObject(), ...runtime };
 Deno.env.delete("NO_PROXY");
 const named = command.indexOf("--claude-binary");
 const [program = "", ...args] = command.slice(0, named);
-const profile = { args: command.slice(named, named + 2), cwd: Deno.cwd(), asks: false };
+const profile = { args: command.slice(named, named + 2), cwd: Deno.cwd(), json: true };
 await Deno.writeTextFile(`${folder}/profiles`, `${JSON.stringify(profile)}\n`);
 
 const server = new Deno.Command(program, {

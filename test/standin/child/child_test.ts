@@ -77,7 +77,7 @@ for (const name of ["CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "ANTHROPI
 Deno.test("the child's arguments are those of the recipe, without the prompt", async () => {
   await using claude = await StandIn.set();
   const { args, env } = await childOf(claude);
-  const [mode, tools, agent, settings, session, ...others] = args;
+  const [mode, tools, agent, settings, thinking, session, ...others] = args;
   assertEquals(mode, "--permission-mode=default");
   assertEquals(tools, "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode");
   assertEquals(agent, "--disallowedTools=Agent(claude-code-guide)");
@@ -85,6 +85,7 @@ Deno.test("the child's arguments are those of the recipe, without the prompt", a
     settings,
     `--settings=${env["CLAUDE_CONFIG_DIR"]?.replace(/\.claude$/, "own/settings.json")}`,
   );
+  assertEquals(thinking, "--thinking-display=omitted");
   assertMatch(session ?? "", /^--session-id=[0-9a-f-]{36}$/);
   assertEquals(others, []);
 });
