@@ -44,7 +44,7 @@ export async function warmServer(
 ): Promise<WarmServer | undefined> {
   const command = await parseArguments(["-p", ...args]).catch(() => undefined);
   if (command?.kind !== "run") return undefined;
-  const { promptArgument, ignoredArguments } = command.request;
+  const { promptArgument, ignoredArguments, outputFormat, omitsThinking } = command.request;
   const operands = [promptArgument, ...ignoredArguments];
   const flags: string[] = [];
   for (let index = 0; index < args.length; index++) {
@@ -54,7 +54,8 @@ export async function warmServer(
     else if (!operands.includes(word)) flags.push(word);
   }
   const path = `${home.path}/profiles`;
-  const line = { args: ["--claude-binary", binary, ...flags], cwd: home.project, asks: false };
+  const printing = outputFormat === "json" && omitsThinking ? { json: true } : { asks: false };
+  const line = { args: ["--claude-binary", binary, ...flags], cwd: home.project, ...printing };
   await Deno.writeTextFile(path, `${JSON.stringify(line)}\n`);
   const server = await serve({
     args: ["--warm", "1", "--max", "1", "--profiles", path],
