@@ -165,10 +165,14 @@ async function inTime(outcome: Promise<Outcome>, prompt: string): Promise<Outcom
   return await Promise.race([outcome, promise]);
 }
 
-/** What a server has said on stderr beside what it is to say of children that were killed. */
+/** What a server says of children that were killed: while they waited, and behind an answer that was told. */
+const OF_KILLED =
+  /^claude-print: (?:A Claude Code that waited in |.* of its answer and was killed)/u;
+
+/** What a server has said on stderr beside that. */
 function mistakesIn(stderr: string): readonly string[] {
   return stderr.split("\n")
-    .filter((line) => line !== "" && !/^claude-print: A Claude Code that waited in /u.test(line))
+    .filter((line) => line !== "" && !OF_KILLED.test(line))
     .map((line) => `serve: ${line}`);
 }
 

@@ -148,8 +148,8 @@ function goesOn(state: SessionState): boolean {
 }
 
 /**
- * Whether the child may have yet to connect to its MCP servers, or to note the tools of those that it has. Whether it is ready or busy says nothing: on a busy
- * machine its status is read before the hook.
+ * Whether the child may have yet to connect to its MCP servers, or to note the tools of those that it has. Whether it is
+ * ready or busy says nothing: on a busy machine its status is read before the hook.
  */
 function isHeld(state: SessionState, event: string): boolean {
   const { ending, options, introduced, held, turns, prompted } = state;
