@@ -55,8 +55,10 @@ const WORDINGS: readonly Wording[] = [
     print: "Try rephrasing the request in a new session or change your model.",
   },
   {
-    interactive: /(?<='s safeguards flagged [^]*\n\n)You can learn more: /u,
-    print: "Learn more: ",
+    // What is said between is short, and a text of the API's may be long.
+    interactive:
+      /\n\nYou can learn more: (?<='s safeguards flagged [^]{0,1000}\n\nYou can learn more: )/u,
+    print: "\n\nLearn more: ",
   },
   {
     interactive:

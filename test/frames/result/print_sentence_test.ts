@@ -56,3 +56,8 @@ Deno.test("printSentence() leaves what reads alike in both as it is", () => {
     ]
   ) assertEquals(printSentence(sentence), sentence);
 });
+
+Deno.test("printSentence() looks back no further than a sentence is long, however often a text says its end", () => {
+  const text = "\n\nYou can learn more: ".repeat(50_000);
+  assertEquals(printSentence(text), text);
+});
