@@ -74,7 +74,8 @@ export function readRegularFile(
 
 /**
  * A regular file that is held open and read piece by piece, by the rules of `readRegularFile`, except that a link is not
- * followed: it is no regular file. What was opened stays what is read, even once its path is gone.
+ * followed unless that is asked for: it is no regular file. What was opened stays what is read, even once its path is
+ * gone.
  */
 export class RegularFile implements Disposable {
   readonly #fd: number;
@@ -86,9 +87,9 @@ export class RegularFile implements Disposable {
    * @throws {UnfitFileError} when it is no regular file, or cannot be opened
    * @throws {Deno.errors.NotFound} when there is none
    */
-  constructor(path: string) {
+  constructor(path: string, { followsLinks = false }: { readonly followsLinks?: boolean } = {}) {
     this.#path = path;
-    this.#fd = openRegular(path, O_NOFOLLOW);
+    this.#fd = openRegular(path, followsLinks ? 0 : O_NOFOLLOW);
     this.id = fdStat(this.#fd).id;
   }
 

@@ -1,6 +1,5 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
 import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
-import { UnfitFileError } from "../../ffi/files/regular_file.ts";
 import { CliError } from "../cli_error.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import { isKnownSession } from "./facts/known_session.ts";
@@ -23,7 +22,6 @@ import { sweep, type SweptFolder } from "../sandbox/folder/sweep.ts";
 import { realPath } from "../sandbox/paths.ts";
 import { folderOfRuns } from "../sandbox/places/folder_of_runs.ts";
 import { places } from "../sandbox/places/places.ts";
-import { readTranscript } from "../sandbox/transcripts/read_transcript.ts";
 import type { UserConfig } from "../sandbox/user_config.ts";
 import type { Entry } from "../transcript/entry.ts";
 import { projectSlug } from "../transcript/project_slug.ts";
@@ -117,7 +115,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
   if (planned.rendezvous !== undefined) requireShortPath(planned.rendezvous.path);
   // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
   if (contents.isNewSession) refuseKnownSession(session.id, userConfig.dir);
-  const earlier = await earlierLines(sandbox);
+  const earlier = await earlierLines(sandbox, order);
   // From here on the folder is the caller's to remove.
   undo.move();
   return {
@@ -170,28 +168,26 @@ async function judgeOf(order: RunOrder, facts: RunFacts): Promise<MessageJudge |
   });
 }
 
-/** The lines of the session that was copied into a sandbox, those of its subagents aside. */
+/** What is still asked of the lines of the session that was copied into a sandbox, those of its subagents aside. */
 async function earlierLines(
   { configDir, resumed }: Pick<Sandbox, "configDir" | "resumed">,
+  { record }: Pick<RunOrder, "record">,
 ): Promise<readonly Entry[]> {
   if (resumed.size === 0) return [];
   const { parseEntry } = await import("../transcript/entry.ts");
-  const { createLineSplitter } = await import("../transcript/line_splitter.ts");
-  return [...resumed.keys()].filter((path) => /^[^/]+\/[^/]+\.jsonl$/u.test(path))
-    .flatMap((path) => createLineSplitter().push(transcriptOf(`${configDir}/projects/${path}`)))
-    .map(parseEntry).filter((entry) => entry !== undefined);
-}
-
-/** A transcript; nothing where there is none, or something else in its place. */
-function transcriptOf(path: string): Uint8Array {
-  try {
-    return readTranscript(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) {
-      return new Uint8Array();
+  const { readLines } = await import("../sandbox/transcripts/read_lines.ts");
+  const { recalledEntry } = await import("../transcript/recalled_entry.ts");
+  const entries: Entry[] = [];
+  for (const path of resumed.keys()) {
+    if (!/^[^/]+\/[^/]+\.jsonl$/u.test(path)) continue;
+    for (const line of readLines(`${configDir}/projects/${path}`)) {
+      const entry = parseEntry(line);
+      // A recording is played again with all that was said before.
+      const recalled = entry === undefined || record !== undefined ? entry : recalledEntry(entry);
+      if (recalled !== undefined) entries.push(recalled);
     }
-    throw error;
   }
+  return entries;
 }
 
 /**

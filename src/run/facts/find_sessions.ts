@@ -4,9 +4,15 @@ import type { FoundSessions, FoundTranscript } from "../plan/plan_facts.ts";
 import type { Resumption } from "../plan/run_order.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import { backgroundSessions } from "../../sandbox/processes/background_sessions.ts";
+import { readLines } from "../../sandbox/transcripts/read_lines.ts";
 import { readTranscript } from "../../sandbox/transcripts/read_transcript.ts";
 import { projectSlug } from "../../transcript/project_slug.ts";
-import { isSameTitle, sessionKind, sessionTitle } from "../../transcript/session_description.ts";
+import {
+  isSameTitle,
+  type SessionKind,
+  sessionKind,
+  sessionTitle,
+} from "../../transcript/session_description.ts";
 import { isSessionId } from "../../transcript/session_id.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
 
@@ -68,7 +74,7 @@ async function latestSession(
   const atWork = backgroundSessions(configDir);
   for (const { id, path, size } of candidatesIn([projectSlug(cwd)], configDir)) {
     if (atWork.has(id)) continue;
-    const kind = sessionKind(linesOf(read(configDir, path)));
+    const kind = kindOf(`${configDir}/projects/${path}`);
     if (kind === "conversation") return id;
     if (kind === "aside") continue;
     if (size === 0) return undefined;
@@ -79,12 +85,21 @@ async function latestSession(
   return undefined;
 }
 
+/** What a transcript is of, as far as it can be read. */
+function kindOf(path: string): SessionKind {
+  try {
+    return sessionKind(readLines(path));
+  } catch (error) {
+    if (isUnreadable(error)) return "wordless";
+    throw error;
+  }
+}
+
 function titled(name: string, { configDir, cwd }: SessionPlaces): readonly string[] {
   const found = candidatesIn(slugsOf(cwd, configDir), configDir).filter(({ path, size }) => {
-    const head = linesOf(read(configDir, path, { most: TITLED_BYTES }));
-    const tail = size <= TITLED_BYTES
-      ? []
-      : linesOf(read(configDir, path, { from: Math.max(size - TITLED_BYTES, 0) }));
+    const file = `${configDir}/projects/${path}`;
+    const head = linesIn(file, { most: TITLED_BYTES });
+    const tail = size <= TITLED_BYTES ? [] : linesIn(file, { from: size - TITLED_BYTES });
     const title = sessionTitle([...head, ...tail]);
     return title !== undefined && isSameTitle(title, name) && sessionKind(head) !== "aside";
   });
@@ -136,22 +151,19 @@ function candidatesIn(slugs: readonly string[], configDir: string): readonly Can
   ).sort((one, other) => other.modified - one.modified);
 }
 
-/** A transcript or a part of it; empty where it cannot be read, or is gone by now. */
-function read(
-  configDir: string,
+/** Lines of a part of a transcript; none where it cannot be read, or is gone by now. */
+function linesIn(
   path: string,
-  part: { readonly from?: number; readonly most?: number } = {},
-): Uint8Array<ArrayBuffer> {
+  part: { readonly from?: number; readonly most?: number },
+): readonly string[] {
   try {
-    return readTranscript(`${configDir}/projects/${path}`, part);
+    return new TextDecoder().decode(readTranscript(path, part)).split("\n");
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof UnfitFileError) {
-      return new Uint8Array();
-    }
+    if (isUnreadable(error)) return [];
     throw error;
   }
 }
 
-function linesOf(bytes: Uint8Array<ArrayBuffer>): readonly string[] {
-  return new TextDecoder().decode(bytes).split("\n");
+function isUnreadable(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof UnfitFileError;
 }

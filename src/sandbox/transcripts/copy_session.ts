@@ -1,6 +1,7 @@
 import { fileAt, namesIn } from "../../../ffi/files/at_path.ts";
+import { parentOf } from "../paths.ts";
 import { placeTranscript } from "./place_transcript.ts";
-import { readTranscript } from "./read_transcript.ts";
+import { readPortions } from "./read_portions.ts";
 
 /**
  * Copies a session's transcript, and its folder of subagents and results, from one config dir into another.
@@ -54,5 +55,17 @@ function copyTree(
     }
     return;
   }
-  copied.set(path, placeTranscript(to, { path, content: readTranscript(source) }));
+  copied.set(path, copyFile(source, `${to}/projects/${path}`));
+}
+
+/** Copies a file of any size, which may be a link of the user's; returns how large it is. */
+function copyFile(source: string, target: string): number {
+  let size = 0;
+  Deno.mkdirSync(parentOf(target), { recursive: true, mode: 0o700 });
+  using file = Deno.openSync(target, { write: true, create: true, truncate: true, mode: 0o600 });
+  for (const bytes of readPortions(source)) {
+    for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+    size += bytes.length;
+  }
+  return size;
 }

@@ -39,6 +39,18 @@ Deno.test("copySession() copies a session from wherever it is", () => {
   assertEquals(copySession("none", { from: ground.home, to: ground.run }).size, 0);
 });
 
+Deno.test("copySession() copies what is larger than a piece, by the user's link too, whole", () => {
+  using ground = new Ground();
+  const text = "0123456789\n".repeat(210_000);
+  const place = `${ground.path}/elsewhere.jsonl`;
+  Deno.writeTextFileSync(place, text);
+  Deno.removeSync(`${ground.home}/projects/${PATH}`);
+  Deno.symlinkSync(place, `${ground.home}/projects/${PATH}`);
+  const copied = copySession(ID, { from: ground.home, to: ground.run });
+  assertEquals(copied.get(PATH), text.length);
+  assertEquals(ground.read("run"), text);
+});
+
 Deno.test("a session that was copied in part loses nothing at home", () => {
   using ground = new Ground();
   const { home, run } = ground;
