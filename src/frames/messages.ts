@@ -14,7 +14,7 @@ export function awaitMessage(state: FramesState, message: Message): Told {
       state.options.before?.queued?.includes(message.uuid);
     return isTold ? told(next) : tellLifecycle(next, { messages: [message], states: ["queued"] });
   }
-  if (!state.options.replay) return told(state);
+  if (!isPrintedAgain(message, state)) return told(state);
   const { state: next, made } = withIds(
     state,
     (newUuid) => replayFrame(message, { state, uuid: newUuid() }),
@@ -48,7 +48,7 @@ export function tellMessage(
   const isJoined = state.begun && state.spoken && !state.rested;
   const { state: next, made } = withIds(state, (newUuid): readonly Frame[] => {
     const started = lifecycle(message, { states: ["started"], state, newUuid });
-    const again = state.options.replay
+    const again = isPrintedAgain(message, state)
       ? [replayFrame(message, { state, uuid: line.uuid ?? newUuid(), timestamp, text })]
       : [];
     return isJoined ? [...again, ...started] : [...started, ...again];
@@ -59,6 +59,11 @@ export function tellMessage(
     taken: [...next.taken, message],
     joined: isJoined ? [...next.joined, message] : next.joined,
   }, made);
+}
+
+/** Whether somebody wants what is sent printed again; what is not the user's is not. */
+function isPrintedAgain({ synthetic }: Message, { options }: FramesState): boolean {
+  return options.replay === true && synthetic !== true;
 }
 
 /** What is told of a message, with what comes before `system/init` apart. */

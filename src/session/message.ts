@@ -27,6 +27,8 @@ interface MessageFields {
   readonly priority?: Priority;
   /** Whether its sender says that a person wrote it. */
   readonly human?: true;
+  /** Whether its sender says that it is not the user's, which its text says as well. */
+  readonly synthetic?: true;
   /** Whether it mentions files that are not to be read: that takes a child which reads none for a mention. */
   readonly unread?: true;
   /** What the caller sent as the message's content, where it is to be printed again or holds images. */

@@ -17,6 +17,8 @@ export type CallerLine =
     readonly priority?: "now" | "next" | "later";
     /** Whether its sender says that a person wrote it. */
     readonly human?: true;
+    /** Whether its sender says that it is not the user's: the model is told so. */
+    readonly synthetic?: true;
     /** Whether its text is to reach the model as it is: no file that it mentions is read, and nothing in it is a command. */
     readonly literal?: true;
     /** Whether some of its blocks are images. */
@@ -57,6 +59,8 @@ export function readCallerLine(line: string): CallerLine | undefined {
   switch (value.type) {
     case "user":
       return userLine(value);
+    case "assistant":
+      return assistantLine(value);
     case "control_request":
       return requestLine(value);
     case "control_response":
@@ -68,6 +72,16 @@ export function readCallerLine(line: string): CallerLine | undefined {
 
 function unreadable(why: string): CallerLine {
   return { type: "unreadable", reason: `Cannot read a line of stdin: ${why}` };
+}
+
+/** Words of the assistant's from before the conversation, which `claude -p` has the model take for its own. */
+function assistantLine({ message }: JsonObject): CallerLine {
+  return {
+    type: "user",
+    text: "",
+    content: isJsonObject(message) ? message.content : undefined,
+    obstacle: "the interactive Claude Code takes no words for those of the assistant",
+  };
 }
 
 function userLine(line: JsonObject): CallerLine {
@@ -83,6 +97,7 @@ function userLine(line: JsonObject): CallerLine {
     ...(typeof uuid === "string" ? { uuid } : {}),
     ...(given === undefined ? {} : { priority: given }),
     ...(isJsonObject(origin) && origin["kind"] === "human" ? { human: true } : {}),
+    ...(line.isSynthetic ? { synthetic: true } : {}),
     ...(composed ? { literal: true } : {}),
     ...(shouldQuery === false
       ? {
@@ -131,13 +146,14 @@ export function lineText(line: SpokenLine): string {
     const subtype = "error" in said ? "error" : "success";
     return JSON.stringify({ type: "control_response", response: { subtype, request_id, ...said } });
   }
-  const { content, uuid, priority, literal } = line;
+  const { content, uuid, priority, synthetic, literal } = line;
   return JSON.stringify({
     type: "user",
     message: { role: "user", content },
     parent_tool_use_id: null,
     ...(uuid === undefined ? {} : { uuid }),
     ...(priority === undefined ? {} : { priority }),
+    ...(synthetic === undefined ? {} : { isSynthetic: true }),
     ...(literal === undefined ? {} : { client_composed: true }),
   });
 }
@@ -148,7 +164,7 @@ type MessageText = Pick<
   "text" | "images" | "obstacle" | "malformed"
 >;
 
-/** The text of a message; blocks of text are paragraphs of it. */
+/** The text of a message; blocks of text are paragraphs of it, of which nobody hears those without any. */
 function textOf(content: unknown): MessageText {
   if (typeof content === "string") return { text: content || NO_CONTENT };
   if (content === undefined || content === null) return { text: NO_CONTENT };
@@ -170,7 +186,7 @@ function textOf(content: unknown): MessageText {
       return malformed("a text block in it has no text");
     }
   }
-  const text = texts.join("\n");
+  const text = texts.filter((text) => text !== "").join("\n");
   return texts.length < content.length ? { text, images: true } : { text: text || NO_CONTENT };
 }
 

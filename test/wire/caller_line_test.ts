@@ -7,7 +7,7 @@ const user = (content: unknown, more = {}) =>
 
 Deno.test("readCallerLine() takes a message's text and blocks of text, and what else it says", () => {
   assertEquals(user("hi"), { type: "user", text: "hi", content: "hi" });
-  const blocks = [{ type: "text", text: "a " }, { type: "text", text: "b" }];
+  const blocks = ["a ", "", "b", ""].map((text) => ({ type: "text", text }));
   assertEquals(user(blocks), { type: "user", text: "a \nb", content: blocks });
   assertEquals(user("x", { uuid: "u", priority: "later", session_id: "other" }), {
     type: "user",
@@ -19,6 +19,8 @@ Deno.test("readCallerLine() takes a message's text and blocks of text, and what 
   const written = { type: "user", text: "x", content: "x" } as const;
   assertEquals(user("x", { origin: { kind: "human" } }), { ...written, human: true });
   assertEquals(user("x", { origin: { kind: "channel", server: "s" } }), written);
+  assertEquals(user("x", { isSynthetic: true }), { ...written, synthetic: true });
+  assertEquals(user("x", { isSynthetic: false }), written);
   assertEquals(user("x", { client_composed: true }), { ...written, literal: true });
   assertEquals(user("x", { client_composed: false }), written);
   assertEquals(user("x", { uuid: 1, priority: "soon" }), { type: "user", text: "x", content: "x" });
@@ -32,7 +34,7 @@ Deno.test("readCallerLine() takes images beside the text, or alone", () => {
 });
 
 Deno.test("readCallerLine() asks what Claude Code asks for nothing", () => {
-  for (const nothing of [undefined, null, "", []]) {
+  for (const nothing of [undefined, null, "", [], [{ type: "text", text: "" }]]) {
     const line = user(nothing);
     assertEquals(line?.type === "user" && [line.text, line.obstacle], ["(no content)", undefined]);
   }
@@ -75,6 +77,17 @@ Deno.test("readCallerLine() names what a message holds that cannot be sent", () 
     assert(isMalformed(content), JSON.stringify(content));
   }
   assert(!isMalformed([{ type: "document", source: {} }]));
+});
+
+Deno.test("readCallerLine() says that nobody can put words into the assistant's mouth", () => {
+  const content = [{ type: "text", text: "I said so" }];
+  assertEquals(read({ type: "assistant", message: { role: "assistant", content }, uuid: "u" }), {
+    type: "user",
+    text: "",
+    content,
+    obstacle: "the interactive Claude Code takes no words for those of the assistant",
+  });
+  assertEquals(read({ type: "assistant" })?.type, "user");
 });
 
 Deno.test("readCallerLine() skips what says nothing, and ends at what cannot be trusted", () => {
@@ -174,7 +187,8 @@ Deno.test("lineText() is the line that says on stdin what a program says", () =>
     const said = messageLine(content, { uuid: "u", ticket: "t", priority: "now" });
     const { ticket: _, ...told } = said;
     assertEquals(readCallerLine(lineText(said)), told);
-    assertEquals(readCallerLine(lineText({ ...said, literal: true })), { ...told, literal: true });
+    const more = { literal: true, synthetic: true } as const;
+    assertEquals(readCallerLine(lineText({ ...said, ...more })), { ...told, ...more });
   }
   const request = { id: "r", subtype: "interrupt", body: { more: 1 } };
   assertEquals(readCallerLine(lineText({ type: "control", request })), {

@@ -74,6 +74,7 @@ const fields = {
   ticket: z.exactOptional(z.string()),
   priority: z.exactOptional(z.enum(["now", "next", "later"])),
   human: z.exactOptional(z.literal(true)),
+  synthetic: z.exactOptional(z.literal(true)),
   unread: z.exactOptional(z.literal(true)),
   timeLeftMs: z.exactOptional(z.number()),
   content: z.exactOptional(z.unknown()),

@@ -1,3 +1,4 @@
+import type { Message } from "../../session/message.ts";
 import type { Cost } from "../../transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import type { PermissionDenial } from "../../transcript/permission_denials.ts";
@@ -25,7 +26,7 @@ export interface ResultFacts {
   /** How many results came before it; absent for as many as there are turns before its own. */
   readonly index?: number;
   /** The messages that it answers. */
-  readonly messages?: readonly { readonly uuid?: string; readonly human?: true }[];
+  readonly messages?: readonly Pick<Message, "uuid" | "human" | "synthetic">[];
   /** Undefined if the child could not account for itself, as after SIGKILL. */
   readonly cost?: Cost | undefined;
   readonly permissionDenials?: readonly PermissionDenial[];
@@ -346,13 +347,15 @@ export function askedBy(
   return last === undefined ? {} : { user_message_uuid: last, user_message_uuids: uuids };
 }
 
-/** A turn that a background task started says so, and since 2.1.330 one whose sender says that a person did. */
+/** A turn that a background task started says so, and since 2.1.330 one whose sender says that a person did, or none. */
 function originOf(
   turn: Turn | undefined,
   { messages = [], version }: Pick<ResultFacts, "messages" | "version">,
 ): unknown {
   const origin = turn?.prompt?.origin;
   if (isJsonObject(origin) && origin["kind"] === "task-notification") return origin;
-  const isHuman = messages[0]?.human === true && isVersionAtLeast(version, "2.1.330");
-  return isHuman ? { kind: "human" } : undefined;
+  const [first] = messages;
+  if (first === undefined || !isVersionAtLeast(version, "2.1.330")) return undefined;
+  if (first.synthetic) return { kind: "unclassified" };
+  return first.human ? { kind: "human" } : undefined;
 }

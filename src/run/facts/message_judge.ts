@@ -18,6 +18,9 @@ export const TAKES_ALL = "2.1.330";
 /** What `claude -p` 2.1.330 says to a message of white space alone; one that consists of blocks goes to the model. */
 const BLANK = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
 
+/** How 2.1.330 tells the model of a message that is not the user's. */
+const NOT_THE_USERS = "[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]\n";
+
 /** What may be taken for a mention of a file, which no address of somebody's mail is. */
 const MENTION = /(?<![\w.])@/u;
 
@@ -46,6 +49,8 @@ export function messageJudge(
     const { text, content, uuid, ticket, priority, human, images, obstacle, malformed } = line;
     // Versions that know nothing of it take such a message for any other.
     const isLiteral = line.literal === true && takesAll;
+    const isSynthetic = line.synthetic === true && takesAll;
+    const said = isSynthetic ? `${NOT_THE_USERS}${text}` : text;
     const fields = {
       text,
       content,
@@ -53,9 +58,11 @@ export function messageJudge(
       ...(ticket === undefined ? {} : { ticket }),
       ...(priority === undefined ? {} : { priority }),
       ...(human === undefined ? {} : { human }),
-      ...(isLiteral && MENTION.test(text) ? { unread: true as const } : {}),
+      ...(isSynthetic ? { synthetic: true as const } : {}),
+      ...((isLiteral || isSynthetic) && MENTION.test(text) ? { unread: true as const } : {}),
       ...(uuid !== undefined && seen.has(uuid) ? { repeated: true as const } : {}),
     };
+    const asText = { ...fields, text: said, way: "rendezvous" } as const;
     if (uuid !== undefined) seen.add(uuid);
     const refused = (message: string, suggestion: string): SettledMessage => ({
       ...fields,
@@ -73,22 +80,22 @@ export function messageJudge(
       };
     }
     if (images === true) {
-      const obstacle = besideImages(text);
+      const obstacle = isSynthetic ? "it is not the user's" : besideImages(text);
       return obstacle === undefined
         ? { ...fields, way: "paste", images }
         : refused(`Cannot send the message with its images: ${obstacle}`, WITHOUT_IMAGES);
     }
-    const { length } = JSON.stringify(text);
+    const { length } = JSON.stringify(said);
     if (length > LONGEST_REPLY) {
       return refused(
         `Cannot send the message: as JSON it has ${length} characters, and Claude Code's socket takes ${LONGEST_REPLY}`,
         "Put the text into a file and name that file",
       );
     }
-    if (takesAll && typeof content === "string" && text.trim() === "") {
+    if (takesAll && typeof content === "string" && said.trim() === "") {
       return { ...fields, settled: { kind: "local", text: BLANK, version, blank: true } };
     }
-    if (isPlain(text) || isLiteral) return { ...fields, way: "rendezvous" };
+    if (isPlain(text) || isLiteral) return asText;
     if (text.startsWith("!") && !takesAll) {
       return refused(
         `Cannot send the message: Claude Code ${version} would run what begins with "!" in a shell`,
@@ -108,7 +115,7 @@ export function messageJudge(
       if (gated.asked !== undefined) {
         return { ...fields, settled: { kind: "asked", ...gated.asked } };
       }
-      if (!gated.expands) return { ...fields, way: "rendezvous" };
+      if (!gated.expands) return asText;
       const command = `/${slashWord(text)?.name ?? ""}`;
       if (!takesAll) return { ...fields, way: "rendezvous", command };
       const obstacle = pasteRefusal(text);

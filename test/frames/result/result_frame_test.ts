@@ -181,11 +181,15 @@ Deno.test("resultFrame: passes on usage fields that are not known yet", () => {
 });
 
 Deno.test("resultFrame: since 2.1.330 says that a person asked, if the sender of the message does", () => {
-  const originOf = (version: string, messages: readonly { readonly human?: true }[]) =>
-    resultFrame({ ...FACTS, version, messages })["origin"];
+  const originOf = (
+    version: string,
+    messages: readonly { readonly human?: true; readonly synthetic?: true }[],
+  ) => resultFrame({ ...FACTS, version, messages })["origin"];
   assertEquals(originOf("2.1.330", [{ human: true }]), { kind: "human" });
   assertEquals(originOf("2.1.330", [{}, { human: true }]), undefined);
   assertEquals(originOf("2.1.197", [{ human: true }]), undefined);
+  assertEquals(originOf("2.1.330", [{ human: true, synthetic: true }]), { kind: "unclassified" });
+  assertEquals(originOf("2.1.197", [{ synthetic: true }]), undefined);
 });
 
 Deno.test("resultFrame: tells of a hook that does not let the turn go on, and nothing of ours", () => {

@@ -31,6 +31,7 @@ const COMPARED = [
   "errors",
   "user_message_uuid",
   "user_message_uuids",
+  "origin",
 ];
 
 /** What a conversation printed, and what the model was asked. */
@@ -263,37 +264,47 @@ forEachVersion(
   },
 );
 
-forNewestVersion("what follows /clear is a session of its own, as by claude -p", async (real) => {
-  const { ours, theirs } = await both(real, {
-    recorded: "conversation/clear",
-    args: ["--replay-user-messages"],
-    script: async ({ say, send, heard, frames }) => {
-      await say("/new");
-      await heard(RESULT, 1);
-      await say("One. [[say first]]");
-      await heard(RESULT, 2);
-      await send({ type: "user", ...uuid(1), message: { role: "user", content: "/clear  all " } });
-      await heard(RESULT, 3);
-      await say("Two. [[say second]]");
-      await heard(RESULT, 4);
-      await say("/logout");
-      await heard(RESULT, 5);
-      const [first, second, after, ...later] = sessionsOf(frames());
-      assertEquals([first === second, second === after], [true, false]);
-      assertEquals(later, [after, after]);
-    },
-  });
-  // 2.1.197 puts an answer behind the command once it goes on with the session.
-  const words = ({ asked }: Held) =>
-    JSON.stringify(asked).replaceAll('","assistant: No response requested.","user: ', "");
-  assertEquals(words(ours), words(theirs));
-  assertSame({ ours: { ...ours, asked: [] }, theirs: { ...theirs, asked: [] } });
-  assertEquals(ours.stderr, "");
-  const [, first, cleared, second] = ours.results.map(({ total_cost_usd: cost }) => Number(cost));
-  const isNew = real.version !== "2.1.197";
-  assertEquals([cleared === first, cleared === 0], [!isNew, isNew]);
-  assert(Number(second) > Number(cleared));
-});
+forNewestVersion(
+  "what follows /clear is a session of its own, and what is not the user's is told so, as by claude -p",
+  async (real) => {
+    const { ours, theirs } = await both(real, {
+      recorded: "conversation/clear",
+      args: ["--replay-user-messages"],
+      script: async ({ say, send, heard, frames, folder }) => {
+        await say("/new");
+        await heard(RESULT, 1);
+        await say("One. [[say first]]");
+        await heard(RESULT, 2);
+        await send({
+          type: "user",
+          ...uuid(1),
+          message: { role: "user", content: "/clear  all " },
+        });
+        await heard(RESULT, 3);
+        await say("Two. [[say second]]");
+        await heard(RESULT, 4);
+        await Deno.writeTextFile(`${folder}/a.txt`, "not to be read\n");
+        await say("Three, see @a.txt. [[say third]]", { isSynthetic: true });
+        await heard(RESULT, 5);
+        await say("/logout");
+        await heard(RESULT, 6);
+        const [first, second, after, ...later] = sessionsOf(frames());
+        assertEquals([first === second, second === after], [true, false]);
+        assertEquals(later, [after, after, after]);
+      },
+    });
+    // 2.1.197 puts an answer behind the command once it goes on with the session.
+    const words = ({ asked }: Held) =>
+      JSON.stringify(asked).replaceAll('","assistant: No response requested.","user: ', "");
+    assertEquals(words(ours), words(theirs));
+    assertSame({ ours: { ...ours, asked: [] }, theirs: { ...theirs, asked: [] } });
+    assertEquals(ours.stderr, "");
+    const [, first, cleared, second] = ours.results.map(({ total_cost_usd: cost }) => Number(cost));
+    const isNew = real.version !== "2.1.197";
+    assertEquals([cleared === first, cleared === 0], [!isNew, isNew]);
+    assert(Number(second) > Number(cleared));
+  },
+);
 
 /** The sessions that results belong to, in their order. */
 function sessionsOf(frames: readonly JsonObject[]): readonly unknown[] {

@@ -65,6 +65,40 @@ Deno.test("a message that is to be taken as it is holds no command, and files th
   assertEquals(judged("2.1.197", "!ls"), [undefined, undefined]);
 });
 
+Deno.test("the model hears since 2.1.330 of a message that is not the user's", () => {
+  const judged = (version: string, text: string) => {
+    const message = messageJudge(PLAIN_ORDER, { ...FACTS, version })({
+      type: "user",
+      text,
+      content: text,
+      synthetic: true,
+    });
+    return [message.way, message.text, message.synthetic, message.unread];
+  };
+  const told = (text: string) => `[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]\n${text}`;
+  for (const text of ["hello", "!ls", "/frob x", " "]) {
+    assertEquals(judged("2.1.330", text), ["rendezvous", told(text), true, undefined], text);
+  }
+  // No file is read because somebody else than the user has mentioned it.
+  assertEquals(judged("2.1.330", "@a"), ["rendezvous", told("@a"), true, true]);
+  // A command is carried out, by what follows its name.
+  assertEquals(judged("2.1.330", "/cost"), [undefined, "/cost", true, undefined]);
+  // As there, where nothing is known of it.
+  assertEquals(judged("2.1.197", "hello"), ["rendezvous", "hello", undefined, undefined]);
+  const image = { type: "image", source: { type: "base64", data: "iVBORw0KGgo=" } };
+  const beside = messageJudge(PLAIN_ORDER, { ...FACTS, version: "2.1.330" })({
+    type: "user",
+    text: "hello",
+    content: [image],
+    images: true,
+    synthetic: true,
+  });
+  assertEquals(
+    beside.way === undefined && beside.settled.kind === "refused" && beside.settled.message,
+    "Cannot send the message with its images: it is not the user's",
+  );
+});
+
 Deno.test("a message of white space alone is told that it is blank where claude -p does", () => {
   const blank = "Blank prompt — the message was only whitespace, so nothing was sent to the model.";
   assertEquals(ways("2.1.330", [" ", "\u00a0\n"]), [blank, blank]);
