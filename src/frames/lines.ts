@@ -29,6 +29,7 @@ import { chained, listOf } from "./telling/chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./forked_skills.ts";
 import { forgetBegunUntil } from "./hooked_tasks.ts";
+import { tellToldCommand } from "./told_command.ts";
 import { tellTypedSkill } from "./typed_skill.ts";
 import {
   forgetCalls,
@@ -357,6 +358,10 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
   next = and(
     next,
     (state) => and(tellTyped(state, entry), (state) => tellTypedSkill(state, entry)),
+  );
+  next = and(
+    next,
+    (state) => tellToldCommand(state, entry),
   );
   if (entry.type === "assistant") {
     next = and(next, (state) => noteCalls(noteShells(state, entry), entry));

@@ -43,8 +43,8 @@ export function tellTypedSkill(state: FramesState, entry: Entry): Told {
     }));
 }
 
-/** Skills of Claude Code's own that a subagent carries out. */
-const OWN = ["code-review", "review"];
+/** Skills of Claude Code's own that a subagent carries out, and one that only the model may use. */
+const OWN = ["code-review", "review", "keybindings-help"];
 
 /** What a result says of the command: nobody is told the names of others' skills. */
 function commandName(name: string): string {

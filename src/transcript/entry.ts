@@ -115,6 +115,14 @@ export function readEntry(value: unknown): Entry | undefined {
     case "assistant":
       return isAssistantLine(line) ? line : { type: "other", line: value };
     case "system":
+      if (isNaming(line)) {
+        return {
+          ...line,
+          type: "user",
+          message: { role: "user", content: line.content },
+          meaning: "prompt",
+        };
+      }
       return isSystemLine(line) ? line : { type: "other", line: value };
     case "attachment":
       return isAttachmentLine(line) ? line : { type: "other", line: value };
@@ -140,7 +148,15 @@ export function lineOf(entry: Entry): JsonObject {
   if (entry.type === "other") return entry.line;
   if (entry.type !== "user") return entry;
   const { meaning: _, ...line } = entry;
-  return line;
+  if (line["subtype"] === undefined) return line;
+  const { message: __, ...naming } = line;
+  return { ...naming, type: "system" };
+}
+
+/** The command by which a session gets a title: its line is one of Claude Code's own, and a prompt all the same (2.1.330). */
+function isNaming(line: JsonObject): line is JsonObject & { readonly content: string } {
+  return line.subtype === "local_command" && typeof line.content === "string" &&
+    /^<command-name>\/(?:re)?name<\//u.test(line.content);
 }
 
 const TEXTS = ["uuid", "timestamp", "sessionId", "version", "cwd"];

@@ -182,7 +182,7 @@ const REFUSED: readonly (readonly [prompt: string, args: readonly string[], mess
   [" \n", [], /^Cannot start a turn: the prompt is nothing but white space$/u],
   ["a\0b", [], /^Cannot send the prompt: it holds a NUL character at byte offset 1$/u],
   ["\ud83d", [], /^Cannot send the prompt: it holds half of a surrogate pair$/u],
-  ["/daemon", [], /^Cannot send "\/daemon": /u],
+  ["/insights", [], /^Cannot send "\/insights": /u],
   ["!ls", ["--inject", "paste"], /^Cannot paste the prompt: /u],
   ["hi", ["--modle", "opus"], /^Cannot read the command line: unknown flag --modle$/u],
   ["hi", ["--timeout", "soon"], /^Cannot read the command line: --timeout does not take "soon"$/u],

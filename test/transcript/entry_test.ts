@@ -1,6 +1,12 @@
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { parseEntry, type UserMeaning } from "../../src/transcript/entry.ts";
+import {
+  type Entry,
+  isPrompt,
+  lineOf,
+  parseEntry,
+  type UserMeaning,
+} from "../../src/transcript/entry.ts";
 import { readRecording, recordingNames } from "./recording.ts";
 
 Deno.test("parseEntry: takes what is not a JSON object for no entry", () => {
@@ -62,6 +68,21 @@ Deno.test("parseEntry: says what a user line means", () => {
   for (const [line, meaning] of meanings) {
     const entry = parseEntry(JSON.stringify({ type: "user", ...line }));
     assertEquals(entry?.type === "user" ? entry.meaning : undefined, meaning);
+  }
+});
+
+Deno.test("parseEntry: takes the line of the command that names a session for a prompt", () => {
+  const commands: readonly (readonly [string, string])[] = [
+    ["<command-name>/rename</command-name>", "user"],
+    ["<command-name>/name</command-name>\n  <command-args></command-args>", "user"],
+    ["<command-name>/mcp</command-name>", "system"],
+    ["<local-command-stdout>/rename</local-command-stdout>", "system"],
+  ];
+  for (const [content, type] of commands) {
+    const line = { type: "system", subtype: "local_command", content, uuid: "u" };
+    const entry = parseEntry(JSON.stringify(line)) as Entry;
+    assertEquals([entry.type, isPrompt(entry)], [type, type === "user"], content);
+    assertEquals(lineOf(entry), line);
   }
 });
 

@@ -65,8 +65,12 @@ export function userFrames(entry: UserEntry, context: FrameContext): readonly Fr
   }
 }
 
-/** Remarks that are told otherwise: what a command is, and that a hook has stopped the prompt (2.1.330). */
-const UNTOLD = /^(?:<local-command-caveat>|Operation stopped by hook\b)/u;
+/**
+ * Remarks that are told otherwise: what a command is, that its output was not for the model, and that a hook has stopped
+ * the prompt (2.1.330).
+ */
+const UNTOLD =
+  /^(?:<local-command-caveat>|<system-reminder>\nThe output of \/\S+ was shown to the user|Operation stopped by hook\b)/u;
 
 /** Whether what a subagent is told comes from the one that has started it. */
 export function isCoordinator(origin: unknown): boolean {

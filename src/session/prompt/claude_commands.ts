@@ -5,13 +5,13 @@ import { isVersionAtLeast } from "../../wire/wire_keys.ts";
  *
  * - `prompt`: a text for the model, as the interactive program does
  * - `unavailable`: the answer that it is not available; the interactive program carries it out
- * - `told`: what the interactive program does too, and tells in the transcript
+ * - `told`: what the interactive program does too, and tells in the transcript: for some both ask the model
  * - `asked`: an answer of its own without the model, which a headless Claude Code gives: it changes nothing as long as
  *   nothing follows it
  * - `alone`: the same, perhaps about the process that is asked, which in a conversation is another one
  * - `noted`: the same, and the session goes on otherwise
  * - `clears`: the end of the session and the beginning of another one, which a headless Claude Code makes
- * - `own`: an answer of its own, for which some ask the model; the interactive program carries it out in its own way
+ * - `own`: an answer of its own; the interactive program carries it out in its own way
  * - `personal`: a text for the model about the whole config dir, of which a run's child sees a part
  * - `gated`: nothing; the interactive program has it for some accounts
  * - `absent`: nothing, the version does not have it
@@ -56,7 +56,8 @@ const TABLE: readonly Row[] = [
   { names: "insights team-onboarding", kinds: ["personal", "personal", "personal"] },
   { names: "doctor", kinds: ["unavailable", "unavailable", "personal"] },
   { names: "checkup", kinds: ["absent", "absent", "personal"] },
-  { names: "heapdump keybindings-help", kinds: ["own", "own", "own"] },
+  { names: "heapdump", kinds: ["own", "told", "told"] },
+  { names: "keybindings-help", kinds: ["own", "asked", "told"] },
   { names: "clear new reset", kinds: ["clears", "clears", "clears"] },
   { names: "context goal reload-skills", kinds: ["asked", "asked", "asked"] },
   { names: "cost stats usage", kinds: ["alone", "alone", "alone"] },
@@ -68,11 +69,11 @@ const TABLE: readonly Row[] = [
   },
   { names: "fast", kinds: ["unavailable", "unavailable", "alone"] },
   { names: "color reload-plugins", kinds: ["unavailable", "unavailable", "noted"] },
-  { names: "name recap rename", kinds: ["unavailable", "unavailable", "own"] },
+  { names: "name recap rename", kinds: ["unavailable", "unavailable", "told"] },
   { names: "auto-mode-setup", kinds: ["absent", "absent", "asked"] },
   {
     names: "__remote-workflow list-agents peers workflow-launch-exec",
-    kinds: ["absent", "absent", "own"],
+    kinds: ["absent", "absent", "told"],
   },
   {
     names: "add-dir advisor allowed-tools android app autofix-pr background bashes bg branch " +
@@ -107,7 +108,9 @@ const TABLE: readonly Row[] = [
 const NOTED = ["color", "effort", "model", "name", "output-style", "rename"];
 
 /** Commands of which what follows them changes nothing (2.1.168 to 2.1.330). */
-const HEEDLESS = "agents context cost fast focus reload-skills stats usage".split(" ");
+const HEEDLESS = "agents context cost fast focus keybindings-help reload-skills stats usage".split(
+  " ",
+);
 
 /** The commands of a version of Claude Code. */
 export interface ClaudeCommands {

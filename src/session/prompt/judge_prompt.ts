@@ -65,6 +65,11 @@ const TEXT: Judgement = { kind: "send", expands: false };
 const VERBATIM: Judgement = { kind: "send", expands: false, verbatim: true };
 const COMMAND: Judgement = { kind: "send", expands: true };
 const FORKED: Judgement = { kind: "send", expands: true, forks: true };
+/**
+ * What `claude -p` says of a command that there is not, which may be that another name comes near, and of one that only the
+ * model may use (before 2.1.330).
+ */
+const UNKNOWN: Judgement = { kind: "ask" };
 
 /**
  * Decides before a child sees it what a prompt is: text, which goes to the model as it is, or a slash command.
@@ -143,12 +148,13 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
     });
   }
   if (facts.disabled) return judgeDisabled(word, facts);
-  const { kinds, complete } = claudeCommands(facts.version);
+  const { kinds, complete, heeds } = claudeCommands(facts.version);
   const kind = kinds.get(name) ?? "absent";
   const custom = customOf(word, facts);
   const namesMcp = /^\(MCP\)(?:\s|$)/u.test(rest);
   if (kind !== "absent" && namesMcp) return refuseUncertain(name);
-  const isTold = kind === "told" && complete && custom === undefined;
+  const isNoted = rest !== "" && heeds(name) === "notes";
+  const isTold = kind === "told" && complete && custom === undefined && !isNoted;
   if (kind === "prompt" || isTold) return judgeArguments(word, facts);
   if (kind !== "absent") {
     return custom === undefined ? judgeOwn(word, { ...facts, kind, complete }) : refuse(name, {
@@ -158,6 +164,7 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   }
   if (!complete && kinds.has(name)) return refuseUncertain(name);
   if (custom === "model-only") {
+    if (complete) return isVersionAtLeast(LAST_LITERAL, facts.version) ? UNKNOWN : COMMAND;
     return refuse(name, {
       reason: "this skill can only be invoked by Claude",
       suggestion: `Ask Claude to use the "${name}" skill`,
@@ -183,7 +190,10 @@ function judgeWord(word: SlashWord, facts: PromptFacts): Judgement {
   if (!looksLikeCommand(name, facts)) return TEXT;
   if (!complete) return refuseUncertain(name);
   if (facts.isPath) return TEXT;
-  return takesAnyText(facts) ? VERBATIM : refuse(name, { reason: "there is no such command" });
+  if (takesAnyText(facts)) return VERBATIM;
+  return isVersionAtLeast(LAST_LITERAL, facts.version)
+    ? UNKNOWN
+    : refuse(name, { reason: "there is no such command" });
 }
 
 /** A command of Claude Code's own that makes no prompt. */
@@ -219,26 +229,22 @@ function judgeOwn(
     case "noted":
       return judgeNoted(name, facts);
     case "own":
-      if (rest !== "" && claudeCommands(facts.version).heeds(name) === "notes") {
-        return judgeNoted(name, facts);
-      }
-      return refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "told":
-      return refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
+      // With a text behind it, for a title, it is noted; else nobody has looked what this version makes of it.
+      return rest !== "" && claudeCommands(facts.version).heeds(name) === "notes"
+        ? judgeNoted(name, facts)
+        : refuse(name, { reason: ITS_OWN, suggestion: elsewhere });
     case "personal":
       return refuse(name, {
         reason: "it looks at all of your config dir, of which a run sees a part",
         suggestion: elsewhere,
       });
     case "gated":
-      return refuseUncertain(name);
+      if (facts.complete && isVersionAtLeast(LAST_LITERAL, facts.version)) return UNKNOWN;
+      return facts.complete && takesAnyText(facts) ? VERBATIM : refuseUncertain(name);
   }
 }
 
-/**
- * Some ask the model for what they do: `/recap`, and `/rename` and `/name` for a title. `/list-agents` tells by which name
- * others reach the process that is asked (2.1.330).
- */
 const ITS_OWN = "Claude Code carries it out by itself, and makes no prompt of it";
 
 /** What follows these commands, and why that cannot be had. */

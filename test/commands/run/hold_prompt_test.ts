@@ -36,7 +36,7 @@ const VERBATIM = [
   '<pasted_content id="1">',
   "a\u200b",
 ];
-const NEVER = [" ", "/logout", "/cost", "/heapdump"];
+const NEVER = [" ", "/logout", "/cost", "/insights"];
 
 Deno.test("a prompt that may be taken for another one goes to a Claude Code that waits where its socket takes every text", async () => {
   const typed = ["/greet you\tall", `/greet ${"x".repeat(1000)}`];

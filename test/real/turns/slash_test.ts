@@ -24,9 +24,15 @@ const ANSWERED = ["/logout", "/logout ", "/logout now", "/logout\nnow", "/logout
 /** Text wherever it comes in, which the other one takes for text too. */
 const TEXT = ["/tmp is full", "exit", "\u200b/logout"];
 /** Text in print mode, which 2.1.197 takes for a command wherever it comes in. */
-const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "!ls\ufe0f\r\n"];
-const WORDS_BEFORE_330 = ["/ logout", "/Logout", "/", "/nonsense x"];
-const REFUSED = ["/heapdump", "/config x=y", "/daemon"];
+const TEXT_SINCE_330 = ["\n/logout", "\ufeff/logout", "!ls\ufe0f\r\n", "/daemon"];
+const WORDS_BEFORE_330 = ["/ logout", "/"];
+/** What a headless Claude Code says of them before 2.1.330. */
+const UNKNOWN = {
+  "/Logout": "Unknown command: /Logout",
+  "/nonsense x": "Unknown command: /nonsense",
+  "/daemon": "Unknown command: /daemon",
+};
+const REFUSED = ["/insights", "/config x=y"];
 /** What a headless Claude Code answers, which asks no model and leaves nothing either: alone, and in a conversation. */
 const ASKED_ALONE = "/cost";
 const ASKED = ["/config", "/clear"];
@@ -42,9 +48,10 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
   const sent = isLiteral ? TEXT : TEXT_SINCE_330;
   const refused = [...REFUSED, "/upgrade", ...isLiteral ? WORDS_BEFORE_330 : []];
   const answered = [...ANSWERED, `/export ${target}`];
+  const unknown: Readonly<Record<string, string>> = isLiteral ? UNKNOWN : {};
   const list = await real.print(["--jsonl", "--no-session-persistence"], {
-    stdin: [...answered, ...refused, ASKED_ALONE, ...sent].map((prompt) => JSON.stringify(prompt))
-      .join("\n"),
+    stdin: [...answered, ...Object.keys(unknown), ...refused, ASKED_ALONE, ...sent]
+      .map((prompt) => JSON.stringify(prompt)).join("\n"),
   });
   for (const line of list.stdout.trimEnd().split("\n")) {
     const { input, exit_code, result } = JSON.parse(line);
@@ -52,6 +59,8 @@ forEachVersion("no spelling of a command gets at the login or at a file", async 
       const name = /^\S+/u.exec(input)?.[0];
       assertEquals([exit_code, result.num_turns], [0, 0], line);
       assertEquals(result.result, `${name} isn't available in this environment.`);
+    } else if (unknown[input] !== undefined) {
+      assertEquals([exit_code, result.num_turns, result.result], [0, 0, unknown[input]]);
     } else {
       assertEquals(exit_code, [ASKED_ALONE, ...sent].includes(input) ? 0 : 2, line);
     }

@@ -37,10 +37,10 @@ Deno.test("what a version would run is told by name, and is text for the other",
     "rendezvous",
     "rendezvous",
   ]);
-  const [shell, unknown] = ways("2.1.197", ["!ls", "/frob x"]);
+  const [shell, unknown] = ways("2.1.197", ["!ls", "/ hi"]);
   assertEquals([shell, unknown], [
     'Cannot send the message: Claude Code 2.1.197 would run what begins with "!" in a shell',
-    'Cannot send "/frob": there is no such command',
+    'Cannot send "/": the interactive Claude Code takes it for a command without a name',
   ]);
 });
 

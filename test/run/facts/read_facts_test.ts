@@ -114,7 +114,7 @@ Deno.test("readFacts() tells first what is to be mended first", async () => {
   const claude = `${home.path}/claude`;
   const silenced = JSON.stringify({ enabledPlugins: { p: true } });
   await write(`${home.project}/.claude/settings.json`, { disableAllHooks: true });
-  const wrong = { settings: silenced, prompt: "/nonesuch", claudeBinary: `${home.path}/none` };
+  const wrong = { settings: silenced, prompt: "/insights", claudeBinary: `${home.path}/none` };
   const refusal = async (more: Partial<RunOrder>) => {
     const order = await ordered(home, { ...wrong, ...more });
     return (await assertRejects(() => readFacts(order), Error)).message;
@@ -126,7 +126,7 @@ Deno.test("readFacts() tells first what is to be mended first", async () => {
   await begins({ claudeBinary: claude }, 'Cannot honour "disableAllHooks" in this folder');
   await begins({ claudeBinary: claude, settings: "{}" }, "Cannot log in to Claude");
   const env = { ...home.env, ANTHROPIC_API_KEY: "key" };
-  await begins({ claudeBinary: claude, settings: "{}", env }, 'Cannot send "/nonesuch"');
+  await begins({ claudeBinary: claude, settings: "{}", env }, 'Cannot send "/insights"');
 });
 
 Deno.test("readFacts() refuses --enable-auth-status where settings renew a login, and nowhere else", async () => {

@@ -414,6 +414,18 @@ Deno.test("the output of a typed /compact or skill ends the turn once the child 
   }
 });
 
+Deno.test("a command of which the line is one of Claude Code's own is a turn, too", () => {
+  const content = "<command-name>/rename</command-name>";
+  const session = simulate({ prompt: "/rename" });
+  session.hear({ ...status("busy"), version: "2.1.330" });
+  session.hear(line({ type: "system", subtype: "local_command", content }));
+  for (const output of outputs("Session renamed to: It").slice(1)) session.hear(output);
+  session.hear(status("idle"));
+  assertEquals(session.signals(), ["SIGTERM"]);
+  session.hear(EXIT);
+  assertEquals(session.ending(), { kind: "answered", stop: {} });
+});
+
 Deno.test("the output of a command ends no other turn", () => {
   for (
     const [prompt, said] of [

@@ -76,8 +76,8 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
         noted: "asked",
         own: "refused",
         personal: "refused",
-        gated: "refused",
-        absent: "refused",
+        gated: LITERAL.includes(version) ? "asked" : "refused",
+        absent: LITERAL.includes(version) ? "asked" : "refused",
       };
       for (
         const prompt of [`/${name}`, `/${name} `, `/${name} x`, `/${name}\nx`, `/${name}\u3000x`]
@@ -86,7 +86,7 @@ Deno.test("judgePrompt() lets no command of Claude Code's own through but those 
         const { heeds } = claudeCommands(version);
         const isAsked = kind === "asked" || kind === "alone"
           ? !isHeeded || heeds(name) !== "more"
-          : kind === "own" && isHeeded && heeds(name) === "notes";
+          : kind === "told" && isHeeded && heeds(name) === "notes";
         const wanted = isAsked ? "asked" : expected[kind];
         assertEquals(verdict(prompt, { version }), wanted, `${version} ${prompt}`);
       }
@@ -123,10 +123,8 @@ Deno.test("judgePrompt() has a headless Claude Code asked for what only tells so
   assertEquals(judge("/fast on", { conversation }), { kind: "ask", alone: true });
   assertStringIncludes(reason("/mcp disable x"), "another Claude Code");
   assertStringIncludes(reason("/autocompact 300k"), "the user's settings");
-  for (const prompt of ["/recap", "/rename", "/heapdump", "/list-agents"]) {
-    // The first two ask the model, for a text that is no turn's.
-    assertStringIncludes(reason(prompt), "makes no prompt of it");
-  }
+  // Who is asked does not matter: it says that only the model may use it, and nothing of it in a frame before 2.1.330.
+  assertEquals(judge("/keybindings-help x", { version: "2.1.197", conversation }), { kind: "ask" });
   // What is headless makes of them what claude -p does, whether somebody has looked or not.
   for (const version of ["2.1.250", "2.1.331", "9999.0.0"]) {
     for (const prompt of ["/context", "/clear", "/cost"]) {
@@ -167,6 +165,19 @@ Deno.test("judgePrompt() has noted in the session how it goes on, where a child 
   }
   assertStringIncludes(reason("/model sonnet", { watchesModels: true }), "PreModelSwitch");
   assertEquals(judge("/effort high", { watchesModels: true }), noted);
+});
+
+Deno.test("judgePrompt() lets through what the child carries out as claude -p does, and tells in its transcript", () => {
+  const told = ["/recap", "/rename", "/name", "/list-agents", "/peers x", "/workflow-launch-exec"];
+  for (const prompt of [...told, "/heapdump", "/keybindings-help"]) {
+    for (const conversation of [false, true]) {
+      assertEquals(verdict(prompt, { conversation, keepsSession: false }), "command", prompt);
+    }
+    const name = prompt.slice(1).split(" ")[0] ?? "";
+    assertEquals(verdict(prompt, { custom: { [name]: "invocable" } }), "refused", prompt);
+    assertEquals(verdict(prompt, { version: "2.1.331" }), "refused", prompt);
+  }
+  assertEquals(verdict("/heapdump", { version: "2.1.197" }), "command");
 });
 
 Deno.test("judgePrompt() lets /compact through, of which the transcript tells, but for its help", () => {
@@ -229,9 +240,14 @@ Deno.test("judgePrompt() lets a skill or custom command through by its whole nam
     for (const prompt of ["/mine", "/mine --help", "/a:b x", "/a b x", "/do.t", "/mine\nx"]) {
       assertEquals(verdict(prompt, { ...given, version }), "command", prompt);
     }
+    const isOld = LITERAL.includes(version);
     for (const prompt of ["/Mine", "/min", "/a", "/a c", "/b"]) {
-      assertStringIncludes(reason(prompt, { ...given, version }), "there is no such command");
+      assertEquals(verdict(prompt, { ...given, version }), isOld ? "asked" : "refused", prompt);
     }
+    // Claude Code says so.
+    assertEquals(verdict("/h", { ...given, version }), isOld ? "asked" : "command");
+  }
+  for (const version of OTHER_VERSIONS) {
     assertStringIncludes(reason("/h", { ...given, version }), "only be invoked by Claude");
   }
 });
@@ -252,7 +268,8 @@ Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
       assertStringIncludes(reason(prompt, { version }), "a command without a name");
     }
     for (const prompt of ["/Logout", "/unknown x", "/5", "/a:b", "/mcp__s__p", "/_x"]) {
-      assertStringIncludes(reason(prompt, { version }), "there is no such command");
+      if (LITERAL.includes(version)) assertEquals(judge(prompt, { version }), { kind: "ask" });
+      else assertStringIncludes(reason(prompt, { version }), "there is no such command");
     }
     // The interactive program does not look whether it is a path.
     assertEquals(verdict("/export x", { version, isPath: true }), "refused");
@@ -260,7 +277,7 @@ Deno.test("judgePrompt() tells text from commands as claude -p does", () => {
   }
   for (const prompt of ["/-x", "/:x"]) {
     assertEquals(verdict(prompt), "text");
-    for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "refused");
+    for (const version of LITERAL) assertEquals(verdict(prompt, { version }), "asked");
   }
 });
 
@@ -439,7 +456,9 @@ Deno.test("judgePrompt() sends by the rendezvous socket what every other way in 
     assertEquals(verdict(prompt, given), "text", prompt);
   }
   assertEquals(verdict("/cost", given), "asked");
-  for (const prompt of ["/mine \u200b", "/config x=y", "/daemon", "/init --help"]) {
+  // For claude -p it is none, whoever has it in the interactive program.
+  assertEquals(verdict("/daemon", given), "verbatim");
+  for (const prompt of ["/mine \u200b", "/config x=y", "/init --help"]) {
     assertEquals(verdict(prompt, given), "refused", prompt);
   }
   for (const prompt of ["/cost", "/init", "/logout"]) {
@@ -451,9 +470,8 @@ Deno.test("judgePrompt() sends by the rendezvous socket what every other way in 
   assertEquals(verdict("/unknown x", { ...given, version: "2.1.331" }), "refused");
   assertEquals(verdict(" /unknown x", { ...given, version: "2.1.331" }), "verbatim");
   // Before 2.1.330 the socket takes a command for one.
-  for (const prompt of ["/ hi", "/unknown x"]) {
-    assertEquals(verdict(prompt, { ...given, version: "2.1.197" }), "refused");
-  }
+  assertEquals(verdict("/ hi", { ...given, version: "2.1.197" }), "refused");
+  assertEquals(verdict("/unknown x", { ...given, version: "2.1.197" }), "asked");
   assertEquals(verdict("exit", { ...given, version: "2.1.197" }), "verbatim");
   assertEquals(verdict("exit", { ...given, version: "2.1.168" }), "refused");
   assertEquals(verdict("a\u200bb", { ...given, version: "2.1.197" }), "text");

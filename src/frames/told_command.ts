@@ -1,0 +1,54 @@
+import { tellTitle } from "./decisions.ts";
+import { and, type FramesState, type Told, told } from "./telling/frames_state.ts";
+import { say } from "./telling/saying.ts";
+import { defined } from "./single/frame_context.ts";
+import { unavailableFrame } from "./single/unavailable_frame.ts";
+import { slashWord } from "../session/prompt/slash_word.ts";
+import { commandOutput } from "../transcript/command_output.ts";
+import type { Entry } from "../transcript/entry.ts";
+
+/** How the transcript tells of a command. */
+const COMMAND = /^<command-name>\/([^<\s]+)<\//u;
+/** What Claude Code says of a title that it has given the session. */
+const RENAMED = /^Session renamed to: (.+)$/su;
+
+/**
+ * Tells what a command has said that the child has carried out by itself, in the words with which `claude -p` tells it
+ * that has carried it out (2.1.197 and 2.1.330). Of a compaction is told in its own way.
+ */
+export function tellToldCommand(state: FramesState, entry: Entry): Told {
+  const text = entry.type === "system" ? commandOutput(entry) : undefined;
+  const name = nameIn(state);
+  if (entry.type !== "system" || text === undefined || name === undefined) return told(state);
+  // The result has the name that was typed, which may be another one of the command.
+  const given = slashWord(state.taken.at(-1)?.text ?? "")?.name ?? name;
+  const typed: FramesState = {
+    ...state,
+    typed: { command: given.replaceAll("-", "_").replace(/^_+/u, ""), result: text },
+  };
+  const title = RENAMED.exec(text)?.[1];
+  return and(
+    title === undefined ? told(typed) : tellTitle(typed, title),
+    (state) =>
+      say(state, (context) => [
+        unavailableFrame(text, {
+          ...context,
+          uuid: entry.uuid ?? context.newUuid(),
+          messageId: context.newUuid(),
+          timestamp: entry.timestamp ?? "",
+          carriedOut: entry["commandRun"] === undefined ? {} : defined({
+            local_command_source: entry["content"],
+            local_command_run: entry["commandRun"],
+            local_command_outcome: entry["commandOutcome"],
+          }),
+        }),
+      ]),
+  );
+}
+
+/** The name of the command that the prompt is, if it is one that is told here. */
+function nameIn({ prompt }: FramesState): string | undefined {
+  const content = prompt?.message.content;
+  const name = typeof content === "string" ? COMMAND.exec(content)?.[1] : undefined;
+  return name === "compact" ? undefined : name;
+}

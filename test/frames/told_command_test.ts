@@ -1,0 +1,98 @@
+import { assertEquals } from "@std/assert";
+import { startTelling } from "./telling.ts";
+
+const VERSIONS = ["2.1.197", "2.1.330"];
+
+const COMMAND_OF = (name: string) =>
+  `<command-name>/${name}</command-name>\n  <command-message>${name}</command-message>\n` +
+  "  <command-args></command-args>";
+
+/** The lines that the interactive Claude Code writes of a command that it has carried out. */
+function linesOf(
+  name: string,
+  { text, ...more }: { readonly text: string; readonly commandRun?: object },
+) {
+  const isNaming = name === "rename";
+  const command = COMMAND_OF(name);
+  return [
+    { type: "user", isMeta: true, message: { content: "<local-command-caveat>…" } },
+    isNaming
+      ? { type: "system", subtype: "local_command", uuid: "command", content: command }
+      : { type: "user", uuid: "command", message: { content: command } },
+    {
+      type: "system",
+      subtype: "local_command",
+      uuid: "output",
+      content: `<local-command-stdout>${text}</local-command-stdout>`,
+      ...more,
+    },
+  ];
+}
+
+/** What is said of a command, and what its result is to say. */
+function told(version: string, lines: readonly object[]) {
+  const { frames, push, state } = startTelling();
+  push(...lines.map((line) => ({ version, ...line })));
+  const said = frames.map(({ type, subtype, message, ...frame }) => {
+    const [block] = (message as { readonly content?: readonly { readonly text: string }[] })
+      ?.content ?? [];
+    return [
+      [type, subtype].filter(Boolean).join("/"),
+      block?.text,
+      frame["local_command_run"],
+      frame["local_command_outcome"],
+    ].filter((each) => each !== undefined);
+  });
+  return { said, typed: state().typed };
+}
+
+for (const version of VERSIONS) {
+  Deno.test(`${version}: what a command says that the child has carried out is told as by claude -p`, () => {
+    const isNew = version === "2.1.330";
+    const run = { command: "heapdump", args: "" };
+    const more = isNew ? { commandRun: run } : {};
+    assertEquals(told(version, linesOf("heapdump", { text: "A file", ...more })), {
+      said: [["system/init"], isNew ? ["assistant", "A file", run] : ["assistant", "A file"]],
+      typed: { command: "heapdump", result: "A file" },
+    });
+  });
+}
+
+Deno.test("that a command has failed is told, and not what was not for the model", () => {
+  const run = { command: "list-agents", args: "" };
+  const more = { commandRun: run, commandOutcome: { kind: "failed" } };
+  const remark = {
+    type: "user",
+    isMeta: true,
+    message: {
+      content: "<system-reminder>\nThe output of /list-agents was shown to the user and not to " +
+        "you. To see what it lists, call ListAgents.\n</system-reminder>",
+    },
+  };
+  const lines = [...linesOf("list-agents", { text: "No", ...more }), remark];
+  assertEquals(told("2.1.330", lines), {
+    said: [["system/init"], ["assistant", "No", run, { kind: "failed" }]],
+    typed: { command: "list_agents", result: "No" },
+  });
+});
+
+Deno.test("a title that Claude Code has found for the session is told ahead of the turn", () => {
+  const run = { command: "rename", args: "" };
+  const lines = linesOf("rename", { text: "Session renamed to: My own", commandRun: run });
+  const { said, typed } = told("2.1.330", lines);
+  assertEquals(said, [
+    ["system/session_title_changed"],
+    ["system/init"],
+    ["assistant", "Session renamed to: My own", run],
+  ]);
+  assertEquals(typed, { command: "rename", result: "Session renamed to: My own" });
+});
+
+Deno.test("the result has the name by which somebody has called the command", () => {
+  const { push, state, tell } = startTelling();
+  const message = { text: "/__peers now", way: "paste", command: "/__peers" } as const;
+  tell({ type: "message", message });
+  const lines = linesOf("list-agents", { text: "None" });
+  push(...lines.map((line) => ({ version: "2.1.330", ...line })));
+  assertEquals(state().typed, { command: "peers", result: "None" });
+});
