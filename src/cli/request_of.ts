@@ -182,6 +182,7 @@ export function requestOf(
     ...present("apiCassette", apiCassetteOf({ last, given })),
     deterministic: given("--deterministic"),
     asksCaller: promptTool === "stdio" && asks,
+    ...(asks ? {} : { unattended: true as const }),
     ...present("promptTool", promptTool === "stdio" || !asks ? undefined : promptTool),
     outputFormat,
     verbose,

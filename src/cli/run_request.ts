@@ -101,6 +101,8 @@ export type RunRequest = {
   readonly inheritHooks: boolean;
   /** Whether it is to be told how far commands are that renew a login. */
   readonly authStatus: boolean;
+  /** Whether the model is told that nobody is ever there to permit anything. */
+  readonly unattended?: true;
   /** US dollars that the run may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
   /** What structured answers have to look like: a JSON Schema, as typed. */

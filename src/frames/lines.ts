@@ -16,7 +16,7 @@ import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { besideEachOther, hooksFirst, stopsAtEnd, tellHookEnd } from "./hook_ends.ts";
 import { parted, placeOf, tellMessage } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
-import { begin, beginTurn } from "./telling/beginning.ts";
+import { begin, beginTurn, modelInForce } from "./telling/beginning.ts";
 import {
   and,
   type FramesState,
@@ -341,7 +341,8 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     ...(version === undefined ? {} : { version }),
   };
   if (version === undefined) return told(noted);
-  const begun = prompt !== undefined && isLastOfListing(entry, version) && !awaitsOffer(noted)
+  const begun = prompt !== undefined && isLastOfListing(entry, version) &&
+      !awaitsOffer(noted) && !awaitsModel(noted)
     ? begin(noted)
     : told(noted);
   let next = and(
@@ -392,6 +393,12 @@ function isLastOfListing(entry: Entry, version: string): boolean {
   return isVersionAtLeast(version, "2.1.330")
     ? entry.type === "other" && isMainRequest(entry.line)
     : entry.type === "attachment" && entry.attachment.type === "skill_listing";
+}
+
+/** Whether an answer will tell the model: without hooks nothing does so sooner before 2.1.330. */
+function awaitsModel(state: FramesState): boolean {
+  return !isVersionAtLeast(state.version ?? "", "2.1.330") &&
+    modelInForce(state, { model: undefined }) === undefined;
 }
 
 /** Whether the first request will tell what tools there are, which no line does before 2.1.330. */

@@ -5,13 +5,27 @@ import type { HookPayload } from "./input.ts";
 /** What the model is told when it needs a permission that nobody is there to give. */
 export const DENIAL_MESSAGE = "This tool use requires approval, and nobody is there to give it.";
 
+/**
+ * The same with `--permission-prompts none`: the words of `claude -p` of 2.1.330, but for the last sentence, which says
+ * what it is that requires approval.
+ */
+export const UNATTENDED_MESSAGE =
+  "Permission for this tool use was denied. It requires approval, and this session has no approval surface — nobody " +
+  "can answer a permission prompt here — so it was denied automatically. The action was NOT performed; do not claim it " +
+  "succeeded, and do not retry it: this action, and anything else that requires approval, will be denied the same way " +
+  "for the rest of this session. Tell the user what was blocked and why you needed it, then continue with the parts of " +
+  "the task that do not require approval.";
+
 /** The answer to PermissionRequest that refuses. */
-export const DENIAL: HookPayload = {
-  hookSpecificOutput: {
-    hookEventName: "PermissionRequest",
-    decision: { behavior: "deny", message: DENIAL_MESSAGE },
-  },
-};
+export function denial({ unattended }: { readonly unattended?: true } = {}): HookPayload {
+  const message = unattended ? UNATTENDED_MESSAGE : DENIAL_MESSAGE;
+  return {
+    hookSpecificOutput: {
+      hookEventName: "PermissionRequest",
+      decision: { behavior: "deny", message },
+    },
+  };
+}
 
 /** The answer to PreToolUse once the budget is used up: the tool does not run, and nothing more is asked. */
 export const OVERSPENT: HookPayload = {

@@ -45,6 +45,8 @@ export interface SessionOptions extends Limits {
   readonly bridged?: readonly string[];
   /** Those of them that the first request waits for until they are there or have failed, by their names. */
   readonly awaited?: readonly string[];
+  /** Whether the model is told that nobody is ever there to permit anything. */
+  readonly unattended?: true;
   /** The caller, where it decides for the child. */
   readonly caller?: CallerOptions;
   /** The folder for images that the caller sends; absent where it cannot. */

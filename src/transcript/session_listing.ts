@@ -19,7 +19,7 @@ export interface SessionListing {
   /** MCP servers that have tools or are named as pending or failed. Tools only since 2.1.330. */
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[];
   readonly permissionMode: string | undefined;
-  /** The model id of the `model` attachment; undefined before 2.1.330. */
+  /** The model id of the `model` attachment, and without one that of this run's first request; undefined before 2.1.330. */
   readonly model: string | undefined;
   /** Whether this run's first request asks for fast mode (`api-request`); false before 2.1.330. */
   readonly asksFastMode: boolean;
@@ -51,6 +51,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
   let additionalDirectories: readonly string[] = [];
   let permissionMode: string | undefined;
   let model: string | undefined;
+  let requested: string | undefined;
   let asksFastMode = false;
 
   for (const [index, entry] of entries.entries()) {
@@ -66,6 +67,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
         } else earlierShape = line.shapeHash;
         if (isJsonObject(line.params)) {
           const { model, max_tokens } = line.params;
+          if (index >= start) requested ??= text(model);
           if (typeof model === "string" && typeof max_tokens === "number") {
             maxOutputTokens.set(model, max_tokens);
           }
@@ -119,7 +121,7 @@ export function sessionListingOf(entries: readonly Entry[], start = 0): SessionL
     additionalDirectories,
     mcpServers: [...servers].map(([name, status]) => ({ name, status })),
     permissionMode,
-    model,
+    model: model ?? requested,
     asksFastMode,
     maxOutputTokens,
   };

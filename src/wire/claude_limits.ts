@@ -38,7 +38,8 @@ export function limitsOfStatusLine(payload: JsonObject): KnownLimits | undefined
   if (used.length === 0 && !isJsonObject(context)) return undefined;
   return {
     ...(used.length === 0 ? {} : { rate_limits: Object.fromEntries(used) }),
-    ...(isJsonObject(context) ? { context_window: context } : {}),
+    // Before the first answer, it says that the conversation takes up nothing.
+    ...(isJsonObject(context) && context.current_usage !== null ? { context_window: context } : {}),
   };
 }
 

@@ -502,7 +502,8 @@ Deno.test("parseArguments takes a number of turns, 0 for no limit", async () => 
   assertEquals([byTool.asksCaller, byTool.promptTool], [false, "mcp__a__b"]);
   assertEquals((await requestOf("--permission-prompt-tool=")).promptTool, undefined);
   const silent = await requestOf("--permission-prompt-tool=mcp__a__b", "--permission-prompts=none");
-  assertEquals(silent.promptTool, undefined);
+  assertEquals([silent.promptTool, silent.unattended], [undefined, true]);
+  assertEquals(byTool.unattended, undefined);
   const asked = [...STREAMS, "--permission-prompt-tool=stdio", "--permission-prompts"];
   assertEquals((await requestOf(...asked, "host")).asksCaller, true);
   assertEquals((await requestOf(...asked, "none")).asksCaller, false);

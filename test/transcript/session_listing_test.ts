@@ -40,6 +40,26 @@ Deno.test("sessionListingOf: takes the tools of the first request of the run", (
   assertEquals(sessionListingOf(entries, 5).tools, ["tool-of-a"], "what was on offer last");
 });
 
+Deno.test("sessionListingOf: takes the model of the run's first request where no line names one", () => {
+  const model = (modelId: string) => ({
+    type: "attachment",
+    attachment: { type: "model", identity: { modelId } },
+  });
+  const request = (model: string) => ({
+    type: "api-request",
+    querySource: "repl_main_thread",
+    params: { model, max_tokens: 1 },
+  });
+  const modelOf = (lines: readonly object[], start = 0) =>
+    sessionListingOf(
+      lines.map((line) => parseEntry(JSON.stringify(line))).filter((entry) => entry !== undefined),
+      start,
+    ).model;
+  assertEquals(modelOf([request("a"), request("b")]), "a");
+  assertEquals(modelOf([request("a"), request("b")], 1), "b");
+  assertEquals(modelOf([request("a"), model("b[1m]")]), "b[1m]");
+});
+
 Deno.test("sessionListingOf: never throws on lines of any content", () => {
   const type = fc.constantFrom(
     "deferred_tools_delta",

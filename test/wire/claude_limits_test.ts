@@ -13,11 +13,12 @@ Deno.test("limitsOfStatusLine() takes what the status line of Claude Code tells 
   );
 });
 
-Deno.test("limitsOfStatusLine() leaves out what is not what it should be", () => {
+Deno.test("limitsOfStatusLine() leaves out what is not what it should be, and a context before the first answer", () => {
   for (
     const [payload, expected] of [
       [{}, undefined],
       [{ rate_limits: 3, context_window: [] }, undefined],
+      [{ context_window: { total_input_tokens: 0, current_usage: null } }, {}],
       [{ rate_limits: { a: { used_percentage: "42" }, b: null } }, undefined],
       [{ rate_limits: { a: { used_percentage: 1, resets_at: "soon" }, b: 2 } }, {
         rate_limits: { a: { used_percentage: 1 } },

@@ -79,6 +79,7 @@ const session = z.object(
     asksStatus: z.exactOptional(z.literal(true)),
     bridged: z.exactOptional(z.array(z.string())),
     awaited: z.exactOptional(z.array(z.string())),
+    unattended: z.exactOptional(z.literal(true)),
     caller: z.exactOptional(z.object(CALLER)),
     readsNoMentions: z.exactOptional(z.literal(true)),
     needsTrust: z.exactOptional(z.literal(true)),

@@ -71,10 +71,10 @@ function submitOutcome({ promptSubmitEnding }: SystemEntry): unknown {
 
 /**
  * What 2.1.330 tells whoever sits before its screen, and nobody else: that its input box waits for the end of a limit, that it asks again
- * without a stream, and where `/debug` has it log to.
+ * without a stream, where `/debug` has it log to, and what the mode auto is.
  */
 const OF_SCREEN =
-  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to /u;
+  /set to continue automatically|^Streaming response ended before any complete data was received\.|^Logging to |^Auto mode lets Claude handle permission prompts /u;
 
 function isOfScreen({ content }: SystemEntry): boolean {
   return typeof content === "string" && OF_SCREEN.test(content);

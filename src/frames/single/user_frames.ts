@@ -1,5 +1,6 @@
 import { addressOf, commonFields, defined, type FrameContext } from "./frame_context.ts";
 import { systemFrame } from "./system_frame.ts";
+import { UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { ContentBlock, UserEntry } from "../../transcript/entry.ts";
 import { isJsonObject } from "../../transcript/json_object.ts";
 import type { Frame, SystemFrame, UserFrame } from "../../wire/frame.ts";
@@ -110,8 +111,12 @@ function resultMeta(entry: UserEntry, context: FrameContext): readonly unknown[]
   if (isOwnDenial(entry, context)) {
     return [{
       id,
-      non_execution_kind: "user-rejected",
-      permission_decision: { decision: "reject", source: "config" },
+      non_execution_kind: isUnattended(entry) ? "permission-rule" : "user-rejected",
+      permission_decision: defined({
+        decision: "reject",
+        source: "config",
+        reason_type: isUnattended(entry) ? UNATTENDED.decision_reason_type : undefined,
+      }),
     }];
   }
   return [defined({
@@ -145,6 +150,16 @@ function isOwnDenial(entry: UserEntry, context: FrameContext): boolean {
   return typeof content === "string" && context.denialMessages?.includes(content) === true;
 }
 
+/** Why a call is refused in a run in which nobody is ever asked, as `claude -p` tells it. */
+const UNATTENDED = {
+  decision_reason_type: "asyncAgent",
+  decision_reason: "no approval surface in this session; permission request denied automatically",
+};
+
+function isUnattended(entry: UserEntry): boolean {
+  return resultBlocks(entry)[0]?.content === UNATTENDED_MESSAGE;
+}
+
 function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemFrame[] {
   const { decision, reasonType } = entry.permissionDecision ?? {};
   if (decision !== "reject") return [];
@@ -155,12 +170,14 @@ function deniedFrames(entry: UserEntry, context: FrameContext): readonly SystemF
     if (typeof id === "string" && context.decisions?.has(id)) return [];
     const tool = typeof id === "string" ? context.toolUses?.get(id)?.name : undefined;
     if (tool === undefined) return [];
-    const reason = isOwnDenial(entry, context) ? undefined : reasonType;
+    const reason = isOwnDenial(entry, context)
+      ? isUnattended(entry) ? UNATTENDED : {}
+      : { decision_reason_type: reasonType };
     return [
       systemFrame("permission_denied", {
         tool_name: tool,
         tool_use_id: id,
-        decision_reason_type: reason,
+        ...reason,
         message: block.content,
       }, context),
     ];

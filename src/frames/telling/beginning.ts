@@ -41,8 +41,7 @@ export function begin(
       sessionId: options.sessionId,
       uuid: newUuid(),
       cwd: options.cwd,
-      model: model ?? options.model ?? state.model ?? listing.model ?? answeringModel(state) ??
-        describedModel(state),
+      model: model ?? modelInForce(state, listing),
       fastMode: options.fastMode,
       asksFastMode: listing.asksFastMode || offerHeard(state)?.fast === true,
       permissionMode: state.permissionMode ?? options.permissionMode,
@@ -139,6 +138,15 @@ function requestedTools(
 /** Makes ready for a turn that follows another one, with a `system/init` of its own. */
 export function beginTurn(state: FramesState): Told {
   return told(state.rested ? { ...state, rested: false, begun: false } : state);
+}
+
+/** The model, as far as it is known by now. */
+export function modelInForce(
+  state: FramesState,
+  { model }: Pick<SessionListing, "model">,
+): string | undefined {
+  return state.options.model ?? state.model ?? model ?? answeringModel(state) ??
+    describedModel(state);
 }
 
 /** The model as a headless Claude Code has named it. */

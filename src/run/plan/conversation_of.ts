@@ -12,7 +12,7 @@ import { type Settings, valuesOf } from "../../sandbox/child/read_settings.ts";
 import { type Environment, isSwitchedOn } from "../../sandbox/environment.ts";
 import { folderParts } from "../../sandbox/folder/folder_parts.ts";
 import type { PromptTool } from "../../session/control/question.ts";
-import { DENIAL_MESSAGE } from "../../session/hook_answers.ts";
+import { DENIAL_MESSAGE, UNATTENDED_MESSAGE } from "../../session/hook_answers.ts";
 import type { Limits } from "../../session/limits.ts";
 import type { SessionOptions } from "../../session/session_state.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -71,6 +71,7 @@ function sessionOptions(order: RunOrder, { facts, decided }: Known): SessionOpti
     ...(decided.gate === "UserPromptSubmit" ? { holdsPrompt: true } : {}),
     ...(decided.servers.length === 0 ? {} : { bridged: decided.servers }),
     ...awaitedServers(facts),
+    ...(order.unattended ? { unattended: true } : {}),
     ...callerOptions(order, { facts, decided }),
     ...(order.readsNoMentions ? { readsNoMentions: true } : {}),
     ...(mayNeedTrust(facts.settings) ? { needsTrust: true } : {}),
@@ -182,7 +183,7 @@ function framesOptions(
     ...(hookless !== undefined || hasNoMemory(order) ? {} : { memoryPath }),
     servedByAnthropic: env["ANTHROPIC_BASE_URL"] === undefined,
     ...(betas.length === 0 ? {} : { betas }),
-    denialMessages: [DENIAL_MESSAGE],
+    denialMessages: [order.unattended ? UNATTENDED_MESSAGE : DENIAL_MESSAGE],
     seed: facts.seed,
     startedAt: facts.now,
     servers: [

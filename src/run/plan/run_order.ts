@@ -126,6 +126,8 @@ export interface RunOrder extends Limits {
   readonly inheritHooks?: boolean;
   /** Whether it is to be told how far commands are that renew a login. */
   readonly authStatus?: boolean;
+  /** Whether the model is told that nobody is ever there to permit anything. */
+  readonly unattended?: true;
   /** US dollars that the conversation may cost; absent for no limit. */
   readonly maxBudgetUsd?: number;
   /** What structured answers have to look like, as a JSON text: it comes before what an initialization says. */

@@ -9,7 +9,7 @@ import type { Answer, Effect } from "../effect.ts";
 import { isFollowed, isNextTaken } from "../child_queue.ts";
 import { end, onSessionEnd, settledEnding } from "../ending.ts";
 import { handToChild, handTogether } from "../handing_over.ts";
-import { DENIAL, STOP } from "../hook_answers.ts";
+import { denial, STOP } from "../hook_answers.ts";
 import { type HookPayload, type Input, isTurnFailure } from "../input.ts";
 import { onToolsReturned, onToolUse } from "./on_budget.ts";
 import { holdForServers } from "./on_servers.ts";
@@ -97,7 +97,7 @@ function answer(state: SessionState, call: HookCall): Step {
     return act(asking.state, [...next.effects, ...asking.effects]);
   }
   const last = limited === undefined ? undefined : STOP;
-  const reply = event === "PermissionRequest" ? DENIAL : last;
+  const reply = event === "PermissionRequest" ? denial(state.options) : last;
   const answered: Effect = { type: "answer", id, ...(reply === undefined ? {} : { reply }) };
   return act(next.state, [answered, ...next.effects]);
 }

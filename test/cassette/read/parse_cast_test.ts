@@ -93,6 +93,7 @@ const SESSION: Required<SessionOptions> = {
   holdsPrompt: true,
   bridged: ["calc"],
   asksStatus: true,
+  unattended: true,
   caller: CALLER,
   readsNoMentions: true,
   needsTrust: true,

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { parseEntry } from "../../../src/transcript/entry.ts";
 import type { Frame } from "../../../src/wire/frame.ts";
 import type { FrameContext } from "../../../src/frames/single/frame_context.ts";
+import { UNATTENDED_MESSAGE } from "../../../src/session/hook_answers.ts";
 import { framesOfEntry } from "../../../src/frames/single/frames_of_entry.ts";
 
 const CONTEXT: FrameContext = { version: "2.1.330", sessionId: "s", newUuid: () => "new" };
@@ -92,6 +93,44 @@ Deno.test("framesOfEntry: announces a denial since 2.1.330 if the tool is known"
     framesOf(line, context).map((frame) => frame.type === "system" ? frame.subtype : frame.type);
   assertEquals(kinds({ ...CONTEXT, toolUses: TOOL_USES }), ["permission_denied", "user"]);
   assertEquals(kinds(CONTEXT), ["user"]);
+});
+
+Deno.test("framesOfEntry: says of a denial that nobody is ever there to permit anything", () => {
+  const told = ["No", UNATTENDED_MESSAGE].map((content) =>
+    framesOf({
+      type: "user",
+      toolDenialKind: "hook",
+      permissionDecision: { decision: "reject", source: "hook", reasonType: "hook" },
+      message: { content: [{ type: "tool_result", tool_use_id: "t", content, is_error: true }] },
+    }, { ...CONTEXT, toolUses: TOOL_USES, denialMessages: [content] }).map((frame) => {
+      const { decision_reason_type, decision_reason, tool_result_meta: [meta] = [{}] } = frame as {
+        readonly decision_reason_type?: string;
+        readonly decision_reason?: string;
+        readonly tool_result_meta?: readonly Readonly<Record<string, unknown>>[];
+      };
+      const { non_execution_kind, permission_decision } = meta ?? {};
+      return { decision_reason_type, decision_reason, non_execution_kind, permission_decision };
+    })
+  );
+  const untold = { non_execution_kind: undefined, permission_decision: undefined };
+  const reason = { decision_reason_type: undefined, decision_reason: undefined };
+  assertEquals(told, [
+    [{ ...reason, ...untold }, {
+      ...reason,
+      non_execution_kind: "user-rejected",
+      permission_decision: { decision: "reject", source: "config" },
+    }],
+    [{
+      decision_reason_type: "asyncAgent",
+      decision_reason:
+        "no approval surface in this session; permission request denied automatically",
+      ...untold,
+    }, {
+      ...reason,
+      non_execution_kind: "permission-rule",
+      permission_decision: { decision: "reject", source: "config", reason_type: "asyncAgent" },
+    }],
+  ]);
 });
 
 Deno.test("framesOfEntry: gives frames of JSON for lines of any content", () => {

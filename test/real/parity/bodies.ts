@@ -68,6 +68,16 @@ const ALLOWED: readonly Allowed[] = [
     words: /at most \d+ minutes|Deadlines above \d+ms are capped to \d+ms/gu,
   },
   {
+    why:
+      "the run's own folder is out of reach, and so are tools that take a person at the terminal",
+    at: /^body\.safeguards\.\d+\.classifier_context\.(?:rules\.deny|rule_roots)\./u,
+  },
+  {
+    why: "-p says too what it is that requires approval, which no hook is told",
+    at: /^body\.messages\.\d+\.content\.\d+\.content$/u,
+    words: / What required approval: .*/u,
+  },
+  {
     why: "a person at a terminal may be shown previews of what there is to choose from",
     at: /^body\.tools\.AskUserQuestion\.description$/u,
     words: /\n*Preview feature:\n[^]*$/gu,

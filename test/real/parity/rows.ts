@@ -196,7 +196,10 @@ const ROWS: readonly Row[] = [
     name: "agents-file",
     since: "2.1.330",
     files: { "agents.json": JSON.stringify(AGENT) },
-    args: [...STREAM, "--agents", "agents.json", "--agent", "reviewer", "Hi [[say yes]]"],
+    args: [
+      ...[...STREAM, "--agents", "agents.json", "--agent", "reviewer"],
+      ...["--permission-mode", "auto", "Hi [[say yes]]"],
+    ],
   },
   {
     name: "shell-background",
@@ -367,7 +370,10 @@ const ROWS: readonly Row[] = [
         hooks: { UserPromptSubmit: [{ hooks: [{ type: "command", command: "touch hooked" }] }] },
       }),
     },
-    args: [...STREAM, "--restricted", "Hi [[say yes]]"],
+    args: [
+      ...[...STREAM, "--restricted", "--permission-prompts", "none"],
+      `Hi ${call("Write", { file_path: "b.txt", content: "new\n" })} [[say yes]]`,
+    ],
   },
 
   // Hooks of the project

@@ -1,5 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
-import { DENIAL, STOP } from "../../../src/session/hook_answers.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { denial, STOP, UNATTENDED_MESSAGE } from "../../../src/session/hook_answers.ts";
 import { tickMs } from "../../../src/session/waits.ts";
 import { simulate, type Simulation } from "../simulation.ts";
 import {
@@ -1002,12 +1002,20 @@ Deno.test("whoever needs a permission is refused, whatever becomes of the turn",
   const session = simulate();
   session.hear(status("busy"));
   session.hear(asks("PermissionRequest"));
-  assertEquals(answers(session), [["7", DENIAL]]);
+  assertEquals(answers(session), [["7", denial()]]);
   session.hear({ type: "signal", signal: "SIGTERM" });
   session.hear(asks("PermissionRequest", {}, "8"));
   session.hear(INTERRUPTED);
   session.hear(asks("PermissionRequest", {}, "9"));
   assertEquals(answers(session).map(([id]) => id), ["7", "8", "9"]);
+});
+
+Deno.test("where nobody is ever there to permit anything, the model is told so", () => {
+  const session = simulate({ unattended: true });
+  session.hear(status("busy"));
+  session.hear(asks("PermissionRequest"));
+  const [[, reply] = []] = answers(session);
+  assertStringIncludes(JSON.stringify(reply), JSON.stringify(UNATTENDED_MESSAGE));
 });
 
 Deno.test("a turn is stopped after as many requests as it may make", () => {
