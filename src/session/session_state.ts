@@ -1,4 +1,5 @@
 import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
+import type { HeldAnswer } from "./control/answers_in_order.ts";
 import type { Answer, ChildChanges, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
@@ -140,6 +141,8 @@ export interface SessionMemory extends TurnMemory, AskingMemory {
   /** Whether all that is asked has one time limit, which runs already. */
   readonly isBounded?: true;
   /** What Claude Code says to the initialization that a caller who is not there yet will ask for. */
+  /** Answers to what was asked behind an initialization that has not been answered yet. */
+  readonly heldAnswers?: readonly HeldAnswer[];
   /** What the first initialization has asked for. */
   readonly inForce?: JsonObject;
   readonly foretold?: Extract<Consulted, { readonly response: unknown }>;

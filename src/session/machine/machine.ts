@@ -1,4 +1,5 @@
 import { awaitBackground } from "../background_wait.ts";
+import { answersInOrder } from "../control/answers_in_order.ts";
 import { onAnswer, onServerMessage, onTold, onToolAnswer } from "../control/asking.ts";
 import { onCallerGone } from "../control/unanswered.ts";
 import { withUntold } from "../control/told_calls.ts";
@@ -40,6 +41,10 @@ import type { StopSignal } from "../../wire/stop_signal.ts";
 
 /** Takes one input and says what is to be done: no clock, no file, no environment is read here. */
 export function step(state: SessionState, input: Input): Step {
+  return answersInOrder(stepOn(state, input), { before: state, input });
+}
+
+function stepOn(state: SessionState, input: Input): Step {
   if (state.phase === "ended") return stay(state);
   if (state.phase === "reading") return onLateInput(state, input);
   switch (input.type) {

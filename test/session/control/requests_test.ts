@@ -114,3 +114,56 @@ Deno.test("what the first initialization has asked for may be asked for again, a
   assertEquals(answersTo({ hooks, skills: ["t"] }).at(-1)?.[0], "error");
   assertEquals(answersTo({ hooks }, "not this").map(([subtype]) => subtype), ["error", "error"]);
 });
+
+Deno.test("what is asked behind an initialization is done at once, and answered behind it", () => {
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  const ask = (id: string, body: Readonly<Record<string, unknown>> = {}) =>
+    session.hear({ type: "control", request: { id, subtype: id, body } });
+  const answered = () =>
+    session.effects.flatMap((effect) =>
+      effect.type === "respond" ? [effect.response.request_id] : []
+    );
+  const isSet = () => session.effects.some(({ type }) => type === "mode");
+  ask("initialize");
+  ask("set_permission_mode", { mode: "plan" });
+  ask("get_settings");
+  ask("nonesuch");
+  session.hear({ type: "consulted", id: "get_settings", said: { response: {} } });
+  assertEquals([answered(), isSet()], [[], true]);
+  session.hear({ type: "consulted", id: "initialize", said: { response: {} } });
+  const order = ["initialize", "set_permission_mode", "nonesuch", "get_settings"];
+  assertEquals(answered(), order);
+  ask("interrupt");
+  assertEquals(answered(), [...order, "interrupt"]);
+});
+
+Deno.test("what is asked before an initialization, and that before another one, do not wait for it", () => {
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  for (const [id, subtype] of [["a", "get_settings"], ["b", "initialize"], ["c", "initialize"]]) {
+    session.hear({ type: "control", request: { id: id ?? "", subtype: subtype ?? "", body: {} } });
+  }
+  const answered = () =>
+    session.effects.flatMap((effect) =>
+      effect.type === "respond" ? [effect.response.request_id] : []
+    );
+  const asked = ["a", "b", "c"];
+  for (const [place, id] of asked.entries()) {
+    session.hear({ type: "consulted", id, said: { response: {} } });
+    assertEquals(answered(), asked.slice(0, place + 1));
+  }
+});
+
+Deno.test("what is asked behind an initialization is answered where the child ends before that", () => {
+  const session = simulate({ conversation: true, version: "2.1.330" });
+  session.hear({ type: "reachable" });
+  session.hear({ type: "control", request: { id: "i", subtype: "initialize", body: {} } });
+  session.hear({ type: "control", request: { id: "x", subtype: "nonesuch", body: {} } });
+  session.hear({ type: "exit", exit: { kind: "exited", code: 1 } });
+  session.hear({ type: "deadline", name: "record" });
+  const answered = session.effects.flatMap((effect) =>
+    effect.type === "respond" ? [effect.response.request_id] : []
+  );
+  assertEquals(answered.toSorted(), ["i", "x"]);
+});
