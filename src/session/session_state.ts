@@ -1,6 +1,5 @@
 import { type AskingMemory, type CallerOptions, NOTHING_ASKED } from "./control/question.ts";
-import type { HeldAnswer } from "./control/answers_in_order.ts";
-import type { Answer, ChildChanges, Ending } from "./effect.ts";
+import type { Answer, ChildChanges, Effect, Ending } from "./effect.ts";
 import type { Consulted, Exit, HookPayload } from "./input.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
 import type { Limits } from "./limits.ts";
@@ -130,6 +129,12 @@ export const EMPTY_QUEUE: ChildQueue = {
   shells: new Map(),
   woken: new Set(),
 };
+
+/** An answer that waits, and the initialization, by its id among what is asked, behind which it was asked for. */
+export interface HeldAnswer {
+  readonly behind: string;
+  readonly answer: Effect;
+}
 
 /** What it remembers in every phase. */
 export interface SessionMemory extends TurnMemory, AskingMemory {

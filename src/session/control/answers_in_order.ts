@@ -3,12 +3,6 @@ import type { Input } from "../input.ts";
 import type { SessionState } from "../session_state.ts";
 import type { Step } from "../step.ts";
 
-/** An answer that waits, and the initialization, by its id among what is asked, behind which it was asked for. */
-export interface HeldAnswer {
-  readonly behind: string;
-  readonly answer: Effect;
-}
-
 /**
  * Holds back what answers a request until the initialization before it has been answered, as `claude -p` does nothing
  * else until then (2.1.197 and 2.1.330): callers take the first answer for that of the initialization. What requests ask
