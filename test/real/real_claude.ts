@@ -49,10 +49,10 @@ const SHORT_LIVED = {
 };
 
 /**
- * Programs that Claude Code asks by the way who has installed it and which editors run. They read all that is installed and
- * all of /proc, a tenth of what a start costs, and find nothing in the home of a test.
+ * Programs that Claude Code asks by the way who has installed it. They read all that is installed, and find nothing in the
+ * home of a test.
  */
-const NOT_ASKED = ["dpkg", "ps"];
+const NOT_ASKED = ["dpkg"];
 
 /** What is unusual about a test's surroundings. */
 export interface RealClaudeOptions {

@@ -6,6 +6,7 @@ import { asRecorded } from "../real/as_recorded.ts";
 import { forEachVersion } from "../real/for_each_version.ts";
 import { RealClaude } from "../real/real_claude.ts";
 import { StandIn } from "../standin/stand_in.ts";
+import { writeScript } from "../write_script.ts";
 
 const SERVER = join(import.meta.dirname ?? ".", "..", "..", "fixtures", "mcp_server.ts");
 
@@ -171,15 +172,20 @@ for (const trusted of [false, true]) {
   );
 }
 
-forEachVersion("a project without hooks cannot silence ours", async (real) => {
-  const settings = JSON.stringify({ disableAllHooks: true });
-  await Deno.mkdir(`${real.home.project}/.claude`);
-  await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, settings);
-  const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"]);
-  assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
-  assert(run.stderr.includes("hook Stop"), run.stderr);
-  assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [".claude"]);
-});
+forEachVersion(
+  "a project without hooks cannot silence ours, and has no other program run",
+  async (real) => {
+    const settings = JSON.stringify({ disableAllHooks: true });
+    await Deno.mkdir(`${real.home.project}/.claude`);
+    await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, settings);
+    // By which the interactive Claude Code looks for editors to give a tip, and `claude -p` does not.
+    await writeScript(`${real.home.path}/t/b/ps`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
+    const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"]);
+    assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
+    assert(run.stderr.includes("hook Stop"), run.stderr);
+    assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [".claude"]);
+  },
+);
 
 Deno.test("hooks of a project that the user has silenced are not brought to life", async () => {
   await using claude = await StandIn.set();

@@ -93,6 +93,8 @@ export interface OwnSettings {
  * - `workflowKeywordTriggerEnabled: false` keeps the word "ultracode" in a prompt a word, as it is in print mode
  * - without animations and changing tips a child that waits in vain is silent (2.1.197 and 2.1.330), and leaves its
  *   processor time to others
+ * - with a tip of ours in the place of its own it does not look for those that fit, by `ps` among others, which it does
+ *   at each start, also where it shows none (2.1.197 and 2.1.330)
  * - plugins of Claude Code's own that have nothing to do are left out, unless the caller names them
  * - the rest keeps dialogs and a desktop file away
  */
@@ -118,6 +120,7 @@ export function runSettings(caller: JsonObject, ours: OwnSettings): JsonObject {
     workflowKeywordTriggerEnabled: false,
     prefersReducedMotion: true,
     spinnerTipsEnabled: false,
+    spinnerTipsOverride: { excludeDefault: true, tips: ["-"] },
   };
 }
 

@@ -88,6 +88,14 @@ Deno.test("runSettings() adds our hooks to the caller's", () => {
   assertEquals(merged["disableAllHooks"], false);
 });
 
+Deno.test("runSettings() has no tips looked for, whatever the caller says", () => {
+  for (const caller of [{}, { spinnerTipsOverride: { tips: [] }, spinnerTipsEnabled: true }]) {
+    const { spinnerTipsEnabled, spinnerTipsOverride } = runSettings(caller, OURS);
+    assertEquals(spinnerTipsEnabled, false);
+    assertEquals(spinnerTipsOverride, { excludeDefault: true, tips: ["-"] });
+  }
+});
+
 Deno.test("runSettings() starts the project's MCP servers as claude -p does, whatever the caller says", () => {
   for (const caller of [{}, { enableAllProjectMcpServers: false }]) {
     assertEquals(runSettings(caller, OURS)["enableAllProjectMcpServers"], true);
