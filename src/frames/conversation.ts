@@ -20,6 +20,7 @@ import {
   tellStopped,
   tellTitle,
 } from "./decisions.ts";
+import { isAheadOfSubagent } from "./held_turns.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
 import { type FramesState, holdsLines, startFrames, told } from "./telling/frames_state.ts";
@@ -152,7 +153,8 @@ function advanceBoth(before: ConversationState, input: Input): ConversationStep 
   if (lines === undefined) return { state: before, effects: [] };
   const said = tellInput(before.frames, input);
   // What is held back is read, and not told.
-  const session = input.type === "read" && holdsLines(said.state)
+  const isTelling = input.type === "read" || (input.type === "deadline" && input.name === "init");
+  const session = isTelling && holdsLines(said.state)
     ? { state: before.session, effects: [] }
     : step(before.session, input);
   const isEnding = before.endingAt === undefined &&
@@ -180,6 +182,7 @@ const WRITES_COST = "2.1.330";
 function isWhole({ whole, exit, session, frames, options }: ConversationState): boolean {
   // What the session is at is told with its end.
   if (whole === undefined || exit !== undefined || options.frames.activity) return false;
+  if (isAheadOfSubagent(frames)) return false;
   // All has been told with the last turn, but for lines of the transcript.
   if (whole.kind === "closed" && options.frames.mirrorPath === undefined) return true;
   const { version } = session;
@@ -216,10 +219,9 @@ function carryOut(
   switch (effect.type) {
     case "turn": {
       const { ending, recorded, tickets } = effect;
-      const { state: frames, frames: made } = tellTurnEnd(state.frames, { ending, at, tickets }, {
-        recorded,
-      });
-      return withReports({ ...state, frames }, made);
+      const over = tellTurnEnd(state.frames, { ending, at, tickets }, { recorded });
+      const said = withReports({ ...state, frames: over.state }, over.frames);
+      return { ...said, effects: [...said.effects, ...over.effects] };
     }
     case "respond":
       return say({ ...state, frames: noteCommands(state.frames, effect.response) }, {

@@ -4,7 +4,8 @@ import { hearCompaction, isAwaited, tellBegun } from "./compaction.ts";
 import { hearStream } from "./live/exact_stream.ts";
 import { and, type FramesState, type Told, told, type TurnEnd } from "./telling/frames_state.ts";
 import { chained } from "./telling/chain.ts";
-import { earlyAnswer, tellAhead, tellLines, tellNotices, tellRead, tellWaiting } from "./lines.ts";
+import { holdTurn, isAheadOfSubagent, tellHeld } from "./held_turns.ts";
+import { earlyAnswer, tellAhead, tellNotices, tellRead, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { hearTask } from "./hooked_tasks.ts";
@@ -13,7 +14,6 @@ import { keepForMirror, tellMirror, withMirror } from "./mirror.ts";
 import { hearText } from "./live/partial_messages.ts";
 import { noteFault, tellMissed, tellRetry } from "./retries.ts";
 import { isPriced, stopTurn, tellEarly } from "./results.ts";
-import { isAheadOfSubagent } from "./subagent_lines.ts";
 import { tellTasks } from "./telling/saying.ts";
 import { noteShell, noteShellOver, tellShellOutput, tellShellsEnd } from "./live/shell_output.ts";
 import { asOwnTool } from "./structured_output.ts";
@@ -35,7 +35,7 @@ const INIT_DELAY_RESUMED_MS = 200;
  * 0.1 s, and on a busy machine for more than 0.3 s. The model takes many seconds for a summary.
  */
 const COMPACTION_DELAY = { type: "deadline", name: "compaction", afterMs: 1000 } as const;
-/** The same of the lines of a subagent that is over, which are written together with its result. */
+/** The same of the lines of a subagent that is over, which are written together with its result. A turn's waits too. */
 const SUBAGENT_DELAY = { type: "deadline", name: "subagent", afterMs: 1000 } as const;
 /** How long a result may wait for what its turn has cost: the status line runs 0.3 s after it. */
 const PRICE_DELAY = { type: "deadline", name: "priced", afterMs: 1000 } as const;
@@ -156,7 +156,7 @@ function takeInput(state: FramesState, input: Input): FramesStep {
         const held = tellMirror({ ...state, awaitsSubagent: true });
         return { ...held, effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };
       }
-      return waiting(withMirror(tellRead(state)), { before: state, now });
+      return waiting(withMirror(tellHeld(state, tellRead)), { before: state, now });
     }
     case "fault":
       return { ...noteFault(state, input.fault), effects: [] };
@@ -187,9 +187,13 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       if (input.name === "priced" && state.unpriced !== undefined) {
         return { ...tellEarly(state), effects: [] };
       }
-      if (input.name === "init") return { ...and(begin(state), tellLines), effects: [] };
+      if (input.name === "init") {
+        // What waits for a subagent's lines has a deadline of its own; some of it comes before `system/init`.
+        if (state.awaitsSubagent) return quiet(state);
+        return { ...and(begin(state), (state) => tellHeld(state)), effects: [] };
+      }
       if (input.name === "subagent" && state.awaitsSubagent) {
-        return waiting(withMirror(tellLines(state)), { before: state, now });
+        return waiting(withMirror(tellHeld(state)), { before: state, now });
       }
       return input.name === "shells"
         ? { ...told(state), effects: [{ type: "list-shells" }] }
@@ -234,13 +238,18 @@ export function tellTurnEnd(
   state: FramesState,
   end: TurnEnd,
   { recorded }: { readonly recorded: boolean },
-): Told {
+): FramesStep {
   if (!recorded) {
-    return told({ ...state, ended: [...state.ended, { ...end, cost: state.cost }] });
+    return quiet({ ...state, ended: [...state.ended, { ...end, cost: state.cost }] });
   }
-  return withMirror(
-    and(and(tellLines(state), tellWaiting), (state) => tellResult(state, end)),
+  if (isAheadOfSubagent(state)) {
+    return { ...told(holdTurn(state, end)), effects: state.awaitsSubagent ? [] : [SUBAGENT_DELAY] };
+  }
+  const over = and(
+    and(tellHeld(state), tellWaiting),
+    (state) => tellResult(state, end),
   );
+  return { ...withMirror(over), effects: [] };
 }
 
 /** The run is ending, and with it what goes on in the background. */
@@ -259,7 +268,7 @@ export function tellEnd(
   state: FramesState,
   { version, now }: { readonly version: string; readonly now: number },
 ): Told {
-  const read = and(and(tellLines(state), tellWaiting), (state) => tellNotices(state));
+  const read = and(and(tellHeld(state), tellWaiting), (state) => tellNotices(state));
   const begun = and(read, (state) => and(tellLate(state, version), endAnswers));
   return and(
     and(begun, tellShellsEnd),

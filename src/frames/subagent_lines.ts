@@ -12,7 +12,6 @@ import {
   noteSkillCalls,
   noteSkillResult,
   skillOf,
-  typedSkills,
 } from "./forked_skills.ts";
 import { tellHookEnd } from "./hook_ends.ts";
 import { forgetBegun, forgetHooked, tellHookedTasks } from "./hooked_tasks.ts";
@@ -25,14 +24,10 @@ import {
   type Told,
   told,
 } from "./telling/frames_state.ts";
-import { chained, listOf } from "./telling/chain.ts";
+import { chained } from "./telling/chain.ts";
 import { say, tellTasks } from "./telling/saying.ts";
 import type { SubagentLine } from "../session/input.ts";
-import { commandOutput } from "../transcript/command_output.ts";
-import { enqueuedNotification } from "../transcript/task_notification.ts";
 import type { AssistantEntry, Entry, UserEntry } from "../transcript/entry.ts";
-import { isJsonObject } from "../transcript/json_object.ts";
-import { isWords } from "../transcript/is_words.ts";
 import { resultText } from "../transcript/kept_entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
@@ -191,37 +186,6 @@ function isBeingWoken(
 
 function tellNested(state: FramesState, entry: Entry): Told {
   return tellTasks(state, (context) => nestedTask(state.tasks, entry, context));
-}
-
-/**
- * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
- * seen: all are written at once, to files of their own.
- */
-export function isAheadOfSubagent(
-  { own, subagents, uncalled, tasks, allTasks }: FramesState,
-): boolean {
-  const lines = [...uncalled, ...listOf(subagents)];
-  const isSeen = (id: string) => lines.some(({ subagent }) => subagent.agentId === id);
-  const isSilent = (id: string) => {
-    const last = lines.findLast(({ subagent, entry }) =>
-      subagent.agentId === id && entry.type === "assistant"
-    );
-    return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
-  };
-  return listOf(own).some((entry) => {
-    if (entry.type === "other") {
-      const { taskId: id = "", status } = enqueuedNotification(entry.line) ?? {};
-      const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id);
-      return status === "completed" && isSubagent && isSilent(id);
-    }
-    if (commandOutput(entry) !== undefined) return typedSkills(lines).some(isSilent);
-    if (entry.type !== "user" || !isJsonObject(entry.toolUseResult)) return false;
-    const { agentId: over, status, background, resumedAgentId: woken } = entry.toolUseResult;
-    const isOver = status === "completed" || (status === "forked" && background !== true);
-    return typeof over === "string" && isOver
-      ? (tasks.has(over) || !allTasks.has(over)) && isSilent(over)
-      : typeof woken === "string" && !allTasks.has(woken) && !isSeen(woken);
-  });
 }
 
 /** Notes the calls that a line holds; `agentId` is the subagent's whose they are. */

@@ -9,7 +9,7 @@ import { and, type FramesState, type Told, told } from "./telling/frames_state.t
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { slashWord } from "../session/prompt/slash_word.ts";
 import { commandOutput } from "../transcript/command_output.ts";
-import type { Entry } from "../transcript/entry.ts";
+import type { Entry, UserEntry } from "../transcript/entry.ts";
 import { resultText } from "../transcript/kept_entry.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
@@ -19,7 +19,7 @@ import { isVersionAtLeast } from "../wire/wire_keys.ts";
  */
 export function tellTypedSkill(state: FramesState, entry: Entry): Told {
   const text = state.typed === undefined ? commandOutput(entry) : undefined;
-  const name = text === undefined ? undefined : skillIn(state);
+  const name = text === undefined ? undefined : skillIn(state.prompt);
   if (text === undefined || name === undefined || entry.type === "other") return told(state);
   const typed: FramesState = {
     ...state,
@@ -51,8 +51,8 @@ function commandName(name: string): string {
   return OWN.includes(name) ? name.replaceAll("-", "_") : "custom";
 }
 
-/** The name of the skill that the prompt asks for, which is no command of Claude Code's own. */
-function skillIn({ prompt }: FramesState): string | undefined {
+/** The name of the skill that a prompt asks for; what Claude Code carries out by itself has a tag in its place. */
+export function skillIn(prompt: UserEntry | undefined): string | undefined {
   const content = prompt?.message.content;
   return typeof content === "string" ? slashWord(content)?.name : undefined;
 }

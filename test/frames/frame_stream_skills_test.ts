@@ -172,10 +172,12 @@ for (const version of VERSIONS) {
   });
 
   Deno.test(`frames: a review of Claude Code's own that was typed has its name (${version})`, () => {
-    const { push, state } = startTelling();
+    const { push, tell, state } = startTelling();
     push({ type: "user", version, uuid: "p", message: { content: "/code-review high" } });
     const content = "<local-command-stdout>Fine</local-command-stdout>";
     push({ type: "system", subtype: "local_command", version, content });
+    // Nothing is read of its subagent.
+    tell({ type: "deadline", name: "subagent" });
     assertEquals(state().typed, { command: "code_review", result: "Fine" });
   });
 

@@ -29,7 +29,8 @@ function turn(before: FramesState, id: string): readonly [FramesState, readonly 
     },
   ].map((each) => line({ sessionId: "s", version: VERSION, ...each }));
   let { state } = awaitMessage(before, { text: id, way: "rendezvous" });
-  for (const input of [...lines, { type: "read" } as const]) {
+  // Nothing is read of what the subagent has said.
+  for (const input of [...lines, { type: "read" }, { type: "deadline", name: "subagent" }]) {
     ({ state } = tellInput(state, { ...input, at: 1 } as Input));
   }
   const told = tellTurnEnd(state, { ending: ANSWERED, at: 1 }, { recorded: true });

@@ -141,6 +141,7 @@ const frames = z.object(
     ),
     replay: z.exactOptional(z.literal(true)),
     mirrorPath: z.exactOptional(z.string()),
+    subagentsUnread: z.exactOptional(z.literal(true)),
     subagentText: z.exactOptional(z.literal(true)),
     homes: z.exactOptional(z.object({ child: z.string(), user: z.string() })),
     fastMode: z.exactOptional(z.enum(["on", "disabled_by_env"])),

@@ -16,3 +16,10 @@ export function listOf<Item>(chain: Chain<Item> | undefined): readonly Item[] {
   for (let link = chain; link !== undefined; link = link.before) items.push(link.last);
   return items.reverse();
 }
+
+/** A chain of items, the oldest first. */
+export function chainOf<Item>(items: readonly Item[]): Chain<Item> | undefined {
+  let chain: Chain<Item> | undefined;
+  for (const item of items) chain = chained(chain, item);
+  return chain;
+}

@@ -44,6 +44,8 @@ export interface FramesOptions {
   readonly replay?: true;
   /** The user's transcript of the session, whose new lines are told; absent for none. */
   readonly mirrorPath?: string;
+  /** Whether nobody reads what subagents write: nothing waits for it. */
+  readonly subagentsUnread?: true;
   /** Whether what subagents say is told, whose end the turn waits for. */
   readonly subagentText?: true;
   /** Where what the child writes is, and where it goes; absent where it stays. */

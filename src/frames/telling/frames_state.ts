@@ -40,6 +40,8 @@ export interface TurnEnd {
   readonly tickets?: readonly string[];
   /** What the child had cost by then, as its status line told. */
   readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
+  /** How many of the lines that are to be told are its own, where they and its result wait for those of a subagent. */
+  readonly lines?: number;
 }
 
 /** A compaction that Claude Code has begun by itself, as hooks tell of it. */
@@ -152,7 +154,7 @@ export interface FramesState {
   readonly decisions: ReadonlyMap<string, CallDecision>;
   /** The permission mode, once it is another one than at the start. */
   readonly permissionMode?: string;
-  /** Whether the result of a subagent's call waits for lines of the subagent. */
+  /** Whether what a subagent's end has led to waits for lines of the subagent. */
   readonly awaitsSubagent: boolean;
   /** All tasks so far, as they began. */
   readonly allTasks: Tasks;
@@ -180,7 +182,7 @@ export interface FramesState {
   readonly begins: ReadonlySet<string>;
   /** Whether anything was said since the last prompt. */
   readonly spoken: boolean;
-  /** Ends of turns whose lines have not been read yet. */
+  /** Ends of turns whose lines have not all been read yet. */
   readonly ended: readonly TurnEnd[];
   /** When the last turn ended, in milliseconds from the start of the child. */
   readonly endedAt: number;

@@ -194,6 +194,7 @@ function framesOptions(
     ...(order.prompt === undefined ? toldActivity(env) : {}),
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),
+    ...(order.frames || order.record !== undefined ? {} : { subagentsUnread: true }),
     ...(order.subagentText ? { subagentText: true } : {}),
     ...(order.hookEvents ? { hookEvents: true } : {}),
     ...fastMode(order, facts),

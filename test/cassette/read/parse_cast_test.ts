@@ -139,6 +139,7 @@ const FRAMES: Required<FramesOptions> = {
   },
   replay: true,
   mirrorPath: "/t.jsonl",
+  subagentsUnread: true,
   subagentText: true,
   homes: { child: "/c", user: "/u" },
   fastMode: "on",

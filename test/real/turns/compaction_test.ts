@@ -178,10 +178,16 @@ forNewestVersion(
 );
 
 forEachVersion(
-  "a /compact that is typed in a conversation is told as by claude -p",
+  "what is typed in a conversation and told ahead of its turn is told as by claude -p",
   async (real) => {
+    const skill = `${real.home.project}/.claude/skills/busy`;
+    await Deno.mkdir(skill, { recursive: true });
+    await Deno.writeTextFile(
+      `${skill}/SKILL.md`,
+      "---\nname: busy\ndescription: Works\ncontext: fork\nbackground: false\n---\n[[say busy]]\n",
+    );
     const messages = [
-      ...["One. [[say first]]", "Two. [[say second]]", "/compact"],
+      ...["One. [[say first]]", "/busy now", "Two. [[say second]]", "/compact"],
       ...["/compact keep", "Three. [[say third]]"],
     ];
     const told = async (holding: typeof hold) => {

@@ -1,0 +1,85 @@
+import { typedSkills } from "./forked_skills.ts";
+import { tellLines, tellWaiting } from "./lines.ts";
+import { chainOf, listOf } from "./telling/chain.ts";
+import { and, type FramesState, type Told, type TurnEnd } from "./telling/frames_state.ts";
+import { tellResult } from "./turn_result.ts";
+import { skillIn } from "./typed_skill.ts";
+import { commandOutput } from "../transcript/command_output.ts";
+import { type Entry, isPrompt } from "../transcript/entry.ts";
+import { isJsonObject } from "../transcript/json_object.ts";
+import { isWords } from "../transcript/is_words.ts";
+import { enqueuedNotification } from "../transcript/task_notification.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+
+/**
+ * Whether a line tells the end of a subagent whose last line has not been read, or that one goes on which the run has not
+ * seen: all are written at once, to files of their own.
+ */
+export function isAheadOfSubagent(state: FramesState): boolean {
+  const { own, subagents, uncalled, tasks, allTasks, options } = state;
+  if (options.subagentsUnread) return false;
+  const lines = [...uncalled, ...listOf(subagents)];
+  const isSeen = (id: string) => lines.some(({ subagent }) => subagent.agentId === id);
+  const isSilent = (id: string) => {
+    const last = lines.findLast(({ subagent, entry }) =>
+      subagent.agentId === id && entry.type === "assistant"
+    );
+    return last === undefined ? tasks.get(id)?.spoken !== true : !isWords(last.entry);
+  };
+  return listOf(own).some((entry, place, entries) => {
+    if (entry.type === "other") {
+      const { taskId: id = "", status } = enqueuedNotification(entry.line) ?? {};
+      const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id);
+      return status === "completed" && isSubagent && isSilent(id);
+    }
+    if (commandOutput(entry) !== undefined) {
+      const typed = typedSkills(lines);
+      return typed.some(isSilent) ||
+        (typed.length === 0 && isOfSkill(state, entries.slice(0, place + 1)));
+    }
+    if (entry.type !== "user" || !isJsonObject(entry.toolUseResult)) return false;
+    const { agentId: over, status, background, resumedAgentId: woken } = entry.toolUseResult;
+    const isOver = status === "completed" || (status === "forked" && background !== true);
+    return typeof over === "string" && isOver
+      ? (tasks.has(over) || !allTasks.has(over)) && isSilent(over)
+      : typeof woken === "string" && !allTasks.has(woken) && !isSeen(woken);
+  });
+}
+
+/** Whether the last of some lines is what a typed skill has said, of whose subagent something is told (2.1.330). */
+function isOfSkill(state: FramesState, lines: readonly Entry[]): boolean {
+  const last = lines.at(-1);
+  const version = state.version ?? (last?.type === "other" ? undefined : last?.version) ?? "";
+  const prompt = lines.findLast(isPrompt) ?? state.prompt;
+  return isVersionAtLeast(version, "2.1.330") && state.typed === undefined &&
+    skillIn(prompt) !== undefined;
+}
+
+/** Has the result of a turn, all of whose own lines are there, wait for those of a subagent. */
+export function holdTurn(state: FramesState, end: TurnEnd): FramesState {
+  const held = { ...end, cost: state.cost, lines: state.own?.length ?? 0 };
+  return { ...state, awaitsSubagent: true, ended: [...state.ended, held] };
+}
+
+/**
+ * Tells the lines so far, and behind those of its own each result that has waited for a subagent: of the next turn lines
+ * may have been read by now.
+ */
+export function tellHeld(
+  before: FramesState,
+  tell: (state: FramesState) => Told = tellLines,
+): Told {
+  const place = before.ended.findIndex(({ lines }) => lines !== undefined);
+  const end = before.ended[place];
+  if (end?.lines === undefined) return tell(before);
+  const own = listOf(before.own);
+  const [lines, later] = [own.slice(0, end.lines), own.slice(end.lines)];
+  const ended = before.ended.toSpliced(place, 1).map((each) =>
+    each.lines === undefined ? each : { ...each, lines: each.lines - lines.length }
+  );
+  const over = and(
+    and(tellLines({ ...before, own: chainOf(lines), ended }), tellWaiting),
+    (state) => tellResult(state, end),
+  );
+  return and(over, (state) => tellHeld({ ...state, own: chainOf(later) }, tell));
+}
