@@ -208,7 +208,9 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
   const halt = entries.find(isHalt);
   const halted = halt === undefined ? undefined : isOfStop(halt) ? "stop" : "other";
   const lastMessage = entries.findLast(isMessage);
-  const atLimit = entries.some(isAtLimit) && isFeedback(lastMessage);
+  // What ends the turn by a hook of others' does so at the limit, too, whatever further ones want.
+  const isRefused = isFeedback(lastMessage);
+  const atLimit = halted !== "stop" && isRefused && entries.some(isAtLimit);
   const deferred = halted !== undefined
     ? followers.filter(isDeferral).flatMap(toolResultsOf)[0]
     : undefined;
@@ -227,7 +229,8 @@ function turnOf(prompt: UserEntry | undefined, entries: readonly Entry[]): Turn 
     answers: all.length,
     refusals,
     ...(unseen ? { unseen } : {}),
-    text: textIn(lastBlock) ?? "",
+    // What a hook wants that does not have its way is the last that is said: no answer.
+    text: halted === "stop" && isRefused ? "" : textIn(lastBlock) ?? "",
     textSoFar: assistants.flatMap((entry) => entry.message.content).map(textIn)
       .findLast((text) => text !== undefined) ?? "",
     unanswered: lastMessage === followers.at(-1) &&

@@ -207,6 +207,19 @@ Deno.test("resultFrame: tells of a hook that does not let the turn go on, and no
   assertEquals(reason({ hookEvent: "Stop", message: AT_LIMIT }), "completed");
 });
 
+Deno.test("resultFrame: has no text where a hook wants a turn to go on that another one ends", () => {
+  const halted = { type: HALTED, hookEvent: "Stop", message: "enough" };
+  const lines = [
+    { type: "user", uuid: "p", message: { content: "Hi" } },
+    { type: "assistant", message: { id: "a", model: "m", content: [{ type: "text", text: "x" }] } },
+    { type: "attachment", attachment: halted },
+    { type: "user", isMeta: true, message: { content: "Stop hook feedback:\ngo on" } },
+  ];
+  const result = (count: number) =>
+    resultFrame({ ...FACTS, turns: turnsOf(linesOf(...lines.slice(0, count))) }).result;
+  assertEquals([result(3), result(4)], ["x", ""]);
+});
+
 const PROMPT = { type: "user", uuid: "p", message: { content: "Hi" } };
 
 Deno.test("resultFrame: a structured answer is the result since 2.1.197, and before that the last text", () => {

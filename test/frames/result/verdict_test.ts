@@ -185,4 +185,7 @@ Deno.test("verdictOf() tells of the limit where a hook of the end of the turn is
   };
   assertEquals(kind(feedback), "error_max_turns");
   assertEquals(kind(), "answered", "no other hook wants it to go on");
+  const enough = { type: HALTED, hookEvent: "Stop", message: "enough" };
+  const halted = { type: "attachment", attachment: enough };
+  assertEquals(kind(feedback, halted), "answered", "another hook ends it");
 });
