@@ -43,6 +43,8 @@ export interface ConversationState {
   readonly frames: FramesState;
   /** When the child was told to go. */
   readonly endingAt?: number;
+  /** Whether it was killed because it did not. */
+  readonly isForced?: true;
   /** The child's end, as it was heard. */
   readonly exit?: Extract<Input, { readonly type: "exit" }>;
   /** How the last turn has ended, where the session takes what is written of it for whole. */
@@ -157,14 +159,15 @@ function advanceBoth(before: ConversationState, input: Input): ConversationStep 
   const session = isTelling && holdsLines(said.state)
     ? { state: before.session, effects: [] }
     : step(before.session, input);
-  const isEnding = before.endingAt === undefined &&
-    session.effects.some(({ type }) => type === "kill");
+  const kills = session.effects.filter((effect) => effect.type === "kill");
+  const isEnding = before.endingAt === undefined && kills.length > 0;
   const state: ConversationState = {
     ...before,
     lines,
     session: session.state,
     frames: isEnding ? tellEnding(said.state) : said.state,
     ...(isEnding ? { endingAt: input.at } : {}),
+    ...(kills.some(({ signal }) => signal === "SIGKILL") ? { isForced: true } : {}),
     ...(input.type === "exit" ? { exit: input } : {}),
   };
   let next = withReports(state, said.frames);
@@ -354,7 +357,7 @@ function conclude(
     ending: end.ending,
     at: state.endingAt ?? state.exit?.at ?? at,
     tickets: ticketsOf(lastMessages(state.session)),
-  }, { exit: end.exit, remains });
+  }, { exit: end.exit, remains, isForced: state.isForced === true });
   const over = behind(reported);
   return {
     state: { ...told.state, frames: over.state },

@@ -15,7 +15,7 @@ import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.
 import { listOf } from "./telling/chain.ts";
 import { resultFrame } from "./result/result_frame.ts";
 import { deniedIn, printedResults, runTurns, subagentsOf } from "./results.ts";
-import { type Report, unfinishedProblem } from "./result/report.ts";
+import { type Report, type ReportOptions, unfinishedProblem } from "./result/report.ts";
 import { overspentVerdict, type Verdict, verdictOf, wrappedVerdict } from "./result/verdict.ts";
 
 /** How a child came to its end. */
@@ -24,6 +24,8 @@ export interface ChildEnd {
   readonly exit: Exit | undefined;
   /** What the child left. */
   readonly remains: ChildRemains;
+  /** Whether this program has killed it, because it did not go by itself. */
+  readonly isForced: boolean;
 }
 
 /** What became of turns, and what is said of it. */
@@ -185,12 +187,8 @@ export function reportTurns(
         : exitCodeOf(outcome, turn?.error !== undefined),
       ...(answered.size === 0 ? {} : { tickets: [...answered] }),
       ...(problem === undefined ? {} : { problem }),
-      ...(outcome.kind === "answered" && wasKilled(child?.exit)
-        ? {
-          warning: `Claude Code did not end within ${
-            options.limits.exitTimeoutMs / 1000
-          } s of its answer and was killed, so the cost is not known`,
-        }
+      ...(outcome.kind === "answered" && child !== undefined && wasKilled(child.exit)
+        ? { warning: killedWarning({ ...child, isPriced: facts.cost !== undefined }, options) }
         : {}),
       showScreen: verdict.showScreen,
     },
@@ -230,6 +228,17 @@ const SIGKILL = 9;
 
 function wasKilled(exit: Exit | undefined): boolean {
   return exit?.kind === "signaled" && exit.signal === SIGKILL;
+}
+
+/** Says that a child was killed whose answer is told all the same, and by whom. */
+function killedWarning(
+  { isForced, isPriced }: Pick<ChildEnd, "isForced"> & { readonly isPriced: boolean },
+  { limits: { exitTimeoutMs } }: ReportOptions,
+): string {
+  const killed = isForced
+    ? `Claude Code did not end within ${exitTimeoutMs / 1000} s of its answer and was killed`
+    : "Claude Code was killed behind its answer by somebody else (SIGKILL)";
+  return isPriced ? killed : `${killed}, so the cost is not known`;
 }
 
 /** Takes an answer back that belongs to no prompt of ours, cannot be read at all, or whose giver never ends. */

@@ -167,7 +167,7 @@ async function inTime(outcome: Promise<Outcome>, prompt: string): Promise<Outcom
 
 /** What a server says of children that were killed: while they waited, and behind an answer that was told. */
 const OF_KILLED =
-  /^claude-print: (?:A Claude Code that waited in |.* of its answer and was killed)/u;
+  /^claude-print: (?:A Claude Code that waited in |.* (?:of its answer and was killed|was killed behind its answer))/u;
 
 /** What a server has said on stderr beside that. */
 function mistakesIn(stderr: string): readonly string[] {

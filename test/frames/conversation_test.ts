@@ -74,6 +74,43 @@ Deno.test("the answer that Stop announced is waited for, though the child is gon
   assertEquals(hurried.report?.exitCode, 0);
 });
 
+Deno.test("who has killed a child behind its answer is told, and that its cost is not known only where it is not", () => {
+  const killed: Input = { at: 9000, type: "exit", exit: { kind: "signaled", signal: 9 } };
+  const ignored = [1000, 2000, 3000, 4000, 5000].map((at): Input => ({
+    at: 21 + at,
+    type: "deadline",
+    name: "exit",
+  }));
+  const warning = (...inputs: readonly Input[]) => {
+    const { report } = outcome(...LINES, READ, STOP, IDLE, ...inputs);
+    assertEquals([report?.exitCode, report?.result.result], [0, TEXT]);
+    return report?.warning;
+  };
+  const unpriced = { ...killed, remains: { version: "2.1.330" } } as Input;
+  assertEquals(warning(exit(143)), undefined);
+  assertEquals(
+    [warning(killed), warning(...ignored, killed)],
+    [
+      "Claude Code was killed behind its answer by somebody else (SIGKILL)",
+      "Claude Code did not end within 5 s of its answer and was killed",
+    ],
+  );
+  const isPrice = (input: Input) =>
+    input.type === "transcript" && input.entry.type === "other" &&
+    input.entry.line["type"] === "cost-state";
+  const { report } = outcome(
+    ...LINES.filter((input) => !isPrice(input)),
+    READ,
+    STOP,
+    IDLE,
+    unpriced,
+  );
+  assertStringIncludes(
+    report?.warning ?? "",
+    "by somebody else (SIGKILL), so the cost is not known",
+  );
+});
+
 Deno.test("a conversation in which nothing was said has no beginning", () => {
   const { frames, ...options } = conversationOptions({ conversation: true });
   const said: EffectPart[] = [];
