@@ -1,5 +1,6 @@
 import { mergedUsage, withoutNoise } from "./result/merged_usage.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
+import { describedModel } from "./telling/beginning.ts";
 import type { FramesState } from "./telling/frames_state.ts";
 import { type Cost, summedUsage } from "../transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
@@ -17,7 +18,7 @@ export function costSoFar(state: CostState, turns: readonly Turn[]): Cost | unde
 }
 
 /** What is known of the cost of a conversation. */
-export type CostState = Pick<FramesState, "model" | "earlier" | "options"> & {
+export type CostState = Pick<FramesState, "model" | "described" | "earlier" | "options"> & {
   readonly cost?: FramesState["cost"] | undefined;
 };
 
@@ -26,9 +27,10 @@ export type CostState = Pick<FramesState, "model" | "earlier" | "options"> & {
  * alone, and nothing before that nobody has told of.
  */
 export function usageSoFar(
-  { cost, model, earlier, options: { before } }: CostState,
+  state: CostState,
   turns: readonly Turn[],
 ): Cost["modelUsage"] | undefined {
+  const { cost, earlier, options: { before } } = state;
   const usedBefore = before === undefined ? {} : before.modelUsage;
   if (cost === undefined || usedBefore === undefined) return undefined;
   if (turns.length === 0) return before === undefined ? undefined : usedBefore;
@@ -38,13 +40,21 @@ export function usageSoFar(
   const isCut = turns.some(({ end }) => end !== undefined && end !== "completed");
   const isWhole = models.size === 1 && !isCut && (earlier.length === 0 || before !== undefined) &&
     subagentStats(turns).spawned === 0;
-  const name = only !== undefined && model?.replace(/\[1m\]$/u, "") === only ? model : only;
-  if (!isWhole || name === undefined) return undefined;
+  if (!isWhole || only === undefined) return undefined;
   const usage = summedUsage(turns.map(({ usage }) => usage));
   const costUSD = before === undefined
     ? cost.totalUsd
     : withoutNoise(cost.totalUsd - before.totalUsd);
-  return mergedUsage(usedBefore, { [name]: modelUsage(usage, costUSD) });
+  return mergedUsage(usedBefore, { [wholeName(only, state)]: modelUsage(usage, costUSD) });
+}
+
+/** A model's name with the `[1m]` that the API does not say; SessionStart names none where a session goes on (2.1.197). */
+function wholeName(
+  name: string,
+  state: Pick<CostState, "model" | "described" | "options">,
+): string {
+  const named = [state.options.model, state.model, describedModel(state)];
+  return named.find((each) => each?.replace(/\[1m\]$/u, "") === name) ?? name;
 }
 
 /** What a conversation has cost whose child has asked no model yet. */

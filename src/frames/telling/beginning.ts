@@ -150,7 +150,7 @@ export function modelInForce(
 }
 
 /** The model as a headless Claude Code has named it. */
-export function describedModel({ described }: FramesState): string | undefined {
+export function describedModel({ described }: Pick<FramesState, "described">): string | undefined {
   const model = described?.["model"];
   return typeof model === "string" ? model : undefined;
 }
