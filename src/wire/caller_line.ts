@@ -213,11 +213,11 @@ function isBase64(data: string): boolean {
   return data !== "" && /^[A-Za-z\d+/]+={0,2}$/u.test(data);
 }
 
-/** Without a request 2.1.330 takes what it reads for the work of a stranger, and ends. */
+/** Without a request `claude -p` ends; one that is no object is asked for nothing, and is answered so (2.1.197 and 2.1.330). */
 function requestLine(line: JsonObject): CallerLine {
   const { request } = line;
-  if (!isJsonObject(request)) return unreadable("a control_request has no request");
-  const { subtype, ...body } = request;
+  if (!request) return unreadable("a control_request has no request");
+  const { subtype, ...body } = isJsonObject(request) ? request : {};
   return {
     type: "control",
     request: {

@@ -131,11 +131,19 @@ Deno.test("readCallerLine() takes a request with what it asks for", () => {
     type: "control",
     request: { id: "r", subtype: "7", body: {} },
   });
-  const nothing = control(undefined);
-  assertEquals(
-    nothing?.type === "unreadable" && nothing.reason,
-    "Cannot read a line of stdin: a control_request has no request",
-  );
+  for (const request of [7, "x", []]) {
+    assertEquals(control(request), {
+      type: "control",
+      request: { id: "r", subtype: "undefined", body: {} },
+    });
+  }
+  for (const request of [undefined, null, "", 0, false]) {
+    const nothing = control(request);
+    assertEquals(
+      nothing?.type === "unreadable" && nothing.reason,
+      "Cannot read a line of stdin: a control_request has no request",
+    );
+  }
 });
 
 Deno.test("a request keeps an id that is no text, and lacks one that it lacks", () => {
