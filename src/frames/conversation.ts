@@ -260,7 +260,7 @@ function carryOut(
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "remark": {
-      const { state: frames, frames: made } = tellHookFailure(state.frames, effect.text);
+      const { state: frames, frames: made } = tellHookFailure(state.frames, effect);
       return { state: { ...state, frames }, effects: made.map(asEffect) };
     }
     case "commands": {

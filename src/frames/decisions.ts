@@ -26,12 +26,15 @@ export function tellMode(state: FramesState, permissionMode: string): Told {
 }
 
 /** A hook of the caller's has failed: that of the first prompt is told after `system/init`, as by `claude -p`. */
-export function tellHookFailure(state: FramesState, content: string): Told {
+export function tellHookFailure(
+  state: FramesState,
+  { text: content, own }: { readonly text: string; readonly own?: true },
+): Told {
   const { sessionId } = state.options;
   const { state: next, made } = withIds(state, (newUuid) =>
     systemFrame(
       "informational",
-      { content, level: "warning", tag: "hook_callback_failed" },
+      { content, level: "warning", ...(own ? {} : { tag: "hook_callback_failed" }) },
       { sessionId, newUuid },
     ));
   const isFirst = next.prompt === undefined && next.options.before === undefined;

@@ -236,7 +236,7 @@ async function heldBack(
 }
 
 /** After these nothing more is done for the caller, whatever is said. */
-const ENDS_ALL: readonly Ending["kind"][] = ["interrupted", "unreadable"];
+const ENDS_ALL: readonly Ending["kind"][] = ["interrupted", "unreadable", "misnamed-answer"];
 
 function asInput(message: Message): CallerInput {
   return { type: "message", message };

@@ -62,6 +62,8 @@ export type Ending =
     readonly name: string;
     readonly available: readonly string[];
   }
+  /** A hook of the caller's has answered for a prompt what one of another event would; `message` says so. */
+  | { readonly kind: "misnamed-answer"; readonly message: string }
   /** The conversation has cost as much as it may. */
   | { readonly kind: "budget" }
   /** A hook of ours stopped the turn: the model has tried as often as it may to give a structured answer. */
@@ -192,7 +194,12 @@ export type Effect =
   /** The session is in another permission mode because of what the caller has answered or asked for. */
   | { readonly type: "mode"; readonly mode: string }
   /** A hook of the caller's has failed, which `claude -p` tells in these words. */
-  | { readonly type: "remark"; readonly text: string }
+  | {
+    readonly type: "remark";
+    readonly text: string;
+    /** Whether Claude Code says it in its own name, and not of a call of the caller's that has failed. */
+    readonly own?: true;
+  }
   /** Commands have been read again: before 2.1.330 they are told whether they are other ones or not. */
   | { readonly type: "commands"; readonly commands: readonly unknown[]; readonly always: boolean }
   /** The caller has given the session another title. */

@@ -24,13 +24,15 @@ Deno.test("commands that were read again are told if the caller does not know th
 });
 
 Deno.test("that a hook has failed is told at once, but for that of the first prompt", () => {
-  const first = tellHookFailure(BEGUN, "it failed");
+  const first = tellHookFailure(BEGUN, { text: "it failed" });
   assertEquals([first.frames, first.state.early.length], [[], 1]);
   const later = startFrames({ ...options, before: toldBy(BEGUN, []) }, report);
   for (const state of [{ ...BEGUN, begun: true }, later]) {
-    const { frames } = tellHookFailure(state, "it failed");
+    const { frames } = tellHookFailure(state, { text: "it failed" });
     assertEquals(frames.map(({ subtype, content, level, tag }) => [subtype, content, level, tag]), [
       ["informational", "it failed", "warning", "hook_callback_failed"],
     ]);
+    const [own] = tellHookFailure(state, { text: "it failed", own: true }).frames;
+    assertEquals([own?.["content"], own?.["tag"]], ["it failed", undefined]);
   }
 });

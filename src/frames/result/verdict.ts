@@ -86,6 +86,12 @@ export function verdictOf(
     }
     case "budget":
       return overspentVerdict(options);
+    case "misnamed-answer":
+      return {
+        outcome: { kind: "error_during_execution", message: ending.message },
+        suggestion: "Have the hook name its own event in hookSpecificOutput.hookEventName",
+        showScreen: false,
+      };
     case "no-prompt-tool": {
       const tools = ending.available.length === 0 ? "none" : ending.available.join(", ");
       return {

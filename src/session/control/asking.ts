@@ -12,7 +12,13 @@ import {
 } from "./bridging.ts";
 import { decide, isPermission, unanswerable } from "./deciding.ts";
 import { elicitation, elicited, NOBODY_ASKED } from "./elicitation.ts";
-import { callbackAnswer, callbackQuestion, unheard, untilDue } from "./hook_callbacks.ts";
+import {
+  callbackAnswer,
+  callbackQuestion,
+  misnamedPrompt,
+  unheard,
+  untilDue,
+} from "./hook_callbacks.ts";
 import { decisionOf, failedRequest, permissionQuestion } from "./permission.ts";
 import { notePromptTools, promptCall, promptDecision } from "./prompt_tool.ts";
 import {
@@ -235,7 +241,11 @@ export function onAnswer(before: SessionState, given: ControlAnswer): Step {
       return act(state, [
         answer(question.hookId, "error" in given ? NOBODY_ASKED : elicited(given.response)),
       ]);
-    case "callback":
-      return act(state, callbackAnswer(state, question, given));
+    case "callback": {
+      const misnamed = misnamedPrompt(question, given);
+      return misnamed === undefined
+        ? act(state, callbackAnswer(state, question, given))
+        : end(state, { kind: "misnamed-answer", message: misnamed });
+    }
   }
 }

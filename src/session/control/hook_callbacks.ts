@@ -45,6 +45,8 @@ export function callbackAnswer(
 ): readonly Effect[] {
   if ("error" in given || !isSound(given.response)) return failed(state, question);
   const { response } = given;
+  const misnamed = misnaming(question, response);
+  if (misnamed !== undefined) return ofAnother(state, { question, misnamed });
   return [
     answer(question.hookId, defers(question, response) ? DEFERRAL : response),
     ...(forbids(response) ? decided(question.toolUseId, "forbidden") : []),
@@ -79,15 +81,75 @@ function failed(
 /** Events that a hook which fails lets happen in any case; of a permission the caller is asked besides. */
 const UNGUARDING = ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "PermissionRequest"];
 
+/**
+ * What ends the run because of a caller's answer: as with `claude -p`, one for a prompt that is an answer of another
+ * event's hook.
+ */
+export function misnamedPrompt(
+  question: CallbackQuestion,
+  given: ControlAnswer,
+): string | undefined {
+  return question.callback.event === "UserPromptSubmit" && "response" in given &&
+      isSound(given.response)
+    ? misnaming(question, given.response)
+    : undefined;
+}
+
+/** What Claude Code says of an answer that names another event than that of the hook; undefined for the right one. */
+function misnaming(
+  { callback: { event } }: CallbackQuestion,
+  response: JsonObject,
+): string | undefined {
+  const { hookSpecificOutput: output } = response;
+  const name = isJsonObject(output) ? output["hookEventName"] : undefined;
+  return name === undefined || name === event
+    ? undefined
+    : `Hook returned incorrect event name: expected '${event}' but got '${name}'. Full stdout: ` +
+      JSON.stringify(response, null, 2);
+}
+
+/** What becomes of a hook whose answer is one of another event's: it says nothing, and a call is not carried out. */
+function ofAnother(
+  state: SessionState,
+  { question, misnamed }: { readonly question: CallbackQuestion; readonly misnamed: string },
+): readonly Effect[] {
+  const { hookId, callback: { event }, toolUseId } = question;
+  if (event === "PreToolUse") {
+    return isNew(state)
+      ? [answer(hookId, MISNAMED), ...decided(toolUseId, "late")]
+      : [answer(hookId, GONE), ...decided(toolUseId, "gone")];
+  }
+  const isTold = event === "Stop" && isNew(state);
+  return [
+    ...(isTold
+      ? [{ type: "remark" as const, text: `Stop hook failed: ${misnamed}`, own: true as const }]
+      : []),
+    answer(hookId),
+  ];
+}
+
+/** The events whose hooks have an output of their own, in which the event is named (2.1.330). */
+const NAMED =
+  ("PreToolUse UserPromptSubmit UserPromptExpansion SessionStart Setup PreModelSwitch " +
+    "PostModelSwitch SubagentStart PostToolUse PostToolUseFailure PostToolBatch Stop SubagentStop " +
+    "PermissionDenied Notification PermissionRequest Elicitation ElicitationResult CwdChanged " +
+    "FileChanged WorktreeCreate MessageDisplay").split(" ");
+
 /** Whether Claude Code takes it for the answer of a hook, as far as that has a say in what goes on. */
 function isSound(response: unknown): response is JsonObject {
   if (!isJsonObject(response)) return false;
-  const { decision, hookSpecificOutput: output = {} } = response;
-  const { permissionDecision: permission } = isJsonObject(output) ? output : {};
-  return isJsonObject(output) &&
-    (decision === undefined || decision === "approve" || decision === "block") &&
+  const { decision, hookSpecificOutput: output } = response;
+  if (output === undefined) return isDecision(decision);
+  const { hookEventName: name, permissionDecision: permission } = isJsonObject(output)
+    ? output
+    : {};
+  return isDecision(decision) && NAMED.some((each) => each === name) &&
     (permission === undefined ||
       ["allow", "deny", "ask", "defer"].some((each) => each === permission));
+}
+
+function isDecision(decision: unknown): boolean {
+  return decision === undefined || decision === "approve" || decision === "block";
 }
 
 /** Whether a hook's answer forbids a call. */
@@ -143,6 +205,16 @@ const LATE: HookPayload = {
     permissionDecisionReason:
       "PreToolUse hook did not respond before its timeout (host client may be unreachable). " +
       "The tool call was not executed",
+  },
+};
+
+/** The same where it says what a hook of another event would (2.1.330). */
+const MISNAMED: HookPayload = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "PreToolUse hook failed with an unexpected error. The tool call " +
+      "was not executed; other configured hooks may not have completed.",
   },
 };
 

@@ -142,7 +142,13 @@ function answerOfCaller({ subtype, input, callback_id: id, message }: JsonObject
           },
         };
       }
-      if (id === "broken" || id === "guard") return new Error("broken");
+      if (id === "other" || (id === "last" && prompt?.startsWith("Three"))) {
+        return { hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: "x" } };
+      }
+      // Of two that are asked at once the other one may end the run first.
+      if (id === "guard" || (id === "broken" && !prompt?.startsWith("Three"))) {
+        return new Error("broken");
+      }
       return id === "prompt" && prompt?.startsWith("Six")
         ? { decision: "block", reason: "not this" }
         : {};
@@ -626,7 +632,7 @@ forNewestVersion(
 );
 
 forNewestVersion(
-  "a caller chooses among skills, says how its servers are used, has hooks that fail, and plugins read again, as with claude -p",
+  "a caller chooses among skills, says how its servers are used, has hooks that fail or answer for others, and plugins read again, as with claude -p",
   async (real) => {
     const { project } = real.home;
     // Claude Code finds the last one once it has read a file beside it.
@@ -660,9 +666,12 @@ forNewestVersion(
         "c😀lc": { tools: [{ name: "add", permission_policy: "always_deny" }] },
       },
       hooks: {
-        Stop: [{ hookCallbackIds: ["stop"] }],
-        UserPromptSubmit: [{ hookCallbackIds: ["broken"] }],
-        PreToolUse: [{ hookCallbackIds: ["guard"], matcher: "Bash", onFailure: "block" }],
+        Stop: [{ hookCallbackIds: ["stop", "other"] }],
+        UserPromptSubmit: [{ hookCallbackIds: ["broken", "last"] }],
+        PreToolUse: [
+          { hookCallbackIds: ["guard"], matcher: "Bash", onFailure: "block" },
+          { hookCallbackIds: ["other"], matcher: "Write" },
+        ],
       },
     };
     const script = async ({ say, send, heard, answer }: Caller) => {
@@ -682,8 +691,11 @@ forNewestVersion(
         request("nowhere", { subtype: "reload_plugins", add_plugins: [{ type: "url" }] }),
       ]));
       for (const id of ["again", "reload", "nowhere"]) await heard(`"request_id":"${id}"`);
-      await say(`Two. ${skill("plug:gamma")} [[say never]]`);
+      const write = `[[tool Write {"file_path":"${project}/never","content":""}]]`;
+      await say(`Two. ${write} ${skill("plug:gamma")} [[say never]]`);
       await heard(RESULT, 2);
+      await say("Three. What becomes of it?");
+      await heard(RESULT, 3);
     };
     // What a headless Claude Code is asked is answered after what is not.
     const byId = (one: JsonObject, other: JsonObject) => `${one.id}` < `${other.id}` ? -1 : 1;
@@ -705,19 +717,24 @@ forNewestVersion(
         const names = (plugins as readonly JsonObject[]).map(({ name }) => name);
         return id === undefined ? [] : [{ id, subtype, error, hooks, has: names.includes("plug") }];
       });
-      const begins = frames.filter(({ subtype }) => subtype === "init")
+      const begins = frames.filter(({ subtype }) => subtype === "init").slice(0, 2)
         .map(({ agents, skills }) => ({
           agents: (agents as readonly string[]).toSorted(),
           has: ["alpha", "beta", "plug:gamma"].filter((name) =>
             (skills as readonly string[]).includes(name)
           ),
         }));
-      const remarks = frames.flatMap(({ subtype, content, level, tag }) =>
-        subtype === "init" || subtype === "informational" ? [[subtype, content, level, tag]] : []
-      );
+      // What ends the run with its third message has ended claude -p before that tells what the session is like.
+      const [, , late] = frames.filter(({ subtype }) => subtype === "init");
+      const remarks = frames.filter((frame) => frame !== late)
+        .flatMap(({ subtype, content, level, tag }) =>
+          subtype === "init" || subtype === "informational" ? [[subtype, content, level, tag]] : []
+        );
+      const failed = frames.filter(({ type }) => type === "result")
+        .map(({ subtype, errors = [] }) => [subtype, (errors as readonly string[])[0]]);
       const sorted = answers.toSorted(byId);
       return JSON.parse(
-        JSON.stringify({ code, returned, offered, answers: sorted, begins, remarks }),
+        JSON.stringify({ code, returned, offered, answers: sorted, begins, remarks, failed }),
       );
     };
     const ours = await run(hold);

@@ -295,7 +295,9 @@ Deno.test("a hook of the caller's is called once the call has been told, and its
     input: { hook_event_name: "PreToolUse", tool_name: "Bash", tool_use_id: "toolu_1" },
     tool_use_id: "toolu_1",
   }]);
-  const output = { hookSpecificOutput: { permissionDecision: "deny" } };
+  const output = {
+    hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "deny" },
+  };
   answer(session, output);
   assertEquals(replies(session).map(({ reply }) => reply), [output]);
   assertEquals(decisions(session), ["forbidden"]);
@@ -305,7 +307,9 @@ Deno.test("a call that a hook of the caller's puts off is not carried out, and t
   const session = working([PRE]);
   preToolUse(session);
   call(session);
-  answer(session, { hookSpecificOutput: { permissionDecision: "defer" } });
+  answer(session, {
+    hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "defer" },
+  });
   assertEquals(replies(session).map(({ reply }) => reply), [DEFERRAL]);
   assertEquals(decisions(session), []);
 });
@@ -360,7 +364,10 @@ Deno.test("a hook of the caller's that fails stops what it guards if it says so,
   };
   const failures: readonly unknown[] = [
     ...[new Error("x"), 7, null, { decision: "maybe" }, { hookSpecificOutput: 7 }],
-    { hookSpecificOutput: { permissionDecision: "perhaps" } },
+    ...[{ permissionDecision: "deny" }, { hookEventName: "Sometime" }].map((output) => ({
+      hookSpecificOutput: output,
+    })),
+    { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "perhaps" } },
   ];
   for (const failure of failures) {
     assertEquals(blocked("PreToolUse", failure), ["block"], JSON.stringify(failure));
@@ -371,6 +378,58 @@ Deno.test("a hook of the caller's that fails stops what it guards if it says so,
   assertEquals(blocked("PreToolUse", { decision: "approve" }), ["approve"]);
   const older = { version: "2.1.197" } as Partial<CallbackHook>;
   assertEquals(blocked("PreToolUse", new Error("x"), older), [undefined]);
+});
+
+Deno.test("a hook of the caller's that answers for another event says nothing, and lets no tool be called", () => {
+  const hear = (event: string, version: string, name = "PostToolBatch") => {
+    const session = working([{ event, id: "hook_0" }], 60_000, version);
+    const isOfCall = event === "PreToolUse";
+    if (isOfCall) call(session);
+    const payload = isOfCall ? { tool_use_id: "toolu_1" } : {};
+    session.hear({ type: "hook", event, payload, id: "5", callback: 0 });
+    const output = { hookEventName: name, additionalContext: "x" };
+    session.hear({
+      type: "answer",
+      answer: { id: "q-1", response: { hookSpecificOutput: output } },
+    });
+    return session;
+  };
+  const reasonOf = (version: string) => {
+    const [{ reply } = {}] = replies(hear("PreToolUse", version));
+    const { permissionDecision, permissionDecisionReason } = reply?.["hookSpecificOutput"] as {
+      readonly permissionDecision: string;
+      readonly permissionDecisionReason: string;
+    };
+    return [permissionDecision, permissionDecisionReason.split(".")[0]];
+  };
+  assertEquals(reasonOf("2.1.330"), ["deny", "PreToolUse hook failed with an unexpected error"]);
+  assertEquals(reasonOf("2.1.197"), [
+    "deny",
+    "The user doesn't want to take this action right now",
+  ]);
+  const remarks = (session: ReturnType<typeof hear>) =>
+    session.effects.flatMap((effect) =>
+      effect.type === "remark" ? [[effect.text, effect.own]] : []
+    );
+  const wrong = (event: string) =>
+    `Hook returned incorrect event name: expected '${event}' but got 'PostToolBatch'. ` +
+    'Full stdout: {\n  "hookSpecificOutput": {\n    "hookEventName": "PostToolBatch",\n' +
+    '    "additionalContext": "x"\n  }\n}';
+  for (const [event, told] of [["Stop", true], ["PostToolUse", false]] as const) {
+    const session = hear(event, "2.1.330");
+    assertEquals(remarks(session), told ? [[`Stop hook failed: ${wrong(event)}`, true]] : []);
+    assertEquals(replies(session).map(({ reply }) => reply), [undefined]);
+    assertEquals(remarks(hear(event, "2.1.197")), []);
+    assertEquals(replies(hear(event, "2.1.330", event)).length, 1);
+  }
+  // It ends claude -p, too.
+  for (const version of ["2.1.197", "2.1.330"]) {
+    const session = hear("UserPromptSubmit", version);
+    assertEquals(session.state().ending, {
+      kind: "misnamed-answer",
+      message: wrong("UserPromptSubmit"),
+    });
+  }
 });
 
 Deno.test("an answer of the caller's server that Claude Code could not read is an error by its size", () => {
