@@ -9,10 +9,10 @@ export interface TestGroups extends AsyncDisposable {
 }
 
 /** How many files are a group at most: what they import takes longer than most of them, and no group shall be the last one. */
-const MOST = 12;
+const MOST = 40;
 
 /** How many of those that wait. */
-const MOST_WAITING = 4;
+const MOST_WAITING = 8;
 
 /**
  * Puts test files into groups, by the folder that they are in below `test`: Deno has a thread for each file that it is

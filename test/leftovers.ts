@@ -17,12 +17,12 @@ export async function leftovers(
   { but }: { readonly but?: RegExp } = {},
 ): Promise<readonly string[]> {
   const deadline = performance.now() + PATIENCE_MS;
-  const left = () =>
-    [...filesBelow(home.tmp), ...processesOf(home.path)].filter((each) => but?.test(each) !== true);
-  while (left().length > 0 && performance.now() < deadline) {
+  for (;;) {
+    const left = [...filesBelow(home.tmp), ...processesOf(home.path)]
+      .filter((each) => but?.test(each) !== true);
+    if (left.length === 0 || performance.now() > deadline) return left;
     await new Promise((done) => setTimeout(done, LOOK_MS));
   }
-  return left();
 }
 
 /** The living processes that belong to a folder, in words. */
