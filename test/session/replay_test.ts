@@ -75,7 +75,11 @@ function* everySplit(inputs: readonly Input[], message: Partial<Prompt>) {
 }
 
 for (const version of VERSIONS) {
-  Deno.test(`a recorded ${version} session on stdin replays to its answer at every chunk split`, () => {
+  // Which version it is of, its sequences tell: test/cassette/recorded_runs_test.ts cuts those of all.
+  const splits = version === VERSIONS.at(-1) ? everySplit : () => [];
+  const where = version === VERSIONS.at(-1) ? " at every chunk split" : "";
+
+  Deno.test(`a recorded ${version} session on stdin replays to its answer${where}`, () => {
     const inputs = readRecording(`${version}/answer`);
     const message = options("Greet me. [[think hm]] [[say Hello there.]]", "stdin");
     const whole = replay(inputs, message);
@@ -85,10 +89,10 @@ for (const version of VERSIONS) {
     // Nothing is typed but answers to DA1.
     assertEquals(whole.typed.replaceAll("\x1b[?6c", ""), "");
     assert(whole.typed !== "");
-    for (const split of everySplit(inputs, message)) assertEquals(split, whole);
+    for (const split of splits(inputs, message)) assertEquals(split, whole);
   });
 
-  Deno.test(`a recorded ${version} session by paste replays to its answer at every chunk split`, () => {
+  Deno.test(`a recorded ${version} session by paste replays to its answer${where}`, () => {
     const inputs = readRecording(`${version}/paste`);
     const message = options("Greet me. [[say Hello there.]]", "paste");
     const whole = replay(inputs, message);
@@ -97,7 +101,7 @@ for (const version of VERSIONS) {
       whole.typed.replaceAll("\x1b[?6c", ""),
       "\x1b[200~Greet me. [[say Hello there.]]\x1b[201~\r",
     );
-    for (const { typed, ending } of everySplit(inputs, message)) {
+    for (const { typed, ending } of splits(inputs, message)) {
       assertEquals(ending, "answered");
       assertEquals(
         typed.replaceAll("\x1b[?6c", ""),

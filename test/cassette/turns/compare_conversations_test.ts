@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readCassette } from "../read_cassette.ts";
+import { framesOn } from "../../../src/cassette/cassette.ts";
 import { compareConversations } from "../../../src/cassette/turns/compare_conversations.ts";
 import {
   conversationSteps,
@@ -62,12 +63,14 @@ Deno.test("compareConversations() finds where two conversations part, and what i
   assertEquals([nothing.common, nothing.turns], [{ turns: 0, steps: 0 }, [0, 2]]);
 });
 
-Deno.test("a tape alone says the same of a conversation as its cast", () => {
+Deno.test("a tape alone says the same of a conversation as its cast, which has a turn for each of its results", () => {
   for (const { name, cassette: { tape, cast } } of RECORDED_RUNS) {
     // A run's prompt is on no tape, nor is what it went on with.
     const spoken = (steps: readonly RecordedStep[]) =>
       steps.map(({ content }) => content).filter(({ kind }) => kind !== "prompt");
     const recorded = recordedTurns(cast);
+    const results = framesOn(tape).filter(({ frame }) => frame.type === "result");
+    assertEquals([recorded.turns.length, recorded.unanswered], [results.length, []], name);
     const ofCast = spoken(conversationSteps([{ ...recorded, earlier: [] }]));
     assertEquals(spoken(stepsOnTape(tape)), ofCast, name);
   }
