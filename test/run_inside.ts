@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { cString } from "../ffi/c_string.ts";
 import { closeFd } from "../ffi/descriptors/fd.ts";
 import { libc } from "../ffi/libc.ts";
@@ -49,6 +50,7 @@ export async function runInside(
       readPrompt: (io) =>
         readPrompt(request, {
           ...denoPromptIo(io),
+          readFile: (path) => denoPromptIo(io).readFile(resolve(cwd, path)),
           stdinIsTerminal: false,
           stdin: new Blob([stdin]).stream(),
           stdinAtOnce: () => undefined,

@@ -11,16 +11,16 @@ async function childOf(
   args: readonly string[] = [],
   env: Readonly<Record<string, string | undefined>> = {},
 ) {
-  const run = await claude.print([...args, "hello"], { env });
+  const run = await claude.printHere([...args, "hello"], { env });
   assertEquals([run.stderr, run.code], ["", 0]);
   const start = (await claude.journal("start")).at(-1);
   assert(start !== undefined);
   return start;
 }
 
-Deno.test("the child's environment points into the sandbox, and at the user's login", async () => {
+Deno.test("the child's environment, arguments and terminal are those of the recipe, and a run inside of it finds the user's config dir", async () => {
   await using claude = await StandIn.set();
-  const { env, cwd, terminals } = await childOf(claude, [], { MINE: "kept" });
+  const { env, cwd, terminals, size, args } = await childOf(claude, [], { MINE: "kept" });
   const { home } = claude;
   const sandbox = /^(.*)\/\.claude$/.exec(env["CLAUDE_CONFIG_DIR"] ?? "")?.[1] ?? "";
   assertEquals(sandbox.startsWith(`${home.tmp}/claude-print-`), true);
@@ -37,11 +37,16 @@ Deno.test("the child's environment points into the sandbox, and at the user's lo
   ) assertEquals(env[name], "1", name);
   assertEquals(cwd, home.project);
   assertEquals(terminals, [false, true, true], "the prompt comes from a file");
-});
+  assertEquals(size, { columns: 220, rows: 50 }, "there is no terminal to take after");
+  const [mode, tools, agent, settings, thinking, session, ...others] = args;
+  assertEquals(mode, "--permission-mode=default");
+  assertEquals(tools, "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode");
+  assertEquals(agent, "--disallowedTools=Agent(claude-code-guide)");
+  assertEquals(settings, `--settings=${sandbox}/own/settings.json`);
+  assertEquals(thinking, "--thinking-display=omitted");
+  assertMatch(session ?? "", /^--session-id=[0-9a-f-]{36}$/);
+  assertEquals(others, [], "the prompt is no argument");
 
-Deno.test("a run inside a run finds the user's config dir and not the sandbox", async () => {
-  await using claude = await StandIn.set();
-  const { env } = await childOf(claude);
   await using inner = await StandIn.set();
   const { CLAUDE_PRINT_USER_CONFIG_DIR, CLAUDE_SECURESTORAGE_CONFIG_DIR } = env;
   const nested = await childOf(inner, [], {
@@ -49,7 +54,7 @@ Deno.test("a run inside a run finds the user's config dir and not the sandbox", 
     CLAUDE_PRINT_USER_CONFIG_DIR,
     CLAUDE_SECURESTORAGE_CONFIG_DIR,
   });
-  assertEquals(nested.env["CLAUDE_SECURESTORAGE_CONFIG_DIR"], claude.home.config);
+  assertEquals(nested.env["CLAUDE_SECURESTORAGE_CONFIG_DIR"], home.config);
   assertEquals(inner.transcripts().size, 1, "the transcript is the user's");
 });
 
@@ -74,22 +79,6 @@ for (const name of ["CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "ANTHROPI
   });
 }
 
-Deno.test("the child's arguments are those of the recipe, without the prompt", async () => {
-  await using claude = await StandIn.set();
-  const { args, env } = await childOf(claude);
-  const [mode, tools, agent, settings, thinking, session, ...others] = args;
-  assertEquals(mode, "--permission-mode=default");
-  assertEquals(tools, "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode");
-  assertEquals(agent, "--disallowedTools=Agent(claude-code-guide)");
-  assertEquals(
-    settings,
-    `--settings=${env["CLAUDE_CONFIG_DIR"]?.replace(/\.claude$/, "own/settings.json")}`,
-  );
-  assertEquals(thinking, "--thinking-display=omitted");
-  assertMatch(session ?? "", /^--session-id=[0-9a-f-]{36}$/);
-  assertEquals(others, []);
-});
-
 Deno.test("hooks of the caller and of the project run, the user's do not", async () => {
   await using claude = await StandIn.set();
   const { path, config, project } = claude.home;
@@ -105,12 +94,6 @@ Deno.test("hooks of the caller and of the project run, the user's do not", async
   await childOf(claude, ["--settings", `${path}/caller.json`]);
   const ran = (await Deno.readTextFile(`${path}/ran`)).trimEnd().split("\n");
   assertEquals(ran.toSorted(), ["file", "inline", "project", "project"]);
-});
-
-Deno.test("the child's terminal is 220 by 50 where there is none to take after", async () => {
-  await using claude = await StandIn.set();
-  const { size } = await childOf(claude);
-  assertEquals(size, { columns: 220, rows: 50 });
 });
 
 Deno.test("in a person's terminal the answer is plain, and the child's terminal as large", async () => {

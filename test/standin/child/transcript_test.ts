@@ -50,7 +50,6 @@ for (const [when, late] of LATE) {
 
 /** What there may be of a transcript, and the answer, which an earlier text of the turn is not. */
 const LITTLE: Readonly<Record<string, readonly [Partial<Scenario>, answer: string]>> = {
-  "nothing": [{ transcript: "never" }, HELLO],
   "half of its last line": [{ transcript: "partial_line" }, HELLO],
   "all but its last line": [{ transcript: "no_answer", turns: LOOKS }, "It holds x."],
   "all, but late": [

@@ -45,14 +45,3 @@ Deno.test("--help explains the program, whatever else is wrong", async () => {
   }
   assertEquals(await claude.journal("start"), []);
 });
-
-Deno.test("--trace tells of the steps on stderr, and leaves stdout as it is", async () => {
-  await using claude = await StandIn.set();
-  const run = await claude.print(["--trace", "hello"], { warns: true });
-  assertEquals([run.code, run.stdout], [0, "Hello from the stand-in.\n"]);
-  const lines = run.stderr.trimEnd().split("\n");
-  for (const line of lines) assertMatch(line, /^\[ *\d+ ms\] \S/);
-  for (const step of ["sandbox /", "hook Stop", "exit code 0"]) {
-    assertStringIncludes(run.stderr, step);
-  }
-});

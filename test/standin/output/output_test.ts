@@ -17,23 +17,7 @@ for (const version of STAND_IN_VERSIONS) {
     assertEquals(await claude.keys(), [], "no key is pressed");
   });
 
-  Deno.test(`${version}: json output is one result object with cost and usage`, async () => {
-    await using claude = await StandIn.set({ version });
-    const { code, result } = await claude.printHere([...JSON_FORMAT, "hello"]);
-    assertEquals(code, 0);
-    const { subtype, num_turns, claude_version, stop_reason, usage, modelUsage } = result;
-    assertEquals([subtype, result["result"], num_turns], ["success", HELLO, 1]);
-    assertEquals([claude_version, stop_reason], [version, "end_turn"]);
-    const { input_tokens, output_tokens, cache_read_input_tokens } = usage as Numbers;
-    assertEquals([input_tokens, output_tokens, cache_read_input_tokens], [10, 20, 3]);
-    const { prices, billedModel } = releaseOf(version);
-    const micro = 10 * prices.input + 20 * prices.output + 3 * prices.cacheRead +
-      5 * prices.cacheWrite;
-    assertEquals(Math.round(Number(result["total_cost_usd"]) * 1e6 - micro), 0);
-    assertEquals(Object.keys(modelUsage as Numbers), [billedModel]);
-  });
-
-  Deno.test(`${version}: stream-json output has init, the answer and the result`, async () => {
+  Deno.test(`${version}: stream-json output has init, the answer and the result with cost and usage`, async () => {
     await using claude = await StandIn.set({ version });
     const { code, frames, result } = await claude.printHere([...STREAM_FORMAT, "hello"]);
     assertEquals(code, 0);
@@ -46,7 +30,16 @@ for (const version of STAND_IN_VERSIONS) {
     const [init] = frames;
     assertEquals([init?.["cwd"], init?.["permissionMode"]], [claude.home.project, "default"]);
     assertEquals(init?.["claude_code_version"], version);
-    assertEquals(result["result"], HELLO);
+    const { num_turns, claude_version, stop_reason, usage, modelUsage } = result;
+    assertEquals([result["result"], num_turns], [HELLO, 1]);
+    assertEquals([claude_version, stop_reason], [version, "end_turn"]);
+    const { input_tokens, output_tokens, cache_read_input_tokens } = usage as Numbers;
+    assertEquals([input_tokens, output_tokens, cache_read_input_tokens], [10, 20, 3]);
+    const { prices, billedModel } = releaseOf(version);
+    const micro = 10 * prices.input + 20 * prices.output + 3 * prices.cacheRead +
+      5 * prices.cacheWrite;
+    assertEquals(Math.round(Number(result["total_cost_usd"]) * 1e6 - micro), 0);
+    assertEquals(Object.keys(modelUsage as Numbers), [billedModel]);
   });
 }
 
@@ -60,7 +53,7 @@ Deno.test("json output with --verbose is an array of all frames", async () => {
   assertEquals(frames.map(({ type }) => type), ["system", "assistant", "result"]);
 });
 
-Deno.test("the transcript of a run becomes the user's, from its prompt to its cost", async () => {
+Deno.test("json output is one result, and the transcript becomes the user's, from its prompt to its cost", async () => {
   await using claude = await StandIn.set();
   const { result } = await claude.printHere([...JSON_FORMAT, "hello"]);
   const path = `${projectSlug(claude.home.project)}/${result["session_id"]}.jsonl`;

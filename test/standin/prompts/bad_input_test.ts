@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { makeFifo } from "../../../ffi/descriptors/pipe.ts";
 import { MISSING, NOWHERE } from "../../nowhere.ts";
+import type { Run } from "../run.ts";
 import { StandIn, type StartOptions } from "../stand_in.ts";
 
 /** One way to go wrong, and what is said about it. */
@@ -14,6 +15,8 @@ interface Mistake {
   readonly loggedIn?: boolean;
   /** Whether there is nothing to go on with, which Claude Code says in a way of its own. */
   readonly isUnbegun?: true;
+  /** Whether it is one of the command line, which the program itself tells of. */
+  readonly isUnread?: true;
   /** Whether it is made with text as well, which one of each stage of a run is: what is told on stderr is the same. */
   readonly isToldInText?: boolean;
 }
@@ -188,27 +191,32 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   },
   "an unknown flag": {
     args: ["--modle", "opus", "hello"],
+    isUnread: true,
     message: /^Cannot read the command line: unknown flag --modle$/,
     suggestion: /Did you mean --model\?/,
     isToldInText: true,
   },
   "a flag without its value": {
     args: ["hello", "--model"],
+    isUnread: true,
     message: /^Cannot read the command line: --model needs a value$/,
     suggestion: /Type --model/,
   },
   "a --timeout of 0": {
     args: ["--timeout", "0", "hello"],
+    isUnread: true,
     message: /^Cannot read the command line: --timeout does not take "0"$/,
     suggestion: /Use seconds/,
   },
   "a --timeout of nonsense": {
     args: ["--timeout=soon", "hello"],
+    isUnread: true,
     message: /^Cannot read the command line: --timeout does not take "soon"$/,
     suggestion: /Use seconds/,
   },
   "a flag that is not supported yet": {
     args: ["--rewind-files", "x", "hello"],
+    isUnread: true,
     message: /^Cannot honour --rewind-files: /,
     suggestion: /claude -p/,
   },
@@ -285,7 +293,9 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
     await Promise.all(formats.map(async (format) => {
       await using claude = await StandIn.set({}, { loggedIn: mistake.loggedIn ?? true });
       await mistake.before?.(claude);
-      const run = await claude.print([...format, ...mistake.args], mistake.options);
+      const run = mistake.isUnread === true
+        ? await claude.print([...format, ...mistake.args], mistake.options)
+        : await claude.printHere([...format, ...mistake.args], mistake.options);
       assertEquals(run.code, mistake.isUnbegun ? 1 : 2);
       const [, message = "", suggestion = "", ...others] =
         /^claude-print: (.*)\n {2}(.*)\n([^]*)$/.exec(run.stderr) ?? [];
@@ -304,14 +314,16 @@ for (const [name, mistake] of Object.entries(MISTAKES)) {
 
 Deno.test("stream-json tells of a mistake in a result too", async () => {
   await using claude = await StandIn.set();
-  const told = async (...args: string[]) => {
-    const format = ["--output-format", "stream-json", "--verbose"];
-    const { code, frames } = await claude.print([...format, ...args, "hello"]);
-    return [code, ...frames.map(({ subtype }) => subtype)];
-  };
-  assertEquals(await told("--timeout", "0"), [2, "internal_error"]);
-  assertEquals(await told("--settings", "{"), [2, "internal_error"]);
-  assertEquals(await told("--resume", crypto.randomUUID()), [1, "error_during_execution"]);
+  const args = (...more: string[]) => [
+    ...["--output-format", "stream-json", "--verbose", ...more, "hello"],
+  ];
+  const told = ({ code, frames }: Run) => [code, ...frames.map(({ subtype }) => subtype)];
+  const unread = await claude.print(args("--timeout", "0"));
+  assertEquals(told(unread), [2, "internal_error"]);
+  const unparsed = await claude.printHere(args("--settings", "{"));
+  assertEquals(told(unparsed), [2, "internal_error"]);
+  const unbegun = await claude.printHere(args("--resume", crypto.randomUUID()));
+  assertEquals(told(unbegun), [1, "error_during_execution"]);
 });
 
 Deno.test("a mistake in a command line of a megabyte is told too", async () => {
@@ -348,7 +360,9 @@ Deno.test("a $TMPDIR with blanks, quotes and unicode works", async () => {
   });
   const tmp = `${claude.home.path}/a 'b' "c" $d \`e\` ünï\\cödé \n👍🏽`;
   await Deno.mkdir(tmp);
-  const run = await claude.print(["--output-format", "json", "hello"], { env: { TMPDIR: tmp } });
+  const run = await claude.printHere(["--output-format", "json", "hello"], {
+    env: { TMPDIR: tmp },
+  });
   assertEquals([run.stderr, run.code, run.result["result"]], ["", 0, "hello"]);
   assertEquals((run.result["permission_denials"] as readonly unknown[]).length, 1);
   assertEquals([...Deno.readDirSync(tmp)], []);
@@ -357,7 +371,7 @@ Deno.test("a $TMPDIR with blanks, quotes and unicode works", async () => {
 Deno.test("no HOME is fine where CLAUDE_CONFIG_DIR is set", async () => {
   await using claude = await StandIn.set();
   const env = { HOME: undefined, CLAUDE_CONFIG_DIR: claude.home.config };
-  const run = await claude.print(["hello"], { env });
+  const run = await claude.printHere(["hello"], { env });
   assertEquals([run.stderr, run.code], ["", 0]);
   assertEquals(claude.transcripts().size, 1);
 });
@@ -369,7 +383,13 @@ Deno.test("a --session-id that is taken is refused, for a fork too, and its tran
   await Deno.mkdir(projects, { recursive: true });
   for (const id of [taken, resumed]) await Deno.writeTextFile(`${projects}/${id}.jsonl`, "{}\n");
   for (const more of [[], ["--resume", resumed, "--fork-session"]]) {
-    const { code, stderr } = await claude.print(["--session-id", taken, ...more, "--", "hello"]);
+    const { code, stderr } = await claude.printHere([
+      "--session-id",
+      taken,
+      ...more,
+      "--",
+      "hello",
+    ]);
     assertEquals(code, 2);
     assertMatch(
       stderr,

@@ -4,25 +4,23 @@ import { replayCassette } from "../../../src/cassette/replay/replay_cassette.ts"
 import { run } from "../../../src/library/mod.ts";
 import { leftovers } from "../../leftovers.ts";
 import { StandIn } from "../stand_in.ts";
+import { STAND_IN_VERSIONS } from "../stand_in_versions.ts";
 
 const ANSWERED = ["/logout", "/logout now\nplease", "/export /etc/x", "/bg", "/upgrade", "/exit"];
 const REFUSED = ["/insights", "/code-review ultra"];
 /**
- * Text in print mode since 2.1.330, which has a way in for it, and a word to quit by, for which 2.1.197 has one, too. Of a
- * command that there is not, a headless Claude Code says so before; the stand-in is none.
+ * Text in print mode since 2.1.330, which has a way in for it, and a word to quit by. Of a command that there is not, a
+ * headless Claude Code says so before; the stand-in is none.
  */
 const WORDS = ["/", "/ hi", "/unknown x", "/a:b", "/mcp__s__p"];
 const QUIT = "exit";
 
-for (const version of ["2.1.168", "2.1.197", "2.1.330"]) {
+for (const version of STAND_IN_VERSIONS) {
   Deno.test(`${version}: no child is started for what it would carry out by itself`, async () => {
     await using claude = await StandIn.set({ version });
     await Deno.mkdir(`${claude.home.project}/.claude/commands`, { recursive: true });
     await Deno.writeTextFile(`${claude.home.project}/.claude/commands/keybindings.md`, "Do it");
-    const verbatim = [
-      ...version === "2.1.330" ? WORDS : [],
-      ...version === "2.1.168" ? [] : [QUIT],
-    ];
+    const verbatim = version === "2.1.330" ? [...WORDS, QUIT] : [];
     const sentWell = [...verbatim, "/init now"];
     const words = [...WORDS, QUIT];
     const prompts = [...ANSWERED, ...REFUSED, ...words, "/keybindings", "/init now"];
