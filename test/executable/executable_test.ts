@@ -21,7 +21,10 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 const LINKED = Object.hasOwn(deno, "links");
 
 /** What a checkout needs to be compiled. */
-const SOURCES = ["deno.json", "deno.lock", "ffi", "src", ".github/scripts", "fixtures"];
+const SOURCES = [
+  ...["deno.json", "deno.lock", "ffi", "src", ".github/scripts", "fixtures/programs"],
+  ...Object.hasOwn(deno, "links") ? ["fixtures/std"] : [],
+];
 
 /** All packages that are bundled. */
 const PACKAGES = [
@@ -41,20 +44,32 @@ const MAX_ADDED = 3_500_000;
 /** The sources in another folder, with other times, and with another Deno cache that holds the same packages. */
 async function copyOfSources(folder: string) {
   const root = `${folder}/elsewhere/deep/down`;
-  await Deno.mkdir(`${root}/.github`, { recursive: true });
+  for (const parent of [".github", "fixtures"]) {
+    await Deno.mkdir(`${root}/${parent}`, { recursive: true });
+  }
   for (const path of SOURCES) await run("cp", ["-r", `${ROOT}/${path}`, `${root}/${path}`]);
   await run("find", [root, "-exec", "touch", "-d", "2001-02-03", "{}", "+"]);
   await Deno.symlink(`${ROOT}/.cache`, `${root}/.cache`);
   await Deno.mkdir(`${folder}/cache/dl`, { recursive: true });
   for (const name of ["npm", ...LINKED ? [] : ["remote"]]) {
-    await run("cp", ["-r", `${await denoDir()}/${name}`, `${folder}/cache/${name}`]);
+    await linkOrCopy(`${await denoDir()}/${name}`, `${folder}/cache/${name}`);
   }
   for (const { name } of Deno.readDirSync(`${await denoDir()}/dl`)) {
     // The bundler, but not the official runtime.
     if (name === "release") continue;
-    await run("cp", ["-r", `${await denoDir()}/dl/${name}`, `${folder}/cache/dl/${name}`]);
+    await linkOrCopy(`${await denoDir()}/dl/${name}`, `${folder}/cache/dl/${name}`);
   }
   return { root, env: { DENO_DIR: `${folder}/cache` } };
+}
+
+/** Puts a folder somewhere else too, whose files nobody changes. */
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  const { success } = await new Deno.Command("cp", {
+    args: ["-rl", from, to],
+    stderr: "null",
+  }).output();
+  // It may be on another disk, or be somebody else's.
+  if (!success) await run("cp", ["-rf", "-T", from, to]);
 }
 
 async function run(program: string, args: readonly string[]): Promise<void> {
