@@ -23,6 +23,8 @@ const ROOT = resolve(import.meta.dirname ?? ".", "..");
 
 const HOW = [
   ...["test", "-A", "--frozen", "--no-check", "--parallel"],
+  // What a file does not run it need not load.
+  "--unstable-lazy-dynamic-imports",
   // Groups of files are elsewhere.
   ...["--sanitize-ops", "--sanitize-resources", "--config", "deno.json"],
 ];

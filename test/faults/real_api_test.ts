@@ -39,7 +39,7 @@ Deno.test("2.1.330: an API that fails ends the run, which says why and leaves no
     limit: LIMIT,
     each: async ({ prompt, says, timeoutMs = 60_000 }) => {
       const env = { CLAUDE_CODE_MAX_RETRIES: "0", API_TIMEOUT_MS: String(timeoutMs) };
-      const { code, stdout, stderr } = await real.print([...args, prompt], { env });
+      const { code, stdout, stderr } = await real.printHere([...args, prompt], { env });
       const { type, is_error } = parseObject(stdout);
       const [first = ""] = stderr.split("\n");
       const isTemporary = /: The API (?:takes no more requests|is overloaded)/u.test(first);

@@ -1,4 +1,6 @@
 import { CLAUDE_PRINT } from "../claude_print.ts";
+import { inside, IS_ELSEWHERE } from "../inside.ts";
+import type { ConversationInside } from "../run_inside.ts";
 import type { ProgramOutput } from "../start_program.ts";
 import { type JsonObject, parseFrames } from "./print_mode_facts.ts";
 import type { RealClaude } from "./real_claude.ts";
@@ -19,7 +21,14 @@ export interface Caller {
   readonly asked: (text: string) => Promise<void>;
   /** The folder that the program works in. */
   readonly folder: string;
-  /** The pid of the program. */
+  /** The pid of the program; this process's own, if that is none. */
+  readonly pid: number;
+}
+
+type Script = (caller: Caller) => Promise<void>;
+
+/** Whoever is spoken with. */
+interface Spoken extends ConversationInside {
   readonly pid: number;
 }
 
@@ -31,34 +40,48 @@ const FORMATS = [
 /** How long anything is waited for: on a busy machine a start takes many seconds. */
 const PATIENCE_MS = 120_000;
 
-/** Holds a conversation with `claude-print`, whose stdin ends when the script does. */
+/**
+ * Holds a conversation with `claude-print`, whose stdin ends when the script does: inside this process, which takes half of
+ * the CPU time of a program.
+ */
 export async function hold(
   real: RealClaude,
-  script: (caller: Caller) => Promise<void>,
+  script: Script,
+  args: readonly string[] = [],
+): Promise<ProgramOutput> {
+  if (IS_ELSEWHERE) return await holdWithProgram(real, script, args);
+  const { converseInside } = await inside();
+  const { home: { env, project: cwd } } = real;
+  const words = ["--claude-binary", real.binary, ...FORMATS, ...args];
+  const spoken = await converseInside(words, { env, cwd });
+  return await speak({ ...spoken, pid: Deno.pid }, { real, script });
+}
+
+/** The same with the program, for what it is to its child and its caller. */
+export async function holdWithProgram(
+  real: RealClaude,
+  script: Script,
   args: readonly string[] = [],
 ): Promise<ProgramOutput> {
   const command = [...CLAUDE_PRINT, "--claude-binary", real.binary, ...FORMATS, ...args];
-  return await speak(command, { real, script, env: {} });
+  return await speak(started(command, { real }), { real, script });
 }
 
 /** The same with `claude -p` itself. */
 export async function holdWithClaude(
   real: RealClaude,
-  script: (caller: Caller) => Promise<void>,
+  script: Script,
   args: readonly string[] = [],
 ): Promise<ProgramOutput> {
   const env = { TMPDIR: `${real.home.path}/t` };
-  return await speak([real.binary, "-p", ...FORMATS, ...args], { real, script, env });
+  const command = [real.binary, "-p", ...FORMATS, ...args];
+  return await speak(started(command, { real, env }), { real, script });
 }
 
-async function speak(
+function started(
   [program = "", ...args]: readonly string[],
-  { real, script, env }: {
-    readonly real: RealClaude;
-    readonly script: (caller: Caller) => Promise<void>;
-    readonly env: Readonly<Record<string, string>>;
-  },
-): Promise<ProgramOutput> {
+  { real, env }: { readonly real: RealClaude; readonly env?: Readonly<Record<string, string>> },
+): Spoken {
   const child = new Deno.Command(program, {
     args,
     cwd: real.home.project,
@@ -68,6 +91,18 @@ async function speak(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const end = async () => {
+    const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+    return { code, stderr };
+  };
+  const { pid, stdin, stdout } = child;
+  return { pid, stdin, stdout, ended: end(), stop: () => child.kill("SIGTERM") };
+}
+
+async function speak(
+  spoken: Spoken,
+  { real, script }: { readonly real: RealClaude; readonly script: Script },
+): Promise<ProgramOutput> {
   const begunWith = real.api.turns.length;
   let stdout = "";
   let hasEnded = false;
@@ -76,7 +111,7 @@ async function speak(
     for (const wake of stirred) wake();
   };
   const listening = async () => {
-    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    for await (const text of spoken.stdout.pipeThrough(new TextDecoderStream())) {
       const begun = stdout.lastIndexOf("\n") + 1;
       stdout += text;
       for (const line of stdout.slice(begun, stdout.lastIndexOf("\n") + 1).split("\n")) {
@@ -91,7 +126,7 @@ async function speak(
     const deadline = performance.now() + PATIENCE_MS;
     while (!is() && !hasEnded) {
       if (performance.now() > deadline) {
-        child.kill("SIGTERM");
+        spoken.stop();
         throw new Error(`Cannot wait any longer for ${what}. So far:\n${stdout.slice(-4000)}`);
       }
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -103,7 +138,7 @@ async function speak(
       stirred.delete(resolve);
     }
   };
-  const stdin = child.stdin.getWriter();
+  const stdin = spoken.stdin.getWriter();
   const send = async (line: unknown) => {
     const text = typeof line === "string" ? line : `${JSON.stringify(line)}\n`;
     // A program that has ended hears nothing.
@@ -125,7 +160,7 @@ async function speak(
     await script({
       answer: (by) => answers = by,
       folder: real.home.project,
-      pid: child.pid,
+      pid: spoken.pid,
       frames: () => parseFrames(stdout.slice(0, stdout.lastIndexOf("\n") + 1)),
       send,
       say: async (text, more = {}) =>
@@ -147,11 +182,6 @@ async function speak(
     });
     await stdin.close().catch(() => {});
   };
-  const [{ code }, stderr] = await Promise.all([
-    child.status,
-    new Response(child.stderr).text(),
-    listening(),
-    speaking(),
-  ]);
+  const [{ code, stderr }] = await Promise.all([spoken.ended, listening(), speaking()]);
   return { code, stdout, stderr };
 }

@@ -11,8 +11,8 @@ import {
   type ThrowawayHomeOptions,
 } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
+import { inside, IS_ELSEWHERE } from "../inside.ts";
 import { leftovers } from "../leftovers.ts";
-import { IS_ELSEWHERE, runInside } from "../run_inside.ts";
 import { type ProgramOptions, type ProgramOutput, startProgram } from "../start_program.ts";
 import { asRecorded, type RecordedName } from "./as_recorded.ts";
 import { namedClaude } from "./named_claude.ts";
@@ -110,6 +110,7 @@ export class RealClaude implements AsyncDisposable {
   ): Promise<ProgramOutput> {
     if (IS_ELSEWHERE) return await this.print(args, options);
     const { stdin, env, cwd = this.home.project } = options;
+    const { runInside } = await inside();
     return await runInside(this.#completed(args), {
       stdin,
       env: { ...this.home.env, ...env },

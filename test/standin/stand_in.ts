@@ -8,8 +8,8 @@ import {
   type ThrowawayHomeOptions,
 } from "../../fixtures/throwaway_home.ts";
 import { CLAUDE_PRINT } from "../claude_print.ts";
+import { inside, IS_ELSEWHERE } from "../inside.ts";
 import { leftovers } from "../leftovers.ts";
-import { IS_ELSEWHERE, runInside } from "../run_inside.ts";
 import { type ProgramOutput, startProgram } from "../start_program.ts";
 import { checkOutput } from "./check_output.ts";
 import { parseOutput } from "./parse_output.ts";
@@ -105,6 +105,7 @@ export class StandIn implements AsyncDisposable {
     this.#noteFiles();
     const run = Symbol();
     this.#inside.add(run);
+    const { runInside } = await inside();
     const output = await runInside([...named, ...args], {
       env: { ...this.home.env, ...env },
       cwd,

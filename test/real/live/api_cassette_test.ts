@@ -9,7 +9,7 @@ forNewestVersion(
   async (real) => {
     const cassette = ["--api-cassette", `${real.home.path}/t/cassette`];
     const json = ["--output-format", "stream-json", "--verbose", ...cassette];
-    const recorded = await real.print([...json, "--on-miss", "record", ...TALK], {
+    const recorded = await real.printHere([...json, "--on-miss", "record", ...TALK], {
       env: { TZ: "Etc/GMT+12" },
     });
     assertEquals([recorded.code, recorded.stderr], [0, ""]);
@@ -18,7 +18,7 @@ forNewestVersion(
     const down = {
       env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:1", TZ: "Etc/GMT-14" },
     };
-    const played = await real.print([...json, ...TALK], down);
+    const played = await real.printHere([...json, ...TALK], down);
     assertEquals([played.code, played.stderr], [0, ""]);
     assertEquals(saidIn(played.stdout), saidIn(recorded.stdout));
     for (const { stdout } of [recorded, played]) {
@@ -28,7 +28,7 @@ forNewestVersion(
     }
     assertEquals(real.api.requests.length, asked);
     const live = ["--stream-text", "--exact-stream", ...cassette];
-    assertEquals(await real.print([...live, ...TALK], down), {
+    assertEquals(await real.printHere([...live, ...TALK], down), {
       code: 0,
       stdout: "done\n",
       stderr: "",

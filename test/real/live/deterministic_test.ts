@@ -44,14 +44,18 @@ forEachVersion(`${RUNS} deterministic runs send the same bytes`, async (real) =>
   for (let run = 0; run < RUNS; run++) {
     await changeTheWorld(real, run);
     bodies.push([]);
-    const { code, stdout, stderr } = await real.print(TALK, {
+    const options = {
       // 26 hours lie between the two places: it is never the same day in both.
       env: {
         ...OWN_API,
         ANTHROPIC_BASE_URL: relay.url,
         TZ: run % 2 === 0 ? "Etc/GMT+12" : "Etc/GMT-14",
       },
-    });
+    };
+    // One in each place as programs, which are in that place themselves.
+    const { code, stdout, stderr } = run < 2
+      ? await real.print(TALK, options)
+      : await real.printHere(TALK, options);
     assertEquals([code, stdout, stderr], [0, "done\n", ""]);
   }
   const [first = [], ...others] = bodies;

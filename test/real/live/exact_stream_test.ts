@@ -44,8 +44,8 @@ forNewestVersion(
       NO_PROXY: undefined,
     };
     const prompt = ["--allowedTools", "Bash", "--", "Do it. [[bash echo one]] [[say done]]"];
-    const plain = await real.print(["-p", ...prompt], { env });
-    const exact = await real.print(["-p", ...EXACT, ...prompt], { env });
+    const plain = await real.printHere(["-p", ...prompt], { env });
+    const exact = await real.printHere(["-p", ...EXACT, ...prompt], { env });
     assertEquals([exact, exact.stdout], [plain, "done\n"]);
     const requests = real.api.turns.map(comparable);
     assertEquals(requests.length, 4);
@@ -68,7 +68,7 @@ forNewestVersion(
 );
 
 forNewestVersion("--exact-stream is refused where nothing can be put in between", async (real) => {
-  const { code, stdout, stderr } = await real.print(["-p", ...EXACT, "Hi"], {
+  const { code, stdout, stderr } = await real.printHere(["-p", ...EXACT, "Hi"], {
     env: { CLAUDE_CODE_USE_BEDROCK: "1" },
   });
   assertEquals([code, stdout, real.api.requests.length], [2, "", 0]);

@@ -56,7 +56,7 @@ async function resultsOf(
 ): Promise<readonly (readonly [string, unknown, unknown])[]> {
   const cwd = `${real.home.path}/${name}`;
   await Deno.mkdir(cwd);
-  const { stdout, stderr, code } = await real.print(
+  const { stdout, stderr, code } = await real.printHere(
     [...args, "--dangerously-skip-permissions", "--", "Go"],
     { cwd, env: { IS_SANDBOX: "1" } },
   );

@@ -22,6 +22,11 @@ export interface RowRun extends ProgramOutput {
   readonly home: string;
 }
 
+/** Whether a row asks how the program itself takes its command line and its stdin; others are carried out in this process. */
+function isOfProgram({ name, stdin }: Row): boolean {
+  return name.startsWith("usage-") || stdin !== undefined;
+}
+
 /** Runs a row in a home of its own, against an API of its own. */
 export async function runRow(
   row: Row,
@@ -47,9 +52,9 @@ export async function runRow(
       env: { ...row.env, ...env },
       ...(row.stdin === undefined ? {} : { stdin: row.stdin }),
     };
-    return who === "claude -p"
-      ? await real.claudeP(args, options)
-      : await real.print(["-p", ...args], options);
+    if (who === "claude -p") return await real.claudeP(args, options);
+    const ours = ["-p", ...args];
+    return isOfProgram(row) ? await real.print(ours, options) : await real.printHere(ours, options);
   };
   for (const args of row.before ?? []) await run(args, "claude -p");
   const before = real.api.turns.length;

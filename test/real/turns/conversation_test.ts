@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { asRecorded, type RecordedName } from "../as_recorded.ts";
 import { forEachVersion, forNewestVersion } from "../for_each_version.ts";
-import { type Caller, hold, holdWithClaude } from "../hold_conversation.ts";
+import { type Caller, hold, holdWithClaude, holdWithProgram } from "../hold_conversation.ts";
 import {
   factsOfResult,
   type JsonObject,
@@ -375,7 +375,7 @@ const DEATHS: Readonly<Record<string, readonly string[]>> = {
 
 forNewestVersion("a child that is killed costs no turn but the one it dies in", async (real) => {
   const deaths = DEATHS[real.version] ?? DEATHS["2.1.330"] ?? [];
-  const { code, stdout, stderr } = await hold(
+  const { code, stdout, stderr } = await holdWithProgram(
     real,
     async ({ say, heard, asked, pid, folder }) => {
       await Deno.writeTextFile(`${folder}/wait.sh`, "until [ -e go ]; do sleep 0.05; done");

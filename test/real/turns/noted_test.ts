@@ -167,14 +167,14 @@ forEachVersion(
 forNewestVersion("what a run notes in a session is there when that is resumed", async (real) => {
   const { path, project } = real.home;
   // A run with such a command alone is a session, too.
-  const begun = await real.print(["--output-format", "json", "/model sonnet"]);
+  const begun = await real.printHere(["--output-format", "json", "/model sonnet"]);
   const { session_id: session, result } = JSON.parse(begun.stdout);
   assertStringIncludes(result, "Sonnet");
-  const named = await real.print(["--resume", session, "/rename My own"]);
+  const named = await real.printHere(["--resume", session, "/rename My own"]);
   assertEquals([named.code, named.stdout, named.stderr], [0, "Session renamed to: My own\n", ""]);
   const files = [...filesBelow(path).keys()].filter((file) => file.includes(session));
   assert(files.some((file) => file.endsWith("custom-title.json")), files.join("\n"));
-  const resumed = await real.print(["--resume", "My own", "One. [[say first]]"]);
+  const resumed = await real.printHere(["--resume", "My own", "One. [[say first]]"]);
   assertEquals([resumed.code, resumed.stdout], [0, "first\n"]);
   const told = requestsSince(real, 0)[0]?.told.join("\n") ?? "";
   for (const command of ["/model", "/rename"]) assertStringIncludes(told, command);
@@ -203,7 +203,7 @@ forNewestVersion(
       `${project}/.claude/settings.json`,
       JSON.stringify({ hooks: { PreModelSwitch: [{ hooks: [] }] } }),
     );
-    const watched = await real.print(["/model sonnet"]);
+    const watched = await real.printHere(["/model sonnet"]);
     assertEquals(watched.code, 2);
     assertStringIncludes(watched.stderr, "PreModelSwitch");
   },

@@ -193,7 +193,7 @@ forNewestVersion("a review is one turn, whose result is the review", async (real
     async () => heard((await real.claudeP(args)).stdout),
   );
   const since = real.api.turns.length;
-  const ours = await real.print(args);
+  const ours = await real.printHere(args);
   assertEquals([ours.code, ours.stderr, heard(ours.stdout)], [0, "", theirs]);
   assertEquals(real.api.turns.length - since, 1);
 });
