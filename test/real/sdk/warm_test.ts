@@ -11,14 +11,10 @@ import { masked } from "./masked.ts";
 import { installClaudePrint, playScenarios } from "./play_scenarios.ts";
 import { pythonUser, typescriptUser } from "./sdk_user.ts";
 import { structuredReply } from "./structured_reply.ts";
+import { WARM_SCENARIOS } from "./warm_scenarios.ts";
 
 const version = REAL_VERSIONS.at(-1) ?? "";
 const python = usablePython();
-
-/** What an SDK asks for in its first request, so that what waits has to be started with it. */
-const SCENARIOS = ["permissions", "structured output"];
-/** The same of the one for Python. */
-const PYTHON_SCENARIOS = ["hooks"];
 
 const STREAMS = [
   "--verbose",
@@ -51,12 +47,12 @@ Deno.test(`${version}: users of the Agent SDKs have a Claude Code that has waite
   const users = [
     {
       user: await typescriptUser(),
-      scenarios: SCENARIOS,
+      scenarios: WARM_SCENARIOS.typescript,
       theirs: new Map(await recorded("sdk_typescript/scenarios")),
     },
     ...(python === undefined ? [] : [{
       user: await pythonUser(python),
-      scenarios: PYTHON_SCENARIOS,
+      scenarios: WARM_SCENARIOS.python,
       theirs: new Map(await recorded("sdk_python/scenarios")),
     }]),
   ];
