@@ -750,12 +750,11 @@ forNewestVersion(
     const args = [...ASKS_CALLER, "--allow-dangerously-skip-permissions"];
     const run = async (holding: typeof hold) => {
       const asked: unknown[] = [];
-      await holding(real, async ({ say, send, heard, answer }) => {
+      await holding(real, async ({ say, heard, answer }) => {
         answer(({ tool_name: name }) => {
           asked.push(name);
           return { behavior: "deny", message: "no" };
         });
-        await send(request("i", { subtype: "initialize" }));
         const write = JSON.stringify({ file_path: path, content: "x" });
         await say(`Go. [[tool EnterPlanMode {}]] [[tool Write ${write}]] [[say done]]`);
         await heard(RESULT);
