@@ -147,7 +147,8 @@ forNewestVersion("--shell-output=split tells stdout from stderr", async (real) =
   };
   // On a busy machine a part may be of either stream: then it says so, and nothing is told as what it is not.
   const parts = frames.filter((frame) => isOutput(frame) && frame.text !== "");
-  const linesTold = parts.flatMap(({ text }) => `${text}`.trimEnd().split("\n"));
+  // So may a line be told in two parts.
+  const linesTold = parts.map(({ text }) => text).join("").trimEnd().split("\n");
   const all = `${written.stdout}${written.stderr}`.trimEnd().split("\n");
   assertEquals(linesTold.toSorted(), all.toSorted());
   for (const stream of ["stdout", "stderr"] as const) {
