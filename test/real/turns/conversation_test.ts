@@ -99,9 +99,15 @@ function wordsOf(body: unknown): readonly string[] {
 }
 
 const compared = (results: readonly JsonObject[]) =>
-  results.map((result) =>
-    Object.fromEntries(COMPARED.map((field) => [field, result[field]] as const))
-  );
+  results.map((result) => {
+    // Claude Code names the run in which a task has ended.
+    const { runId: _, ...origin } = (result["origin"] ?? {}) as JsonObject;
+    const told: JsonObject = {
+      ...result,
+      ...(result["origin"] === undefined ? {} : { origin }),
+    };
+    return Object.fromEntries(COMPARED.map((field) => [field, told[field]] as const));
+  });
 
 /** Fails unless both said and asked the same. */
 function assertSame({ ours, theirs }: Both): void {
