@@ -6,6 +6,8 @@ const ROOT = join(import.meta.dirname ?? ".", "..");
 const LATE = "--unstable-lazy-dynamic-imports";
 /** Where many begin at once Deno cannot open its cache of code, and says so on stderr. */
 const UNCACHED = "--no-code-cache";
+/** What that cache is to hold all functions for, as the shim and the units have it too. */
+const EAGER = "--v8-flags=--no-lazy";
 
 /** The sources of this checkout as a command, without its arguments: what is to run with a module of a test's. */
 export const CLAUDE_PRINT_SOURCES: readonly string[] = [
@@ -20,8 +22,8 @@ export const CLAUDE_PRINT_SOURCES: readonly string[] = [
 export const CLAUDE_PRINT: readonly string[] = claudePrint(Deno.env.get("CLAUDE_PRINT_BUNDLE"));
 
 /** The same as users start it, with Deno's cache of code: for what is measured, where few begin at once. */
-export const CLAUDE_PRINT_CACHED: readonly string[] = CLAUDE_PRINT.filter((word) =>
-  word !== UNCACHED
+export const CLAUDE_PRINT_CACHED: readonly string[] = CLAUDE_PRINT.map((word) =>
+  word === UNCACHED ? EAGER : word
 );
 
 /** The same, where the bundle is at a path. */

@@ -26,6 +26,13 @@ Deno.test("what follows a child is loaded once it has been started", () => {
   assert(loadedWith("src/driver/run_session.ts").has("src/session/machine/machine.ts"));
 });
 
+Deno.test("what only some runs need is loaded by those", () => {
+  const rare =
+    /^src\/(?:session\/prompt\/(?!is_plain|slash_word)|driver\/sources\/(?!hook_source))/u;
+  const first = loadedWith("src/commands/run/run_here.ts");
+  assertEquals([...first].filter((path) => rare.test(path)), []);
+});
+
 Deno.test("what a run needs is loaded once its command line has been read", () => {
   const others = /^(?:ffi|src\/(?:run|driver|sandbox|session|frames|commands\/run))\//u;
   assertEquals([...loadedWith("src/main.ts")].filter((path) => others.test(path)), []);

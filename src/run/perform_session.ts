@@ -4,7 +4,6 @@ import { CliError } from "../cli_error.ts";
 import type { ShownTerminal } from "../driver/child_terminal.ts";
 import type { SessionRun } from "../driver/run_session.ts";
 import type { Caller, CallerInput } from "../driver/sources/caller/caller.ts";
-import { followLog } from "../driver/sources/follow_lines.ts";
 import { type Child, startChild } from "../driver/start_child.ts";
 import type { StopSignals } from "../driver/stop_signals.ts";
 import type { UserTerminal } from "../driver/user_terminal.ts";
@@ -61,9 +60,8 @@ export async function performSession(
   const { emit, onLogLine, onReport, onTerminal, onWhole, trace, ...rest } = options;
   const { size } = prepared.conversation.session;
   // Before the child is started: what is in its log by then is not its own.
-  const [retryLines, toldLines] = [prepared.retryLog, prepared.toldLog].map((log) =>
-    log === undefined ? undefined : followLog(log)
-  );
+  const retryLines = await linesOf(prepared.retryLog);
+  const toldLines = await linesOf(prepared.toldLog);
   try {
     using child = startChild({ ...prepared, cwd, size });
     options.onChild?.(child);
@@ -93,6 +91,13 @@ export async function performSession(
   } catch (error) {
     throw error instanceof LibcError ? await driverError(error, prepared) : error;
   }
+}
+
+/** Follows a log from here on; only a run that reads one loads what it takes. */
+async function linesOf(log: string | undefined): Promise<(() => readonly string[]) | undefined> {
+  if (log === undefined) return undefined;
+  const { followLog } = await import("../driver/sources/follow_lines.ts");
+  return followLog(log);
 }
 
 async function driverError(

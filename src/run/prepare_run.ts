@@ -1,5 +1,4 @@
 import { Poller } from "../../ffi/descriptors/poll.ts";
-import { MAX_SOCKET_PATH } from "../../ffi/descriptors/unix_socket.ts";
 import { CliError } from "../cli_error.ts";
 import type { ApiRelay } from "./api_relay.ts";
 import { isKnownSession } from "./facts/known_session.ts";
@@ -112,7 +111,7 @@ async function prepared(order: RunOrder, facts: RunFacts): Promise<PreparedRun> 
     now: Date.now(),
   });
   const sandbox = undo.use(new Sandbox(owner, { contents, places: everywhere }));
-  if (planned.rendezvous !== undefined) requireShortPath(planned.rendezvous.path);
+  if (planned.rendezvous !== undefined) await requireShortPath(planned.rendezvous.path);
   // Not before: a run that has the session, or had it and was killed, may have brought it home just now.
   if (contents.isNewSession) refuseKnownSession(session.id, userConfig.dir);
   const earlier = await earlierLines(sandbox, order);
@@ -218,7 +217,8 @@ function refuseKnownSession(sessionId: string, configDir: string): void {
  *
  * @throws {CliError} when the path is too long for that
  */
-function requireShortPath(path: string): void {
+async function requireShortPath(path: string): Promise<void> {
+  const { MAX_SOCKET_PATH } = await import("../../ffi/descriptors/unix_socket.ts");
   if (new TextEncoder().encode(path).length <= MAX_SOCKET_PATH) return;
   throw new CliError(
     "Cannot deliver the prompt as it is: the private folder's path is longer than a socket's may be",

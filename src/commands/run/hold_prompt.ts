@@ -21,7 +21,7 @@ import type { RunOrder } from "../../run/plan/run_order.ts";
 import { hooklessFlag } from "../../run/plan/without_hooks.ts";
 import type { Teardown } from "../../run/teardown.ts";
 import type { Environment } from "../../sandbox/environment.ts";
-import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
+import { QUIT_WORDS } from "../../session/prompt/is_plain.ts";
 import { pasteRefusal } from "../../session/terminal/paste.ts";
 import { messageLine } from "../../wire/caller_line.ts";
 import type { OutputWriter } from "../../wire/output_writer.ts";

@@ -6,7 +6,6 @@ import {
 } from "../plan/ignored_rules.ts";
 import { worktreesOf } from "../../sandbox/child/git_repository.ts";
 import type { Settings } from "../../sandbox/child/read_settings.ts";
-import { areSharedSettings } from "../../sandbox/child/shared_settings.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
@@ -36,6 +35,7 @@ export async function distrustOf(
   if (isJsonObject(known) && known["hasTrustDialogAccepted"] === true) return undefined;
   const version = await options.version();
   if (!tellsOfIgnoredRules(version)) return undefined;
+  const { areSharedSettings } = await import("../../sandbox/child/shared_settings.ts");
   const isOlder = !isVersionAtLeast(version ?? "", "2.1.330");
   const sources: ProjectSource[] = [];
   for (const source of found) {

@@ -4,7 +4,6 @@ import type { RunOrder } from "../plan/run_order.ts";
 import { commandPlaces } from "./command_places.ts";
 import { type CustomCommand, findCustomCommand } from "../../sandbox/child/custom_command.ts";
 import { watchesModels } from "../../sandbox/child/foreign_settings.ts";
-import { QUIT_WORDS } from "../../session/prompt/claude_commands.ts";
 import { judgePrompt } from "../../session/prompt/judge_prompt.ts";
 import { slashWord } from "../../session/prompt/slash_word.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
@@ -87,13 +86,4 @@ function isPath(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Whether a prompt is text for every version: it begins with a character that can be seen and is no sign of a command, is
- * no word to quit by, and holds no tag of Claude Code's own.
- */
-export function isPlain(prompt: string): boolean {
-  return /^\s*(?![/!])[\x21-\x7e]/u.test(prompt) && !QUIT_WORDS.includes(prompt.trim()) &&
-    !prompt.includes("<pasted_content");
 }

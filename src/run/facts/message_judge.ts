@@ -1,5 +1,6 @@
 import { CliError } from "../../cli_error.ts";
-import { gatePrompt, isPlain, LONGEST_REPLY } from "./gate_prompt.ts";
+import { gatePrompt, LONGEST_REPLY } from "./gate_prompt.ts";
+import { isPlain } from "../../session/prompt/is_plain.ts";
 import type { RunOrder } from "../plan/run_order.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { Message, SettledMessage } from "../../session/message.ts";

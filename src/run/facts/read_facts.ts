@@ -1,9 +1,8 @@
 import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
-import { commandPlaces } from "./command_places.ts";
+import type { commandPlaces } from "./command_places.ts";
 import { distrustOf } from "./distrust_of.ts";
 import { findClaude } from "./find_claude.ts";
-import { isPlain } from "./gate_prompt.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
 import { isLongArgument } from "../plan/placed_agents.ts";
 import { managedByCaller } from "./managed_by_caller.ts";
@@ -36,6 +35,7 @@ import { writableFolders } from "../../sandbox/places/writable_folders.ts";
 import { requireSystem } from "../../sandbox/processes/require_system.ts";
 import { readOwnJsonObject } from "../../sandbox/read_json_object.ts";
 import { locateUserConfig } from "../../sandbox/user_config.ts";
+import { isPlain } from "../../session/prompt/is_plain.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 import { toolPrefix } from "../../transcript/tool_prefix.ts";
 import { warningsHangOnVersion } from "../plan/settings_warnings.ts";
@@ -234,6 +234,7 @@ async function hiddenOf(
 ): Promise<Pick<RunFacts, "hiddenSkills">> {
   const chosen = order.initialized?.skills;
   if (chosen === undefined) return {};
+  const { commandPlaces } = await import("./command_places.ts");
   const { hiddenSkills } = await import("./hidden_skills.ts");
   const places = commandPlaces(order, facts);
   return { hiddenSkills: hiddenSkills(chosen, { places, version: await version() ?? RECENT }) };

@@ -1,4 +1,5 @@
-import { claudeCommands, type CommandKind, QUIT_WORDS } from "./claude_commands.ts";
+import { claudeCommands, type CommandKind } from "./claude_commands.ts";
+import { QUIT_WORDS } from "./is_plain.ts";
 import { firstAlteredCharacter } from "./first_altered_character.ts";
 import { type SlashWord, slashWord } from "./slash_word.ts";
 import { isVersionAtLeast } from "../../wire/wire_keys.ts";
