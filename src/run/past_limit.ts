@@ -36,7 +36,7 @@ export function resetOf(
     ? GRACE_MS
     : GRACE_BEFORE_330_MS;
   // An API that goes on refusing after the time it has told is not asked over and over.
-  const until = Math.max(seconds * 1000, now) + graceMs;
+  const until = Math.max(seconds * 1000 + graceMs, now + GRACE_MS);
   return until <= LATEST && until - now <= longestMs ? until : undefined;
 }
 

@@ -56,6 +56,10 @@ Deno.test("resetOf() waits some time where the limit should be over by now, and 
   for (const past of [0, -1e300, NOW / 1000 - 1, NOW / 1000]) {
     assertEquals(resetOf(reached(past), { longestMs, now: NOW }), NOW + 5000);
   }
+  // The minute that has begun is over in less than another one.
+  const begun = reached(NOW / 1000 - 30, "2.1.197");
+  assertEquals(resetOf(begun, { longestMs: 60_000, now: NOW }), NOW + 35_000);
+  assertEquals(resetOf(reached(NOW / 1000 - 90, "2.1.197"), { longestMs, now: NOW }), NOW + 5000);
   for (const none of [1e300, NaN, Infinity]) {
     assertEquals(resetOf(reached(none), { longestMs, now: NOW }), undefined);
   }

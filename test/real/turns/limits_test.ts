@@ -86,7 +86,7 @@ forNewestVersion(
   "--wait-for-limit waits for the reset and goes on with the session, whose requests count on",
   async (real) => {
     const { code, stdout, stderr } = await real.print([
-      ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=60"],
+      ...["--output-format", "stream-json", "--verbose", "--wait-for-limit=90"],
       ...["--max-turns=2", "--allowedTools=Bash", "--", "Hi"],
     ]);
     assertEquals(code, 1, stderr);
