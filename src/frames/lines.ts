@@ -76,17 +76,33 @@ export function tellLines(before: FramesState): Told {
     beginningFirst(before, [...before.stopEnds, ...listOf(before.own)]),
   );
   for (const { entry, subagent } of inOrder(own, listOf(before.subagents))) {
-    const next = subagent === undefined
-      ? isEarly(state, entry) ? told(withNotice(state, entry)) : tellOwnLine(state, entry)
-      : tellSubagentLine(state, { entry, subagent });
+    const next = behindResult(
+      state,
+      (state) =>
+        subagent === undefined
+          ? isEarly(state, entry) ? told(withNotice(state, entry)) : tellOwnLine(state, entry)
+          : tellSubagentLine(state, { entry, subagent }),
+    );
     state = next.state;
     frames.push(...next.frames);
   }
   const { tasks } = state;
   return and(
-    and(told(state, besideEachOther(frames)), (state) => tellNotices(state, (id) => tasks.has(id))),
+    and(
+      told(state, besideEachOther(frames)),
+      (state) => behindResult(state, (state) => tellNotices(state, (id) => tasks.has(id))),
+    ),
     endWritten,
   );
+}
+
+/** Tells something behind a result that waits for its price, where there is anything to tell: it waits no longer then. */
+function behindResult(state: FramesState, tell: (state: FramesState) => Told): Told {
+  const next = tell(state);
+  return state.unpriced === undefined || next.state.unpriced === undefined ||
+      next.frames.length === 0
+    ? next
+    : and(tellEarly(state), tell);
 }
 
 /** The same, but for the ends of Stop hooks beside which others may still run: they are told together. */

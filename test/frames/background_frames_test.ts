@@ -9,8 +9,10 @@ import { startTelling } from "./telling.ts";
  */
 function replay(
   recording: Recording,
-  { early = false, prices = [] }: {
+  { early = false, atOnce = false, prices = [] }: {
     readonly early?: boolean;
+    /** Whether the end of a turn is read together with all that follows it, up to the end of the next one. */
+    readonly atOnce?: boolean;
     /** What the status line says it has cost, before each Stop hook and behind the last one. */
     readonly prices?: readonly number[];
   } = {},
@@ -31,14 +33,19 @@ function replay(
     tell({ type: "cost", totalUsd, apiDurationMs: 5, ranAt: stoppedAt });
   };
   price();
+  const held: string[] = [];
   for (const line of lines) {
+    if (isSummary(line)) push(...held.splice(0));
     for (const stop of isSummary(line) ? stops.splice(0, early ? stops.length : 1) : []) {
       stoppedAt = ends.shift() ?? 0;
       tell({ type: "hook", event: "Stop", payload: { ...stop }, ranAt: stoppedAt });
     }
-    push(line);
-    if (line.includes('"turn_duration"')) price();
+    const isEnd = line.includes('"turn_duration"');
+    if (atOnce && (isEnd || held.length > 0)) held.push(line);
+    else push(line);
+    if (isEnd) price();
   }
+  push(...held);
   // The recording holds no lines of subagents, for which the end of one waits.
   tell({ type: "deadline", name: "subagent" });
   return { frames, results: state().results };
@@ -117,6 +124,8 @@ for (const version of ["2.1.197", "2.1.330"]) {
     assertEquals(costsOf([0, 0.25]), [[0.25, [0.25]]]);
     // What comes next is told behind it, which has no cost then.
     assertEquals(costsOf([0]), [[undefined, []]]);
+    const together = replay(recording, { prices: [0], atOnce: true });
+    assertEquals(together.frames.map(comparable), inOrder, "read together");
   });
 }
 
