@@ -2,9 +2,10 @@ import { mergedUsage, withoutNoise } from "./result/merged_usage.ts";
 import { subagentStats } from "./result/subagent_stats.ts";
 import { describedModel } from "./telling/beginning.ts";
 import type { FramesState } from "./telling/frames_state.ts";
-import { type Cost, summedUsage } from "../transcript/cost.ts";
+import { type Cost, costOfEntries, summedUsage } from "../transcript/cost.ts";
 import { isJsonObject, type JsonObject } from "../transcript/json_object.ts";
 import type { Turn } from "../transcript/turn.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /** What a conversation has cost whose child still lives, if its status line has told. */
 export function costSoFar(state: CostState, turns: readonly Turn[]): Cost | undefined {
@@ -18,9 +19,11 @@ export function costSoFar(state: CostState, turns: readonly Turn[]): Cost | unde
 }
 
 /** What is known of the cost of a conversation. */
-export type CostState = Pick<FramesState, "model" | "described" | "earlier" | "options"> & {
-  readonly cost?: FramesState["cost"] | undefined;
-};
+export type CostState =
+  & Pick<FramesState, "model" | "described" | "earlier" | "options" | "version">
+  & {
+    readonly cost?: FramesState["cost"] | undefined;
+  };
 
 /**
  * What each model has used, where that is known: the child tells no more than the sum, so it has to have had one model
@@ -30,19 +33,19 @@ export function usageSoFar(
   state: CostState,
   turns: readonly Turn[],
 ): Cost["modelUsage"] | undefined {
-  const { cost, earlier, options: { before } } = state;
-  const usedBefore = before === undefined ? {} : before.modelUsage;
-  if (cost === undefined || usedBefore === undefined) return undefined;
-  if (turns.length === 0) return before === undefined ? undefined : usedBefore;
+  const { cost, options } = state;
+  const before = countedBefore(state);
+  const usedBefore = before?.modelUsage;
+  if (cost === undefined || before === undefined || usedBefore === undefined) return undefined;
+  if (turns.length === 0) return options.before === undefined ? undefined : usedBefore;
   const models = new Set(turns.map(({ model }) => model).filter((name) => name !== undefined));
   const [only] = models;
   // What a request that was stopped has cost is told with the next one.
   const isCut = turns.some(({ end }) => end !== undefined && end !== "completed");
-  const isWhole = models.size === 1 && !isCut && (earlier.length === 0 || before !== undefined) &&
-    subagentStats(turns).spawned === 0;
+  const isWhole = models.size === 1 && !isCut && subagentStats(turns).spawned === 0;
   if (!isWhole || only === undefined) return undefined;
   const usage = summedUsage(turns.map(({ usage }) => usage));
-  const costUSD = before === undefined
+  const costUSD = before.totalUsd === 0
     ? cost.totalUsd
     : withoutNoise(cost.totalUsd - before.totalUsd);
   return mergedUsage(usedBefore, { [wholeName(only, state)]: modelUsage(usage, costUSD) });
@@ -55,6 +58,23 @@ function wholeName(
 ): string {
   const named = [state.options.model, state.model, describedModel(state)];
   return named.find((each) => each?.replace(/\[1m\]$/u, "") === name) ?? name;
+}
+
+/** What models have used before the child's first turn, where that is known. */
+export function usageBefore(state: CostState): Cost["modelUsage"] | undefined {
+  return countedBefore(state)?.modelUsage;
+}
+
+/** What the child counts from: what the one before it has told, or since 2.1.330 what a session that it resumes has noted. */
+function countedBefore(
+  { cost, earlier, options: { before }, version = "" }: CostState,
+): Pick<Cost, "totalUsd"> & Partial<Pick<Cost, "modelUsage">> | undefined {
+  if (before !== undefined) return before;
+  const goesOn = earlier.length > 0 && isVersionAtLeast(version, "2.1.330");
+  const noted = costOfEntries(earlier);
+  // It may begin anew all the same.
+  const isNoted = goesOn && (noted === undefined || (cost?.totalUsd ?? 0) >= noted.totalUsd);
+  return isNoted ? noted : { totalUsd: 0, modelUsage: {} };
 }
 
 /** What a conversation has cost whose child has asked no model yet. */

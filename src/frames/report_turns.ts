@@ -10,7 +10,7 @@ import type { Turn } from "../transcript/turn.ts";
 import type { ClaudeLimits } from "../wire/claude_limits.ts";
 import type { Frame } from "../wire/frame.ts";
 import { exitCodeOf, type Outcome } from "../wire/outcome.ts";
-import { costAtEnd, costBefore, costSoFar, usageSoFar } from "./cost_so_far.ts";
+import { costAtEnd, costBefore, costSoFar, usageBefore, usageSoFar } from "./cost_so_far.ts";
 import { type FramesState, type TurnEnd, withIds } from "./telling/frames_state.ts";
 import { listOf } from "./telling/chain.ts";
 import { resultFrame } from "./result/result_frame.ts";
@@ -110,6 +110,8 @@ export function reportTurns(
       ? "nothing" as const
       : usageNow === undefined && (child === undefined || printed > 0)
       ? undefined
+      : printed === 0
+      ? usageBefore({ ...state, cost: costNow })
       : state.usageTold;
   const { startedAt } = state.options;
   const promptAt = Date.parse(turn?.prompt?.timestamp ?? "");

@@ -290,7 +290,7 @@ const ROWS: readonly Row[] = [
   {
     name: "fork",
     before: [["--session-id", SESSION, "One [[say first]]"]],
-    args: [...JSON_FORMAT, "--continue", "--fork-session", "Two [[say second]]"],
+    args: [...STREAM, "--continue", "--fork-session", "Two [[say second]]"],
   },
   {
     name: "session-in-use",
