@@ -53,6 +53,13 @@ Deno.test("every room is in CONTRIBUTING.md, and every room there is one", () =>
   assertEquals([...ROOMS.keys()].toSorted(), [...found].toSorted());
 });
 
+Deno.test("no module takes itself for a promise: await import() of it would never return", () => {
+  const then = /^export (?:async )?(?:function\*?|const|let|class) then\b|\bas then\b/mu;
+  for (const path of [...sources("src/"), ...sources("ffi/")]) {
+    assert(!then.test(Deno.readTextFileSync(new URL(path, ROOT))), path);
+  }
+});
+
 Deno.test("no room imports what CONTRIBUTING.md does not let it", () => {
   let seen = 0;
   for (const path of [...sources("src/"), ...sources("ffi/")]) {

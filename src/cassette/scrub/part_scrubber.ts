@@ -13,8 +13,9 @@ import { noting } from "../../redaction/traces/noting.ts";
 import type { KnownTraces } from "../../redaction/traces/known_traces.ts";
 import { createTraceScrubber, type TraceScrubber } from "../../redaction/traces/scrub_text.ts";
 import { createCallBlanker } from "./blank_call.ts";
-import { blankScreen } from "./blank_screen.ts";
 import { createTerminalBlanker } from "./blank_terminal.ts";
+import { caretAtCursor } from "../../session/terminal/choices.ts";
+import { RULE } from "../../session/terminal/recognise_dialog.ts";
 import type { Screen } from "../../session/terminal/screen.ts";
 import { scrubTerminal } from "./scrub_terminal.ts";
 
@@ -111,4 +112,14 @@ export function createPartScrubber(
       };
     },
   };
+}
+
+/** The rows of a screen without a letter, but for a dialog: a program has to know which it is. */
+function blankScreen(screen: Screen): readonly string[] {
+  const caret = caretAtCursor(screen);
+  const rule = screen.lines.findLastIndex((line, row) =>
+    caret !== undefined && row < caret && RULE.test(line)
+  );
+  const from = caret === undefined ? Infinity : rule;
+  return screen.lines.map((line, row) => row < from ? blankText(line) : line);
 }

@@ -20,6 +20,6 @@ export function promptLines(
         suggestion: "Say something else with --prompt",
       });
     if (problem !== undefined) throw problem;
-    return line;
+    return typeof prompt !== "string" && prompt.synthetic ? { ...line, synthetic: true } : line;
   });
 }

@@ -159,7 +159,7 @@ export function toolFailure(tool: unknown, why: string): Decision {
 }
 
 /** The refusal of a call on which nobody could decide. */
-export function failedDecision(message: string): Decision {
+function failedDecision(message: string): Decision {
   return {
     outcome: "failed",
     interrupt: false,

@@ -61,6 +61,8 @@ function answerScreen(state: SessionState, { at, screen }: SeenScreen): Step {
   if (dialog !== undefined && mayBeDialog(next)) {
     return answerDialog(next, {
       at,
+      since,
+      screen,
       dialog: allowed === undefined ? dialog : { ...dialog, ...ALLOWED },
       choices,
     });
@@ -101,13 +103,14 @@ function mayBeDialog(state: SessionState): boolean {
 
 function answerDialog(
   state: SessionState,
-  { at, dialog, choices }: {
+  { at, since, screen, dialog, choices }: {
     readonly at: number;
+    readonly since: number;
+    readonly screen: Screen;
     readonly dialog: Dialog;
     readonly choices: readonly Choice[];
   },
 ): Step {
-  const { screen, since } = state.screen as NonNullable<SessionState["screen"]>;
   const patienceMs = (dialog.patienceMs ?? 0) - (at - since);
   if (patienceMs > 0) return act(state, [deadline("look", patienceMs)]);
   const isRefused = dialog.trusting !== undefined && state.options.needsTrust === true;

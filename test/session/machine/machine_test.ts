@@ -610,17 +610,6 @@ Deno.test("silence does not count while this program was stopped", () => {
   assertEquals(lively.typed(), "");
 });
 
-Deno.test("the session's modules can be imported when they are needed", async () => {
-  const modules = ["", "machine/", "terminal/", "prompt/"].flatMap((room) =>
-    [...Deno.readDirSync(new URL(`../../../src/session/${room}`, import.meta.url))]
-      .filter(({ isFile }) => isFile).map(({ name }) => `${room}${name}`)
-  );
-  for (const name of modules) {
-    const module = await import(`../../../src/session/${name}`);
-    assertEquals("then" in module, false, name);
-  }
-});
-
 Deno.test("each limit names its own stage", () => {
   const mute = simulate({ startTimeoutMs: 1000 });
   mute.wait(1000);
