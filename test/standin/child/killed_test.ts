@@ -85,7 +85,7 @@ Deno.test("SIGKILL of claude-print as soon as its child runs ends one that ignor
   assertEquals((await run.ended).code, 137);
   await until(() => processesOf(claude.home.path).length === 0);
   // Which sweeps what was left: StandIn finds nothing.
-  assertEquals((await claude.print(["again"])).code, 0);
+  assertEquals((await claude.printHere(["again"])).code, 0);
 });
 
 Deno.test("claude-print sweep says what it would do, and what there is", async () => {

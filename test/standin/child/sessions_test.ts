@@ -35,13 +35,13 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
   await using held = await heldClaude();
   const { claude, start, go, transcript } = held;
   const first = await start(["--session-id", ID, "one"]);
-  const refused = await claude.print(["--timeout", "30", "--session-id", ID, "two"]);
+  const refused = await claude.printHere(["--timeout", "30", "--session-id", ID, "two"]);
   assertEquals(refused.code, 2);
   assertMatch(
     refused.stderr,
     /^claude-print: Error: Session ID \S+ is already in use\.\n {2}Wait for the run that has it, process \d+, or/u,
   );
-  const early = await claude.print(["--resume", ID, "three"]);
+  const early = await claude.printHere(["--resume", ID, "three"]);
   assertEquals(early.code, 1);
   assertStringIncludes(
     early.stderr,
@@ -57,7 +57,7 @@ Deno.test("of two runs with one --session-id the second is refused, or both come
   for (const text of ["You said: one", "You said: four"]) assertStringIncludes(transcript(), text);
   assertEquals([...Deno.readDirSync(tmp)], []);
 
-  const known = await claude.print(["--session-id", ID, "five"]);
+  const known = await claude.printHere(["--session-id", ID, "five"]);
   assertStringIncludes(known.stderr, `Give another --session-id, or go on with it: --resume ${ID}`);
 });
 
@@ -82,12 +82,12 @@ Deno.test("a session whose run was killed comes home before anybody has its id",
   const first = await start(["--session-id", ID, "one"], { killed: true });
   first.kill("SIGKILL");
   await first.ended;
-  const known = await claude.print(["--timeout", "30", "--session-id", ID, "two"]);
+  const known = await claude.printHere(["--timeout", "30", "--session-id", ID, "two"]);
   assertEquals(known.code, 2);
   assertStringIncludes(known.stderr, "is already in use.");
   assertStringIncludes(transcript(), '"content":"one"');
   await go();
-  assertEquals((await claude.print(["--resume", ID, "three"])).stdout, "You said: three\n");
+  assertEquals((await claude.printHere(["--resume", ID, "three"])).stdout, "You said: three\n");
   assertStringIncludes(transcript(), "You said: three");
 });
 
@@ -98,7 +98,7 @@ Deno.test("the latest session is that of a run which was killed, once it is at h
   first.kill("SIGKILL");
   await first.ended;
   await go();
-  const second = await claude.print(["--continue", "--output-format", "json", "two"]);
+  const second = await claude.printHere(["--continue", "--output-format", "json", "two"]);
   assertEquals([second.code, JSON.parse(second.stdout).session_id], [0, ID]);
   for (const text of ['"content":"one"', "You said: two"]) assertStringIncludes(transcript(), text);
 });

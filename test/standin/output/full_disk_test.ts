@@ -76,7 +76,7 @@ Deno.test(unlessLacking(MOUNT_LACK, {
   name: "a full disk leaves a resumed transcript as it was",
   fn: async () => {
     await using claude = await StandIn.set();
-    assertEquals((await claude.print(["--session-id", ID, "hello"])).code, 0);
+    assertEquals((await claude.printHere(["--session-id", ID, "hello"])).code, 0);
     const stdin = "0123456789 abcdef\n".repeat(5000);
     const args = ["--resume", ID];
     const run = await claude.print(args, { stdin, wrap: onSmallDisk, warns: true, keeps: true });
@@ -108,7 +108,7 @@ Deno.test("a transcript that cannot be brought home is kept, told to the quietes
   }
   assertEquals([list.code, warnings.length], [0, 2]);
   await Deno.remove(projects);
-  assertEquals((await claude.print(["three"])).code, 0);
+  assertEquals((await claude.printHere(["three"])).code, 0);
   const prompts = [...claude.transcripts().values()].map((text) =>
     /"content":"(one|two|three)"/u.exec(text)?.[1]
   );

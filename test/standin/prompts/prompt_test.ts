@@ -83,9 +83,9 @@ Deno.test("a prompt that looks like a flag comes after two dashes", async () => 
 Deno.test("--input-file is the prompt, and its dash is stdin", async () => {
   await using claude = await StandIn.set({ turns: [[{ text: "<{prompt}>" }]] });
   await Deno.writeTextFile(`${claude.home.project}/pröm pt.md`, "from\n\ta file\n");
-  const named = await claude.print(["--input-file", "pröm pt.md"]);
+  const named = await claude.printHere(["--input-file", "pröm pt.md"]);
   assertEquals([named.code, named.stdout], [0, "<from\n\ta file\n>\n"]);
-  const piped = await claude.print(["--input-file", "-"], { stdin: "from a pipe" });
+  const piped = await claude.printHere(["--input-file", "-"], { stdin: "from a pipe" });
   assertEquals([piped.code, piped.stdout], [0, "<from a pipe>\n"]);
 });
 
