@@ -18,7 +18,6 @@ import { StandIn } from "../stand_in.ts";
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   text: [],
   json: ["--output-format", "json"],
-  "json with --verbose": ["--output-format", "json", "--verbose"],
   "stream-json": ["--output-format", "stream-json", "--verbose"],
 };
 
