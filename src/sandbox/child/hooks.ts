@@ -67,6 +67,8 @@ const IS_SHORT = "short";
  * 4 ms where a program took 7, as long as no long prompt has been sent.
  */
 const IS_PROMPT = "prompt";
+/** What follows an asking hook at the end of a session, whose payload is always short: some 400 bytes. */
+const IS_END = "end";
 /** The longest prompt, in UTF-16 units, that the shell reads itself. */
 export const LONGEST_SHORT_PROMPT = 1500;
 
@@ -108,7 +110,7 @@ export function hookScript(
   },
 ): string {
   return `#!/bin/sh
-# usage: hook [${ASKS} [number] | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
+# usage: hook [${ASKS} [number | ${IS_END}] | ${STATUS_LINE} | ${IS_SHORT} | ${IS_PROMPT}], the payload on stdin
 PATH=/usr/bin:/bin\${PATH:+:$PATH}
 umask 077
 d=${shellQuote(own)}
@@ -123,7 +125,7 @@ if [ "$1" = ${ASKS} ]; then
   { IFS= read -r run < /proc/${pid}/stat; } 2> /dev/null || leave
   case \${run##*)} in ' '[ZX]*) leave ;; esac
 fi
-if [ "$1" = ${IS_SHORT} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
+if [ "$1" = ${IS_SHORT} ] || [ "$2" = ${IS_END} ] || { [ "$1" = ${IS_PROMPT} ] && ! [ -e "$d/long-prompts" ]; }; then
   while IFS= read -r line || [ "$line" ]; do printf '%s\\n' "$line" || exit 0; done > "$p" || exit 0
 else
   # A program that looks for no locale starts sooner.
@@ -191,10 +193,11 @@ export function hookSettings(
   };
   for (const event of events) {
     const asks = ASKING.includes(event) || held.includes(event);
+    const asking = event === "SessionEnd" ? `${ASKS} ${IS_END}` : ASKS;
     const told = marksLong && event === "UserPromptSubmit" ? IS_PROMPT : "";
     add(event, {
       matcher: matchers[event] ?? MATCHERS[event],
-      mark: asks ? ASKS : SHORT.includes(event) ? IS_SHORT : told,
+      mark: asks ? asking : SHORT.includes(event) ? IS_SHORT : told,
       timeout: timeoutOf(event, { asksCaller }),
     });
   }

@@ -67,8 +67,11 @@ Deno.test("the hook script needs no PATH, and runs no program of another one, in
         const { printed, calls: [told] } = await call(...mode.slice(-1));
         assertEquals([printed, told?.id, told?.payload], ["", undefined, payload], says);
       }
-      const { printed, calls: [asked] } = await call("asks");
-      assertEquals([JSON.parse(printed), typeof asked?.id], [{ to: asked?.id }, "string"], says);
+      for (const mode of [[], ["end"]]) {
+        const { printed, calls: [asked] } = await call("asks", ...mode);
+        assertEquals([JSON.parse(printed), typeof asked?.id], [{ to: asked?.id }, "string"], says);
+        assertEquals(asked?.payload, payload, says);
+      }
       assertEquals([...Deno.readDirSync(sandbox.payloadDir)], [], says);
     }
   }
