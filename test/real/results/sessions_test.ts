@@ -47,7 +47,7 @@ forNewestVersion(
   "sessions are named, gone on with from either program, shortened and forked as by claude -p",
   async (real) => {
     /** Runs a prompt and gives its session. */
-    const say = async (who: "print" | "claudeP", args: readonly string[]): Promise<unknown> => {
+    const say = async (who: "printHere" | "claudeP", args: readonly string[]): Promise<unknown> => {
       const run = await real[who]([...JSON_FORMAT, ...args]);
       assertEquals([run.code, run.stderr], [0, ""]);
       const { session_id, num_turns } = parseObject(run.stdout);
@@ -63,11 +63,11 @@ forNewestVersion(
 
     const session = crypto.randomUUID();
     const begun = ["--session-id", session, "--name", "Some title", "--", "1 [[say one]]"];
-    assertEquals(await say("print", begun), session);
+    assertEquals(await say("printHere", begun), session);
     const path = transcriptPath(real, session);
     assertEquals(await say("claudeP", ["-c", "--", "2 [[say two]]"]), session);
     let before = await Deno.readTextFile(path);
-    assertEquals(await say("print", ["--continue", "--", "3 [[say three]]"]), session);
+    assertEquals(await say("printHere", ["--continue", "--", "3 [[say three]]"]), session);
     const spoken = ["1 [[say one]]", "one", "2 [[say two]]", "two", "3 [[say three]]"];
     assertEquals(lastConversation(real), spoken);
     const after = await Deno.readTextFile(path);
@@ -87,7 +87,7 @@ forNewestVersion(
     const shortened = [...part, two, ...turn, "--", "4 [[say four]]"];
     const theirs = await saidByClaude("sessions/shortened", shortened);
     before = after;
-    assertEquals(await say("print", shortened), session);
+    assertEquals(await say("printHere", shortened), session);
     assertEquals(lastConversation(real), theirs);
     assertEquals(theirs, [...spoken.slice(0, 4), "4 [[say four]]"]);
     const added = (await Deno.readTextFile(path)).slice(before.length);
@@ -101,7 +101,7 @@ forNewestVersion(
     const titled = ["--resume", "some TITLE"];
     assertEquals(await saidByClaude("sessions/by-title", [...titled, "--", "7"]), [...branch, "7"]);
     const unchanged = await Deno.readTextFile(path);
-    const fork = await say("print", [...titled, "--fork-session", "--", "7"]);
+    const fork = await say("printHere", [...titled, "--fork-session", "--", "7"]);
     assert(fork !== session, "it has an id of its own");
     assertEquals(lastConversation(real), [...branch, "7"]);
     assertEquals(await Deno.readTextFile(path), unchanged);
@@ -113,14 +113,14 @@ forNewestVersion(
   "an output too long for the model is where it was told when the session goes on",
   async (real) => {
     const stream = ["-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash"];
-    const first = await real.print([...stream, "--", "Go. [[bash seq 1 20000]] [[say one]]"]);
+    const first = await real.printHere([...stream, "--", "Go. [[bash seq 1 20000]] [[say one]]"]);
     const [, id = ""] = /"session_id":"([^"]+)/u.exec(first.stdout) ?? [];
     const [, path = ""] = /"persistedOutputPath":"([^"]+)/u.exec(first.stdout) ?? [];
     assert(path.startsWith(`${real.home.config}/projects/`), path);
     assertStringIncludes(first.stdout, `saved to: ${path}\\n`);
     assertStringIncludes(await Deno.readTextFile(path), "\n19999\n");
     const read = `Go on. [[tool Read ${JSON.stringify({ file_path: path, offset: 19_000 })}]]`;
-    const { code, stderr } = await real.print([
+    const { code, stderr } = await real.printHere([
       ...stream,
       "--resume",
       id,

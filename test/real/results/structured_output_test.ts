@@ -137,7 +137,7 @@ forNewestVersion(
     const folderOf = (prompt: string) => `${real.home.path}/${prompt}`;
     const pairs = ["mended", "hopeless"].map(async (prompt) => {
       const args = [...WITH_SCHEMA, "--", prompt];
-      const ours = await real.print(["--record", folderOf(prompt), ...args], { env });
+      const ours = await real.printHere(["--record", folderOf(prompt), ...args], { env });
       const recorded = `structured_output/text-${prompt}` as const;
       const theirs = await real.claudeP(args, { env, recorded });
       assertEquals([ours.code, ours.stdout], [theirs.code, theirs.stdout], ours.stderr);
