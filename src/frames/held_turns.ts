@@ -1,4 +1,5 @@
 import { typedSkills } from "./forked_skills.ts";
+import { noticeIn } from "./line_order.ts";
 import { tellLines, tellWaiting } from "./lines.ts";
 import { chainOf, listOf } from "./telling/chain.ts";
 import { and, type FramesState, type Told, type TurnEnd } from "./telling/frames_state.ts";
@@ -8,7 +9,6 @@ import { commandOutput } from "../transcript/command_output.ts";
 import { type Entry, isPrompt } from "../transcript/entry.ts";
 import { isJsonObject } from "../transcript/json_object.ts";
 import { isWords } from "../transcript/is_words.ts";
-import { enqueuedNotification } from "../transcript/task_notification.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /**
@@ -28,7 +28,7 @@ export function isAheadOfSubagent(state: FramesState): boolean {
   };
   return listOf(own).some((entry, place, entries) => {
     if (entry.type === "other") {
-      const { taskId: id = "", status } = enqueuedNotification(entry.line) ?? {};
+      const { taskId: id = "", status } = noticeIn(entry) ?? {};
       const isSubagent = allTasks.get(id)?.type === "local_agent" || isSeen(id);
       return status === "completed" && isSubagent && isSilent(id);
     }

@@ -14,17 +14,11 @@ import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { besideEachOther, hooksFirst, stopsAtEnd, tellHookEnd } from "./hook_ends.ts";
+import { beginningFirst, inOrder, noticeIn } from "./line_order.ts";
 import { parted, placeOf, tellMessage } from "./messages.ts";
 import { endTurn, runTurns, tellEarly } from "./results.ts";
 import { begin, beginTurn, modelInForce } from "./telling/beginning.ts";
-import {
-  and,
-  type FramesState,
-  holdsLines,
-  isUnderWay,
-  type Told,
-  told,
-} from "./telling/frames_state.ts";
+import { and, type FramesState, holdsLines, type Told, told } from "./telling/frames_state.ts";
 import { chained, listOf } from "./telling/chain.ts";
 import { say, sayEarly, tellTasks } from "./telling/saying.ts";
 import { forgetSkills } from "./forked_skills.ts";
@@ -39,7 +33,6 @@ import {
   tellUncalled,
 } from "./subagent_lines.ts";
 import { tellResult } from "./turn_result.ts";
-import type { Subagent, SubagentLine } from "../session/input.ts";
 import {
   blockedPrompt,
   type Entry,
@@ -48,17 +41,12 @@ import {
   type SystemEntry,
 } from "../transcript/entry.ts";
 import { keptEntry } from "../transcript/kept_entry.ts";
-import { lineId, parentsFirst } from "../transcript/parents_first.ts";
+import { lineId } from "../transcript/parents_first.ts";
 import { isMainRequest } from "../transcript/session_listing.ts";
-import {
-  enqueuedNotification,
-  parseTaskNotification,
-  type TaskNotification,
-} from "../transcript/task_notification.ts";
+import { parseTaskNotification, type TaskNotification } from "../transcript/task_notification.ts";
 import { isAddedToPrompt, isJoinedEnd } from "../transcript/turn.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { asText } from "../transcript/json_object.ts";
 
 /** Tells all lines since the last time, in the order in which they were written. */
 export function tellLines(before: FramesState): Told {
@@ -151,51 +139,6 @@ export function tellNotices(
     (said, entry) => and(said, (state) => tellOwnLine(state, entry)),
     told({ ...before, notices }),
   );
-}
-
-/**
- * Puts the lines with which a run begins before what follows from them: where answers come at once, those lines may be
- * written later, and on a busy machine 2.1.197 writes the first call of a tool with them, behind its result. What is
- * noted of the request has no place among them.
- */
-function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
-  if (isUnderWay(state)) return entries;
-  const ordered = parentsFirst(entries);
-  const answer = ordered.findIndex(({ type }) => type === "assistant");
-  if (answer < 0) return ordered;
-  const [before, later] = [ordered.slice(0, answer), ordered.slice(answer)];
-  return [
-    ...before,
-    ...later.filter(isOfRequest),
-    ...later.filter((entry) => !isOfRequest(entry)),
-  ];
-}
-
-function isOfRequest(entry: Entry): boolean {
-  return entry.type === "other" && asText(entry.line.type).startsWith("api-request");
-}
-
-/** So many lines are no beginning: what they hold back would take up memory. */
-const MOST_EARLY = 200;
-
-/**
- * The version of Claude Code that has written a first answer before the lines with which its run begins; they follow
- * within 0.1 s. Since 2.1.330 those of its request are the last of them.
- */
-export function earlyAnswer(state: FramesState): string | undefined {
-  const { own, prompt, version } = state;
-  if (isUnderWay(state) || (own?.length ?? 0) > MOST_EARLY) return undefined;
-  const lines = listOf(own);
-  const answer = lines.find((line) =>
-    line.type === "assistant" &&
-    (line.message.model !== "<synthetic>" || line.isApiErrorMessage === true)
-  );
-  if (answer === undefined || answer.type === "other") return undefined;
-  const writer = version ?? answer.version ?? "";
-  const isBegun = isVersionAtLeast(writer, "2.1.330")
-    ? lines.some((entry) => entry.type === "other" && isMainRequest(entry.line))
-    : prompt !== undefined || lines.some(isPrompt);
-  return isBegun ? undefined : writer;
 }
 
 /** Tells a line of the session's own transcript, and before a prompt what became of the turn that it follows. */
@@ -399,11 +342,6 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     : and(next, (state) => begin({ ...state, begun: false, rested: false }));
 }
 
-/** The end of a task, as a line tells it that the child writes as soon as it hears of it. */
-function noticeIn(entry: Entry): TaskNotification | undefined {
-  return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
-}
-
 /** Whether a line is the last of those that tell what `system/init` holds. */
 function isLastOfListing(entry: Entry, version: string): boolean {
   return isVersionAtLeast(version, "2.1.330")
@@ -449,42 +387,4 @@ function notificationIn(entry: Entry): TaskNotification | undefined {
   return entry.type === "user" && entry.isSidechain !== true && entry.meaning === "prompt"
     ? parseTaskNotification(entry.message.content)
     : undefined;
-}
-
-/** A line of the session's own transcript, or of a subagent's. */
-interface WrittenLine {
-  readonly entry: Entry;
-  readonly subagent?: Subagent;
-}
-
-/**
- * Puts lines that were written to several transcripts meanwhile into the order of their times. Those of one transcript
- * stay as they are, but for the ends of tasks, which are written before what came before them; one without a time
- * belongs to the one before it.
- */
-function inOrder(
-  own: readonly Entry[],
-  subagents: readonly SubagentLine[],
-): readonly WrittenLine[] {
-  const isNotice = (entry: Entry) => noticeIn(entry) !== undefined;
-  const lines = own.filter((entry) => !isNotice(entry)).map((entry) => ({ entry }));
-  if (subagents.length === 0 && lines.length === own.length) return lines;
-  const notices = own.filter(isNotice).map((entry) => ({ entry }));
-  const bySubagent = Map.groupBy(subagents, ({ subagent: { agentId } }) => agentId);
-  const spoken = [...bySubagent.values()].flatMap(timed);
-  return [...timed(lines), ...spoken, ...timed(notices)]
-    .sort((one, other) => one.time - other.time).map(({ line }) => line);
-}
-
-function timed(
-  lines: readonly WrittenLine[],
-): readonly { readonly line: WrittenLine; readonly time: number }[] {
-  let latest = 0;
-  return lines.map((line) => {
-    const { entry } = line;
-    const stamp = entry.type === "other" ? entry.line.timestamp : entry.timestamp;
-    const time = typeof stamp === "string" ? Date.parse(stamp) : NaN;
-    latest = Math.max(latest, Number.isNaN(time) ? 0 : time);
-    return { line, time: latest };
-  });
 }

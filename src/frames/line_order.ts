@@ -1,0 +1,97 @@
+import { type FramesState, isUnderWay } from "./telling/frames_state.ts";
+import { listOf } from "./telling/chain.ts";
+import type { Subagent, SubagentLine } from "../session/input.ts";
+import { type Entry, isPrompt } from "../transcript/entry.ts";
+import { asText } from "../transcript/json_object.ts";
+import { parentsFirst } from "../transcript/parents_first.ts";
+import { isMainRequest } from "../transcript/session_listing.ts";
+import { enqueuedNotification, type TaskNotification } from "../transcript/task_notification.ts";
+import { isVersionAtLeast } from "../wire/wire_keys.ts";
+
+/** A line of the session's own transcript, or of a subagent's. */
+interface WrittenLine {
+  readonly entry: Entry;
+  readonly subagent?: Subagent;
+}
+
+/**
+ * Puts lines that were written to several transcripts meanwhile into the order of their times. Those of one transcript
+ * stay as they are, but for the ends of tasks, which are written before what came before them; one without a time
+ * belongs to the one before it.
+ */
+export function inOrder(
+  own: readonly Entry[],
+  subagents: readonly SubagentLine[],
+): readonly WrittenLine[] {
+  const isNotice = (entry: Entry) => noticeIn(entry) !== undefined;
+  const lines = own.filter((entry) => !isNotice(entry)).map((entry) => ({ entry }));
+  if (subagents.length === 0 && lines.length === own.length) return lines;
+  const notices = own.filter(isNotice).map((entry) => ({ entry }));
+  const bySubagent = Map.groupBy(subagents, ({ subagent: { agentId } }) => agentId);
+  const spoken = [...bySubagent.values()].flatMap(timed);
+  return [...timed(lines), ...spoken, ...timed(notices)]
+    .sort((one, other) => one.time - other.time).map(({ line }) => line);
+}
+
+function timed(
+  lines: readonly WrittenLine[],
+): readonly { readonly line: WrittenLine; readonly time: number }[] {
+  let latest = 0;
+  return lines.map((line) => {
+    const { entry } = line;
+    const stamp = entry.type === "other" ? entry.line.timestamp : entry.timestamp;
+    const time = typeof stamp === "string" ? Date.parse(stamp) : NaN;
+    latest = Math.max(latest, Number.isNaN(time) ? 0 : time);
+    return { line, time: latest };
+  });
+}
+
+/** The end of a task, as a line tells it that the child writes as soon as it hears of it. */
+export function noticeIn(entry: Entry): TaskNotification | undefined {
+  return entry.type === "other" ? enqueuedNotification(entry.line) : undefined;
+}
+
+/**
+ * Puts the lines with which a run begins before what follows from them: where answers come at once, those lines may be
+ * written later, and on a busy machine 2.1.197 writes the first call of a tool with them, behind its result. What is
+ * noted of the request has no place among them.
+ */
+export function beginningFirst(state: FramesState, entries: readonly Entry[]): readonly Entry[] {
+  if (isUnderWay(state)) return entries;
+  const ordered = parentsFirst(entries);
+  const answer = ordered.findIndex(({ type }) => type === "assistant");
+  if (answer < 0) return ordered;
+  const [before, later] = [ordered.slice(0, answer), ordered.slice(answer)];
+  return [
+    ...before,
+    ...later.filter(isOfRequest),
+    ...later.filter((entry) => !isOfRequest(entry)),
+  ];
+}
+
+function isOfRequest(entry: Entry): boolean {
+  return entry.type === "other" && asText(entry.line.type).startsWith("api-request");
+}
+
+/** So many lines are no beginning: what they hold back would take up memory. */
+const MOST_EARLY = 200;
+
+/**
+ * The version of Claude Code that has written a first answer before the lines with which its run begins; they follow
+ * within 0.1 s. Since 2.1.330 those of its request are the last of them.
+ */
+export function earlyAnswer(state: FramesState): string | undefined {
+  const { own, prompt, version } = state;
+  if (isUnderWay(state) || (own?.length ?? 0) > MOST_EARLY) return undefined;
+  const lines = listOf(own);
+  const answer = lines.find((line) =>
+    line.type === "assistant" &&
+    (line.message.model !== "<synthetic>" || line.isApiErrorMessage === true)
+  );
+  if (answer === undefined || answer.type === "other") return undefined;
+  const writer = version ?? answer.version ?? "";
+  const isBegun = isVersionAtLeast(writer, "2.1.330")
+    ? lines.some((entry) => entry.type === "other" && isMainRequest(entry.line))
+    : prompt !== undefined || lines.some(isPrompt);
+  return isBegun ? undefined : writer;
+}
