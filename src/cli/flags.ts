@@ -290,7 +290,7 @@ export const FLAGS: readonly Flag[] = [
   cannot("--prompt-suggestions [value]", "the interactive Claude Code only draws suggestions"),
   cannot(
     "--plan-mode-instructions <instructions>",
-    "the interactive Claude Code has its own plan mode",
+    "the interactive Claude Code takes none: it ends where they are given",
     HIDDEN,
   ),
   cannot(

@@ -9,6 +9,7 @@ import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
+import { withUsage } from "./conversation_usage.ts";
 import { tellCancelled, tellOver } from "./messages.ts";
 import {
   noteCommands,
@@ -226,11 +227,17 @@ function carryOut(
       const said = withReports({ ...state, frames: over.state }, over.frames);
       return { ...said, effects: [...said.effects, ...over.effects] };
     }
-    case "respond":
-      return say({ ...state, frames: noteCommands(state.frames, effect.response) }, {
+    case "respond": {
+      const { response: said, used } = effect;
+      const now = state.options.frames.startedAt + at;
+      const response = used && said.subtype === "success" && said.response !== undefined
+        ? { ...said, response: withUsage(state.frames, { response: said.response, now }) }
+        : said;
+      return say({ ...state, frames: noteCommands(state.frames, response) }, {
         type: "control_response",
-        response: effect.response,
+        response,
       });
+    }
     case "ask":
       return say(state, {
         type: "control_request",

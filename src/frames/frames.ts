@@ -23,6 +23,7 @@ import type { Effect } from "../session/effect.ts";
 import type { Input } from "../session/input.ts";
 import { type LateTerms, limitsOf } from "../session/late_terms.ts";
 import { atHome } from "../transcript/at_home.ts";
+import { summedSpent } from "../transcript/cost.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
 
 /**
@@ -87,21 +88,18 @@ function takeInput(state: FramesState, input: Input): FramesStep {
     case "closed":
       return quiet({ ...state, heardOut: true });
     case "cost": {
-      const { totalUsd, apiDurationMs } = input;
       // Since 2.1.330 a child that resumes a session may go on with its costs.
       const { before } = state.options;
-      const isOurs = before !== undefined && totalUsd < before.totalUsd;
+      const isOurs = before !== undefined && input.totalUsd < before.totalUsd;
       const { paid = isOurs ? before : NOTHING } = state;
+      const cost = summedSpent(input, paid);
       const priced: FramesState = {
         ...state,
         paid,
         pricedAt: input.ranAt,
-        cost: {
-          totalUsd: totalUsd + paid.totalUsd,
-          apiDurationMs: apiDurationMs + paid.apiDurationMs,
-        },
-        overspent: isOverspent(state, totalUsd + paid.totalUsd),
-        paidBefore: state.paidBefore ?? totalUsd + paid.totalUsd,
+        cost,
+        overspent: isOverspent(state, cost.totalUsd),
+        paidBefore: state.paidBefore ?? cost.totalUsd,
         ...(input.limits === undefined ? {} : { limits: input.limits }),
       };
       const isDue = priced.unpriced !== undefined && isPriced(priced, priced.unpriced.at);

@@ -10,16 +10,17 @@ import type { ToldBefore } from "./telling/frames_options.ts";
  * @param untaken messages that it has not taken
  */
 export function toldBy(state: FramesState, untaken: readonly Message[]): ToldBefore {
-  const { results, locals, described, commands, options: { before } } = state;
-  const { totalUsd = 0, apiDurationMs = 0 } = state.cost ?? before ?? {};
+  const { results, locals, described, commands, options: { before, startedAt } } = state;
+  const { totalUsd = 0, apiDurationMs = 0, lines } = state.cost ?? before ?? {};
   const turns = runTurns(state);
-  const cost = { totalUsd, apiDurationMs };
+  const cost = { totalUsd, apiDurationMs, ...(lines === undefined ? {} : { lines }) };
   // What has cost nothing has used nothing.
   const modelUsage = totalUsd === 0 ? {} : usageSoFar({ ...state, cost }, turns);
   const queued = untaken.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined);
   return {
     results: results + locals,
     ...cost,
+    startedAt: before?.startedAt ?? startedAt,
     subagents: subagentsOf(state, turns),
     ...(modelUsage === undefined ? {} : { modelUsage }),
     ...(described === undefined ? {} : { described }),

@@ -166,8 +166,8 @@ export type Effect =
     readonly recorded: boolean;
     readonly tickets: readonly string[];
   }
-  /** Answer a request of the caller. */
-  | { readonly type: "respond"; readonly response: ControlResponse }
+  /** Answer a request of the caller; `used` for one to which belongs what the conversation has used. */
+  | { readonly type: "respond"; readonly response: ControlResponse; readonly used?: true }
   /**
    * Ask a headless Claude Code beside the child, and answer with a `consulted` input. It is started with `changes`, where
    * what is asked for comes after them and the child was started before.

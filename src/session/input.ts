@@ -1,4 +1,4 @@
-import type { Cost } from "../transcript/cost.ts";
+import type { Cost, Spent } from "../transcript/cost.ts";
 import type { Entry } from "../transcript/entry.ts";
 import type { KnownLimits } from "../wire/claude_limits.ts";
 import type { JsonObject } from "../transcript/json_object.ts";
@@ -55,15 +55,13 @@ export type Input =
     /** What the caller sends cannot be understood. */
     | { readonly type: "unreadable"; readonly reason: string }
     /** What the child has cost so far, as its status line tells. */
-    | {
+    | (Spent & {
       readonly type: "cost";
-      readonly totalUsd: number;
-      readonly apiDurationMs: number;
       /** What it says of limits by the way. */
       readonly limits?: KnownLimits;
       /** When the status line ran, in milliseconds since the epoch; absent where the file system does not tell. */
       readonly ranAt?: number;
-    }
+    })
     /** Bytes the child wrote to its terminal. */
     | { readonly type: "terminal"; readonly bytes: Uint8Array }
     /** A hook of ours runs; `payload` is what Claude Code gave it, and `id` is there if it waits for an answer. */

@@ -13,6 +13,18 @@ export interface Cost {
   readonly hasUnknownPrice: boolean | undefined;
 }
 
+/** How many lines of files a child has added and removed. */
+export interface ChangedLines {
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** What a child has cost so far, as its status line tells. */
+export interface Spent extends Pick<Cost, "totalUsd" | "apiDurationMs"> {
+  /** Absent where it does not say. */
+  readonly lines?: ChangedLines;
+}
+
 /**
  * Reads the cost that a child leaves in `.claude.json` when it ends in an orderly way: the `last…`
  * fields of the project whose `lastSessionId` is the session's. Undefined if there is none, as after
@@ -53,15 +65,28 @@ export function costOfEntries(entries: readonly Entry[]): Cost | undefined {
 }
 
 /** Reads what a child has cost so far from what it hands to its status line (2.1.168 to 2.1.330). */
-export function costOfStatusLine(
-  payload: JsonObject,
-): Pick<Cost, "totalUsd" | "apiDurationMs"> | undefined {
+export function costOfStatusLine(payload: JsonObject): Spent | undefined {
   const { cost } = payload;
   if (!isJsonObject(cost)) return undefined;
   const { total_cost_usd: totalUsd, total_api_duration_ms: apiDurationMs } = cost;
-  return typeof totalUsd === "number" && typeof apiDurationMs === "number"
-    ? { totalUsd, apiDurationMs }
-    : undefined;
+  if (typeof totalUsd !== "number" || typeof apiDurationMs !== "number") return undefined;
+  const { total_lines_added: added, total_lines_removed: removed } = cost;
+  return typeof added === "number" && typeof removed === "number"
+    ? { totalUsd, apiDurationMs, lines: { added, removed } }
+    : { totalUsd, apiDurationMs };
+}
+
+/** What has been spent by two children, of which neither counts what the other one has. */
+export function summedSpent(one: Spent, other: Spent): Spent {
+  const lines = {
+    added: (one.lines?.added ?? 0) + (other.lines?.added ?? 0),
+    removed: (one.lines?.removed ?? 0) + (other.lines?.removed ?? 0),
+  };
+  return {
+    totalUsd: one.totalUsd + other.totalUsd,
+    apiDurationMs: one.apiDurationMs + other.apiDurationMs,
+    ...(lines.added + lines.removed === 0 ? {} : { lines }),
+  };
 }
 
 function costFrom(fields: { readonly [Field in keyof Cost]: unknown }): Cost | undefined {

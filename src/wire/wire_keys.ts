@@ -46,7 +46,9 @@ const TABLE: Table = {
       version: "2.1.330",
       keys: [
         "terminal_slash_commands",
+        "plugin_errors",
         "capabilities",
+        "mcp_server_errors",
         "served_by_anthropic",
         "original_cwd",
         "additional_directories",

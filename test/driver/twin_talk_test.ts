@@ -39,6 +39,15 @@ Deno.test("an initialization is answered without that where the session never sa
   assertEquals(talk.rest(), []);
 });
 
+Deno.test("what changes settings is answered with what the session is like by then", () => {
+  const talk = talkAbout(new Map([["0", request("update_settings")]]), undefined);
+  const types = talk.beginning.map((line) => (line as JsonObject)["type"]);
+  assertEquals(types, ["control_request", "user"]);
+  assertEquals(talk.hear(success("0")).answers, []);
+  const init = { type: "system", subtype: "init", output_style: "mine" };
+  assertEquals(talk.hear(init).answers, [{ place: "0", said: { response: {}, init } }]);
+});
+
 Deno.test("a command that is noted in the session says what is in force before and after it, once all is written", () => {
   const command = noting(COMMAND, { prompt: "/model haiku" });
   const talk = talkAbout(new Map([["0", command]]), undefined);

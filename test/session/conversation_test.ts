@@ -620,7 +620,7 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
   for (
     const [subtype, body] of [
       ["set_color", { color: "red" }],
-      ["get_usage", {}],
+      ["get_session_cost", {}],
       ["initialize", { agents: { a: {} }, hooks: { Stop: [{ hookCallbackIds: ["h"] }] } }],
     ] as const
   ) {
@@ -634,9 +634,8 @@ Deno.test("requests that cannot be carried out are told so, by name", () => {
     },
     {
       subtype: "error",
-      error: 'claude-print cannot carry out the request "get_usage": ' +
-        "no other Claude Code than the one that answers knows it, and that does not say; the " +
-        "results of turns tell it in total_cost_usd, modelUsage and claude_limits",
+      error:
+        'claude-print cannot carry out the request "get_session_cost": get_usage tells the same in numbers',
     },
     {
       subtype: "error",

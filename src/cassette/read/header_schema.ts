@@ -129,6 +129,8 @@ const frames = z.object(
           results: z.number(),
           totalUsd: z.number(),
           apiDurationMs: z.number(),
+          lines: z.exactOptional(z.object({ added: z.number(), removed: z.number() })),
+          startedAt: z.exactOptional(z.number()),
           subagents: z.exactOptional(subagents),
           modelUsage: z.exactOptional(
             z.record(z.string(), z.record(z.string(), z.unknown())),
@@ -139,6 +141,7 @@ const frames = z.object(
         } satisfies Fields<ToldBefore>,
       ),
     ),
+    faultyServers: z.exactOptional(z.array(z.record(z.string(), z.unknown()))),
     replay: z.exactOptional(z.literal(true)),
     mirrorPath: z.exactOptional(z.string()),
     subagentsUnread: z.exactOptional(z.literal(true)),

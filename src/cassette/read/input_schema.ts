@@ -57,6 +57,7 @@ const limits = z.object({
   )),
   context_window: z.exactOptional(line),
 });
+const changedLines = z.object({ added: z.number(), removed: z.number() });
 const remains = z.object({
   cost: z.exactOptional(z.object({
     totalUsd: z.number(),
@@ -222,6 +223,7 @@ export const inputSchema: z.ZodMiniType<RecordedInput> = z.union([
         type: z.literal("cost"),
         totalUsd: z.number(),
         apiDurationMs: z.number(),
+        lines: z.exactOptional(changedLines),
         limits: z.exactOptional(limits),
         ranAt: z.exactOptional(z.number()),
       } satisfies Fields<Said<"cost">>,

@@ -10,6 +10,7 @@ import {
   inForce,
   isAboutSession,
   isInitialize,
+  isUpdate,
   messageOf,
   NO_QUESTION,
   outcomeOf,
@@ -21,6 +22,7 @@ import { COMMAND } from "../../session/control/asked_command.ts";
 import { CHOOSING } from "../../session/control/choosing_model.ts";
 import { RENAMING } from "../../session/control/consulting.ts";
 import { RELOADING } from "../../session/control/reloading.ts";
+import { UPDATING } from "../../session/control/updating_settings.ts";
 import type { Consulted } from "../../session/input.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { ControlRequest } from "../../wire/control.ts";
@@ -166,8 +168,8 @@ class Questions implements TwinTalk {
   readonly #onServers: AskedLine[];
   /** Parts of the answers to choices of a model. */
   readonly #choices = new Map<string, TwinAnswer>();
-  /** Answers to initializations, which wait for what the session is like. */
-  #initialized: readonly TwinAnswer[] = [];
+  /** Answers to initializations, and to what changes settings, which wait for what the session is like. */
+  #held: readonly TwinAnswer[] = [];
   #about: { readonly init?: JsonObject } | undefined;
   #noted: TwinAnswer | undefined;
 
@@ -178,10 +180,11 @@ class Questions implements TwinTalk {
     this.startsServers = onServers.length > 0;
     this.notes = [...open.values()].some(isNoting);
     const isInitialized = atOnce.some(isInitialize);
+    const tellsSession = isInitialized || atOnce.some(isUpdate);
     this.beginning = [
       ...(isInitialized ? [] : tellingOf(agents)),
       ...atOnce,
-      ...(this.startsServers || isInitialized ? [NO_QUESTION] : []),
+      ...(this.startsServers || tellsSession ? [NO_QUESTION] : []),
     ];
   }
 
@@ -210,7 +213,8 @@ class Questions implements TwinTalk {
         this.#noted = told;
         return { isOver: true };
       case "initialize":
-        this.#initialized = [...this.#initialized, told];
+      case UPDATING:
+        this.#held = [...this.#held, told];
         return {};
       case RELOADING:
         return { answers: [{ ...told, said: { ...told.said, ...this.#about } }] };
@@ -228,7 +232,7 @@ class Questions implements TwinTalk {
     return { say: [NO_QUESTION] };
   }
 
-  /** Initializations are answered once it has said what the session is like, too. */
+  /** What is held back is answered once it has said what the session is like, too. */
   #known(): readonly TwinAnswer[] {
     const about = this.#about;
     if (about === undefined) return [];
@@ -240,9 +244,9 @@ class Questions implements TwinTalk {
   }
 
   rest(): readonly TwinAnswer[] {
-    const initialized = this.#initialized;
-    this.#initialized = [];
-    return initialized;
+    const held = this.#held;
+    this.#held = [];
+    return held;
   }
 
   last(): readonly TwinAnswer[] {

@@ -4,6 +4,7 @@ import { isSessionId } from "../../transcript/session_id.ts";
 import { CHOOSING } from "../../session/control/choosing_model.ts";
 import { RELOADING } from "../../session/control/reloading.ts";
 import { MCP_RESOURCE } from "../../session/control/servers.ts";
+import { UPDATING } from "../../session/control/updating_settings.ts";
 import type { ControlRequest } from "../../wire/control.ts";
 import { isTooDeep } from "../../wire/json_text.ts";
 
@@ -79,6 +80,11 @@ function initialization({ plugins }: JsonObject, agents: JsonObject | undefined)
 /** Whether it is initialized by it. */
 export function isInitialize({ request }: AskedLine): boolean {
   return request.subtype === "initialize";
+}
+
+/** Whether it changes settings, of which the session is told. */
+export function isUpdate({ request }: AskedLine): boolean {
+  return request.subtype === UPDATING;
 }
 
 /** Whether a frame says what the session is like, or is the last one that could have been before it. */

@@ -8,7 +8,7 @@ import type { ClaudeLimits } from "../../wire/claude_limits.ts";
 import type { FailureSubtype, ResultFrame } from "../../wire/frame.ts";
 import { type FastMode, fastModeOf } from "./fast_mode.ts";
 import { usageSince } from "./merged_usage.ts";
-import { modelLimits } from "./model_limits.ts";
+import { modelUsageOf } from "./model_usage.ts";
 import { exitCodeOf, type Outcome } from "../../wire/outcome.ts";
 import { printSentence } from "./print_sentence.ts";
 import type { TimesToFirst } from "./times_to_first.ts";
@@ -258,30 +258,6 @@ function keptAlike(known: unknown, count: number | undefined): JsonObject | unde
   if (!isJsonObject(known)) return undefined;
   const kinds = Object.keys(known).filter((kind) => known[kind] !== 0);
   return kinds.length === 1 && kinds[0] !== undefined ? { ...known, [kinds[0]]: count } : undefined;
-}
-
-function modelUsageOf(facts: ResultFacts): Readonly<Record<string, unknown>> {
-  const { cost, version } = facts;
-  const answering = facts.turns.at(-1)?.model;
-  const told = facts.limits?.context_window?.["context_window_size"];
-  const models = Object.entries(cost?.modelUsage ?? {});
-  // With a price missing and several models, the child does not say whose it is.
-  const known = cost?.hasUnknownPrice === false ? "list" : undefined;
-  const costBasis = cost?.hasUnknownPrice === true && models.length === 1 ? "unknown" : known;
-  return Object.fromEntries(models.map(([model, usage]) => {
-    const plain = model.replace(/\[1m\]$/, "");
-    const limits = modelLimits(model, version);
-    const fields = {
-      ...usage,
-      // The child tells the window of the model that answers, and only that.
-      contextWindow: plain === answering && typeof told === "number" ? told : limits.contextWindow,
-      maxOutputTokens: facts.maxOutputTokens?.get(plain) ?? limits.maxOutputTokens,
-      canonicalModel: plain.replace(/-\d{8}$/, ""),
-      provider: facts.provider ?? "firstParty",
-      costBasis,
-    };
-    return [model, onlyWireKeys("modelUsage", fields, { version, extra: true })];
-  }));
 }
 
 function terminalReason(

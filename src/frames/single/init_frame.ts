@@ -41,6 +41,8 @@ export interface InitFacts {
   readonly productFeedbackDisabled?: boolean;
   /** The same frame of a headless Claude Code that was started like the child, where one was asked. */
   readonly described?: JsonObject | undefined;
+  /** The MCP servers that are left out, and why. */
+  readonly faultyServers?: readonly JsonObject[] | undefined;
   /** The messages with which the turn begins; since 2.1.330 it says which they are. */
   readonly messages?: readonly { readonly uuid?: string }[];
   /** Who wants structured answers, for which there is a tool that it does not know of. */
@@ -79,6 +81,7 @@ export function initFrame(facts: InitFacts): InitFrame {
     skills,
     plugins: facts.plugins ?? [],
     capabilities: [],
+    mcp_server_errors: facts.faultyServers,
     analytics_disabled: facts.analyticsDisabled,
     product_feedback_disabled: facts.productFeedbackDisabled,
     served_by_anthropic: facts.servedByAnthropic,
@@ -110,6 +113,7 @@ function isFast({ version, model = "", asksFastMode = false }: InitFacts): boole
 /** What of a session a headless Claude Code tells as the child would. Of MCP servers, and of itself, it does not. */
 const DESCRIBED = [
   ...["slash_commands", "terminal_slash_commands", "agents", "skills", "plugins", "output_style"],
+  "plugin_errors",
   ...["apiKeySource", "additional_directories", "fast_mode_state", "fast_mode_disabled_reason"],
   ...["per_turn_effort_active", "ultrathink_available", "ultrathink_typed_raises", "view_mode"],
   ...["analytics_disabled", "product_feedback_disabled", "served_by_anthropic", "sandbox_enabled"],

@@ -58,6 +58,7 @@ export function begin(
       analyticsDisabled: true,
       productFeedbackDisabled: true,
       described: state.described,
+      faultyServers: options.faultyServers,
       output: options.output,
       messages: state.taken,
     }));

@@ -1,4 +1,4 @@
-import type { Cost } from "../../transcript/cost.ts";
+import type { Cost, Spent } from "../../transcript/cost.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { Homes } from "../../transcript/at_home.ts";
 import type { FastModeAsked } from "../result/fast_mode.ts";
@@ -36,6 +36,8 @@ export interface FramesOptions {
     readonly source: string;
     readonly disabled: boolean;
   }[];
+  /** Those that Claude Code leaves out, and why; absent for none. */
+  readonly faultyServers?: readonly JsonObject[];
   /** Whether it is told what the session is at; `shown` where not only an Agent SDK is told, but its user. */
   readonly activity?: true | "shown";
   /** What was told and paid before, by another child of the same conversation. */
@@ -71,10 +73,10 @@ export interface FramesOptions {
 }
 
 /** How many results a conversation has told, what it has cost, and which subagents it has had. */
-export interface ToldBefore {
+export interface ToldBefore extends Spent {
   readonly results: number;
-  readonly totalUsd: number;
-  readonly apiDurationMs: number;
+  /** When its first child was started, in milliseconds since the epoch; absent where that is not known. */
+  readonly startedAt?: number;
   readonly subagents?: SubagentStats;
   /** What each model has used of it; absent where that is not known. */
   readonly modelUsage?: Cost["modelUsage"];

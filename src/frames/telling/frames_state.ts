@@ -1,7 +1,7 @@
 import type { CallDecision, Ending } from "../../session/effect.ts";
 import type { ApiFault, SubagentLine } from "../../session/input.ts";
 import type { Message } from "../../session/message.ts";
-import type { Cost } from "../../transcript/cost.ts";
+import type { Cost, Spent } from "../../transcript/cost.ts";
 import type { JsonObject } from "../../transcript/json_object.ts";
 import type { Entry, UserEntry } from "../../transcript/entry.ts";
 import type { ToolUse } from "../../transcript/turn.ts";
@@ -39,7 +39,7 @@ export interface TurnEnd {
   /** Tickets of the messages that it answers, as far as the session knows them. */
   readonly tickets?: readonly string[];
   /** What the child had cost by then, as its status line told. */
-  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number } | undefined;
+  readonly cost?: Spent | undefined;
   /** How many of the lines that are to be told are its own, where they and its result wait for those of a subagent. */
   readonly lines?: number;
 }
@@ -191,9 +191,9 @@ export interface FramesState {
   /** What models had used when a result told it last; undefined where that is not known. */
   readonly usageTold: Cost["modelUsage"] | undefined;
   /** What was paid before this child, as far as it does not count it itself. */
-  readonly paid?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  readonly paid?: Spent;
   /** What the conversation has cost, as the child's status line told last. */
-  readonly cost?: { readonly totalUsd: number; readonly apiDurationMs: number };
+  readonly cost?: Spent;
   /** When that status line ran, in milliseconds since the epoch, as far as the file system tells. */
   readonly pricedAt?: number | undefined;
   /** The end of a turn whose result waits for what it has cost, and how many turns there were by then. */

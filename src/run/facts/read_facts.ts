@@ -17,7 +17,7 @@ import { refuseSilencedHooks } from "../../sandbox/child/foreign_settings.ts";
 import { gitRoot } from "../../sandbox/child/git_repository.ts";
 import { findLogin, noLoginError } from "../../sandbox/child/login.ts";
 import { isSandboxed } from "./is_sandboxed.ts";
-import { listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
+import { faultyServers, listMcpServers, type McpServer } from "../../sandbox/child/mcp_servers.ts";
 import {
   documentFor,
   hangsOnVersion,
@@ -121,13 +121,16 @@ export async function readFacts(
   const login = findLogin({ env, userConfig, claudeJson: userClaudeJson, settings: allSettings });
   if (login === undefined) throw noLoginError(userConfig);
   // Without customizations there are none.
-  const mcpServers = hooklessFlag(order) !== undefined ? [] : listMcpServers({
+  const isBare = hooklessFlag(order) !== undefined;
+  const configs = [
+    ...order.mcpConfigs,
+    ...(order.setServers === undefined ? [] : [mcpConfigOf(order.setServers)]),
+  ];
+  const faulty = isBare ? [] : faultyServers({ cwd, configs });
+  const mcpServers = isBare ? [] : listMcpServers({
     cwd,
     root,
-    configs: [
-      ...order.mcpConfigs,
-      ...(order.setServers === undefined ? [] : [mcpConfigOf(order.setServers)]),
-    ],
+    configs,
     switched: order.switched ?? {},
     strict: order.strictMcpConfig,
     claudeJson: userClaudeJson,
@@ -182,6 +185,7 @@ export async function readFacts(
     ...(distrust === undefined ? {} : { distrust }),
     login,
     mcpServers,
+    ...(faulty.length === 0 ? {} : { faultyServers: faulty }),
     ...output,
     ...(agents === undefined ? {} : { agents }),
     ...promptServerOf(order, mcpServers),

@@ -191,6 +191,9 @@ function framesOptions(
       ...servers.filter((name) => name !== OUTPUT_SERVER && name !== facts.promptServer?.name)
         .map((name) => ({ name, source: "sdk", disabled: false })),
     ],
+    ...(facts.faultyServers === undefined
+      ? {}
+      : { faultyServers: facts.faultyServers.map((each) => ({ ...each })) }),
     ...(order.prompt === undefined ? toldActivity(env) : {}),
     ...(order.before === undefined ? {} : { before: order.before }),
     ...(order.replayMessages ? { replay: true } : {}),

@@ -2,7 +2,7 @@ import type { WindowSize } from "../../../ffi/terminal/pty.ts";
 import type { OtherAgents } from "./placed_agents.ts";
 import type { Distrust } from "./ignored_rules.ts";
 import type { Login } from "../../sandbox/child/login.ts";
-import type { McpServer } from "../../sandbox/child/mcp_servers.ts";
+import type { FaultyServer, McpServer } from "../../sandbox/child/mcp_servers.ts";
 import type { Settings, SettingsDocument } from "../../sandbox/child/read_settings.ts";
 import type { UserConfig } from "../../sandbox/user_config.ts";
 import type { OutputProblem } from "../../session/input.ts";
@@ -29,6 +29,8 @@ export interface RunFacts {
   readonly login: Login;
   /** The MCP servers that are configured, the caller's own aside. */
   readonly mcpServers: readonly McpServer[];
+  /** Those of the command line that Claude Code leaves out; absent for none. */
+  readonly faultyServers?: readonly FaultyServer[];
   /** The one of them that has the tool of `--permission-prompt-tool`: a program. */
   readonly promptServer?: PromptServer;
   /** What a structured answer has to look like; absent where none is wanted. */

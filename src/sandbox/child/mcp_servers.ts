@@ -1,4 +1,5 @@
 import type { SettingSource } from "./read_settings.ts";
+import { type ServerFault, serverFault } from "./server_faults.ts";
 import { absolutePath, parentOf } from "../paths.ts";
 import { readJsonObject } from "../read_json_object.ts";
 import { isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
@@ -15,8 +16,8 @@ export interface McpServer {
 }
 
 /**
- * The MCP servers of a run in the order in which `claude -p` lists them, as far as its configuration tells; plugins may
- * add others.
+ * The MCP servers of a run in the order in which `claude -p` lists them, as far as its configuration tells, without those
+ * that it leaves out because of what is said of them; plugins may add others.
  *
  * @param options.configs the caller's `--mcp-config` values: JSON, or files relative to the working directory
  * @param options.strict whether those are all
@@ -43,6 +44,7 @@ export function listMcpServers(options: {
   const add = (source: McpServer["source"], config: JsonObject | undefined) => {
     const servers = config?.["mcpServers"];
     for (const [name, given] of Object.entries(isJsonObject(servers) ? servers : {})) {
+      if (serverFault(name, given) !== undefined) continue;
       const known = found.get(name);
       // Of those of a project the nearest is the one.
       const config = known?.source === "project" && source === "project" ? known.config : given;
@@ -62,6 +64,24 @@ export function listMcpServers(options: {
   }
   for (const config of options.configs) add("dynamic", readConfig(config, cwd));
   return [...found.values()];
+}
+
+/** A server that Claude Code leaves out, and why. */
+export interface FaultyServer extends ServerFault {
+  readonly name: string;
+}
+
+/** The servers of `--mcp-config` that Claude Code leaves out; of those in other places it does not tell. */
+export function faultyServers(
+  { cwd, configs }: { readonly cwd: string; readonly configs: readonly string[] },
+): readonly FaultyServer[] {
+  return configs.flatMap((config) => {
+    const servers = readConfig(config, cwd)?.["mcpServers"];
+    return Object.entries(isJsonObject(servers) ? servers : {}).flatMap(([name, given]) => {
+      const fault = serverFault(name, given);
+      return fault === undefined ? [] : [{ name, ...fault }];
+    });
+  });
 }
 
 function readConfig(config: string, cwd: string): JsonObject | undefined {

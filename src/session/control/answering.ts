@@ -8,11 +8,13 @@ import type { SessionState } from "../session_state.ts";
 type Success = Extract<ControlResponse, { readonly subtype: "success" }>;
 type Failure = Extract<ControlResponse, { readonly subtype: "error" }>;
 
+type Responded = Extract<Effect, { readonly type: "respond" }>;
+
 /** A request was carried out. */
 export function respond(
   request: RequestId,
   answer: Omit<Success, "subtype" | "request_id"> = {},
-): Effect {
+): Responded {
   return { type: "respond", response: { subtype: "success", ...givenId(request), ...answer } };
 }
 

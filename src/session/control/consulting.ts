@@ -17,10 +17,14 @@ import {
   serversOf,
   SET_SERVERS,
 } from "./servers.ts";
+import { UPDATING } from "./updating_settings.ts";
 import { asText, isJsonObject, type JsonObject } from "../../transcript/json_object.ts";
 
 /** The request that gives the session a title. */
 export const RENAMING = "rename_session";
+
+/** The request that asks what the session and the account have used. */
+const USAGE = "get_usage";
 
 /**
  * Requests that ask what Claude Code would say of itself, its settings, its MCP servers and this session, or hang on it:
@@ -32,6 +36,7 @@ export const CONSULTED: readonly string[] = [
   "get_binary_version",
   "get_context_usage",
   "get_settings",
+  USAGE,
   "list_models",
   "list_permission_rules",
   MCP_RESOURCE,
@@ -112,6 +117,8 @@ export function onConsulted(
     })
     : request.subtype === RELOADING && "response" in said
     ? reloaded(state, { request, said: said.response })
+    : request.subtype === UPDATING && "response" in said
+    ? act(changed(state, {}), [respond(request, { response: said.response })])
     : act(state, [
       ...renamed(state, { request, said }),
       passedOn(state, { request, said: withChosen(state, { request, said }) }),
@@ -221,9 +228,9 @@ export function passedOn(
     );
   }
   if ("response" in said) {
-    return request.subtype === RENAMING
-      ? respond(request)
-      : respond(request, { response: said.response });
+    if (request.subtype === RENAMING) return respond(request);
+    const told = respond(request, { response: said.response });
+    return request.subtype === USAGE ? { ...told, used: true } : told;
   }
   if ("failure" in said) {
     return refuse(request, { error: `Cannot answer ${request.subtype}: ${said.failure}` });

@@ -20,10 +20,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     "the interactive Claude Code has one permission mode for all servers; rules such as " +
     '"mcp__server" in permissions.ask, by apply_flag_settings, have it ask'
   ]: ["set_mcp_permission_mode_override"],
-  [
-    "no other Claude Code than the one that answers knows it, and that does not say; the results " +
-    "of turns tell it in total_cost_usd, modelUsage and claude_limits"
-  ]: ["get_session_cost", "get_usage"],
+  "get_usage tells the same in numbers": ["get_session_cost"],
   [
     "another Claude Code would tell of itself; system/init, get_settings and mcp_status tell most " +
     "of it"
@@ -34,10 +31,6 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...["get_sandbox_dialog", "get_skills_dialog", "get_chrome_dialog", "get_chrome_browsers"],
     ...["select_chrome_browser", "set_chrome_browser_hints"],
   ],
-  [
-    "settings of the user's own are never written; apply_flag_settings has the same settings for " +
-    "the session"
-  ]: ["update_settings"],
 };
 
 /** Why a request cannot be carried out that `claude -p` knows; undefined for one that it does not know. */

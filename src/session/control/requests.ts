@@ -14,6 +14,7 @@ import { answered, consult, CONSULTED, passedOn } from "./consulting.ts";
 import { asksForServers, SET_SERVERS, setServers } from "./servers.ts";
 import { onStopTask } from "./stopping.ts";
 import { RELOADING, whyNoReload } from "./reloading.ts";
+import { UPDATING, whyNoUpdate } from "./updating_settings.ts";
 import { whyImpossible, withoutEffect } from "./impossible.ts";
 
 /** The caller asks for something: whoever asks is answered, whatever becomes of the turn. */
@@ -53,6 +54,10 @@ export function onControl(state: SessionState, request: ControlRequest): Step {
       return onEndSession(state, request);
     case RELOADING: {
       const refused = whyNoReload(state, request);
+      return refused === undefined ? consult(state, request) : act(state, [refused]);
+    }
+    case UPDATING: {
+      const refused = whyNoUpdate(state, request);
       return refused === undefined ? consult(state, request) : act(state, [refused]);
     }
     default:

@@ -115,12 +115,15 @@ const FRAMES: Required<FramesOptions> = {
   seed: "seed",
   startedAt: 11,
   servers: [{ name: "calc", source: "user", disabled: false }],
+  faultyServers: [{ name: "amiss", type: "unknown_type", message: "no" }],
   activity: true,
   betas: ["context-1m-2025-08-07"],
   before: {
     results: 1,
     totalUsd: 2,
     apiDurationMs: 3,
+    lines: { added: 4, removed: 5 },
+    startedAt: 6,
     modelUsage: { "claude-opus-5-5": { inputTokens: 3, costUSD: 0.1 } },
     subagents: {
       spawned: 4,

@@ -286,12 +286,22 @@ function givenTo(agent: keyof typeof LARGE_AGENTS, requests: readonly LoggedRequ
 }
 
 forNewestVersion(
-  "what a caller asks about Claude Code is answered as by claude -p",
+  "what a caller asks about Claude Code, and what it sets in the project, is answered as by claude -p",
   async (real) => {
     const asked = [
       ...["initialize", "get_context_usage", "get_settings", "list_models", "get_binary_version"],
-      ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills"],
+      ...["list_permission_rules", "file_suggestions", "read_file", "reload_skills", "get_usage"],
     ];
+    const changes = [
+      { source: "localSettings", settings: { outputStyle: "Explanatory" } },
+      { source: "localSettings", settings: { model: "haiku" } },
+      { source: "localSettings", settings: { outputStyle: 5 } },
+      { source: "nowhere", settings: {} },
+      {},
+    ].map((body, place) => request(`change ${place}`, { subtype: "update_settings", ...body }));
+    // Neither is there for Claude Code, which says why.
+    const amiss = { mcpServers: { amiss: { type: "nonsense", command: "false" } } };
+    const args = [`--mcp-config=${JSON.stringify(amiss)}`, "--plugin-dir=/nonexistent"];
     await Deno.mkdir(`${real.home.project}/.claude/agents`, { recursive: true });
     await Deno.writeTextFile(
       `${real.home.project}/.claude/agents/mine.md`,
@@ -323,18 +333,24 @@ forNewestVersion(
         );
         await send(linesOf(others));
         await heard('"type":"control_response"', asked.length);
+        await send(linesOf(changes));
+        await heard('"type":"control_response"', asked.length + changes.length);
         await say(`Two. ${calls.join(" ")} [[say second]]`);
         await heard(RESULT, 2);
         await say("/goal");
         await heard(RESULT, 3);
-      });
+      }, args);
+      await Deno.remove(`${real.home.project}/.claude/settings.local.json`);
       const frames = parseFrames(stdout);
+      const inits = frames.filter(({ subtype }) => subtype === "init");
       const answers = frames.filter(({ type }) => type === "control_response")
         .map(({ response }) => response as JsonObject);
       return {
         code,
-        told: asked.map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
-        init: aboutClaude(frames.find(({ subtype }) => subtype === "init")),
+        told: [...asked, ...changes.map(({ request_id: id }) => id)]
+          .map((id) => aboutClaude(answers.find(({ request_id }) => request_id === id))),
+        init: aboutClaude(inits[0]),
+        styles: inits.map(({ output_style: style }) => style),
         agents: names.map((name) => givenTo(name, real.api.turns.slice(begun))),
         results: frames.filter(({ type }) => type === "result").map(({ result }) => result),
       };
@@ -523,6 +539,8 @@ const OF_ONE_PROCESS = [
   ...["pid", "launchEnvLeftOwnFilesInPlace", "rules", "session_id", "uuid"],
   // Of a socket that only a headless Claude Code has, and of what one can do for its caller.
   ...["messaging_socket_path", "capabilities"],
+  // Of how long it lives, and of other sessions on the machine.
+  ...["total_duration_ms", "total_api_duration_ms", "behaviors"],
 ];
 const OF_THE_CONTEXT = ["tokens", "totalTokens", "gridRows", "messageBreakdown", "percentage"];
 

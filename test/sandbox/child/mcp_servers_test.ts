@@ -1,22 +1,37 @@
 import { assertEquals } from "@std/assert";
-import { listMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
+import { faultyServers, listMcpServers } from "../../../src/sandbox/child/mcp_servers.ts";
 import { settingSources } from "../../../src/sandbox/child/read_settings.ts";
 
 Deno.test("listMcpServers() names each server once, from every source that is read", () => {
   const root = Deno.makeTempDirSync();
   const cwd = `${root}/sub`;
   Deno.mkdirSync(cwd);
-  Deno.writeTextFileSync(`${root}/.mcp.json`, '{"mcpServers":{"a":{"command":"outer"},"h":{}}}');
-  Deno.writeTextFileSync(`${cwd}/.mcp.json`, '{"mcpServers":{"a":{"command":"inner"},"b":{}}}');
-  Deno.writeTextFileSync(`${cwd}/more.json`, '{"mcpServers":{"b":{},"c":{}}}');
+  Deno.writeTextFileSync(
+    `${root}/.mcp.json`,
+    '{"mcpServers":{"a":{"command":"outer"},"h":{"command":"x"}}}',
+  );
+  Deno.writeTextFileSync(
+    `${cwd}/.mcp.json`,
+    '{"mcpServers":{"a":{"command":"inner"},"b":{"command":"x"}}}',
+  );
+  Deno.writeTextFileSync(
+    `${cwd}/more.json`,
+    '{"mcpServers":{"b":{"command":"x"},"c":{"command":"x"}}}',
+  );
+  const server = { command: "x" };
   const claudeJson = {
-    mcpServers: { d: {} },
+    mcpServers: { d: server, amiss: {} },
     projects: {
-      [root]: { mcpServers: { e: {} }, disabledMcpServers: ["h", "c", 7] },
-      [cwd]: { mcpServers: { f: {} } },
+      [root]: { mcpServers: { e: server }, disabledMcpServers: ["h", "c", 7] },
+      [cwd]: { mcpServers: { f: server } },
     },
   };
-  const configs = ["more.json", '{"mcpServers":{"g":{}}}', "missing.json", "{broken"];
+  const configs = [
+    "more.json",
+    '{"mcpServers":{"g":{"command":"x"},"a":{"type":"x"}}}',
+    "missing.json",
+    "{broken",
+  ];
   const sources = settingSources(undefined);
   const options = { cwd, root, configs, strict: false, claudeJson, sources };
   const shown = (more: Partial<typeof options>) =>
@@ -45,5 +60,11 @@ Deno.test("listMcpServers() names each server once, from every source that is re
   for (const broken of [{ mcpServers: [] }, { projects: 7 }, { projects: { [root]: 7 } }]) {
     assertEquals(shown({ claudeJson: broken as never, cwd: "/", configs: [] }), "");
   }
+  // Of those that are left out, only the command line's are told.
+  assertEquals(faultyServers({ cwd, configs }), [{
+    name: "a",
+    type: "unknown_type",
+    message: 'Skipped — unknown MCP server type "x" for server "a"',
+  }]);
   Deno.removeSync(root, { recursive: true });
 });

@@ -7,12 +7,21 @@ const SUBTYPES = [
   ...["initialize", "interrupt", "mcp_message", "set_model", "set_permission_mode", "end_session"],
   ...["set_max_thinking_tokens", "mcp_set_servers", "apply_flag_settings", "rewind_files"],
   ...["cancel_async_message", "get_settings", "mcp_status", "mcp_toggle", "mcp_reconnect"],
-  ...["stop_task", "toString", "__proto__", ""],
+  ...["get_usage", "update_settings", "stop_task", "toString", "__proto__", ""],
 ];
 
 const FIELDS = [
   ...["serverName", "enabled", "servers", "settings", "model", "mode", "max_thinking_tokens"],
-  ...["user_message_id", "message_uuid", "server_name", "message", "hooks", "__proto__"],
+  ...[
+    "source",
+    "skip_behaviors",
+    "user_message_id",
+    "message_uuid",
+    "server_name",
+    "message",
+    "hooks",
+    "__proto__",
+  ],
 ];
 
 // The last one no template takes.

@@ -1,0 +1,43 @@
+import { usageSoFar } from "./cost_so_far.ts";
+import { modelUsageOf } from "./result/model_usage.ts";
+import { runTurns } from "./results.ts";
+import { listOf } from "./telling/chain.ts";
+import type { FramesState } from "./telling/frames_state.ts";
+import type { JsonObject } from "../transcript/json_object.ts";
+import { sessionListingOf } from "../transcript/session_listing.ts";
+
+/**
+ * What a conversation has used, in an answer to `get_usage` that a headless Claude Code has given, of which only what it
+ * says of the account is true here: that one has used nothing, and sees no other session of this machine.
+ *
+ * @param options.now milliseconds since the epoch
+ */
+export function withUsage(
+  state: FramesState,
+  { response, now }: { readonly response: JsonObject; readonly now: number },
+): JsonObject {
+  const { version = "unknown", options: { before, startedAt }, limits } = state;
+  const spent = state.cost ?? before ?? { totalUsd: 0, apiDurationMs: 0 };
+  const turns = runTurns(state);
+  // What has cost nothing has used nothing.
+  const modelUsage = spent.totalUsd === 0 ? {} : usageSoFar({ ...state, cost: spent }, turns) ?? {};
+  const { maxOutputTokens } = sessionListingOf(listOf(state.entries));
+  return {
+    ...response,
+    session: {
+      total_cost_usd: spent.totalUsd,
+      total_api_duration_ms: spent.apiDurationMs,
+      total_duration_ms: Math.round(now - (before?.startedAt ?? startedAt)),
+      total_lines_added: spent.lines?.added ?? 0,
+      total_lines_removed: spent.lines?.removed ?? 0,
+      model_usage: modelUsageOf({
+        version,
+        cost: { ...spent, modelUsage, hasUnknownPrice: false },
+        turns,
+        maxOutputTokens,
+        limits,
+      }),
+    },
+    behaviors: null,
+  };
+}
