@@ -8,7 +8,7 @@ import { costOfEntries } from "../transcript/cost.ts";
 import { NO_LINES, type OwnLines, ownLines } from "../transcript/own_lines.ts";
 import type { Frame } from "../wire/frame.ts";
 import { isVersionAtLeast } from "../wire/wire_keys.ts";
-import { tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
+import { nextBeat, tellEnd, tellEnding, tellInput, tellTurnEnd } from "./frames.ts";
 import { withUsage } from "./conversation_usage.ts";
 import { tellCancelled, tellOver } from "./messages.ts";
 import {
@@ -22,6 +22,7 @@ import {
   tellTitle,
 } from "./decisions.ts";
 import { isAheadOfSubagent } from "./held_turns.ts";
+import { noteAsked, noteDecided } from "./live/long_calls.ts";
 import { isAnswered, tellActivity, withActivity } from "./session_states.ts";
 import type { FramesOptions } from "./telling/frames_options.ts";
 import { type FramesState, holdsLines, startFrames, told } from "./telling/frames_state.ts";
@@ -238,16 +239,28 @@ function carryOut(
         response,
       });
     }
-    case "ask":
-      return say(state, {
+    case "ask": {
+      const { id, question } = effect;
+      const frames = question.subtype === "can_use_tool"
+        ? noteAsked(state.frames, question.tool_use_id)
+        : state.frames;
+      return say({ ...state, frames }, {
         type: "control_request",
-        request_id: effect.id,
-        request: effect.question,
+        request_id: id,
+        request: question,
       });
+    }
     case "withdraw":
       return say(state, { type: "control_cancel_request", request_id: effect.id });
-    case "decided":
-      return { state: { ...state, frames: noteDecision(state.frames, effect) }, effects: [] };
+    case "decided": {
+      const now = state.options.frames.startedAt + at;
+      const before = noteDecision(state.frames, effect);
+      const frames = noteDecided(before, { id: effect.toolUseId, now });
+      return {
+        state: { ...state, frames },
+        effects: frames === before ? [] : [nextBeat(frames, now)],
+      };
+    }
     case "cancelled": {
       const { state: frames, frames: made } = tellCancelled(state.frames, effect.message);
       return { state: { ...state, frames }, effects: made.map(asEffect) };

@@ -8,6 +8,7 @@ import { holdTurn, isAheadOfSubagent, tellHeld } from "./held_turns.ts";
 import { earlyAnswer } from "./line_order.ts";
 import { tellAhead, tellNotices, tellRead, tellWaiting } from "./lines.ts";
 import { endAnswers, tellHeard } from "./live/live_answers.ts";
+import { tellBeats, untilBeat } from "./live/long_calls.ts";
 import { tellLongShells, untilLong } from "./live/long_shells.ts";
 import { hearTask } from "./hooked_tasks.ts";
 import { awaitMessage } from "./messages.ts";
@@ -186,6 +187,10 @@ function takeInput(state: FramesState, input: Input): FramesStep {
       if (input.name === "priced" && state.unpriced !== undefined) {
         return { ...tellEarly(state), effects: [] };
       }
+      if (input.name === "beat") {
+        const next = tellBeats(state, now);
+        return { ...next, effects: [nextBeat(next.state, now)] };
+      }
       if (input.name === "init") {
         // What waits for a subagent's lines has a deadline of its own; some of it comes before `system/init`.
         if (state.awaitsSubagent) return quiet(state);
@@ -248,7 +253,11 @@ export function tellTurnEnd(
     and(tellHeld(state), tellWaiting),
     (state) => tellResult(state, end),
   );
-  return { ...withMirror(over), effects: [] };
+  // What has not returned by then never will.
+  const rested = over.state.openCalls.size === 0
+    ? over
+    : { ...over, state: { ...over.state, openCalls: new Map() } };
+  return { ...withMirror(rested), effects: [] };
 }
 
 /** The run is ending, and with it what goes on in the background. */
@@ -310,6 +319,7 @@ function waiting(
       ...shellsChanged
         ? [afterMs === undefined ? { type: "deadline", name: "shells" } as const : look(afterMs)]
         : [],
+      ...state.openCalls === before.openCalls ? [] : [nextBeat(state, now)],
     ],
   };
 }
@@ -319,6 +329,12 @@ function initDelay({ version = "", earlier }: FramesState): FramesEffect {
     ? INIT_DELAY_MS
     : INIT_DELAY_RESUMED_MS;
   return { type: "deadline", name: "init", afterMs };
+}
+
+/** Waits for the moment at which a call is to be told that is still at work then. */
+export function nextBeat(state: FramesState, now: number): FramesEffect {
+  const afterMs = untilBeat(state, now);
+  return { type: "deadline", name: "beat", ...(afterMs === undefined ? {} : { afterMs }) };
 }
 
 function look(afterMs: number): FramesEffect {

@@ -11,6 +11,7 @@ import {
   tellTyped,
 } from "./compaction.ts";
 import { endWritten, tellAnswerLine, tellBeforeUser } from "./live/live_answers.ts";
+import { forgetOpenCalls, noteOpenCalls } from "./live/long_calls.ts";
 import { forgetShells, noteShells } from "./live/long_shells.ts";
 import { noteShellCalls, tellReturnedShells } from "./live/shell_output.ts";
 import { besideEachOther, hooksFirst, stopsAtEnd, tellHookEnd } from "./hook_ends.ts";
@@ -324,12 +325,15 @@ function tellPlainLine(state: FramesState, entry: Entry): Told {
     (state) => tellToldCommand(state, entry),
   );
   if (entry.type === "assistant") {
-    next = and(next, (state) => noteCalls(noteShells(state, entry), entry));
+    next = and(next, (state) => noteCalls(noteShells(noteOpenCalls(state, entry), entry), entry));
     next = and(next, (state) => noteShellCalls(state, entry));
   }
   if (entry.type === "user") {
     next = and(next, tellUncalled);
-    next = and(next, (state) => told(forgetCalls(forgetShells(state, entry), entry)));
+    next = and(
+      next,
+      (state) => told(forgetCalls(forgetShells(forgetOpenCalls(state, entry), entry), entry)),
+    );
   }
   if (entry.type === "system" && entry.subtype === "turn_duration") {
     next = and(

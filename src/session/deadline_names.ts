@@ -8,7 +8,7 @@
  * - `drain`: from the announced end of the turn to the idle child
  * - `exit`: from the signal to the child's end
  *
- * The others are the machines' own, `init`, `shells`, `subagent`, `compaction` and `priced` those of the frames; `background` runs
+ * The others are the machines' own, `init`, `shells`, `subagent`, `compaction`, `priced` and `beat` those of the frames; `background` runs
  * from the end of a turn to the end of the wait for tasks in the background, `foreground` from the key that puts calls there,
  * `task` from a key in the list of them.
  */
@@ -39,6 +39,7 @@ export const DEADLINE_NAMES = [
   "subagent",
   "compaction",
   "priced",
+  "beat",
 ] as const;
 
 /** A deadline by its name. */

@@ -681,6 +681,20 @@ export interface TranscriptMirrorFrame extends AnyFrame {
   readonly entries: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** A call is still at work, every 30 s; since Claude Code 2.1.330. */
+export interface ToolProgressFrame extends AnyFrame {
+  /** What kind of frame it is. */
+  readonly type: "tool_progress";
+  /** An id of its own, made of that of the call. */
+  readonly tool_use_id: string;
+  /** The tool. */
+  readonly tool_name: string;
+  /** The id of the call. */
+  readonly parent_tool_use_id: string;
+  /** For how long it has been at work. */
+  readonly elapsed_time_seconds: number;
+}
+
 /** Every frame this program makes. */
 export type Frame =
   | InitFrame
@@ -694,5 +708,6 @@ export type Frame =
   | ControlRequestFrame
   | ControlCancelFrame
   | TranscriptMirrorFrame
+  | ToolProgressFrame
   | ConversationResetFrame
   | ResultFrame;

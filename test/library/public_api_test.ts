@@ -88,6 +88,7 @@ Deno.test("the library exports what it always has", async () => {
     "TaskStartedFrame",
     "TaskUpdatedFrame",
     "ThinkingTokensFrame",
+    "ToolProgressFrame",
     "TranscriptMirrorFrame",
     "TurnResult",
     "UsedLimit",

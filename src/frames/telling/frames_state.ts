@@ -9,6 +9,7 @@ import type { KnownLimits } from "../../wire/claude_limits.ts";
 import type { Frame } from "../../wire/frame.ts";
 import type { Chain } from "./chain.ts";
 import type { FramesOptions } from "./frames_options.ts";
+import type { OpenCall } from "./open_call.ts";
 import type { SeenShell, ShellCall, ShellOrder, WaitedShell } from "./known_shells.ts";
 import { makeIds } from "./made_ids.ts";
 import { type ExactState, NO_STREAM } from "./exact_state.ts";
@@ -162,6 +163,8 @@ export interface FramesState {
   readonly taskEnds: ReadonlyMap<string, string>;
   /** Calls of shells that are waited for, by their ids. */
   readonly shells: ReadonlyMap<string, WaitedShell>;
+  /** Calls of the session itself that have not returned, by their ids; before 2.1.330 none. */
+  readonly openCalls: ReadonlyMap<string, OpenCall>;
   /** Calls whose output is told while they run, by their ids, and the shells that were seen, by theirs. */
   readonly shellCalls: ReadonlyMap<string, ShellCall>;
   readonly seenShells: ReadonlyMap<string, SeenShell>;
@@ -270,6 +273,7 @@ export function startFrames(options: FramesOptions, reporting: ReportOptions): F
     allTasks: new Map(),
     taskEnds: new Map(),
     shells: new Map(),
+    openCalls: new Map(),
     shellCalls: new Map(),
     seenShells: new Map(),
     shellOrders: [],

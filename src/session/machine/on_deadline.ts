@@ -95,6 +95,7 @@ export function onDeadline(
     case "shells":
     case "compaction":
     case "priced":
+    case "beat":
       return stay(state);
     default:
       return name satisfies never;
