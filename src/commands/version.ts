@@ -1,7 +1,7 @@
 import deno from "../../deno.json" with { type: "json" };
-import { askVersion } from "../run/facts/ask_version.ts";
+import { askVersion } from "../claude/ask_version.ts";
 import { CliError } from "../cli_error.ts";
-import { findClaude } from "../run/facts/find_claude.ts";
+import { findClaude } from "../claude/find_claude.ts";
 
 /**
  * The line that `--version` prints, or with `short` the one of `-v`: exactly Claude Code's own, because the Agent

@@ -1,5 +1,5 @@
-import { askVersion } from "../run/facts/ask_version.ts";
-import { findClaude } from "../run/facts/find_claude.ts";
+import { askVersion } from "../claude/ask_version.ts";
+import { findClaude } from "../claude/find_claude.ts";
 import type { Environment } from "../sandbox/environment.ts";
 import type { Check } from "./check.ts";
 

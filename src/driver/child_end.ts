@@ -1,6 +1,6 @@
 import type { waitFor } from "../../ffi/processes/process.ts";
 import { signalName } from "../../ffi/processes/signals.ts";
-import { claudeVersion } from "./claude_version.ts";
+import { claudeVersion } from "../claude/claude_version.ts";
 import type { Resources } from "./resources.ts";
 import type { RunSessionOptions } from "./run_session_options.ts";
 import { waitForReaders } from "./wait_once.ts";

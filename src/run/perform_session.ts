@@ -111,7 +111,7 @@ async function driverError(
       cause: error,
     });
   }
-  const { tooManyProcesses } = await import("./facts/ask_version.ts");
+  const { tooManyProcesses } = await import("../claude/ask_version.ts");
   return tooManyProcesses(error) ??
     new CliError(`Cannot run claude in a pseudo-terminal: ${error.message}`, {
       suggestion: error.path === binary

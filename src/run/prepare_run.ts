@@ -70,7 +70,7 @@ async function versionOf(
   order: RunOrder,
   { binary, version }: RunFacts,
 ): Promise<string | undefined> {
-  const { knownVersion } = await import("./facts/known_version.ts");
+  const { knownVersion } = await import("../claude/known_version.ts");
   return version ?? await knownVersion(binary, order.env, order);
 }
 

@@ -78,7 +78,7 @@ Deno.test("a release is made of real packages, and runs from a registry", { igno
       // What is measured of Claude Code, and is no code.
       "/src/drift/known_shapes.json",
       // What the server of conversations answers.
-      "/src/serve/http/openapi.json",
+      "/src/serve/http/resources/openapi.json",
     ]);
     assert(files.has("/src/main.ts") && files.has("/ffi/libc.ts"));
   });

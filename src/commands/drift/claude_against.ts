@@ -1,6 +1,6 @@
 import { endOfProgram } from "../../../ffi/processes/end_of_program.ts";
-import { findClaude } from "../../run/facts/find_claude.ts";
-import { askVersion } from "../../run/facts/ask_version.ts";
+import { findClaude } from "../../claude/find_claude.ts";
+import { askVersion } from "../../claude/ask_version.ts";
 import { CliError } from "../../cli_error.ts";
 import type { Environment } from "../../sandbox/environment.ts";
 

@@ -5,7 +5,7 @@ import { print } from "../report/print.ts";
 import { shimScript } from "./shim_script.ts";
 import { nameUnseen } from "../../redaction/name_unseen.ts";
 import { currentFolder } from "../../run/facts/current_folder.ts";
-import { findClaude, isShim } from "../../run/facts/find_claude.ts";
+import { findClaude, isShim } from "../../claude/find_claude.ts";
 import { thisProgram } from "../../run/facts/this_program.ts";
 import { callerEnvironment } from "../../sandbox/environment.ts";
 import { absolutePath, parentOf } from "../../sandbox/paths.ts";

@@ -1,5 +1,5 @@
 import { type Flag, FLAGS } from "../../cli/flags.ts";
-import { SHIM_MARK } from "../../run/facts/find_claude.ts";
+import { SHIM_MARK } from "../../claude/find_claude.ts";
 import { shellQuote } from "../../shell_quote.ts";
 
 /** The commands of `claude` up to 2.1.330: behind one of them, `-p` means something else. */

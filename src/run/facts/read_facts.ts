@@ -2,7 +2,7 @@ import { CliError } from "../../cli_error.ts";
 import { terminalSize } from "../../driver/hands/terminal_size.ts";
 import type { commandPlaces } from "./command_places.ts";
 import { distrustOf } from "./distrust_of.ts";
-import { findClaude } from "./find_claude.ts";
+import { findClaude } from "../../claude/find_claude.ts";
 import { agentsElsewhere, readAgents } from "./given_agents.ts";
 import { isLongArgument } from "../plan/placed_agents.ts";
 import { managedByCaller } from "./managed_by_caller.ts";
@@ -67,7 +67,7 @@ export async function readFacts(
     ? undefined
     : Promise.resolve(before.version);
   const version = (): Promise<string | undefined> =>
-    known ??= import("./known_version.ts").then(({ knownVersion }) =>
+    known ??= import("../../claude/known_version.ts").then(({ knownVersion }) =>
       knownVersion(binary, env, { cwd })
     );
   /** Of a document what the Claude Code takes that is there. */

@@ -1,6 +1,6 @@
 import { namesIn } from "../../../ffi/files/at_path.ts";
-import { askVersion } from "./ask_version.ts";
-import { isScript } from "./is_script.ts";
+import { askVersion } from "../../claude/ask_version.ts";
+import { isScript } from "../../claude/is_script.ts";
 import { readFacts } from "./read_facts.ts";
 import { memoryPathOf } from "../plan/decide.ts";
 import type { RunFacts } from "../plan/plan_facts.ts";

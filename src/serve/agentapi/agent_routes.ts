@@ -1,6 +1,6 @@
 import { z } from "zod/mini";
 import { readBody } from "../http/body.ts";
-import { conversationBody } from "../http/conversation_body.ts";
+import { conversationBody } from "../http/resources/conversation_body.ts";
 import { type HttpProblem, PROBLEM_TITLES, ProblemError, problemOf } from "../http/problem.ts";
 import type { Route } from "../http/route.ts";
 import type { ServeContext } from "../http/serve_context.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Ajv } from "ajv";
-import { ROUTES } from "../../../src/serve/http/routes.ts";
-import openapi from "../../../src/serve/http/openapi.json" with { type: "json" };
+import { ROUTES } from "../../../src/serve/http/resources/routes.ts";
+import openapi from "../../../src/serve/http/resources/openapi.json" with { type: "json" };
 import { StandIn } from "../../standin/stand_in.ts";
 import { eventsOf, type Said, saidOf, serveHere } from "./serve_here.ts";
 

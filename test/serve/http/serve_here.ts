@@ -3,7 +3,7 @@ import { holdConversation } from "../../../src/library/hold_conversation.ts";
 import { Registry, type RegistryOptions } from "../../../src/serve/conversations/registry.ts";
 import { BODY_LIMITS, type BodyLimits } from "../../../src/serve/http/body.ts";
 import { FileReserve } from "../../../src/serve/http/file_reserve.ts";
-import { ROUTES } from "../../../src/serve/http/routes.ts";
+import { ROUTES } from "../../../src/serve/http/resources/routes.ts";
 import type { Route } from "../../../src/serve/http/route.ts";
 import type { ServeContext } from "../../../src/serve/http/serve_context.ts";
 import { serveHttp } from "../../../src/serve/http/serve_http.ts";

@@ -1,9 +1,9 @@
-import { checkPrompt } from "../../cli/check_prompt.ts";
-import { parseListLine } from "../../cli/list_line.ts";
-import { readJson } from "./body.ts";
-import { problemBody, problemOf } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import { checkPrompt } from "../../../cli/check_prompt.ts";
+import { parseListLine } from "../../../cli/list_line.ts";
+import { readJson } from "../body.ts";
+import { problemBody, problemOf } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 /**
  * One prompt in, its result out: as a line of `--jsonl` and what is printed for it.

@@ -13,10 +13,10 @@ import { typeKeys } from "./keys.ts";
 import { sendMessage } from "./messages.ts";
 import { metrics } from "./metrics.ts";
 import openapi from "./openapi.json" with { type: "json" };
-import type { Route } from "./route.ts";
+import type { Route } from "../route.ts";
 import { answerRun } from "./run.ts";
 import { showScreen } from "./screen.ts";
-import type { ServeContext } from "./serve_context.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 const ALL = "/v1/conversations";
 const ONE = `${ALL}/{id}`;

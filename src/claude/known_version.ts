@@ -1,6 +1,5 @@
 import { askVersion } from "./ask_version.ts";
 import { isScript } from "./is_script.ts";
-import type { RunOrder } from "../plan/run_order.ts";
 
 /** Versions that have been asked for, by the executable, and by what the shim of a version manager goes by. */
 const versions = new Map<string, string>();
@@ -15,8 +14,9 @@ const MOST_VERSIONS = 100;
  */
 export async function knownVersion(
   binary: string,
-  env: RunOrder["env"],
-  { cwd, trustsScripts = false, ask = askVersion }: Pick<RunOrder, "cwd"> & {
+  env: Readonly<Record<string, string>>,
+  { cwd, trustsScripts = false, ask = askVersion }: {
+    readonly cwd: string;
     readonly trustsScripts?: boolean;
     readonly ask?: typeof askVersion;
   },

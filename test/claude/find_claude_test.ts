@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { CliError } from "../../../src/cli_error.ts";
-import { findClaude } from "../../../src/run/facts/find_claude.ts";
-import { NOWHERE } from "../../nowhere.ts";
+import { CliError } from "../../src/cli_error.ts";
+import { findClaude } from "../../src/claude/find_claude.ts";
+import { NOWHERE } from "../nowhere.ts";
 
 /** A folder with an executable and a plain file. */
 function ground(): { readonly dir: string; readonly remove: () => void } {

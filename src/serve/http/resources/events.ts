@@ -1,8 +1,8 @@
 import { heldConversation } from "./conversations.ts";
-import type { EventLog } from "../conversations/event_log.ts";
-import { ProblemError } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import type { EventLog } from "../../conversations/event_log.ts";
+import { ProblemError } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 /** How often a stream says that it is there while nothing happens, in milliseconds. */
 const HEARTBEAT_MS = 15_000;

@@ -1,9 +1,9 @@
-import { renderScreen } from "../../driver/hands/render_screen.ts";
-import { drawScreen } from "../../picture/draw_screen.ts";
+import { renderScreen } from "../../../driver/hands/render_screen.ts";
+import { drawScreen } from "../../../picture/draw_screen.ts";
 import { heldConversation } from "./conversations.ts";
-import { ProblemError } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import { ProblemError } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 /** What Claude Code's terminal shows: as text, or as a picture for who asks for `?format=svg` or accepts nothing else. */
 export async function showScreen(call: Call<ServeContext>): Promise<Response> {

@@ -1,5 +1,5 @@
-import type { HeldConversation } from "../conversations/held_conversation.ts";
-import { ProblemError, problemOf } from "./problem.ts";
+import type { HeldConversation } from "../../conversations/held_conversation.ts";
+import { ProblemError, problemOf } from "../problem.ts";
 
 /**
  * Refuses what only a conversation that goes on can take.

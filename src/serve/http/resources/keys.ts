@@ -1,8 +1,8 @@
 import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
-import { ProblemError } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import { ProblemError } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 /**
  * Types in a conversation's terminal what comes in the body, as it comes: the conversation is taken over as long as the

@@ -1,6 +1,6 @@
-import type { OpenQuestion } from "../conversations/conversation_state.ts";
-import type { HeldConversation } from "../conversations/held_conversation.ts";
-import { problemBody, problemOf } from "./problem.ts";
+import type { OpenQuestion } from "../../conversations/conversation_state.ts";
+import type { HeldConversation } from "../../conversations/held_conversation.ts";
+import { problemBody, problemOf } from "../problem.ts";
 
 /** A conversation as it stands in answers. Values of variables are secrets, and not told again. */
 export function conversationBody(

@@ -1,4 +1,4 @@
-import { RegularFile } from "../../../ffi/files/regular_file.ts";
+import { RegularFile } from "../../../../ffi/files/regular_file.ts";
 
 const BLOCK = 512;
 const PIECE = 64 * 1024;

@@ -1,9 +1,9 @@
 import { z } from "zod/mini";
-import { readBody } from "./body.ts";
+import { readBody } from "../body.ts";
 import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 const MESSAGE = z.strictObject({
   content: z.union([

@@ -1,7 +1,7 @@
 import { heldConversation } from "./conversations.ts";
-import { ProblemError } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import { ProblemError } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 import { tarOf } from "./tar.ts";
 
 /** The recording of a conversation, as far as it is, as a tar archive with the folder in it. */

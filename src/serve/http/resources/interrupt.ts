@@ -1,7 +1,7 @@
 import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 /** Stops the turn under way, if there is one. */
 export async function interruptTurn(call: Call<ServeContext>): Promise<Response> {

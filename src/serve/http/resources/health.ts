@@ -1,5 +1,5 @@
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 /** Whether the server is there, and what it is. */
 export function health({ context: { version } }: Call<ServeContext>): Response {

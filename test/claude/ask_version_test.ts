@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { denoDir } from "../../../fixtures/programs/deno_dir.ts";
-import { askVersion } from "../../../src/run/facts/ask_version.ts";
-import { OTHER_USER_LACK } from "../../security/other_user.ts";
-import { unlessLacking } from "../../unless_lacking.ts";
+import { denoDir } from "../../fixtures/programs/deno_dir.ts";
+import { askVersion } from "../../src/claude/ask_version.ts";
+import { OTHER_USER_LACK } from "../security/other_user.ts";
+import { unlessLacking } from "../unless_lacking.ts";
 
 const SCRIPT = join(import.meta.dirname ?? ".", "say_version.ts");
-const CONFIG = join(import.meta.dirname ?? ".", "../../../deno.json");
+const CONFIG = join(import.meta.dirname ?? ".", "../../deno.json");
 
 /** Exit codes above it are those of a program that a signal has ended. */
 const SIGNALLED = 128;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { knownVersion } from "../../../src/run/facts/known_version.ts";
+import { knownVersion } from "../../src/claude/known_version.ts";
 
 Deno.test("a program is asked for its version once, as long as it is the same and no script", async () => {
   const cwd = await Deno.makeTempDir();

@@ -1,12 +1,12 @@
 import { z } from "zod/mini";
-import type { OpenQuestion } from "../conversations/conversation_state.ts";
-import { isJsonObject } from "../../transcript/json_object.ts";
-import { readBody } from "./body.ts";
+import type { OpenQuestion } from "../../conversations/conversation_state.ts";
+import { isJsonObject } from "../../../transcript/json_object.ts";
+import { readBody } from "../body.ts";
 import { heldConversation } from "./conversations.ts";
 import { notWhenOver } from "./not_when_over.ts";
-import { ProblemError } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import { ProblemError } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 const requestId = z.string().check(z.maxLength(1000));
 const json = z.record(z.string(), z.unknown());

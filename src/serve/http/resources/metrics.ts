@@ -1,6 +1,6 @@
-import type { Situation } from "../conversations/conversation_state.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import type { Situation } from "../../conversations/conversation_state.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 const STATES: readonly Situation["kind"][] = [
   ...["starting", "idle", "working", "waiting", "ended", "failed"] as const,

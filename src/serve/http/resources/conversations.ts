@@ -1,11 +1,11 @@
 import { z } from "zod/mini";
-import type { HeldConversation } from "../conversations/held_conversation.ts";
-import { PROFILE_SCHEMA } from "../conversations/profile.ts";
-import { readBody } from "./body.ts";
+import type { HeldConversation } from "../../conversations/held_conversation.ts";
+import { PROFILE_SCHEMA } from "../../conversations/profile.ts";
+import { readBody } from "../body.ts";
 import { conversationBody } from "./conversation_body.ts";
-import { ProblemError } from "./problem.ts";
-import type { Call } from "./route.ts";
-import type { ServeContext } from "./serve_context.ts";
+import { ProblemError } from "../problem.ts";
+import type { Call } from "../route.ts";
+import type { ServeContext } from "../serve_context.ts";
 
 const OPENING = z.strictObject({
   profile: z._default(PROFILE_SCHEMA, PROFILE_SCHEMA.parse({})),

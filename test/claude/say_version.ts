@@ -1,4 +1,4 @@
-import { askVersion } from "../../../src/run/facts/ask_version.ts";
+import { askVersion } from "../../src/claude/ask_version.ts";
 
 const say = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
 

@@ -1,6 +1,6 @@
-import { ERRNO, LibcError } from "../../../ffi/errno.ts";
-import { CliError } from "../../cli_error.ts";
-import { claudeVersion } from "../../driver/claude_version.ts";
+import { ERRNO, LibcError } from "../../ffi/errno.ts";
+import { CliError } from "../cli_error.ts";
+import { claudeVersion } from "./claude_version.ts";
 
 /**
  * The version Claude Code gives itself, as `claudeVersion` asks for it.
