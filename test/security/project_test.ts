@@ -180,7 +180,12 @@ forEachVersion(
     await Deno.writeTextFile(`${real.home.project}/.claude/settings.json`, settings);
     // By which the interactive Claude Code looks for editors to give a tip, and `claude -p` does not.
     await writeScript(`${real.home.path}/t/b/ps`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
-    const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"]);
+    // In whose terminal it installs its extension, and `claude -p` does not.
+    await writeScript(`${real.home.path}/t/b/code`, `#!/bin/sh\n: > ${real.home.project}/asked\n`);
+    const editor = { TERM_PROGRAM: "vscode", VSCODE_GIT_ASKPASS_MAIN: "/vscode/askpass.js" };
+    const run = await real.print(["--trace", "--", "Hi [[bash touch made]] [[say done]]"], {
+      env: editor,
+    });
     assertEquals([run.code, run.stdout], [0, "done\n"], run.stderr);
     assert(run.stderr.includes("hook Stop"), run.stderr);
     assertEquals([...Deno.readDirSync(real.home.project)].map(({ name }) => name), [".claude"]);

@@ -53,6 +53,8 @@ export function seededClaudeJson(
     hasCompletedOnboarding: true,
     officialMarketplaceAutoInstallAttempted: true,
     officialMarketplaceAutoInstalled: true,
+    // In the terminal of an editor the interactive Claude Code installs its extension there, and claude -p does not.
+    autoInstallIdeExtension: false,
     ...pick(user, COPIED),
     ...pick(user, DONE),
   };

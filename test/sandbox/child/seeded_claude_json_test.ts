@@ -4,6 +4,7 @@ import { seededClaudeJson } from "../../../src/sandbox/child/seeded_claude_json.
 Deno.test("seededClaudeJson() is done with onboarding and trusts nothing by itself", () => {
   const seeded = seededClaudeJson(undefined, { folders: ["/w", "/more"], apiKey: undefined });
   assertEquals(seeded["hasCompletedOnboarding"], true);
+  assertEquals(seeded["autoInstallIdeExtension"], false);
   assertEquals(seeded["projects"], {
     "/w": { hasClaudeMdExternalIncludesWarningShown: true },
     "/more": { hasClaudeMdExternalIncludesWarningShown: true },
@@ -25,6 +26,7 @@ Deno.test("seededClaudeJson() carries the user's identity, trust, MCP servers an
     mcpServers: { a: {} },
     history: ["secret"],
     numStartups: 5,
+    autoInstallIdeExtension: true,
     projects: {
       "/w": { mcpServers: { b: {} }, history: ["secret"], hasTrustDialogAccepted: false },
       "/other": { mcpServers: { c: {} } },
@@ -37,6 +39,7 @@ Deno.test("seededClaudeJson() carries the user's identity, trust, MCP servers an
   assertEquals(seeded["oauthAccount"], { emailAddress: "e" });
   assertEquals(seeded["mcpServers"], { a: {} });
   assertEquals(seeded["numStartups"], 5);
+  assertEquals(seeded["autoInstallIdeExtension"], false);
   assertEquals("history" in seeded, false);
   assertEquals(seeded["projects"], {
     "/trusted": { hasTrustDialogAccepted: true },
